@@ -1,0 +1,42 @@
+"""Transect measures bias in vision models by experiment.
+
+It makes images that differ in one attribute and in nothing else, asks the model under audit, and estimates
+what that attribute causes. The names here are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Attribute": "transect.records",
+    "Design": "transect.records",
+    "Effect": "transect.records",
+    "Images": "transect.records",
+    "Latents": "transect.records",
+    "Predictions": "transect.records",
+    "Task": "transect.records",
+    "TransectError": "transect.errors",
+    "audit": "transect.study",
+    "generators": "",
+    "effects": "",
+    "targets": "",
+    "testing": "",
+}
+
+__all__ = ["__version__", *_HOME]  # noqa: PLE0604  (strings all)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'transect' has no attribute {name!r}")
+    if not _HOME[name]:
+        return importlib.import_module(f"transect.{name}")
+    return getattr(importlib.import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,72 @@
+"""The errors that Transect raises on purpose.
+
+Each message is one line: what was expected, what was found, what to do next. `exit_code` is what the
+command line returns for it: 2 bad input, 3 stopped on too many failures, 130 interrupted (resumable).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class TransectError(Exception):
+    """Any failure that Transect foresaw; its text is meant for the user."""
+
+    exit_code = 2
+
+
+class BadInput(TransectError):
+    """A value, option or file that the user gave cannot be used as it is."""
+
+
+class UnknownName(BadInput):
+    """A name that is not among the known ones; the message offers the nearest."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        known = list(known)
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or known[:8]
+        advice = f"; {hint}" if hint else ""
+        super().__init__(f"unknown {kind} {name!r}: did you mean {', '.join(near)}?{advice}")
+        self.name = name
+        self.known = known
+
+
+class MissingExtra(TransectError):
+    """An optional part of Transect is asked for whose libraries are not installed."""
+
+    def __init__(self, extra: str, wanted: str) -> None:
+        super().__init__(f"{wanted} needs an optional part: pip install 'transect[{extra}]'")
+        self.extra = extra
+
+
+class RunFolderError(TransectError):
+    """The run folder cannot be used: another spec, another process, no space, no permission."""
+
+
+class FolderOfAnotherSpec(RunFolderError):
+    """The folder holds a run whose spec differs from the one asked for."""
+
+
+class FolderInUse(RunFolderError):
+    """Another live process holds the folder's lock."""
+
+
+class CorruptedPart(RunFolderError):
+    """A finished part of a table does not read back as it was written."""
+
+
+class NotEstimable(TransectError):
+    """An estimate was asked for that the data cannot give; tables carry NaN and the reason instead."""
+
+
+class TooManyFailures(TransectError):
+    """More images than the user allows have no valid answer; what is done is kept."""
+
+    exit_code = 3
+
+
+class Interrupted(TransectError):
+    """The user stopped a run; the same command goes on where it stopped."""
+
+    exit_code = 130

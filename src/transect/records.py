@@ -1,0 +1,292 @@
+"""The nouns that cross the borders between stages; all are frozen.
+
+Axes: n images (or latents), d latent dimensions, k columns of scores, h and w pixels. Attribute values are
+float64 everywhere: binary 0 or 1, categorical the index of the level; names of levels are for people.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Literal, final
+
+import numpy as np
+from jaxtyping import Float, Int, UInt8
+
+from transect.errors import BadInput
+
+Kind = Literal["continuous", "ordinal", "binary", "categorical"]
+Role = Literal["attribute", "nuisance"]
+Basis = Literal["experimental", "observational"]
+
+SUBJECTS_PER_SEED = 1 << 32
+"""Subject i of run seed s has the subject seed s * SUBJECTS_PER_SEED + i, so that runs never share subjects."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An observable characteristic: an appearance as an onlooker sees it, never an identity.
+
+    Continuous and ordinal attributes have a range [low, high] in `unit`; binary and categorical ones have
+    `levels`, whose index is the value.
+
+    >>> Attribute("glasses", "binary", "wears glasses", levels=("off", "on")).parse("on")
+    1.0
+    """
+
+    name: str
+    kind: Kind
+    meaning: str
+    unit: str = ""
+    low: float = 0.0
+    high: float = 1.0
+    levels: tuple[str, ...] = ()
+    role: Role = "attribute"
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind in ("binary", "categorical") and len(self.levels) < 2:
+            raise BadInput(f"attribute {self.name}: a {self.kind} attribute needs at least two levels")
+        if self.kind in ("continuous", "ordinal") and not self.low < self.high:
+            raise BadInput(f"attribute {self.name}: expected low < high, got {self.low} and {self.high}")
+
+    @property
+    def discrete(self) -> bool:
+        """Whether the attribute has named levels instead of a range."""
+        return self.kind in ("binary", "categorical")
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Smallest and largest allowed value."""
+        return (0.0, float(len(self.levels) - 1)) if self.discrete else (self.low, self.high)
+
+    def parse(self, text: str) -> float:
+        """The value that `text` names: a level's name or a number. Raises BadInput when it is neither."""
+        if text in self.levels:
+            return float(self.levels.index(text))
+        try:
+            value = float(text)
+        except ValueError:
+            wanted = f"one of {', '.join(self.levels)}" if self.discrete else "a number"
+            raise BadInput(f"{self.name}: expected {wanted}, got {text!r}") from None
+        return self.check(value)
+
+    def check(self, value: float) -> float:
+        """The value itself if it is allowed; raises BadInput with the range otherwise."""
+        low, high = self.bounds
+        whole = not self.discrete or float(value).is_integer()
+        if not (math.isfinite(value) and low <= value <= high and whole):
+            allowed = f"one of {', '.join(self.levels)}" if self.discrete else f"between {low:g} and {high:g}"
+            unit = f" {self.unit}" if self.unit and not self.discrete else ""
+            raise BadInput(f"{self.name}: expected {allowed}{unit}, got {value:g}; see: transect attributes")
+        return float(value)
+
+    def label(self, value: float) -> str:
+        """How people read the value.
+
+        >>> Attribute("age", "continuous", "apparent age", unit="years", low=18, high=80).label(30)
+        '30'
+        """
+        if self.discrete and float(value).is_integer() and 0 <= value < len(self.levels):
+            return self.levels[int(value)]
+        return f"{value:.4g}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Latents:
+    """What a generator renders: one row per image.
+
+    seeds: the subject's seed of each row. values: coordinates in `space` (FaceWorld: exogenous noise u;
+    learned generators: z, w, ...). settings: exact interventions do(name = value), applied by a causal
+    model when it reads the latents; NaN where a row is not intervened on; empty for learned latents.
+    """
+
+    seeds: Int[np.ndarray, " n"]
+    values: Float[np.ndarray, "n ..."]
+    space: str = "u"
+    settings: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.seeds)
+
+    def take(self, rows: Int[np.ndarray, " m"] | slice) -> Latents:
+        """The chosen rows, in the chosen order (repeats allowed)."""
+        settings = {name: column[rows] for name, column in self.settings.items()}
+        return replace(self, seeds=self.seeds[rows], values=self.values[rows], settings=settings)
+
+    def repeat(self, times: int) -> Latents:
+        """Each row `times` times in a row: subject-major order."""
+        return self.take(np.repeat(np.arange(len(self)), times))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Images:
+    """Rendered or loaded images: pixels uint8 sRGB; face_boxes x0, y0, x1, y1 in pixels where the source knows them."""
+
+    pixels: UInt8[np.ndarray, "n h w 3"]
+    face_boxes: Float[np.ndarray, "n 4"] | None = None
+
+    def __len__(self) -> int:
+        return len(self.pixels)
+
+    def take(self, rows: Int[np.ndarray, " m"] | slice) -> Images:
+        """The chosen rows, in the chosen order."""
+        return Images(self.pixels[rows], None if self.face_boxes is None else self.face_boxes[rows])
+
+
+class Task(StrEnum):
+    """What a target answers."""
+
+    BINARY = "binary"
+    MULTICLASS = "multiclass"
+    MULTILABEL = "multilabel"
+    DETECTION = "detection"
+    REGRESSION = "regression"
+    EMBEDDING = "embedding"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """A target's answers, one row per image.
+
+    scores float64 [n, k]: binary, regression and detection have k = 1 (detection: confidence of the best box,
+    0 without a box, NaN where the detector gives no confidence); multiclass, multilabel and embedding have one
+    column per class, label or dimension, named in `labels` where they have names. boxes: per image float64
+    [m, 5]: x0, y0, x1, y1 in pixels of the image given, and confidence (NaN where there is none).
+    failures: per image the reason why there is no valid answer, "" where there is one; a failed row's
+    scores are NaN and it has no boxes.
+    """
+
+    task: Task
+    scores: Float[np.ndarray, "n k"]
+    failures: tuple[str, ...]
+    boxes: tuple[Float[np.ndarray, "m 5"], ...] | None = None
+    labels: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @property
+    def failed(self) -> np.ndarray:
+        """Boolean [n]: which images have no valid answer."""
+        return np.array([bool(reason) for reason in self.failures], dtype=bool)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question that a rater answers about one image: levels in order, or none for a number."""
+
+    name: str
+    text: str
+    levels: tuple[str, ...] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """Answers of raters: row r says that rater[r] gave value[r] (level index or number) to image[r]; NaN: no answer."""
+
+    question: Question
+    image: Int[np.ndarray, " r"]
+    rater: tuple[str, ...]
+    value: Float[np.ndarray, " r"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Design:
+    """Which images do we compare?
+
+    A transect design shows each of `subjects` subjects at every cell of the grid of `levels` (insertion order,
+    last attribute fastest), all else held fixed. A population design (no levels) shows each subject once, as the
+    population made it. `hold` names attributes that keep the subject's own value although they lie downstream.
+
+    >>> Design({"glasses": (0.0, 1.0), "age": (20.0, 40.0, 60.0)}, subjects=10).n_images
+    60
+    """
+
+    levels: Mapping[str, tuple[float, ...]]
+    subjects: int
+    seed: int = 0
+    population: str = "balanced"
+    hold: tuple[str, ...] = ()
+
+    @property
+    def basis(self) -> Basis:
+        """Experimental: set by us. Observational: as they come in the population."""
+        return "experimental" if self.levels else "observational"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of levels of each varied attribute; () for a population design."""
+        return tuple(len(values) for values in self.levels.values())
+
+    @property
+    def n_cells(self) -> int:
+        """Images per subject."""
+        return math.prod(self.shape)
+
+    @property
+    def n_images(self) -> int:
+        """Images in all."""
+        return self.subjects * self.n_cells
+
+    def cells(self) -> list[dict[str, float]]:
+        """The settings of each cell, in order; [{}] for a population design."""
+        return [dict(zip(self.levels, values, strict=True)) for values in itertools.product(*self.levels.values())]
+
+    def subject_seeds(self, start: int = 0, stop: int | None = None) -> Int[np.ndarray, " n"]:
+        """Seeds of subjects start..stop-1."""
+        end = self.subjects if stop is None else min(stop, self.subjects)
+        return self.seed * SUBJECTS_PER_SEED + np.arange(start, end, dtype=np.int64)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """An estimand, its estimate and what it rests on.
+
+    estimate, low, high are in `unit` ("proportion" lies in [-1, 1]); NaN with `reason` where not estimable.
+    kind: "contrast" (level `to` minus level `origin`) or "slope" (per unit of the attribute). p_adjusted:
+    within the family of the report. excluded: reason -> number of images left out. spec: what recreates it.
+    """
+
+    name: str
+    attribute: str
+    target: str
+    outcome: str
+    estimate: float
+    low: float
+    high: float
+    p: float
+    unit: str
+    n_subjects: int
+    n_images: int
+    kind: str = "contrast"
+    origin: float = math.nan
+    to: float = math.nan
+    basis: Basis = "experimental"
+    p_adjusted: float = math.nan
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    reason: str = ""
+    interval_method: str = ""
+    test_method: str = ""
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    sources: Sequence[str] = ()
+
+    @property
+    def estimable(self) -> bool:
+        """Whether there is an estimate."""
+        return math.isfinite(self.estimate)
+
+    def citation(self) -> tuple[str, ...]:
+        """The works that describe how this number was made."""
+        return tuple(self.sources)
