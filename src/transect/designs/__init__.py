@@ -1,0 +1,7 @@
+"""Which images do we compare? Levels of attributes, transects over subjects, populations as they come."""
+
+from transect.designs.levels import parse_vary
+from transect.designs.populations import population_design
+from transect.designs.transects import transect_design, transect_latents
+
+__all__ = ["parse_vary", "population_design", "transect_design", "transect_latents"]

@@ -1,0 +1,101 @@
+"""The levels at which an attribute is shown, from what the user wrote after --vary.
+
+glasses                 every level of a binary or categorical attribute; five across a continuous range
+skin_tone=1:10:5        five values from 1 to 10, evenly spaced
+hair_style=bun,bald     these levels, or these numbers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from transect.errors import BadInput, UnknownName
+from transect.records import Attribute
+
+DEFAULT_COUNT = 5
+_SYNTAX = "expected NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…"
+
+
+def parse_vary(texts: Iterable[str], attributes: Iterable[Attribute]) -> dict[str, tuple[float, ...]]:
+    """Levels by attribute, in the order given.
+
+    Raises UnknownName (with the nearest names) or BadInput (syntax, range, one level, named twice).
+
+    >>> tone = Attribute("skin_tone", "continuous", "tone of the skin", low=1, high=10)
+    >>> parse_vary(["skin_tone=1:10:3"], [tone])
+    {'skin_tone': (1.0, 5.5, 10.0)}
+    """
+    known = {attribute.name: attribute for attribute in attributes}
+    levels: dict[str, tuple[float, ...]] = {}
+    for text in texts:
+        name, equals, values = (piece.strip() for piece in text.partition("="))
+        if name not in known:
+            raise UnknownName("attribute", name, known, "see: transect attributes")
+        if name in levels:
+            raise BadInput(f"--vary {name} is given twice: name it once, with all its levels")
+        levels[name] = _levels(known[name], values, text) if equals else default_levels(known[name])
+    return levels
+
+
+def default_levels(attribute: Attribute) -> tuple[float, ...]:
+    """Every level of a discrete attribute; five evenly spaced values over a continuous range."""
+    low, high = attribute.bounds
+    count = len(attribute.levels) if attribute.discrete else DEFAULT_COUNT
+    return tuple(float(value) for value in np.linspace(low, high, count))
+
+
+def check_levels(attribute: Attribute, values: Iterable[float]) -> tuple[float, ...]:
+    """The levels, allowed and distinct; ascending for continuous attributes. Raises BadInput otherwise."""
+    levels = tuple(attribute.check(value) for value in values)
+    if len(set(levels)) < len(levels):
+        raise BadInput(f"{attribute.name}: a level is named twice in {', '.join(map(attribute.label, levels))}")
+    if len(levels) < 2:
+        raise BadInput(f"{attribute.name}: a comparison needs at least two levels, got {len(levels)}")
+    return levels if attribute.discrete else tuple(sorted(levels))
+
+
+def levels_from(
+    vary: Iterable[str] | Mapping[str, Iterable[float] | None], attributes: Iterable[Attribute]
+) -> dict[str, tuple[float, ...]]:
+    """Levels from the command line's texts or from a mapping (None: the default levels).
+
+    >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
+    >>> levels_from({"glasses": None}, [glasses])
+    {'glasses': (0.0, 1.0)}
+    """
+    if not isinstance(vary, Mapping):
+        return parse_vary([vary] if isinstance(vary, str) else vary, attributes)
+    known = {attribute.name: attribute for attribute in attributes}
+    for name in vary:
+        if name not in known:
+            raise UnknownName("attribute", name, known, "see: transect attributes")
+    return {
+        name: default_levels(known[name]) if values is None else check_levels(known[name], values)
+        for name, values in vary.items()
+    }
+
+
+def _levels(attribute: Attribute, values: str, text: str) -> tuple[float, ...]:
+    if ":" in values:
+        return check_levels(attribute, _evenly_spaced(attribute, values, text))
+    items = [item.strip() for item in values.split(",")]
+    if not all(items):
+        raise BadInput(f"--vary {text!r}: {_SYNTAX}")
+    return check_levels(attribute, [attribute.parse(item) for item in items])
+
+
+def _evenly_spaced(attribute: Attribute, values: str, text: str) -> list[float]:
+    pieces = values.split(":")
+    try:
+        low, high, count = float(pieces[0]), float(pieces[1]), int(pieces[2])
+        if len(pieces) != 3:
+            raise ValueError
+    except (ValueError, IndexError):
+        raise BadInput(f"--vary {text!r}: {_SYNTAX}") from None
+    if attribute.discrete:
+        raise BadInput(f"--vary {text!r}: {attribute.name} has levels {', '.join(attribute.levels)}, not a range")
+    if count < 2 or not low < high:
+        raise BadInput(f"--vary {text!r}: expected LOW < HIGH and a COUNT of 2 or more")
+    return [float(value) for value in np.linspace(low, high, count)]

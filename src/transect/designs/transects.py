@@ -1,0 +1,66 @@
+"""Transects: every subject at every cell of a grid of attribute levels, all else held fixed.
+
+Balakrishnan et al. 2020 §4.1 walk such grids in a GAN's latent space; with exact controls the grid is do(cell) on one
+subject's latents. Rows are subject-major: row = subject x cells + cell, the last attribute varying fastest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from transect.designs.levels import levels_from
+from transect.errors import BadInput, UnknownName
+from transect.protocols import Controls
+from transect.records import Attribute, Design, Latents
+
+MAXIMUM_CELLS = 10_000
+
+
+def transect_design(
+    vary: Iterable[str] | Mapping[str, Iterable[float] | None],
+    attributes: Sequence[Attribute],
+    *,
+    subjects: int,
+    seed: int = 0,
+    population: str = "balanced",
+    hold: Sequence[str] = (),
+) -> Design:
+    """The full-factorial design over `vary`.
+
+    Raises BadInput for an empty design, no subjects, a negative seed, more than 10,000 cells, or an attribute
+    both varied and held; UnknownName for a name that the world does not have.
+    """
+    levels = levels_from(vary, attributes)
+    if not levels:
+        raise BadInput("nothing to compare: give --vary ATTRIBUTE, or --population P --images N")
+    names = [attribute.name for attribute in attributes]
+    for name in hold:
+        if name not in names:
+            raise UnknownName("attribute", name, names, "in --hold")
+        if name in levels:
+            raise BadInput(f"{name} is both varied and held: drop it from --vary or from --hold")
+    check_counts("subjects", subjects, seed)
+    design = Design(levels, subjects, seed, population, tuple(hold))
+    if design.n_cells > MAXIMUM_CELLS:
+        raise BadInput(f"{design.n_cells} cells a subject are over {MAXIMUM_CELLS}: vary fewer attributes or levels")
+    return design
+
+
+def check_counts(unit: str, count: int, seed: int) -> None:
+    """Raises BadInput unless there is at least one unit and the seed is from 0 to 2³¹ - 1."""
+    if count < 1:
+        raise BadInput(f"expected at least one of --{unit}, got {count}")
+    if not 0 <= seed < 1 << 31:
+        raise BadInput(f"expected a --seed from 0 to {(1 << 31) - 1}, got {seed}")
+
+
+def transect_latents(design: Design, subjects: Latents, controls: Controls) -> Latents:
+    """Each subject's latents at each cell, subject-major; the subjects unchanged for a population design."""
+    if not design.levels:
+        return subjects
+    grid = np.array([list(cell.values()) for cell in design.cells()])
+    rows = np.tile(grid, (len(subjects), 1))
+    values = {name: rows[:, column] for column, name in enumerate(design.levels)}
+    return controls.set(subjects.repeat(design.n_cells), values, hold=design.hold)

@@ -1,0 +1,77 @@
+"""How long work shows itself: a moving line with rate and time left on a terminal, plain lines in a log."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any, final
+
+_SECONDS_BETWEEN_LINES = 10.0
+
+
+@final
+class Progress:
+    """Counts finished items of `label`; writes to standard error only; silent when `quiet`."""
+
+    def __init__(self, label: str, total: int, *, done: int = 0, quiet: bool = False) -> None:
+        self.label, self.total, self.done = label, total, done
+        self._resumed = done
+        self._started = self._last = time.monotonic()
+        self._quiet = quiet
+        self._bar: Any = None
+
+    def __enter__(self) -> Progress:
+        if not self._quiet and sys.stderr.isatty():
+            self._bar = _terminal_bar()
+            self._task = self._bar.add_task(self.label, total=self.total, completed=self.done)
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self, items: int) -> None:
+        """Count `items` more as done."""
+        self.done += items
+        if self._bar is not None:
+            self._bar.advance(self._task, items)
+        elif not self._quiet and (self._due() or self.done >= self.total):
+            print(self.line(), file=sys.stderr, flush=True)
+
+    def line(self) -> str:
+        """The state in plain words: done of total, rate, time left."""
+        elapsed = max(time.monotonic() - self._started, 1e-9)
+        rate = (self.done - self._resumed) / elapsed
+        left = f", {(self.total - self.done) / rate:.0f} s left" if rate > 0 and self.done < self.total else ""
+        return f"{self.label}: {self.done} of {self.total} ({rate:.1f} a second{left})"
+
+    def _due(self) -> bool:
+        now = time.monotonic()
+        if now - self._last < _SECONDS_BETWEEN_LINES:
+            return False
+        self._last = now
+        return True
+
+
+def _terminal_bar() -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+    from rich.text import Text
+
+    class RateColumn(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed:.1f}/s" if task.speed else "")
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        RateColumn(),
+        TimeRemainingColumn(),
+    )
+    return Bar(*columns, console=Console(stderr=True))

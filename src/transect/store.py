@@ -1,0 +1,197 @@
+"""The run folder: what a run was asked for, and the parts of its tables.
+
+A part is written to a temporary name, flushed to disk and renamed: a part that exists is complete. Its SHA-256 lies
+in `.digests/`, put there before the part appears, so that a part which no longer reads back as written is named
+instead of used. One process at a time works in a folder; the operating system frees the lock of a killed one.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from filelock import FileLock, Timeout
+
+from transect.errors import BadInput, CorruptedPart, FolderInUse, FolderOfAnotherSpec, RunFolderError
+
+_TEMPORARY = ".partial"
+
+
+def canonical_json(value: Any) -> str:
+    """One text per value: sorted keys, no spaces, no NaN.
+
+    >>> canonical_json({"b": 1, "a": [1.5, None]})
+    '{"a":[1.5,null],"b":1}'
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+
+
+def spec_hash(spec: Mapping[str, Any]) -> str:
+    """SHA-256 of the canonical JSON of a spec, as 64 hexadecimal digits."""
+    return hashlib.sha256(canonical_json(spec).encode()).hexdigest()
+
+
+def differing_keys(one: Any, other: Any, path: str = "") -> list[str]:
+    """Dotted paths at which two JSON values differ.
+
+    >>> differing_keys({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}, "d": 4})
+    ['a.c', 'd']
+    """
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        keys = sorted({*one, *other})
+        return [
+            found for key in keys for found in differing_keys(one.get(key), other.get(key), f"{path}.{key}".strip("."))
+        ]
+    return [] if one == other else [path or "(all)"]
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Put `content` at `path` so that a reader, or a kill at any moment, sees all of it or none.
+
+    Raises RunFolderError in one line when the disk is full or the folder cannot be written; nothing that
+    existed before is touched then.
+    """
+    temporary = path.with_name(f".{path.name}{_TEMPORARY}")
+    with _disk_errors(path):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with temporary.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        _flush_directory(path.parent)
+
+
+def _flush_directory(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _disk_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            advice = "free some space and run the same command again; everything finished is kept"
+            raise RunFolderError(f"no space left on the disk to write {path}: {advice}") from error
+        reason = error.strerror or type(error).__name__
+        raise RunFolderError(f"cannot write {path}: {reason}; choose another folder with --out") from error
+
+
+@final
+class RunFolder:
+    """A folder that holds one run; use it as a context manager, which takes and frees the lock.
+
+    Raises FolderOfAnotherSpec (naming the differing keys), FolderInUse or RunFolderError on entry.
+    """
+
+    def __init__(self, path: str | Path, spec: Mapping[str, Any]) -> None:
+        self.path = Path(path)
+        self.spec = json.loads(canonical_json(spec))
+        self._lock = FileLock(self.path / "run.lock")
+
+    def __enter__(self) -> RunFolder:
+        with _disk_errors(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            try:
+                self._lock.acquire(timeout=0)
+            except Timeout:
+                message = f"{self.path} is in use by a live run: wait for it, stop it, or choose another --out"
+                raise FolderInUse(message) from None
+        try:
+            self._claim()
+        except BaseException:
+            self._lock.release()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lock.release()
+
+    def _claim(self) -> None:
+        """Write run.json, or see that the one that is there asks for the same."""
+        for leftover in self.path.rglob(f".*{_TEMPORARY}"):
+            leftover.unlink(missing_ok=True)
+        record = self.path / "run.json"
+        if not record.exists():
+            body = {"spec_hash": spec_hash(self.spec), **self.spec}
+            write_atomically(record, (json.dumps(body, indent=2, ensure_ascii=False) + "\n").encode())
+            return
+        differing = differing_keys(read_spec(self.path), self.spec)
+        if differing:
+            shown = ", ".join(differing[:6]) + (", …" if len(differing) > 6 else "")
+            message = f"{self.path} holds a run with another spec (differs in {shown}): choose another --out"
+            raise FolderOfAnotherSpec(message)
+
+    def has_part(self, table: str, index: int) -> bool:
+        """Whether part `index` of `table` is finished."""
+        return self._part(table, index).exists()
+
+    def write_part(self, table: str, index: int, rows: pa.Table) -> None:
+        """Write a finished part; the same rows give the same bytes."""
+        sink = pa.BufferOutputStream()
+        pq.write_table(rows, sink, compression="zstd", write_page_checksum=True)
+        content = sink.getvalue().to_pybytes()
+        write_atomically(self._digest(table, index), hashlib.sha256(content).hexdigest().encode())
+        write_atomically(self._part(table, index), content)
+
+    def read_part(self, table: str, index: int) -> pa.Table:
+        """Rows of a finished part. Raises CorruptedPart, naming it, if its bytes are not those written."""
+        path = self._part(table, index)
+        try:
+            content = path.read_bytes()
+            if hashlib.sha256(content).hexdigest() != self._digest(table, index).read_text():
+                raise CorruptedPart("its SHA-256 differs")
+            return pq.read_table(pa.BufferReader(content))
+        except (OSError, pa.ArrowException, CorruptedPart) as error:
+            advice = "delete that file and run the same command again; only this part is made anew"
+            raise CorruptedPart(f"{path} does not read back as it was written: {advice}") from error
+
+    def read_table(self, table: str, parts: int) -> pa.Table:
+        """All rows of parts 0..parts-1, in order."""
+        return pa.concat_tables([self.read_part(table, index) for index in range(parts)])
+
+    def log(self, event: str, **fields: Any) -> None:
+        """Append one line to log.jsonl: the only file that holds times."""
+        line = json.dumps({"time": time.time(), "event": event, **fields}, ensure_ascii=False)
+        with _disk_errors(self.path / "log.jsonl"), (self.path / "log.jsonl").open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+
+    def _part(self, table: str, index: int) -> Path:
+        return self.path / table / f"part-{index:05d}.parquet"
+
+    def _digest(self, table: str, index: int) -> Path:
+        return self.path / ".digests" / table / f"part-{index:05d}.sha256"
+
+
+def read_spec(path: Path) -> dict[str, Any]:
+    """The spec in a folder's run.json. Raises BadInput when there is none or it does not parse."""
+    record = path / "run.json"
+    try:
+        body = json.loads(record.read_text(encoding="utf-8"))
+        del body["spec_hash"]
+    except FileNotFoundError:
+        raise BadInput(f"{path} is not a run folder: expected a run.json in it") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunFolderError(f"{record} does not read as a run's spec ({error}): choose another --out") from error
+    return dict(body)

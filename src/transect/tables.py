@@ -1,0 +1,139 @@
+"""The columns of a run folder's tables, and the way there and back.
+
+images:       id, subject (its seed), cell, intended.<varied attribute>, true.<attribute>, face_box, image (PNG), sha256
+predictions:  id, failed, reason, scores, boxes
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float, Int, UInt8
+
+from transect.records import Design, Images, Predictions, Task
+
+BOX = pa.struct([(name, pa.float64()) for name in ("x0", "y0", "x1", "y1", "confidence")])
+PREDICTIONS = pa.schema(
+    [
+        ("id", pa.string()),
+        ("failed", pa.bool_()),
+        ("reason", pa.string()),
+        ("scores", pa.list_(pa.float64())),
+        ("boxes", pa.list_(BOX)),
+    ]
+)
+
+
+def image_id(subject: int, cell: int) -> str:
+    """Identifier of the image of one subject at one cell.
+
+    >>> image_id(17, 3)
+    '17-0003'
+    """
+    return f"{subject}-{cell:04d}"
+
+
+def images_table(design: Design, subjects: Int[np.ndarray, " s"], true: pa.Table, images: Images) -> pa.Table:
+    """Rows of `images` for whole subjects, subject-major; `true` has one column per attribute of the world."""
+    cells = design.cells()
+    subject = np.repeat(subjects, len(cells))
+    cell = np.tile(np.arange(len(cells), dtype=np.int32), len(subjects))
+    encoded = encode(images.pixels)
+    columns: dict[str, object] = {
+        "id": [image_id(s, c) for s, c in zip(subject.tolist(), cell.tolist(), strict=True)],
+        "subject": subject,
+        "cell": cell,
+    }
+    for name in design.levels:
+        columns[f"intended.{name}"] = np.array([setting[name] for setting in cells])[cell]
+    for name in true.column_names:
+        columns[f"true.{name}"] = true[name]
+    boxes = images.face_boxes
+    columns["face_box"] = pa.array([None] * len(images) if boxes is None else list(boxes), pa.list_(pa.float64()))
+    columns["image"] = pa.array(encoded, pa.binary())
+    columns["sha256"] = [hashlib.sha256(png).hexdigest() for png in encoded]
+    return pa.table(columns)
+
+
+def encode(pixels: UInt8[np.ndarray, "n h w 3"]) -> list[bytes]:
+    """Each image as PNG, lossless."""
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(_encode_one, pixels))
+
+
+def _encode_one(pixels: UInt8[np.ndarray, "h w 3"]) -> bytes:
+    from PIL import Image
+
+    sink = io.BytesIO()
+    Image.fromarray(pixels).save(sink, "PNG", compress_level=1)
+    return sink.getvalue()
+
+
+def decode(pngs: Sequence[bytes]) -> UInt8[np.ndarray, "n h w 3"]:
+    """Pixels of PNGs of one size."""
+    with ThreadPoolExecutor() as pool:
+        return np.stack(list(pool.map(_decode_one, pngs)))
+
+
+def _decode_one(png: bytes) -> UInt8[np.ndarray, "h w 3"]:
+    from PIL import Image
+
+    with Image.open(io.BytesIO(png)) as image:
+        return np.asarray(image.convert("RGB"))
+
+
+def images_of(table: pa.Table) -> Images:
+    """The images of a table's rows, with the face boxes where they are known."""
+    return Images(decode(table["image"].to_pylist()), face_boxes_of(table))
+
+
+def face_boxes_of(table: pa.Table) -> Float[np.ndarray, "n 4"] | None:
+    """Face boxes x0, y0, x1, y1 in pixels; None when the world does not know them."""
+    column = table["face_box"]
+    return None if column.null_count else np.array(column.to_pylist(), dtype=np.float64).reshape(-1, 4)
+
+
+def predictions_table(ids: Sequence[str], predictions: Predictions) -> pa.Table:
+    """Rows of `predictions`; scores and boxes are null where the target failed."""
+    failed = predictions.failed
+    boxes: list[list[dict[str, float]] | None] = [None] * len(failed)
+    if predictions.boxes is not None:
+        boxes = [None if lost else _box_rows(found) for lost, found in zip(failed, predictions.boxes, strict=True)]
+    columns = [
+        list(ids),
+        failed.tolist(),
+        list(predictions.failures),
+        [None if lost else row for lost, row in zip(failed, predictions.scores.tolist(), strict=True)],
+        boxes,
+    ]
+    return pa.table([pa.array(c, f.type) for c, f in zip(columns, PREDICTIONS, strict=True)], schema=PREDICTIONS)
+
+
+def _box_rows(boxes: Float[np.ndarray, "m 5"]) -> list[dict[str, float]]:
+    return [dict(zip(BOX.names, row, strict=True)) for row in boxes.tolist()]
+
+
+def predictions_of(table: pa.Table, task: Task, labels: Sequence[str] = ()) -> Predictions:
+    """The predictions that a table holds, row by row."""
+    rows = table["scores"].to_pylist()
+    width = max((len(row) for row in rows if row is not None), default=1)
+    scores = np.array([[np.nan] * width if row is None else row for row in rows], dtype=np.float64).reshape(-1, width)
+    boxes = None
+    if task is Task.DETECTION:
+        boxes = tuple(_box_array(row) for row in table["boxes"].to_pylist())
+    return Predictions(task, scores, tuple(table["reason"].to_pylist()), boxes, tuple(labels))
+
+
+def _box_array(rows: list[dict[str, float]] | None) -> Float[np.ndarray, "m 5"]:
+    return np.array([list(row.values()) for row in rows or []], dtype=np.float64).reshape(-1, 5)
+
+
+def columns_of(table: pa.Table, prefix: str) -> dict[str, Float[np.ndarray, " n"]]:
+    """The float columns `prefix.<name>`, by name."""
+    names = [name for name in table.column_names if name.startswith(f"{prefix}.")]
+    return {name.removeprefix(f"{prefix}."): table[name].to_numpy().astype(np.float64) for name in names}
