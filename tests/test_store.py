@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from transect import store
 from transect.errors import BadInput, CorruptedPart, FolderInUse, FolderOfAnotherSpec, RunFolderError
-from transect.store import RunFolder, differing_keys, read_spec, spec_hash
+from transect.store import FinishedRun, RunFolder, differing_keys, read_spec, spec_hash
 
 SPEC = {"design": {"seed": 1, "levels": {"glasses": [0.0, 1.0]}}, "targets": ["opencv"]}
 ROWS = pa.table({"id": ["a", "b"], "score": [0.25, None]})
@@ -24,7 +24,7 @@ def test_a_part_reads_back_and_is_the_same_bytes_each_time(tmp_path):
             folder.write_part("images", 0, ROWS)
             assert folder.has_part("images", 0)
             assert not folder.has_part("images", 1)
-            assert folder.read_table("images", 1).equals(ROWS)
+            assert folder.read_part("images", 0).equals(ROWS)
     parts = [tmp_path / name / "images" / "part-00000.parquet" for name in ("one", "two")]
     assert parts[0].read_bytes() == parts[1].read_bytes()
 
@@ -155,3 +155,14 @@ def test_log_is_one_json_object_a_line(tmp_path):
         folder.log("part", table="images", part=1)
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert [line["part"] for line in lines] == [0, 1]
+
+
+def test_a_finished_run_reads_whole_tables_and_an_unfinished_one_says_so(tmp_path):
+    with RunFolder(tmp_path, SPEC) as folder:
+        folder.write_part("images", 0, ROWS)
+        folder.write_part("images", 1, ROWS)
+    run = FinishedRun(tmp_path)
+    assert run.spec_hash == spec_hash(SPEC)
+    assert run.read_table("images", 2, without=("score",)).to_pydict() == {"id": ["a", "b", "a", "b"]}
+    with pytest.raises(BadInput, match=r"is not finished \(2 of 3 parts of images\): run its command again first"):
+        run.read_table("images", 3)

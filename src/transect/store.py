@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -105,7 +105,7 @@ class RunFolder:
 
     def __init__(self, path: str | Path, spec: Mapping[str, Any]) -> None:
         self.path = Path(path)
-        self.spec = json.loads(canonical_json(spec))
+        self.spec = json.loads(json.dumps(spec, allow_nan=False))
         self._lock = FileLock(self.path / "run.lock")
 
     def __enter__(self) -> RunFolder:
@@ -145,31 +145,19 @@ class RunFolder:
 
     def has_part(self, table: str, index: int) -> bool:
         """Whether part `index` of `table` is finished."""
-        return self._part(table, index).exists()
+        return _part(self.path, table, index).exists()
 
     def write_part(self, table: str, index: int, rows: pa.Table) -> None:
         """Write a finished part; the same rows give the same bytes."""
         sink = pa.BufferOutputStream()
         pq.write_table(rows, sink, compression="zstd", write_page_checksum=True)
         content = sink.getvalue().to_pybytes()
-        write_atomically(self._digest(table, index), hashlib.sha256(content).hexdigest().encode())
-        write_atomically(self._part(table, index), content)
+        write_atomically(_digest(self.path, table, index), hashlib.sha256(content).hexdigest().encode())
+        write_atomically(_part(self.path, table, index), content)
 
     def read_part(self, table: str, index: int) -> pa.Table:
         """Rows of a finished part. Raises CorruptedPart, naming it, if its bytes are not those written."""
-        path = self._part(table, index)
-        try:
-            content = path.read_bytes()
-            if hashlib.sha256(content).hexdigest() != self._digest(table, index).read_text():
-                raise CorruptedPart("its SHA-256 differs")
-            return pq.read_table(pa.BufferReader(content))
-        except (OSError, pa.ArrowException, CorruptedPart) as error:
-            advice = "delete that file and run the same command again; only this part is made anew"
-            raise CorruptedPart(f"{path} does not read back as it was written: {advice}") from error
-
-    def read_table(self, table: str, parts: int) -> pa.Table:
-        """All rows of parts 0..parts-1, in order."""
-        return pa.concat_tables([self.read_part(table, index) for index in range(parts)])
+        return read_part(self.path, table, index)
 
     def log(self, event: str, **fields: Any) -> None:
         """Append one line to log.jsonl: the only file that holds times."""
@@ -177,11 +165,55 @@ class RunFolder:
         with _disk_errors(self.path / "log.jsonl"), (self.path / "log.jsonl").open("a", encoding="utf-8") as file:
             file.write(line + "\n")
 
-    def _part(self, table: str, index: int) -> Path:
-        return self.path / table / f"part-{index:05d}.parquet"
 
-    def _digest(self, table: str, index: int) -> Path:
-        return self.path / ".digests" / table / f"part-{index:05d}.sha256"
+@final
+class FinishedRun:
+    """A run folder opened for reading. Raises BadInput when `path` is no run folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.spec = read_spec(path)
+
+    @property
+    def spec_hash(self) -> str:
+        """SHA-256 of the spec."""
+        return spec_hash(self.spec)
+
+    def read_part(self, table: str, index: int) -> pa.Table:
+        """Rows of one part. Raises CorruptedPart, naming it, if its bytes are not those written."""
+        return read_part(self.path, table, index)
+
+    def read_table(self, table: str, parts: int, without: Sequence[str] = ()) -> pa.Table:
+        """All rows of parts 0..parts-1, in order, less the columns `without`.
+
+        Raises BadInput when the run is not finished: it says how many parts there are.
+        """
+        there = sum(_part(self.path, table, index).exists() for index in range(parts))
+        if there < parts:
+            message = f"{self.path} is not finished ({there} of {parts} parts of {table}): run its command again first"
+            raise BadInput(message)
+        return pa.concat_tables([self.read_part(table, index).drop_columns(list(without)) for index in range(parts)])
+
+
+def read_part(folder: Path, table: str, index: int) -> pa.Table:
+    """Rows of a finished part. Raises CorruptedPart, naming it, if its bytes are not those written."""
+    path = _part(folder, table, index)
+    try:
+        content = path.read_bytes()
+        if hashlib.sha256(content).hexdigest() != _digest(folder, table, index).read_text():
+            raise CorruptedPart("its SHA-256 differs")
+        return pq.read_table(pa.BufferReader(content))
+    except (OSError, pa.ArrowException, CorruptedPart) as error:
+        advice = "delete that file and run the same command again; only this part is made anew"
+        raise CorruptedPart(f"{path} does not read back as it was written: {advice}") from error
+
+
+def _part(folder: Path, table: str, index: int) -> Path:
+    return folder / table / f"part-{index:05d}.parquet"
+
+
+def _digest(folder: Path, table: str, index: int) -> Path:
+    return folder / ".digests" / table / f"part-{index:05d}.sha256"
 
 
 def read_spec(path: Path) -> dict[str, Any]:

@@ -1,0 +1,5 @@
+"""python -m transect."""
+
+from transect.cli import main
+
+main()

@@ -1,0 +1,267 @@
+"""The command line: each command reads its options and calls the study or one stage.
+
+Errors are one line on standard error. Exit codes: 0 done, 2 bad input, 3 stopped on too many failures,
+130 interrupted (the same command goes on).
+"""
+
+from __future__ import annotations
+
+import json as json_format
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from transect import __version__
+from transect.errors import BadInput, TransectError
+
+app = typer.Typer(
+    name="transect",
+    help="Measure bias in vision models by experiment: images that differ in one attribute, and what it causes.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
+Out = Annotated[Path | None, typer.Option(help="The run folder; default runs/<target>.")]
+Seed = Annotated[int, typer.Option(help="Seed of the run; the same seed gives the same subjects.")]
+Population = Annotated[
+    str, typer.Option(help="A shipped population or a TOML file: where subjects come from. See the how-to.")
+]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the whole traceback of an error.")] = False,
+    version: Annotated[  # noqa: ARG001  (its callback does the work)
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    """Measure bias in vision models by experiment: images that differ in one attribute, and what it causes."""
+    if debug:
+        os.environ["TRANSECT_DEBUG"] = "1"
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="The folder of the report and of its studies.")] = Path("runs/demo"),
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Audit OpenCV's stock face and smile detectors on rendered faces: the main job, in a minute or so."""
+    from transect import study
+
+    _show(study.demo(out, seed=seed, quiet=json), json)
+
+
+@app.command()
+def audit(
+    targets: Annotated[list[str], typer.Argument(metavar="TARGET…", help="What to audit; see: transect targets.")],
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(help="An attribute to set: NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…; repeat for more."),
+    ] = None,
+    subjects: Annotated[int, typer.Option(help="Subjects, each shown at every combination of levels.")] = 100,
+    images: Annotated[
+        int | None, typer.Option(help="Observe instead of experiment: so many images of --population as they come.")
+    ] = None,
+    population: Population = "balanced",
+    hold: Annotated[
+        list[str] | None,
+        typer.Option(help="Keep a downstream attribute at the subject's own value, e.g. exposure (direct effect)."),
+    ] = None,
+    truth: Annotated[
+        str | None,
+        typer.Option(help="What the right answer is: 'smile>0.5', an attribute, or face (every image shows one)."),
+    ] = None,
+    outcome: Annotated[
+        list[str] | None, typer.Option(help="What to count: answer, score, miss, false_alarm, error, loss, distance.")
+    ] = None,
+    generator: Annotated[str, typer.Option(help="What makes the images.")] = "faceworld",
+    size: Annotated[int, typer.Option(help="Width and height of the images, in pixels.")] = 128,
+    seed: Seed = 0,
+    task: Annotated[
+        str | None,
+        typer.Option(help="What a model answers: binary, multiclass, multilabel, detection, regression, embedding."),
+    ] = None,
+    preprocess: Annotated[Path | None, typer.Option(help="TOML file that says how images enter the model.")] = None,
+    labels: Annotated[str | None, typer.Option(help="Names of the model's classes, separated by commas.")] = None,
+    positive: Annotated[str | None, typer.Option(help="The class or label that counts as yes.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Score from which the answer is yes.")] = None,
+    output: Annotated[str | None, typer.Option(help="What the model returns: probability or logit.")] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds that a target may take for an image.")] = 30.0,
+    batch: Annotated[int, typer.Option(help="Images that a target gets at a time.")] = 32,
+    max_failures: Annotated[float, typer.Option(help="Share of failed images above which the run stops.")] = 0.05,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Set attributes, ask the target, estimate what each attribute causes, and write the report."""
+    from transect import study
+
+    given = {
+        "task": task,
+        "preprocess": preprocess,
+        "labels": tuple(name.strip() for name in labels.split(",")) if labels else None,
+        "positive": positive,
+        "threshold": threshold,
+        "output": output,
+    }
+    result = study.audit(
+        targets,
+        vary=vary or (),
+        subjects=subjects,
+        images=images,
+        population=population,
+        hold=hold or (),
+        truth=truth,
+        outcomes=outcome or (),
+        generator=generator,
+        image_size=size,
+        seed=seed,
+        target_options={name: value for name, value in given.items() if value is not None},
+        limits=study.Limits(timeout=timeout, batch=batch, max_failures=max_failures),
+        out=out,
+        quiet=json,
+    )
+    _show(result, json)
+
+
+@app.command()
+def render(
+    subjects: Annotated[int, typer.Option(help="How many subjects.")] = 32,
+    seed: Seed = 0,
+    size: Annotated[int, typer.Option(help="Width and height of each image, in pixels.")] = 128,
+    population: Population = "balanced",
+    generator: Annotated[str, typer.Option(help="What makes the images.")] = "faceworld",
+    vary: Annotated[
+        list[str] | None, typer.Option(help="Show each subject at these levels, a row each; as in audit.")
+    ] = None,
+    hold: Annotated[list[str] | None, typer.Option(help="Keep a downstream attribute; as in audit.")] = None,
+    columns: Annotated[int, typer.Option(help="Images in a row, where no attribute varies.")] = 8,
+    out: Annotated[Path, typer.Option(help="The picture to write (PNG).")] = Path("sheet.png"),
+    json: Json = False,
+) -> None:
+    """Render subjects as one contact sheet; with --vary, a strip per subject."""
+    from transect import study
+
+    path = study.render_sheet(
+        out,
+        subjects=subjects,
+        seed=seed,
+        image_size=size,
+        population=population,
+        generator=generator,
+        vary=vary or (),
+        hold=hold or (),
+        columns=columns,
+    )
+    print(json_format.dumps({"out": str(path)}) if json else f"wrote {path}")
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A finished run folder, or a folder of studies.")],
+    json: Json = False,
+) -> None:
+    """Build the report of a finished run again from its tables."""
+    from transect import study
+
+    _show(study.report(folder), json)
+
+
+@app.command()
+def targets(json: Json = False) -> None:
+    """List the targets that can be audited, and the extra that each needs."""
+    from transect.targets.catalogue import available
+
+    rows = [
+        [t.name, t.task, t.meaning, "" if t.installed else f"pip install 'transect[{t.extra}]'"] for t in available()
+    ]
+    _table(["target", "task", "what it is", "to install"], rows, json)
+
+
+@app.command()
+def generators(json: Json = False) -> None:
+    """List what can make images."""
+    from transect.generators import available
+
+    _table(["generator", "what it is"], [list(row) for row in available().items()], json)
+
+
+@app.command()
+def attributes(json: Json = False) -> None:
+    """List FaceWorld's attributes and nuisances: meaning, unit, range, source."""
+    from transect.generators.faceworld.attributes import ATTRIBUTES
+
+    def span(a: Any) -> str:
+        return ", ".join(a.levels) if a.discrete else f"{a.low:g} to {a.high:g}"
+
+    if json:
+        fields = ("name", "role", "kind", "meaning", "unit", "low", "high", "levels", "source")
+        print(json_format.dumps([{f: getattr(a, f) for f in fields} for a in ATTRIBUTES], indent=2))
+        return
+    rows = [[a.name, a.role, a.kind, span(a), a.unit, a.meaning, a.source] for a in ATTRIBUTES]
+    _table(["attribute", "role", "kind", "range or levels", "unit", "meaning", "source"], rows, json)
+
+
+def _table(headings: list[str], rows: list[list[str]], as_json: bool) -> None:
+    if as_json:
+        keys = [heading.replace(" ", "_") for heading in headings]
+        print(json_format.dumps([dict(zip(keys, row, strict=True)) for row in rows], indent=2))
+        return
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*headings, box=box.SIMPLE_HEAD, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    console = Console()
+    console.print(table) if console.is_terminal else Console(width=200).print(table)
+
+
+def _show(result: Any, as_json: bool) -> None:
+    """The effects as a short table and where the report is, or the same as JSON."""
+    if as_json:
+        print(json_format.dumps(result.summary(), indent=2, allow_nan=False))
+        return
+    _table(["effect", "target", "outcome", "estimate", "95 % interval", "p (adjusted)"], result.rows(), False)
+    print(f"report: {result.report}")
+
+
+def _one_line(error: BaseException) -> str:
+    """The message in one line; a usage error names the help."""
+    message = error.format_message() if hasattr(error, "format_message") else str(error)
+    return " ".join(message.split())
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    try:
+        code = app(standalone_mode=False)
+    except TransectError as error:
+        _leave(error, error.exit_code)
+    except (KeyboardInterrupt, typer.Abort) as error:
+        _leave(BadInput("interrupted; the same command goes on where it stopped"), 130, error)
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        _leave(error, 2)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _leave(error: BaseException, code: int, cause: BaseException | None = None) -> None:
+    if os.environ.get("TRANSECT_DEBUG"):
+        raise cause or error
+    if message := _one_line(error):  # without arguments the help is already there
+        print(f"transect: {message}", file=sys.stderr)
+    sys.exit(code)

@@ -1,0 +1,297 @@
+"""From a run folder's tables to effects, results and report; needs neither generator nor target.
+
+What a target's answers mean (its task, threshold, labels, box convention) stands in run.json, so that a run can be
+analysed again years later, on a machine that lacks the target.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float
+
+from transect import tables as columns
+from transect.effects.analysis import Analysis, analyse_population, analyse_transects
+from transect.effects.outcomes import Outcome, category, compute, offered
+from transect.effects.overlap import IOU
+from transect.effects.rates import Rate
+from transect.effects.truth import FACE, Truth
+from transect.errors import BadInput
+from transect.records import Attribute, Design, Effect, Predictions, Task
+from transect.report import selection
+from transect.report.records import Gallery
+from transect.store import FinishedRun
+from transect.targets.boxes import BoxConvention
+
+
+def slug(name: str) -> str:
+    """A target's name as a folder's name.
+
+    >>> slug("opencv:haarcascade_smile")
+    'opencv-haarcascade_smile'
+    """
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-.") or "target"
+
+
+def choose_outcomes(task: Task, truth: str | None, wanted: Sequence[str]) -> list[str]:
+    """The outcomes to count: those wanted, or the usual ones of the task.
+
+    Raises BadInput for an outcome that the task and the truth do not offer.
+
+    >>> choose_outcomes(Task.DETECTION, None, ())
+    ['answer']
+    """
+    possible = offered(task, truth is not None)
+    for outcome in wanted:
+        if outcome not in possible:
+            hint = "" if truth else "; give --truth to count what needs to know what is right"
+            raise BadInput(
+                f"outcome {outcome!r} is not offered for a {task} target: choose from {', '.join(possible)}{hint}"
+            )
+    return list(dict.fromkeys(wanted)) or _usual_outcomes(task, truth)
+
+
+def _usual_outcomes(task: Task, truth: str | None) -> list[str]:
+    if task is Task.EMBEDDING:
+        return ["distance"]
+    if task is Task.REGRESSION:
+        return ["score", "error"] if truth else ["score"]
+    if task is Task.DETECTION:
+        return ["answer"] if truth is None else ["miss"] if truth.strip() == FACE else ["answer", "error"]
+    return ["answer", "error"] if truth else ["answer", "score"]
+
+
+Groups = Mapping[float, str]
+"""What is compared of one attribute: value and label of each level, or center and range of each group."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What one run folder's tables say: its entry in results.json, effects, rates and pictures."""
+
+    entry: Mapping[str, Any]
+    effects: tuple[Effect, ...]
+    rates: tuple[Mapping[str, Any], ...]
+    gallery: Gallery
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One finished run, read back. images: the table without the pictures."""
+
+    folder: FinishedRun
+    spec: Mapping[str, Any]
+    design: Design
+    attributes: Mapping[str, Attribute]
+    images: pa.Table
+    true: Mapping[str, Float[np.ndarray, " n"]]
+
+    @property
+    def parts(self) -> int:
+        return -(-self.design.subjects // int(self.spec["subjects_per_part"]))
+
+    def predictions(self, target: Mapping[str, Any]) -> Predictions:
+        table = self.folder.read_table(f"predictions/{target['slug']}", self.parts)
+        if table["id"].to_pylist() != self.images["id"].to_pylist():
+            raise BadInput(f"{self.folder.path}: predictions of {target['name']} are not of these images; run it anew")
+        labels = target["description"].get("labels") or ()
+        return columns.predictions_of(table, Task(target["task"]), labels)
+
+    def expected_boxes(self, target: Mapping[str, Any]) -> Float[np.ndarray, "n 4"] | None:
+        convention = target["description"].get("box_convention")
+        faces = columns.face_boxes_of(self.images)
+        return BoxConvention(**convention).expected_box(faces) if convention and faces is not None else None
+
+
+def analyse(path: Path) -> Findings:
+    """Everything that the tables of one finished run say. Raises CorruptedPart or BadInput (not finished)."""
+    run = _read(path)
+    effects: list[Effect] = []
+    rates: list[Mapping[str, Any]] = []
+    galleries: list[Gallery] = []
+    groups: Mapping[str, Groups] = {}
+    entries = []
+    for target in run.spec["targets"]:
+        predictions = run.predictions(target)
+        outcomes = [_outcome(run, target, predictions, name) for name in target["outcomes"]]
+        for outcome in outcomes:
+            analysis = _estimate(run, target["name"], outcome)
+            groups = _groups(run, analysis.rates)
+            effects += analysis.effects
+            rates += [_rate_entry(run, target["name"], outcome, rate) for rate in analysis.rates]
+        entries.append(_target_entry(run, target, predictions))
+        galleries.append(_gallery(run, target, predictions, outcomes))
+    return Findings(_study_entry(run, entries, groups), tuple(effects), tuple(rates), merge(galleries))
+
+
+def merge(galleries: Sequence[Gallery]) -> Gallery:
+    """One gallery of several, in order."""
+    return Gallery(
+        tuple(strip for gallery in galleries for strip in gallery.strips),
+        tuple(failure for gallery in galleries for failure in gallery.failures),
+        sum(gallery.total for gallery in galleries),
+    )
+
+
+def _read(path: Path) -> _Run:
+    folder = FinishedRun(path)
+    spec = folder.spec
+    row = spec["design"]
+    levels = {level["attribute"]: tuple(level["values"]) for level in row["levels"]}
+    design = Design(levels, row["subjects"], row["seed"], row["population"], tuple(row["hold"]))
+    attributes = {fields["name"]: _attribute(fields) for fields in spec["attributes"]}
+    parts = -(-design.subjects // int(spec["subjects_per_part"]))
+    images = folder.read_table("images", parts, without=("image",))
+    return _Run(folder, spec, design, attributes, images, columns.columns_of(images, "true"))
+
+
+def _attribute(fields: Mapping[str, Any]) -> Attribute:
+    return Attribute(**{**fields, "levels": tuple(fields["levels"])})
+
+
+def _outcome(run: _Run, target: Mapping[str, Any], predictions: Predictions, name: str) -> Outcome:
+    n, description = len(predictions), target["description"]
+    stated = run.spec["truth"]
+    return compute(
+        name,
+        predictions,
+        truth=None if stated is None else Truth(**stated).of({**run.true, "": np.zeros(n)}),
+        threshold=description.get("threshold") or 0.5,
+        positive=description.get("positive"),
+        expected_boxes=run.expected_boxes(target),
+        reference=np.arange(n) // run.design.n_cells * run.design.n_cells,
+    )
+
+
+def _estimate(run: _Run, target: str, outcome: Outcome) -> Analysis:
+    options: dict[str, Any] = {
+        "target": target,
+        "outcome": outcome.name,
+        "unit": outcome.unit,
+        "is_binary": outcome.is_binary,
+        "seed": run.design.seed,
+    }
+    if not run.design.levels:
+        true = {name: run.true[name] for name in run.attributes}
+        return analyse_population(outcome.values, outcome.reasons, true, run.attributes, **options)
+    shape = (run.design.subjects, *run.design.shape)
+    values, reasons = outcome.values.reshape(shape), outcome.reasons.reshape(shape)
+    return analyse_transects(values, reasons, run.design, run.attributes, **options)
+
+
+def _rate_entry(run: _Run, target: str, outcome: Outcome, rate: Any) -> dict[str, Any]:
+    return {
+        "study": run.spec["name"],
+        "target": target,
+        "outcome": outcome.name,
+        "cell": dict(rate.cell),
+        "order": rate.order,
+        "rate": rate.rate,
+        "low": rate.low,
+        "high": rate.high,
+        "n_subjects": rate.n_subjects,
+        "n_images": rate.n_images,
+        "excluded": dict(rate.excluded),
+        "method": rate.method,
+        "unit": outcome.unit,
+    }
+
+
+def _target_entry(run: _Run, target: Mapping[str, Any], predictions: Predictions) -> dict[str, Any]:
+    reasons = Counter(category(reason) for reason in predictions.failures if reason)
+    return {
+        **{key: target[key] for key in ("name", "slug", "task", "description")},
+        "n_images": len(predictions),
+        "n_failed": int(predictions.failed.sum()),
+        "failure_reasons": dict(sorted(reasons.items())),
+        "found_rule": _found_rule(run, target) if predictions.task is Task.DETECTION else None,
+    }
+
+
+def _found_rule(run: _Run, target: Mapping[str, Any]) -> str:
+    if run.expected_boxes(target) is not None:
+        return f"a box that overlaps the rendered face, in this detector's convention, by at least {IOU:g} (IoU)"
+    return "any box anywhere in the image: this detector has no box that can be compared with the rendered face"
+
+
+def _study_entry(run: _Run, targets: Sequence[Mapping[str, Any]], groups: Mapping[str, Groups]) -> dict[str, Any]:
+    spec, design = run.spec, run.design
+    return {
+        "name": spec["name"],
+        "spec": spec,
+        "spec_hash": run.folder.spec_hash,
+        "basis": design.basis,
+        "subjects": design.subjects,
+        "images": design.n_images,
+        "hold": list(design.hold),
+        "population": design.population,
+        "truth": spec["truth"]["text"] if spec["truth"] else None,
+        "seed": design.seed,
+        "attributes": [_attribute_entry(attribute, groups[name]) for name, attribute in run.attributes.items()],
+        "targets": list(targets),
+        "outcomes": list(dict.fromkeys(name for target in spec["targets"] for name in target["outcomes"])),
+    }
+
+
+def _groups(run: _Run, rates: Sequence[Rate]) -> Mapping[str, Groups]:
+    """The levels of each attribute; for a population the groups that its rates stand for."""
+    groups: dict[str, dict[float, str]] = {
+        name: {value: run.attributes[name].label(value) for value in levels}
+        for name, levels in run.design.levels.items()
+    }
+    for rate in rates:
+        for name, value in rate.cell.items() if rate.order == 1 else ():
+            label = run.attributes[name].label
+            text = " to ".join(map(label, rate.bounds[name])) if name in rate.bounds else label(value)
+            groups.setdefault(name, {}).setdefault(value, text)
+    return groups
+
+
+def _attribute_entry(attribute: Attribute, groups: Groups) -> dict[str, Any]:
+    return {
+        "name": attribute.name,
+        "kind": attribute.kind,
+        "unit": attribute.unit,
+        "meaning": attribute.meaning,
+        "levels": list(groups),
+        "labels": list(groups.values()),
+        "source": attribute.source,
+    }
+
+
+def _gallery(run: _Run, target: Mapping[str, Any], predictions: Predictions, outcomes: Sequence[Outcome]) -> Gallery:
+    said = np.full(len(predictions), np.nan)
+    if "answer" in offered(predictions.task, truth=False):
+        said = _outcome(run, target, predictions, "answer").values
+    wrong = np.zeros(len(predictions), dtype=bool)
+    for outcome in outcomes:
+        if outcome.name in selection.WRONG and outcome.is_binary:
+            wrong |= outcome.values == 1
+    shown = selection.Shown(
+        study=run.spec["name"],
+        target=target["name"],
+        design=run.design,
+        attributes=run.attributes,
+        subjects=run.images["subject"].to_numpy(),
+        true=run.true,
+        predictions=predictions,
+        answers=selection.answer_texts(predictions, said),
+        said=said,
+        wrong=wrong,
+        expected_boxes=run.expected_boxes(target),
+    )
+    rows_per_part = int(run.spec["subjects_per_part"]) * run.design.n_cells
+
+    def png_of(rows: Sequence[int]) -> dict[int, bytes]:
+        return selection.stored_images(lambda part: run.folder.read_part("images", part), rows_per_part, rows)
+
+    return selection.choose(shown, png_of)

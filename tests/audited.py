@@ -1,0 +1,34 @@
+"""Small targets for the tests: functions of uint8 pixels [n, h, w, 3], named on the command line as audited:<name>."""
+
+import time
+
+import numpy as np
+
+
+def brightness(pixels):
+    """Score: mean value of the picture, 0 to 1."""
+    return pixels.mean(axis=(1, 2, 3)) / 255
+
+
+def raises_always(pixels):
+    raise RuntimeError("no answer today")
+
+
+def raises_on_bright(pixels):
+    """Fails on pictures whose mean is above a half, also when they come in a batch."""
+    if (brightness(pixels) > 0.5).any():
+        raise ValueError("too bright")
+    return brightness(pixels)
+
+
+def slow(pixels):
+    time.sleep(0.02 * len(pixels))
+    return brightness(pixels)
+
+
+def hangs(pixels):
+    time.sleep(3600)
+
+
+def wrong_count(pixels):
+    return np.zeros(len(pixels) + 1)

@@ -1,0 +1,223 @@
+"""The main job in small: an audit from design to report, its resumption, and its refusals."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import audited
+import transect
+from transect.errors import (
+    BadInput,
+    CorruptedPart,
+    FolderOfAnotherSpec,
+    TooManyFailures,
+    UnknownName,
+)
+from transect.study import Limits, render_sheet, report
+
+SMALL = {"subjects": 12, "image_size": 32, "seed": 3, "quiet": True}
+TABLES = ["images", "predictions"]
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    """Every table and result of a run, by path: all that must be byte-identical."""
+    files = [path for table in TABLES for path in folder.rglob(f"{table}/**/*.parquet")]
+    files += [folder / name for name in ("effects.parquet", "results.json", "report.html", "run.json")]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(files)}
+
+
+def command(out: Path, *more: str) -> list[str]:
+    base = [sys.executable, "-m", "transect", "audit", "audited:slow", "--vary", "background_lightness=0,1"]
+    return [*base, "--vary", "glasses", "--subjects", "150", "--size", "32", "--out", str(out), "--json", *more]
+
+
+def start(arguments: list[str]) -> subprocess.Popen:
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def test_a_planted_effect_is_found_and_everything_is_written(tmp_path):
+    """A target that scores the picture's brightness: a light background must raise it, glasses must not."""
+    result = transect.audit(
+        audited.brightness,
+        vary={"background_lightness": (0, 1), "glasses": None},
+        outcomes=["score"],
+        out=tmp_path,
+        **SMALL,
+    )
+    effects = {effect.attribute: effect for effect in result.effects}
+    assert effects["background_lightness"].low > 0.05
+    assert abs(effects["glasses"].estimate) < 0.02
+    assert effects["background_lightness"].n_subjects == 12
+    assert effects["background_lightness"].n_images == 48
+    images = pq.read_table(tmp_path / "images")
+    assert images.num_rows == 48
+    assert images["intended.background_lightness"].to_pylist() == images["true.background_lightness"].to_pylist()
+    assert sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith(".")) == [
+        "effects.parquet", "images", "log.jsonl", "predictions", "report.html", "results.json", "run.json", "run.lock",
+    ]  # fmt: skip
+
+
+def test_the_estimate_is_what_the_pictures_say(tmp_path):
+    """Oracle by loops: mean over subjects of mean score at level 1 minus mean score at level 0.
+
+    The attributes are not in the order of the alphabet: the cells must keep the order of the design.
+    """
+    result = transect.audit(
+        audited.brightness, vary={"smile": (0, 1), "glasses": None}, outcomes=["score"], out=tmp_path, **SMALL
+    )
+    world = transect.generators.load("faceworld", image_size=32)
+    subjects = 3 * 2**32 + np.arange(12)
+    differences = []
+    for subject in subjects:
+        score = {
+            (g, s): audited.brightness(
+                world.render(world.set(world.sample([int(subject)]), {"glasses": g, "smile": s})).pixels
+            )[0]
+            for g in (0, 1)
+            for s in (0, 1)
+        }
+        differences.append(np.mean([score[1, s] - score[0, s] for s in (0, 1)]))
+    glasses = next(effect for effect in result.effects if effect.attribute == "glasses")
+    assert glasses.estimate == pytest.approx(np.mean(differences), abs=1e-12)
+
+
+def test_rates_and_truth_agree_with_the_tables(tmp_path):
+    """Where the truth is what was set, the error of a cell is 1 - answer or answer, cell by cell."""
+    result = transect.audit(
+        audited.brightness, vary={"smile": (0, 1), "glasses": None}, truth="smile>0.5", outcomes=["answer", "error"],
+        out=tmp_path, **SMALL,
+    )  # fmt: skip
+    rate = {(r["outcome"], *sorted(r["cell"].items())): r["rate"] for r in result.results["rates"] if r["order"] == 2}
+    for glasses in (0.0, 1.0):
+        cell = {smile: (("glasses", glasses), ("smile", smile)) for smile in (0.0, 1.0)}
+        assert rate["error", *cell[0.0]] == pytest.approx(rate["answer", *cell[0.0]])
+        assert rate["error", *cell[1.0]] == pytest.approx(1 - rate["answer", *cell[1.0]])
+    assert len(rate) == 8
+
+
+def test_a_population_is_observed_not_set(tmp_path):
+    result = transect.audit(
+        audited.brightness, population="celebrity-like", images=60, image_size=32, out=tmp_path, quiet=True
+    )
+    assert {effect.basis for effect in result.effects} == {"observational"}
+    assert "association" in (tmp_path / "report.html").read_text()
+
+
+def test_several_targets_share_the_images(tmp_path):
+    result = transect.audit(
+        [audited.brightness, "audited:raises_on_bright"],
+        vary={"glasses": None},
+        out=tmp_path,
+        limits=Limits(max_failures=1),
+        **SMALL,
+    )
+    assert {effect.target for effect in result.effects} == {"brightness", "audited:raises_on_bright"}
+    bright = pq.read_table(tmp_path / "predictions" / "audited-raises_on_bright").to_pydict()
+    assert any(bright["failed"])
+    assert set(bright["reason"]) <= {"", "raised ValueError: too bright"}
+    counted = [e.excluded for e in result.effects if e.target == "audited:raises_on_bright"]
+    assert all(sum(excluded.values()) > 0 for excluded in counted)
+
+
+def test_too_many_failures_stop_the_run_and_keep_what_is_done(tmp_path):
+    with pytest.raises(TooManyFailures, match="raises_always failed on .* no answer today"):
+        transect.audit(audited.raises_always, vary={"glasses": None}, out=tmp_path, **SMALL)
+    assert pq.read_table(tmp_path / "images").num_rows == 24
+
+
+def test_the_report_is_made_again_from_the_tables(tmp_path):
+    transect.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
+    before = tables(tmp_path)
+    (tmp_path / "report.html").unlink()
+    report(tmp_path)
+    assert tables(tmp_path) == before
+
+
+def test_a_corrupted_part_is_named_and_made_anew_after_deletion(tmp_path):
+    transect.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
+    before = tables(tmp_path)
+    part = tmp_path / "images" / "part-00000.parquet"
+    part.write_bytes(part.read_bytes()[:-1] + b"x")
+    for again in (
+        lambda: report(tmp_path),
+        lambda: transect.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL),
+    ):
+        with pytest.raises(CorruptedPart, match=r"part-00000\.parquet does not read back"):
+            again()
+    part.unlink()
+    transect.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
+    assert tables(tmp_path) == before
+
+
+def test_refusals(tmp_path):
+    with pytest.raises(UnknownName, match="unknown generator 'faceword': did you mean faceworld"):
+        transect.audit(audited.brightness, generator="faceword", vary={"glasses": None}, out=tmp_path, **SMALL)
+    with pytest.raises(UnknownName, match="unknown population 'balancd': did you mean balanced"):
+        transect.audit(audited.brightness, population="balancd", vary={"glasses": None}, out=tmp_path, **SMALL)
+    with pytest.raises(BadInput, match="outcome 'miss' is not offered for a binary target: .*; give --truth"):
+        transect.audit(audited.brightness, vary={"glasses": None}, outcomes=["miss"], out=tmp_path, **SMALL)
+    with pytest.raises(BadInput, match="--images observes a population as it comes: drop --vary"):
+        transect.audit(audited.brightness, vary={"glasses": None}, images=5, out=tmp_path, quiet=True)
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_folder_of_another_audit_is_refused(tmp_path):
+    transect.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
+    with pytest.raises(FolderOfAnotherSpec, match=r"differs in design\.seed"):
+        transect.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **{**SMALL, "seed": 4})
+
+
+def test_render_sheet_has_a_row_a_subject(tmp_path):
+    from PIL import Image
+
+    path = render_sheet(
+        tmp_path / "sheet.png", subjects=2, seed=0, image_size=32, population="balanced", generator="faceworld",
+        vary=["glasses"],
+    )  # fmt: skip
+    with Image.open(path) as picture:
+        assert picture.width < picture.height * 1.2  # two rows of two
+
+
+@pytest.mark.timeout(900)
+def test_kill_nine_at_ten_random_moments_and_resume_is_byte_identical(tmp_path):
+    whole = start(command(tmp_path / "whole"))
+    began = time.monotonic()
+    _, errors = whole.communicate()
+    assert whole.returncode == 0, errors
+    length = time.monotonic() - began
+    draw = random.Random(20)
+    killed = 0
+    for _ in range(10):
+        run = start(command(tmp_path / "killed"))
+        time.sleep(draw.uniform(0.1, 0.6) * length)
+        run.send_signal(signal.SIGKILL)
+        run.communicate()
+        killed += run.returncode == -signal.SIGKILL
+    last = start(command(tmp_path / "killed"))
+    _, errors = last.communicate()
+    assert last.returncode == 0, errors
+    assert killed >= 3, "the run ended before it could be killed: make it longer"
+    assert tables(tmp_path / "killed") == tables(tmp_path / "whole")
+    # The interrupted runs left traces of several starts, so the kills did fall into the run.
+    starts = [json.loads(line)["event"] for line in (tmp_path / "killed" / "log.jsonl").read_text().splitlines()]
+    assert starts.count("cost") >= 2
+
+
+def test_interruption_says_how_to_go_on(tmp_path):
+    run = start(command(tmp_path / "run"))
+    while not list(tmp_path.glob("run/images/*.parquet")) and run.poll() is None:
+        time.sleep(0.05)
+    run.send_signal(signal.SIGINT)
+    _, errors = run.communicate(timeout=60)
+    assert run.returncode == 130, errors
+    assert errors.strip().splitlines()[-1].startswith("transect: interrupted; what is done is kept in")
