@@ -1,0 +1,86 @@
+"""The documents say what the program does: reference, README's commands, links, examples."""
+
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+EXAMPLES = sorted(ROOT.glob("examples/*.py"))
+
+
+def test_the_command_line_reference_is_what_the_command_line_says():
+    """Every command and option with its help and default: the page is generated, and up to date."""
+    generate = runpy.run_path(str(ROOT / "docs" / "generate.py"))
+    assert generate["PAGE"].read_text() == generate["reference"](), "run: python docs/generate.py"
+
+
+def test_readme_names_the_commands_that_ci_runs():
+    readme, ci = (ROOT / "README.md").read_text(), (ROOT / ".ci" / "run").read_text()
+    assert "make demo" in readme
+    assert "make test" in readme
+    assert re.search(r"^make test$", ci, re.M)
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"`?make (\w+)`?", readme):
+        assert re.search(rf"^{target}:", makefile, re.M), f"README names make {target}, which the Makefile lacks"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_files_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
+        if not link.startswith(("http://", "https://")):
+            assert (page.parent / link).exists(), f"{page}: {link}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_in_the_pages_exist_with_their_options(page):
+    """Each `transect …` command in a shell block uses a command and options that the reference knows."""
+    reference = (ROOT / "docs" / "reference" / "cli.md").read_text()
+    sections = dict(re.findall(r"^## `transect (\w+)`\n(.*?)(?=^## |\Z)", reference, re.M | re.S))
+    for block in re.findall(r"^```(?:sh|bash|console)\n(.*?)^```", page.read_text(), re.M | re.S):
+        for line in block.replace("\\\n", " ").splitlines():
+            if match := re.match(r"\s*\$?\s*transect (\w+)(.*)", line):
+                assert match[1] in sections, line
+                for option in re.findall(r"(--[\w-]+)", match[2].split("#")[0]):
+                    assert f"`{option}`" in sections[match[1]], f"{page.name}: {line.strip()}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_toml_blocks_parse(page):
+    import tomllib
+
+    for block in re.findall(r"^```toml\n(.*?)^```", page.read_text(), re.M | re.S):
+        tomllib.loads(block)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_blocks_run(page, tmp_path):
+    """The Python blocks of a page, one after another as a reader would type them, in an empty folder."""
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
+    if not blocks:
+        pytest.skip("no Python on this page")
+    script = tmp_path / "page.py"
+    script.write_text("\n".join(blocks))
+    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_examples_run(example, tmp_path):
+    done = subprocess.run([sys.executable, str(example)], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.strip()
+
+
+def test_the_project_speaks_of_itself_alone():
+    """No path of one machine, and no bare promise of work to do, in any tracked text."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
+    for name in listed:
+        path = ROOT / name
+        if path.suffix in {".py", ".md", ".toml", ".yaml", ".html", ".css", ".cff", ""} and path.is_file():
+            text = path.read_text()
+            assert not re.search(r"/(wor)k/|/(tm)p/|bash_(jobs)", text), name
