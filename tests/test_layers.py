@@ -21,8 +21,11 @@ LAYERS = [
     {"effects"},
     {"report"},
     {"testing"},
+    {"findings"},
+    {"publication"},
     {"study"},
-    {"cli", "__main__"},
+    {"cli"},
+    {"__main__"},
 ]
 RANK = {stage: rank for rank, stages in enumerate(LAYERS) for stage in stages}
 HEAVY = {"torch", "cv2", "dlib", "onnxruntime", "matplotlib", "pandas", "statsmodels"}

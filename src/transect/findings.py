@@ -250,10 +250,18 @@ def _groups(run: _Run, rates: Sequence[Rate]) -> Mapping[str, Groups]:
     }
     for rate in rates:
         for name, value in rate.cell.items() if rate.order == 1 else ():
-            label = run.attributes[name].label
-            text = " to ".join(map(label, rate.bounds[name])) if name in rate.bounds else label(value)
+            text = _range(rate.bounds[name]) if name in rate.bounds else run.attributes[name].label(value)
             groups.setdefault(name, {}).setdefault(value, text)
     return groups
+
+
+def _range(bounds: tuple[float, float]) -> str:
+    """A group's range as people read it.
+
+    >>> _range((-1.0, 0.31831))
+    '−1 to 0.32'
+    """
+    return " to ".join(f"{bound:.2g}".replace("-", "−") for bound in bounds)
 
 
 def _attribute_entry(attribute: Attribute, groups: Groups) -> dict[str, Any]:

@@ -103,9 +103,10 @@ def studies_truth(found: Sequence[Findings]) -> list[str]:
 
 
 def largest(effects: Sequence[Effect], truths: Sequence[str]) -> list[int]:
-    """Indices of up to three contrasts, of proportions where there are any: significant ones first, then the largest.
+    """Indices of up to three contrasts, of proportions where there are any, the largest first.
 
-    What the truth's own attribute does to an error is left out: where the label changes, the error changes.
+    Those that stay significant after adjustment; only where there is none, the largest that does not. What the truth's
+    own attribute does to an error is left out: where the label changes, the error changes.
 
     >>> largest([], [])
     []
@@ -116,7 +117,8 @@ def largest(effects: Sequence[Effect], truths: Sequence[str]) -> list[int]:
         if effect.estimable and effect.kind == "contrast" and (effect.attribute != truth or effect.outcome in UNTRUE)
     ]
     shown = [i for i in contrasts if effects[i].unit == "proportion"] or contrasts
-    return sorted(shown, key=lambda i: (not effects[i].p_adjusted <= ALPHA, -abs(effects[i].estimate)))[:LARGEST]
+    shown.sort(key=lambda i: -abs(effects[i].estimate))
+    return [i for i in shown if effects[i].p_adjusted <= ALPHA][:LARGEST] or shown[:1]
 
 
 def _targets(found: Sequence[Findings]) -> list[str]:
@@ -131,13 +133,23 @@ def _title(found: Sequence[Findings]) -> str:
 def _question(found: Sequence[Findings]) -> str:
     parts = []
     for one in found:
-        names = ", ".join(attribute["name"] for attribute in one.entry["attributes"][:6])
+        names = _listed([attribute["name"].replace("_", " ") for attribute in one.entry["attributes"]])
         asked = " and ".join(target["name"] for target in one.entry["targets"])
         if one.entry["basis"] == "experimental":
             parts.append(f"What do {names} cause in the answers of {asked}, when each is changed alone?")
         else:
             parts.append(f"How do the answers of {asked} go with {names} in the population {one.entry['population']}?")
     return " ".join(parts)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Up to six names in a sentence.
+
+    >>> _listed(["skin tone", "glasses"])
+    'skin tone and glasses'
+    """
+    shown = list(names[:6]) + ([f"{len(names) - 6} more"] if len(names) > 6 else [])
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
 def _citations(found: Sequence[Findings], effects: Sequence[Effect]) -> list[dict[str, str]]:

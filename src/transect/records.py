@@ -167,7 +167,7 @@ class Predictions:
     task: Task
     scores: Float[np.ndarray, "n k"]
     failures: tuple[str, ...]
-    boxes: tuple[Float[np.ndarray, "m 5"], ...] | None = None
+    boxes: tuple[Float[np.ndarray, "_ 5"], ...] | None = None
     labels: tuple[str, ...] = ()
 
     def __len__(self) -> int:

@@ -68,11 +68,8 @@ class Shown:
 
 
 def answer_texts(predictions: Predictions, said: Float[np.ndarray, " n"]) -> list[str]:
-    """What to print under each image: the failure, found or not, the class, or the score."""
-    return [
-        f"failed: {failure}" if failure else _answer(predictions, row, said[row])
-        for row, failure in enumerate(predictions.failures)
-    ]
+    """What to print under each image: why it failed, found or not, the class, or the score."""
+    return [failure or _answer(predictions, row, said[row]) for row, failure in enumerate(predictions.failures)]
 
 
 def _answer(predictions: Predictions, row: int, said: float) -> str:

@@ -1,0 +1,264 @@
+"""From the outcomes of a design to its table: every effect with interval, test and exclusions, every cell's rate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.effects import intervals, multiplicity, observational, randomization
+from transect.effects.contrasts import Contrast, contrasts
+from transect.effects.exclusions import Exclusions
+from transect.effects.rates import HIGHEST_ORDER, GroupedImages, Rate, grouped_rates, transect_rates
+from transect.errors import BadInput, UnknownName
+from transect.records import Attribute, Design, Effect
+
+CONFIDENCE: Final = 0.95
+NO_PAIR: Final = "no subject has a valid pair"
+ONE_SUBJECT: Final = "one subject: no interval"
+NO_VARIATION: Final = "the differences do not vary: no interval"
+
+_ADJUSTMENTS: Final = {"holm": multiplicity.holm, "benjamini-hochberg": multiplicity.benjamini_hochberg}
+_SOURCES: Final = {**intervals.SOURCES, **randomization.SOURCES, **observational.SOURCES}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What one outcome of one target showed under one design."""
+
+    effects: tuple[Effect, ...]
+    rates: tuple[Rate, ...]
+
+
+def analyse_transects(
+    values: Float[np.ndarray, "n ..."],
+    reasons: np.ndarray,
+    design: Design,
+    attributes: Mapping[str, Attribute],
+    *,
+    target: str,
+    outcome: str,
+    unit: str = "proportion",
+    is_binary: bool = True,
+    confidence: float = CONFIDENCE,
+    resamples: int = 2000,
+    seed: int = 0,
+    max_order: int = HIGHEST_ORDER,
+) -> Analysis:
+    """Within-subject effects and cell rates of a transect design.
+
+    values: outcomes [n_subjects, *design.shape], NaN where there is no valid answer; reasons: same shape, why. The
+    unit is the subject: an effect is the mean over subjects of each subject's own difference, its interval BCa (all
+    contrasts on the same resamples) or the paired score interval, its test the sign-flip of the subjects'
+    differences. p_adjusted is left to `adjust`, since the family is the report's.
+
+    Returns Analysis; an effect that cannot be estimated is NaN with its reason.
+
+    Raises BadInput when the shapes differ from the design's, UnknownName for an attribute that is not in `attributes`.
+
+    >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
+    >>> y = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 0.0], [0.0, 1.0]])
+    >>> table = analyse_transects(y, np.full((4, 2), "", dtype=object), Design({"glasses": (0.0, 1.0)}, subjects=4),
+    ...                           {"glasses": glasses}, target="mine", outcome="miss")
+    >>> effect = table.effects[0]
+    >>> effect.name, effect.estimate, effect.p, effect.interval_method  # 3/4; 2 / 2^3
+    ('glasses: off to on', 0.75, 0.25, 'paired score')
+    """
+    _check_known(design.levels, attributes)
+    found = contrasts(values, reasons, design, attributes)
+    d = np.stack([contrast.differences for contrast in found], axis=1)
+    made = intervals.mean_difference_interval(
+        d,
+        binary=is_binary,
+        base=np.array([contrast.base for contrast in found]),
+        reach=np.array([contrast.reach for contrast in found]),
+        pairs=np.array([contrast.pairs for contrast in found]),
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+    )
+    p, tests = randomization.sign_flip(d, seed=seed)
+    spec = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": design.subjects}
+    effects = tuple(
+        _experimental(contrast, column, made, float(p[column]), tests[column], target, outcome, unit, spec)
+        for column, contrast in enumerate(found)
+    )
+    options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed, "max_order": max_order}
+    return Analysis(effects, transect_rates(values, reasons, design.levels, is_binary=is_binary, **options))
+
+
+def analyse_population(
+    values: Float[np.ndarray, " n"],
+    reasons: np.ndarray,
+    columns: Mapping[str, Float[np.ndarray, " _"]],
+    attributes: Mapping[str, Attribute],
+    *,
+    target: str,
+    outcome: str,
+    unit: str = "proportion",
+    is_binary: bool = True,
+    edges: Mapping[str, Sequence[float]] | None = None,
+    confidence: float = CONFIDENCE,
+    resamples: int = 2000,
+    seed: int = 0,
+    max_order: int = HIGHEST_ORDER,
+) -> Analysis:
+    """Unadjusted associations and group rates of a population design: association, not causation.
+
+    Attributes come together in a population, so that a difference between groups of one mixes in all that comes along
+    with it; basis is "observational". values: outcomes [n], one image per subject; columns: the values [n] of each
+    attribute to analyse. Attributes with levels are grouped by level, others cut at `edges`, or else at their
+    terciles.
+
+    Returns Analysis; each effect's spec holds the ranges that were compared.
+
+    Raises BadInput when lengths differ, UnknownName for a column that is not in `attributes`.
+
+    >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
+    >>> table = analyse_population(np.array([0.0, 0.0, 1.0, 0.0]), np.full(4, "", dtype=object),
+    ...                            {"glasses": np.array([0.0, 0.0, 1.0, 1.0])}, {"glasses": glasses},
+    ...                            target="mine", outcome="miss")
+    >>> table.effects[0].estimate, table.effects[0].basis
+    (0.5, 'observational')
+    """
+    _check_known(columns, attributes)
+    _check_lengths(values, reasons, columns)
+    options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
+    cuts = {name: observational.cut(attributes[name], col, (edges or {}).get(name)) for name, col in columns.items()}
+    effects = tuple(
+        _observed(association, cuts[name], target, outcome, unit, {**options, "subjects": len(values)})
+        for name, column in columns.items()
+        for association in observational.associations(
+            values, reasons, cuts[name], column, is_binary=is_binary, **options
+        )
+    )
+    images = GroupedImages(
+        values=values,
+        exclusions=Exclusions.of(values, reasons),
+        subjects=np.arange(len(values)),
+        n_subjects=len(values),
+        groups=np.stack([groups.index for groups in cuts.values()], axis=1),
+        levels={name: groups.centers for name, groups in cuts.items()},
+        bounds={name: groups.bounds for name, groups in cuts.items() if groups.bounds},
+    )
+    return Analysis(effects, grouped_rates(images, is_binary=is_binary, max_order=max_order, **options))
+
+
+def adjust(effects: Sequence[Effect], method: str = "holm") -> tuple[Effect, ...]:
+    """The effects with p_adjusted over the whole family: "holm" (default) or "benjamini-hochberg".
+
+    Effects without a p keep NaN and are not counted.
+
+    Raises UnknownName for another method.
+
+    >>> effects = [Effect("a", "a", "t", "miss", 0.1, 0, 0.2, p, "proportion", 9, 18) for p in (0.01, 0.5)]
+    >>> [effect.p_adjusted for effect in adjust(effects)]
+    [0.02, 0.5]
+    """
+    if method not in _ADJUSTMENTS:
+        raise UnknownName("adjustment", method, _ADJUSTMENTS)
+    adjusted = _ADJUSTMENTS[method](np.array([effect.p for effect in effects], dtype=np.float64))
+    source = multiplicity.SOURCES[method]
+    return tuple(
+        replace(effect, p_adjusted=float(p), sources=tuple(dict.fromkeys((*effect.sources, source))))
+        for effect, p in zip(effects, adjusted, strict=True)
+    )
+
+
+def _experimental(
+    contrast: Contrast,
+    column: int,
+    made: intervals.Intervals,
+    p: float,
+    test: str,
+    target: str,
+    outcome: str,
+    unit: str,
+    spec: Mapping[str, Any],
+) -> Effect:
+    n = contrast.n_subjects
+    without_interval = "" if made.methods[column] else ONE_SUBJECT if n == 1 else NO_VARIATION
+    return Effect(
+        name=contrast.name,
+        attribute=contrast.attribute,
+        target=target,
+        outcome=outcome,
+        estimate=float(np.mean(contrast.differences[np.isfinite(contrast.differences)])) if n else np.nan,
+        low=float(made.low[column]),
+        high=float(made.high[column]),
+        p=p,
+        unit=_per(unit, contrast.per),
+        n_subjects=n,
+        n_images=contrast.n_images,
+        kind=contrast.kind,
+        origin=contrast.origin,
+        to=contrast.to,
+        excluded=contrast.excluded,
+        reason=without_interval if n else NO_PAIR,
+        interval_method=made.methods[column],
+        test_method=test,
+        spec={**spec, "subjects_dropped": contrast.subjects_dropped},
+        sources=_sources(made.methods[column], test),
+    )
+
+
+def _observed(
+    association: observational.Association,
+    groups: observational.Groups,
+    target: str,
+    outcome: str,
+    unit: str,
+    spec: Mapping[str, Any],
+) -> Effect:
+    return Effect(
+        name=association.name,
+        attribute=association.attribute,
+        target=target,
+        outcome=outcome,
+        estimate=association.estimate,
+        low=association.low,
+        high=association.high,
+        p=association.p,
+        unit=_per(unit, association.per),
+        n_subjects=association.n_images,
+        n_images=association.n_images,
+        kind=association.kind,
+        origin=association.origin,
+        to=association.to,
+        basis="observational",
+        excluded=association.excluded,
+        reason=association.reason,
+        interval_method=association.interval_method,
+        test_method=association.test_method,
+        spec={**spec, "groups": groups.bounds} if groups.bounds else spec,
+        sources=_sources(association.interval_method, association.test_method),
+    )
+
+
+def _check_known(names: Mapping[str, Any], attributes: Mapping[str, Attribute]) -> None:
+    if not names:
+        raise BadInput("expected at least one attribute to analyse, got none; name the attributes to compare")
+    for name in names:
+        if name not in attributes:
+            raise UnknownName("attribute", name, attributes, hint="see: transect attributes")
+
+
+def _check_lengths(values: np.ndarray, reasons: np.ndarray, columns: Mapping[str, np.ndarray]) -> None:
+    lengths = {"reasons": len(reasons), **{name: len(column) for name, column in columns.items()}}
+    for name, length in lengths.items():
+        if length != len(values):
+            raise BadInput(
+                f"{name}: expected one value per image, {len(values)}, got {length}; pass one for each image"
+            )
+
+
+def _per(unit: str, per: str) -> str:
+    return f"{unit} per {per}" if per else unit
+
+
+def _sources(*methods: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_SOURCES[method] for method in methods if method))

@@ -1,0 +1,227 @@
+"""How sure are we of a proportion, and of a difference? Score intervals, and the choice between them and BCa.
+
+The unit is the subject. Score intervals keep their coverage near 0 and 1, where the bootstrap collapses; subjects that
+contribute several images enter through an effective number of images, images divided by the design effect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from numpy.typing import ArrayLike
+from scipy.special import ndtri, stdtrit
+
+from transect.effects import bootstrap
+
+WILSON: Final = "Wilson score"
+WILSON_CLUSTERED: Final = "Wilson score on effective images"
+PAIRED_SCORE: Final = "paired score"
+NO_INTERVAL: Final = ""
+SOURCES: Final = {
+    WILSON: "Wilson 1927, Probable inference, doi:10.1080/01621459.1927.10502953",
+    WILSON_CLUSTERED: "Korn and Graubard 1998, Confidence intervals for proportions with small expected number of "
+    "positive counts estimated from survey data, Survey Methodology 24(2)",
+    PAIRED_SCORE: "Tango 1998, Equivalence test and confidence interval for the difference in proportions for the "
+    "paired-sample design, doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B",
+    bootstrap.METHOD: bootstrap.SOURCE,
+}
+
+RARE: Final = 0.05
+FEW_DISCORDANT: Final = 25
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """One interval per column: low and high float64 [k] (NaN where there is none) and the name of each one's method."""
+
+    low: Float[np.ndarray, " k"]
+    high: Float[np.ndarray, " k"]
+    methods: tuple[str, ...]
+
+
+def wilson(
+    successes: ArrayLike, n: ArrayLike, confidence: float = 0.95
+) -> tuple[Float[np.ndarray, " ..."], Float[np.ndarray, " ..."]]:
+    """Wilson's score interval of each proportion successes / n, in [0, 1]; neither need be whole.
+
+    Returns low and high; NaN where n is 0. Wilson 1927.
+
+    >>> low, high = wilson(0, 10)
+    >>> float(low), round(float(high), 4)
+    (0.0, 0.2775)
+    """
+    x, trials = np.broadcast_arrays(np.asarray(successes, dtype=np.float64), np.asarray(n, dtype=np.float64))
+    z = ndtri((1 + confidence) / 2)
+    n = np.where(trials > 0, trials, np.nan)
+    p = x / n
+    center = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    return np.where(p <= 0, p, center - half), np.where(p >= 1, p, center + half)
+
+
+def wilson_clustered(
+    successes: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"], confidence: float = 0.95
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """Wilson's interval of a pooled proportion; subject i has `counts[i]` images, `successes[i]` of them successes.
+
+    The number of images is divided by the design effect (variance of the ratio between subjects, over the variance of
+    as many independent images), with the t quantile's correction for few subjects, and held between the numbers of
+    subjects and of images; at 0 and 1, where no variance can be estimated, it is the number of subjects. With one image
+    per subject this is Wilson's interval. Korn and Graubard 1998.
+
+    Returns low and high in [0, 1]; NaN where no subject has an image.
+
+    >>> low, high = wilson_clustered(np.array([[2.0], [0.0], [2.0], [0.0]]), np.full((4, 1), 2.0))
+    >>> bool(low[0] == wilson(2, 4)[0])  # both images of a subject agree: four subjects are four independent images
+    True
+    """
+    images, subjects = counts.sum(axis=0), (counts > 0).sum(axis=0).astype(np.float64)
+    p = np.divide(successes.sum(axis=0), images, out=np.full(images.shape, np.nan), where=images > 0)
+    residual = successes - np.nan_to_num(p) * counts
+    variance = (residual**2).sum(axis=0) * subjects / np.maximum(subjects - 1, 1) / np.maximum(images, 1) ** 2
+    # Where the outcome is rare only the subjects that have it tell how far subjects differ.
+    telling = np.minimum((successes > 0).sum(axis=0), (successes < counts).sum(axis=0))
+    z, t = ndtri((1 + confidence) / 2), stdtrit(np.maximum(telling - 1.0, 1.0), (1 + confidence) / 2)
+    known = (p > 0) & (p < 1) & (variance > 0)
+    effective = np.divide(p * (1 - p) * (z / t) ** 2, variance, out=subjects.copy(), where=known)
+    # Equal sums of all subjects (no variance at a rate inside (0, 1)) say that images differ more than subjects do.
+    effective = np.where((p > 0) & (p < 1) & (variance == 0), images, effective)
+    effective = np.clip(effective, subjects, images)
+    return wilson(p * effective, effective, confidence)
+
+
+def paired_score_interval(
+    positive: ArrayLike, negative: ArrayLike, n: ArrayLike, *, design_effect: ArrayLike = 1.0, confidence: float = 0.95
+) -> tuple[Float[np.ndarray, " ..."], Float[np.ndarray, " ..."]]:
+    """Score interval of a paired difference of proportions, (positive - negative) / n, in [-1, 1]; never of zero width.
+
+    positive, negative: numbers of pairs that differ in either direction (not only whole numbers); n: pairs. With
+    clusters, all three are divided by `design_effect`, the variance of the difference over that of n independent
+    pairs.
+
+    Returns low and high; NaN where n is 0. Without any discordant pair the interval is ∓ z² / (n + z²). Tango 1998,
+    Eq. 7.
+
+    >>> low, high = paired_score_interval(1, 7, 21)
+    >>> round(float(low), 3), round(float(high), 3)
+    (-0.517, -0.026)
+    """
+    b, c, pairs, effect = np.broadcast_arrays(
+        *(np.asarray(value, dtype=np.float64) for value in (positive, negative, n, design_effect))
+    )
+    b, c = np.asarray(b / effect), np.asarray(c / effect)
+    effective = np.asarray(np.where(pairs > 0, pairs, np.nan) / effect)
+    z = float(ndtri((1 + confidence) / 2))
+    return _tango_end(b, c, effective, z, -1.0), _tango_end(b, c, effective, z, 1.0)
+
+
+def _tango_end(
+    b: Float[np.ndarray, " ..."], c: Float[np.ndarray, " ..."], n: Float[np.ndarray, " ..."], z: float, toward: float
+) -> Float[np.ndarray, " ..."]:
+    """The last δ from the estimate toward ±1 that the score test at z does not reject, by bisection."""
+    inside, outside = (b - c) / n, np.full_like(n, toward)
+    for _ in range(60):
+        delta = (inside + outside) / 2
+        # Constrained maximum-likelihood estimate q of the probability of a negative pair, given the difference δ.
+        B = (2 * n - b + c) * delta - b - c
+        C = -c * delta * (1 - delta)
+        q = (np.sqrt(np.maximum(B**2 - 8 * n * C, 0.0)) - B) / (4 * n)
+        variance = n * np.maximum(2 * q + delta * (1 - delta), 0.0)
+        kept = (b - c - n * delta) ** 2 <= z**2 * variance
+        inside, outside = np.where(kept, delta, inside), np.where(kept, outside, delta)
+    return np.asarray(inside)
+
+
+def newcombe(
+    successes: tuple[ArrayLike, ArrayLike], n: tuple[ArrayLike, ArrayLike], confidence: float = 0.95
+) -> tuple[Float[np.ndarray, " ..."], Float[np.ndarray, " ..."]]:
+    """Hybrid score interval of a difference of two independent proportions, first minus second, in [-1, 1].
+
+    Returns low and high; NaN where a group is empty. Newcombe 1998, method 10.
+
+    >>> low, high = newcombe((56, 48), (70, 80))
+    >>> round(float(low), 4), round(float(high), 4)
+    (0.0524, 0.3339)
+    """
+    (x1, x2), (n1, n2) = successes, n
+    (low1, high1), (low2, high2) = wilson(x1, n1, confidence), wilson(x2, n2, confidence)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p1, p2 = np.asarray(x1) / np.asarray(n1, dtype=np.float64), np.asarray(x2) / np.asarray(n2, dtype=np.float64)
+    low = p1 - p2 - np.sqrt((p1 - low1) ** 2 + (high2 - p2) ** 2)
+    high = p1 - p2 + np.sqrt((high1 - p1) ** 2 + (p2 - low2) ** 2)
+    return np.asarray(low), np.asarray(high)
+
+
+def mean_difference_interval(
+    differences: Float[np.ndarray, "n k"],
+    *,
+    binary: bool,
+    base: Float[np.ndarray, " k"] | None = None,
+    reach: Float[np.ndarray, " k"] | None = None,
+    pairs: Float[np.ndarray, " k"] | None = None,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Intervals:
+    """Interval of the mean over subjects of each column of differences (NaN: the subject has none).
+
+    Outcomes that are not binary: BCa. Binary outcomes: BCa, but the paired score interval where the outcome is rare
+    (`base` <= 0.05) or fewer than 25 subjects differ from 0: BCa covers too little there and can collapse to a point.
+
+    base: how rare the outcome is, the smallest over the compared levels of the rate and of 1 - rate. reach: the largest
+    difference that one subject can have, 1 for differences of proportions; the score interval works on
+    differences / reach, and takes a subject's average as a fractional pair, so that (b, c) are the sums of positive
+    and negative parts, with the design effect from the variance between subjects. pairs: how many pairs one subject
+    averages over (default 1); the subject is never counted as more than that many independent pairs.
+
+    Returns Intervals; NaN with an empty method where fewer than two subjects have a difference, or where a score does
+    not vary at all.
+
+    >>> none_differ = np.zeros((20, 1))
+    >>> interval = mean_difference_interval(none_differ, binary=True)
+    >>> interval.high.round(4), interval.methods  # z² / (20 + z²) = 3.8415 / 23.8415
+    (array([0.1611]), ('paired score',))
+    """
+    valid = np.isfinite(differences)
+    n = valid.sum(axis=0)
+    low, high = bootstrap.bca(differences, confidence=confidence, resamples=resamples, seed=seed)
+    score = np.zeros(n.shape, dtype=bool)
+    if binary:
+        score = _prefers_score(differences, valid, base)
+        scale = np.ones(n.shape) if reach is None else reach
+        averaged = np.ones(n.shape) if pairs is None else pairs
+        tango_low, tango_high = _clustered_score(np.where(valid, differences, 0.0) / scale, n, averaged, confidence)
+        low, high = np.where(score, scale * tango_low, low), np.where(score, scale * tango_high, high)
+    known = (n >= 2) & np.isfinite(low) & np.isfinite(high)
+    names = np.where(known, np.where(score, PAIRED_SCORE, bootstrap.METHOD), NO_INTERVAL)
+    return Intervals(np.where(known, low, np.nan), np.where(known, high, np.nan), tuple(names.tolist()))
+
+
+def _prefers_score(
+    differences: Float[np.ndarray, "n k"], valid: Bool[np.ndarray, "n k"], base: Float[np.ndarray, " k"] | None
+) -> Bool[np.ndarray, " k"]:
+    """Where BCa cannot be trusted: few subjects differ from 0, none differs from another, or the outcome is rare."""
+    few = (valid & (differences != 0)).sum(axis=0) < FEW_DISCORDANT
+    smallest = np.min(differences, axis=0, where=valid, initial=np.inf)
+    largest = np.max(differences, axis=0, where=valid, initial=-np.inf)
+    rare = np.zeros_like(few) if base is None else base <= RARE
+    return np.asarray(few | (smallest == largest) | rare)
+
+
+def _clustered_score(
+    d: Float[np.ndarray, "n k"], n: Int[np.ndarray, " k"], pairs: Float[np.ndarray, " k"], confidence: float
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """Paired score interval of mean differences in [-1, 1], zeros where a subject has none."""
+    positive, negative = np.maximum(d, 0).sum(axis=0), np.maximum(-d, 0).sum(axis=0)
+    some = np.maximum(n, 1)
+    mean = (positive - negative) / some
+    multinomial = (positive + negative) / some - mean**2
+    between = np.maximum((d**2).sum(axis=0) - some * mean**2, 0.0) / np.maximum(n - 1, 1)
+    design_effect = np.ones(n.shape)
+    np.divide(between, multinomial, out=design_effect, where=(multinomial > 1e-12) & (between > 1e-12))
+    design_effect = np.clip(design_effect, 1 / pairs, 1.0)
+    return paired_score_interval(positive, negative, n, design_effect=design_effect, confidence=confidence)

@@ -1,0 +1,291 @@
+"""How do outcomes differ between groups as they come in a population? Association, not causation.
+
+Attributes of a population move together, so a difference between its groups mixes what an attribute causes with all
+that comes along with it. These estimates are unadjusted, and every effect made from them has basis "observational".
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from transect.effects import bootstrap, randomization
+from transect.effects.exclusions import Exclusions
+from transect.effects.intervals import newcombe
+from transect.errors import BadInput
+from transect.records import Attribute
+
+NEWCOMBE: Final = "Newcombe hybrid score"
+FISHER: Final = "Fisher exact"
+SOURCES: Final = {
+    NEWCOMBE: "Newcombe 1998, Interval estimation for the difference between independent proportions, "
+    "doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I",
+    FISHER: "Fisher 1935, The logic of inductive inference, doi:10.2307/2342435",
+}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """An attribute cut into groups.
+
+    index: int64 [n], the group of each image, -1 without a value. centers: the level, or the median value of the
+    group's images (the middle of its range where it has none). bounds: the range [low, high) of each group, the last
+    one closed; empty where groups are levels.
+    """
+
+    attribute: Attribute
+    index: Int[np.ndarray, " n"]
+    centers: tuple[float, ...]
+    bounds: tuple[tuple[float, float], ...] = ()
+
+    def label(self, group: int) -> str:
+        """How people read the group: its level, or its range."""
+        if not self.bounds:
+            return self.attribute.label(self.centers[group])
+        low, high = (self.attribute.label(end) for end in self.bounds[group])
+        return f"[{low}, {high}]" if group == len(self.bounds) - 1 else f"[{low}, {high})"
+
+
+def cut(attribute: Attribute, values: Float[np.ndarray, " n"], edges: Sequence[float] | None = None) -> Groups:
+    """Groups of an attribute: its levels where it is binary or categorical, else ranges between inner `edges`.
+
+    Without edges a continuous or ordinal attribute is cut at the terciles of its values. Where so many values are
+    equal that a tercile is the smallest value, that edge is moved just above it, so that the smallest value is a
+    group of its own.
+
+    Raises BadInput when the edges do not increase.
+
+    >>> age = Attribute("age", "continuous", "apparent age", unit="years", low=18, high=80)
+    >>> groups = cut(age, np.array([20.0, 30.0, 40.0, 50.0, 60.0, 70.0]))
+    >>> groups.index, [groups.label(g) for g in range(3)]
+    (array([0, 0, 1, 1, 2, 2]), ['[20, 36.67)', '[36.67, 53.33)', '[53.33, 70]'])
+    """
+    known = np.isfinite(values)
+    if attribute.discrete:
+        return Groups(attribute, np.where(known, values, -1).astype(np.int64), _levels(attribute))
+    inner = _terciles(values[known]) if edges is None else np.array(edges, dtype=np.float64)
+    if np.any(np.diff(inner) <= 0):
+        raise BadInput(
+            f"{attribute.name}: expected edges that increase, got {', '.join(f'{edge:g}' for edge in inner)}"
+        )
+    index = np.where(known, np.searchsorted(inner, values, side="right"), -1).astype(np.int64)
+    ends = [values[known].min(), values[known].max()] if known.any() else list(attribute.bounds)
+    outer = np.concatenate([[min([ends[0], *inner[:1]])], inner, [max([ends[1], *inner[-1:]])]])
+    bounds = tuple((float(low), float(high)) for low, high in itertools.pairwise(outer))
+    centers = tuple(
+        float(np.median(values[index == group])) if (index == group).any() else (low + high) / 2
+        for group, (low, high) in enumerate(bounds)
+    )
+    return Groups(attribute, index, centers, bounds)
+
+
+def _levels(attribute: Attribute) -> tuple[float, ...]:
+    return tuple(float(level) for level in range(len(attribute.levels)))
+
+
+def _terciles(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " edges"]:
+    """Inner edges; none where all values are equal."""
+    if len(values) == 0 or values.min() == values.max():
+        return np.empty(0)
+    above = values[values > values.min()].min()
+    return np.unique(np.maximum(np.quantile(values, [1 / 3, 2 / 3]), above))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Association:
+    """One unadjusted estimate of a population, NaN with a reason where it cannot be made.
+
+    kind: "contrast" (mean of the group at `to` minus that at `origin`) or "slope" (per unit of the attribute).
+    """
+
+    name: str
+    attribute: str
+    kind: str
+    origin: float
+    to: float
+    per: str
+    estimate: float
+    low: float
+    high: float
+    p: float
+    interval_method: str
+    test_method: str
+    n_images: int
+    excluded: Mapping[str, int]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Estimate:
+    estimate: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    p: float = np.nan
+    interval_method: str = ""
+    test_method: str = ""
+    reason: str = ""
+
+
+def associations(
+    values: Float[np.ndarray, " n"],
+    reasons: np.ndarray,
+    groups: Groups,
+    column: Float[np.ndarray, " n"],
+    *,
+    is_binary: bool,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> list[Association]:
+    """Unadjusted differences between an attribute's groups, and for an attribute with a range the slope along its
+    values.
+
+    Levels: each minus the first; ranges: the last minus the first. column: the attribute's values [n]. Proportions have
+    Newcombe's interval and Fisher's exact test, scores and slopes a BCa interval by image and a permutation test.
+
+    >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
+    >>> column, y = np.repeat([0.0, 1.0], 10), np.repeat([0.0, 1.0, 0.0], [10, 5, 5])
+    >>> one = associations(y, np.full(20, "", dtype=object), cut(glasses, column), column, is_binary=True)[0]
+    >>> one.name, one.estimate, round(one.p, 4)  # Fisher: 2 * C(10, 5) / C(20, 5)
+    ('glasses: off to on', 0.5, 0.0325)
+    """
+    exclusions = Exclusions.of(values, reasons)
+    options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
+    made = []
+    attribute, last = groups.attribute, len(groups.centers) - 1
+    for to in range(1, last + 1) if attribute.discrete else [last] * (last > 0):
+        masks = groups.index == 0, groups.index == to
+        names = groups.label(0), groups.label(to)
+        result = _difference(values, masks, names, is_binary, **options)
+        ends = "contrast", groups.centers[0], groups.centers[to], ""
+        name = f"{attribute.name}: {names[0]} to {names[1]}"
+        made.append(_association(name, attribute, ends, result, values, masks[0] | masks[1], exclusions))
+    if not attribute.discrete:
+        known = np.isfinite(column)
+        result = _slope(values, column, known, attribute.name, **options)
+        low, high = (float(np.min(column[known])), float(np.max(column[known]))) if known.any() else (np.nan, np.nan)
+        ends = "slope", low, high, attribute.unit or "unit"
+        made.append(_association(f"{attribute.name}: slope", attribute, ends, result, values, known, exclusions))
+    return made
+
+
+def _association(
+    name: str,
+    attribute: Attribute,
+    ends: tuple[str, float, float, str],
+    result: _Estimate,
+    values: Float[np.ndarray, " n"],
+    rows: Bool[np.ndarray, " n"],
+    exclusions: Exclusions,
+) -> Association:
+    kind, origin, to, per = ends
+    return Association(
+        name=name,
+        attribute=attribute.name,
+        kind=kind,
+        origin=origin,
+        to=to,
+        per=per,
+        estimate=result.estimate,
+        low=result.low,
+        high=result.high,
+        p=result.p,
+        interval_method=result.interval_method,
+        test_method=result.test_method,
+        n_images=int((rows & np.isfinite(values)).sum()),
+        excluded=exclusions.count(rows),
+        reason=result.reason,
+    )
+
+
+def _difference(
+    values: Float[np.ndarray, " n"],
+    masks: tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]],
+    names: tuple[str, str],
+    is_binary: bool,
+    *,
+    confidence: float,
+    resamples: int,
+    seed: int,
+) -> _Estimate:
+    """Mean of the second group minus mean of the first."""
+    first, second = (mask & np.isfinite(values) for mask in masks)
+    for name, group in zip(names, (first, second), strict=True):
+        if not group.any():
+            return _Estimate(reason=f"no image with a valid answer where it is {name}")
+    a, b = values[first], values[second]
+    if is_binary:
+        return _proportions(a, b, confidence)
+    y, chosen = np.concatenate([a, b]), np.repeat([0.0, 1.0], [len(a), len(b)])
+    weights = chosen / len(b) - (1 - chosen) / len(a)
+    estimate = float(weights @ y)
+    p = randomization.permutation(y, weights, resamples=9999, seed=seed)
+    columns = np.stack([y * chosen, chosen, y * (1 - chosen), 1 - chosen], axis=1)
+    sums = np.concatenate([block @ columns for block in bootstrap.resample_counts(len(y), resamples, seed)])
+    with np.errstate(invalid="ignore"):  # a resample may hold no image of a group: NaN, left out
+        replicates = sums[:, [0]] / sums[:, [1]] - sums[:, [2]] / sums[:, [3]]
+    influence = weights * (y - np.where(chosen == 1, b.mean(), a.mean()))
+    few = min(len(a), len(b)) < 2
+    return _with_interval(estimate, replicates, influence, p, confidence, "one image in a group" if few else "")
+
+
+def _proportions(a: Float[np.ndarray, " a"], b: Float[np.ndarray, " b"], confidence: float) -> _Estimate:
+    from scipy.stats import fisher_exact
+
+    yes, n = (int(b.sum()), int(a.sum())), (len(b), len(a))
+    low, high = newcombe(yes, n, confidence)
+    p = fisher_exact([[yes[0], n[0] - yes[0]], [yes[1], n[1] - yes[1]]]).pvalue
+    return _Estimate(float(b.mean() - a.mean()), float(low), float(high), float(p), NEWCOMBE, FISHER)
+
+
+def _slope(
+    values: Float[np.ndarray, " n"],
+    column: Float[np.ndarray, " n"],
+    known: Bool[np.ndarray, " n"],
+    name: str,
+    *,
+    confidence: float,
+    resamples: int,
+    seed: int,
+) -> _Estimate:
+    """Least-squares slope over images."""
+    rows = known & np.isfinite(values)
+    y, x = values[rows], column[rows]
+    if len(y) < 3 or np.ptp(x) == 0:
+        return _Estimate(reason=f"a slope needs three images and two values of {name}; got {len(y)} images")
+    x = x - x.mean()
+    squares = float(x @ x)
+    estimate = float(x @ y) / squares
+    p = randomization.permutation(y, x / squares, resamples=9999, seed=seed)
+    columns = np.stack([np.ones_like(x), x, y, x * y, x * x], axis=1)
+    one, sx, sy, sxy, sxx = np.concatenate(
+        [block @ columns for block in bootstrap.resample_counts(len(y), resamples, seed)]
+    ).T
+    spread = sxx - sx**2 / one
+    replicates = np.divide(sxy - sx * sy / one, spread, out=np.full(len(one), np.nan), where=spread > 1e-12 * squares)
+    influence = x * (y - y.mean() - estimate * x)
+    return _with_interval(estimate, replicates[:, None], influence, p, confidence)
+
+
+def _with_interval(
+    estimate: float,
+    replicates: Float[np.ndarray, "b 1"],
+    influence: Float[np.ndarray, " n"],
+    p: float,
+    confidence: float,
+    reason: str = "",
+) -> _Estimate:
+    units = np.array([len(influence)])
+    low, high = bootstrap.bca_interval(np.array([estimate]), replicates, influence[:, None], confidence, units)
+    if not reason and not np.isfinite(low[0]):
+        reason = "the outcome does not vary: no interval"
+    if reason:
+        return _Estimate(estimate, p=p, test_method=randomization.PERMUTATION, reason=reason)
+    return _Estimate(estimate, float(low[0]), float(high[0]), p, bootstrap.METHOD, randomization.PERMUTATION)

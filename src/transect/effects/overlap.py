@@ -1,0 +1,70 @@
+"""Was the face found? Boxes are x0, y0, x1, y1 in pixels; one counts when it overlaps the expected face enough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from transect.errors import BadInput
+
+IOU = 0.4
+"""Overlap from which a box counts as the face; detectors draw their boxes by conventions that differ."""
+
+
+def intersection_over_union(
+    boxes: Float[np.ndarray, "m 4"], other: Float[np.ndarray, "k 4"]
+) -> Float[np.ndarray, "m k"]:
+    """Overlap of every box with every other box, in [0, 1]; 0 where neither has an area.
+
+    >>> intersection_over_union(np.array([[0.0, 0, 2, 2]]), np.array([[1.0, 0, 3, 2]])).round(3)
+    array([[0.333]])
+    """
+    a, b = boxes[:, None, :], other[None, :, :]
+    sides = np.minimum(a[..., 2:], b[..., 2:]) - np.maximum(a[..., :2], b[..., :2])
+    intersection = np.prod(np.clip(sides, 0, None), axis=-1)
+    union = _area(a) + _area(b) - intersection
+    return np.asarray(np.divide(intersection, union, out=np.zeros_like(intersection), where=union > 0))
+
+
+def matching_boxes(
+    boxes: Sequence[Float[np.ndarray, "_ 5"]], expected: Float[np.ndarray, "n 4"] | None, iou: float = IOU
+) -> list[Float[np.ndarray, "_ 5"]]:
+    """Per image the boxes that count as the face: those with at least `iou` overlap, or all without `expected`.
+
+    Raises BadInput when there is not one expected box per image.
+    """
+    if expected is None:
+        return list(boxes)
+    if len(expected) != len(boxes):
+        raise BadInput(
+            f"expected one face box per image, got {len(expected)} for {len(boxes)} images; pass one row for each image"
+        )
+    return [
+        found[intersection_over_union(found[:, :4], face[None])[:, 0] >= iou] if len(found) else found
+        for found, face in zip(boxes, expected, strict=True)
+    ]
+
+
+def found(
+    boxes: Sequence[Float[np.ndarray, "_ 5"]], expected: Float[np.ndarray, "n 4"] | None = None, iou: float = IOU
+) -> Bool[np.ndarray, " n"]:
+    """Whether each image has a box that counts: overlap >= `iou` with the expected face, or any box without one.
+
+    boxes: per image float64 [m, 5], the fifth column the confidence, which plays no part. An expected box of NaN is
+    never found.
+
+    Raises BadInput when there is not one expected box per image.
+
+    >>> one = np.array([[0.0, 0, 10, 10, 0.9]])
+    >>> found([one, np.empty((0, 5))])
+    array([ True, False])
+    >>> found([one, one], np.array([[0.0, 0, 10, 4], [0.0, 0, 10, 3]]))
+    array([ True, False])
+    """
+    return np.array([len(kept) > 0 for kept in matching_boxes(boxes, expected, iou)], dtype=bool)
+
+
+def _area(boxes: Float[np.ndarray, "... 4"]) -> Float[np.ndarray, " ..."]:
+    return np.asarray(np.prod(np.clip(boxes[..., 2:] - boxes[..., :2], 0, None), axis=-1))

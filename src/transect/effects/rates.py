@@ -1,0 +1,197 @@
+"""How often, in each cell? Rates overall, at every level of an attribute, and at intersections up to order 3."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from transect.effects import bootstrap
+from transect.effects.exclusions import Exclusions
+from transect.effects.intervals import NO_INTERVAL, WILSON, WILSON_CLUSTERED, wilson_clustered
+
+HIGHEST_ORDER: Final = 3
+_NUMBERS_AT_ONCE: Final = 1 << 24
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """The mean outcome of a cell, a proportion where the outcome is 0 or 1, with its interval.
+
+    cell: attribute -> value, empty for all images; order: number of attributes in it. rate, low, high are NaN where
+    no image has a valid answer. excluded: reason -> images left out. method: of the interval, empty where there is
+    none. bounds: attribute -> (low, high) where `cell` stands for a range of values, as in a population.
+    """
+
+    cell: Mapping[str, float]
+    order: int
+    rate: float
+    low: float
+    high: float
+    n_subjects: int
+    n_images: int
+    excluded: Mapping[str, int]
+    method: str
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+
+def transect_rates(
+    values: Float[np.ndarray, "n ..."],
+    reasons: np.ndarray,
+    levels: Mapping[str, Sequence[float]],
+    *,
+    is_binary: bool,
+    max_order: int = HIGHEST_ORDER,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> tuple[Rate, ...]:
+    """Rates of a transect design: values and reasons [n, *shape] with one axis per attribute of `levels`.
+
+    Binary outcomes have Wilson intervals, on the effective number of images where a subject contributes several; others
+    the pooled mean with a BCa interval by subject. Images count equally.
+
+    Returns the overall rate, then every level of each attribute, then the intersections of two and of three attributes.
+
+    >>> y = np.array([[0.0, 1.0], [0.0, 1.0]])
+    >>> rates = transect_rates(y, np.full((2, 2), "", dtype=object), {"glasses": (0.0, 1.0)}, is_binary=True)
+    >>> [(dict(rate.cell), rate.rate) for rate in rates]
+    [({}, 0.5), ({'glasses': 0.0}, 0.0), ({'glasses': 1.0}, 1.0)]
+    """
+    index = np.stack(np.meshgrid(*(np.arange(len(column)) for column in levels.values()), indexing="ij"), axis=-1)
+    n, n_cells = len(values), index[..., 0].size
+    images = GroupedImages(
+        values=values.reshape(-1),
+        exclusions=Exclusions.of(values.reshape(-1), np.asarray(reasons, dtype=object).reshape(-1)),
+        subjects=np.repeat(np.arange(n), n_cells),
+        n_subjects=n,
+        groups=np.tile(index.reshape(n_cells, -1), (n, 1)),
+        levels={name: tuple(float(value) for value in column) for name, column in levels.items()},
+    )
+    return grouped_rates(
+        images, is_binary=is_binary, max_order=max_order, confidence=confidence, resamples=resamples, seed=seed
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GroupedImages:
+    """Outcomes of N images in a flat list, each with its subject (0 to n_subjects - 1) and, per attribute, its group.
+
+    groups: int64 [N, attributes], index into the attribute's `levels`, -1 where the image has no value of the
+    attribute. bounds: attribute -> the range of each group, where groups are ranges.
+    """
+
+    values: Float[np.ndarray, " N"]
+    exclusions: Exclusions
+    subjects: Int[np.ndarray, " N"]
+    n_subjects: int
+    groups: Int[np.ndarray, "N a"]
+    levels: Mapping[str, tuple[float, ...]]
+    bounds: Mapping[str, tuple[tuple[float, float], ...]] = field(default_factory=dict)
+
+
+def grouped_rates(
+    images: GroupedImages,
+    *,
+    is_binary: bool,
+    max_order: int = HIGHEST_ORDER,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> tuple[Rate, ...]:
+    """Rates overall, by attribute and by intersection up to `max_order`, of images that carry their groups."""
+    rates: list[Rate] = []
+    for block in _blocks(images, max_order):
+        totals, counts = np.hstack([t.totals for t in block]), np.hstack([t.counts for t in block])
+        if is_binary:
+            low, high = wilson_clustered(totals, counts, confidence)
+        else:
+            low, high = bootstrap.bca(totals, counts, confidence=confidence, resamples=resamples, seed=seed)
+        first = 0
+        for table in block:
+            last = first + table.totals.shape[1]
+            rates += _rates(images, table, low[first:last], high[first:last], is_binary)
+            first = last
+    return tuple(rates)
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Sums and counts [subjects, cells] over the cells of one set of attributes."""
+
+    attributes: tuple[str, ...]
+    totals: Float[np.ndarray, "n k"]
+    counts: Float[np.ndarray, "n k"]
+    excluded: tuple[dict[str, int], ...]
+
+
+def _blocks(images: GroupedImages, max_order: int) -> Iterator[list[_Table]]:
+    """Tables of all sets of up to `max_order` attributes, several at once to share the resamples."""
+    block: list[_Table] = []
+    numbers = 0
+    for order in range(min(max_order, len(images.levels)) + 1):
+        for chosen in itertools.combinations(range(len(images.levels)), order):
+            table = _table(images, chosen)
+            if block and numbers + table.totals.size > _NUMBERS_AT_ONCE:
+                yield block
+                block, numbers = [], 0
+            block.append(table)
+            numbers += table.totals.size
+    yield block
+
+
+def _table(images: GroupedImages, chosen: tuple[int, ...]) -> _Table:
+    names = tuple(list(images.levels)[index] for index in chosen)
+    shape = tuple(len(images.levels[name]) for name in names)
+    groups = images.groups[:, list(chosen)]
+    grouped = np.asarray((groups >= 0).all(axis=1))
+    cell = np.ravel_multi_index(tuple(groups.clip(0).T), shape) if chosen else np.zeros(len(groups), dtype=np.int64)
+    k = math.prod(shape)
+    valid = grouped & np.isfinite(images.values)
+    place, size = images.subjects[valid] * k + cell[valid], images.n_subjects * k
+    totals = np.bincount(place, weights=images.values[valid], minlength=size).reshape(-1, k).astype(np.float64)
+    counts = np.bincount(place, minlength=size).reshape(-1, k).astype(np.float64)
+    return _Table(names, totals, counts, _excluded(images.exclusions, cell, grouped, k))
+
+
+def _excluded(
+    exclusions: Exclusions, cell: Int[np.ndarray, " N"], grouped: np.ndarray, k: int
+) -> tuple[dict[str, int], ...]:
+    q = len(exclusions.names)
+    out = grouped & (exclusions.codes >= 0)
+    found = np.bincount(cell[out] * q + exclusions.codes[out], minlength=k * q).reshape(k, q)
+    return tuple({name: int(n) for name, n in zip(exclusions.names, row, strict=True) if n} for row in found)
+
+
+def _rates(
+    images: GroupedImages,
+    table: _Table,
+    low: Float[np.ndarray, " k"],
+    high: Float[np.ndarray, " k"],
+    is_binary: bool,
+) -> Iterator[Rate]:
+    n_images, n_subjects = table.counts.sum(axis=0), (table.counts > 0).sum(axis=0)
+    mean = np.divide(table.totals.sum(axis=0), n_images, out=np.full(n_images.shape, np.nan), where=n_images > 0)
+    places = itertools.product(*(range(len(images.levels[name])) for name in table.attributes))
+    for k, place in enumerate(places):
+        cell = dict(zip(table.attributes, place, strict=True))
+        method = bootstrap.METHOD if not is_binary else WILSON if n_images[k] == n_subjects[k] else WILSON_CLUSTERED
+        yield Rate(
+            cell={name: images.levels[name][index] for name, index in cell.items()},
+            order=len(cell),
+            rate=float(mean[k]),
+            low=float(low[k]),
+            high=float(high[k]),
+            n_subjects=int(n_subjects[k]),
+            n_images=int(n_images[k]),
+            excluded=table.excluded[k],
+            method=method if np.isfinite(low[k]) else NO_INTERVAL,
+            bounds={name: images.bounds[name][index] for name, index in cell.items() if name in images.bounds},
+        )

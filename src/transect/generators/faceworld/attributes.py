@@ -1,0 +1,114 @@
+"""What can be read and set in FaceWorld: one table of attributes and nuisances, and the names of the identity code.
+
+Attributes are appearances as an onlooker sees them. Angles are in degrees; stops are factors of two of light.
+No renderer and no tensor library is imported here, so that the table prints at once.
+"""
+
+from __future__ import annotations
+
+from transect.errors import UnknownName
+from transect.records import Attribute
+
+_MONK = "Monk 2022, Monk Skin Tone Scale, doi:10.31235/osf.io/pdf4c"
+_SHAPE = "Oosterhof & Todorov 2008, doi:10.1073/pnas.0805664105"
+_FACS = "Ekman & Friesen 1978, Facial Action Coding System"
+_NORWOOD = "Norwood 1975, doi:10.1097/00007611-197511000-00009"
+_PHOTOGRAPHY = "photographic convention"
+_PORTRAIT = "defined by the renderer"
+
+
+def _appearance(
+    name: str, meaning: str, low: float = 0, high: float = 1, unit: str = "", source: str = ""
+) -> Attribute:
+    return Attribute(name, "continuous", meaning, unit, low, high, source=source or _PORTRAIT)
+
+
+def _switch(name: str, meaning: str) -> Attribute:
+    return Attribute(name, "binary", meaning, levels=("off", "on"), source=_PORTRAIT)
+
+
+def _nuisance(name: str, meaning: str, low: float = 0, high: float = 1, unit: str = "", source: str = "") -> Attribute:
+    return Attribute(name, "continuous", meaning, unit, low, high, role="nuisance", source=source or _PORTRAIT)
+
+
+ATTRIBUTES: tuple[Attribute, ...] = (
+    _appearance("skin_tone", "skin from light to dark", 1, 10, "Monk scale", _MONK),
+    _appearance("hair_length", "hair from cropped (0) to below the shoulders (1)"),
+    _appearance("hair_color", "hair pigment from black (0) to blond (1)"),
+    _nuisance("hair_volume", "hair from flat (-1) to full (1)", -1),
+    _appearance("baldness", "hair loss from none (0) to a bare scalp (1)", source=_NORWOOD),
+    _appearance("bangs", "hair over the forehead, from none (0) to the brows (1)"),
+    _appearance("facial_hair", "from shaven (0) over stubble to a full beard (1)"),
+    _appearance("makeup", "eye shadow, liner and blush from none (0) to heavy (1)"),
+    _appearance("lipstick", "lip color from bare (0) to opaque (1)"),
+    _appearance("face_shape", "shape of face from feminine (0) to masculine (1)", source=_SHAPE),
+    _appearance("face_width", "face from narrow (-1) to wide (1)", -1, source=_SHAPE),
+    _appearance("age", "apparent age", 18, 85, "years"),
+    _appearance("smile", "smile from neutral (0) to broad (1)", source=_FACS + ", AU 6 + 12"),
+    _appearance("mouth_open", "lips from closed (0) to wide apart (1)", source=_FACS + ", AU 25 + 26"),
+    _appearance("eye_color", "iris from dark brown (0) over green to blue (1)"),
+    _switch("glasses", "wears glasses"),
+    _switch("earrings", "wears earrings (hair may hide them)"),
+    _nuisance("yaw", "head turned to the viewer's right (+)", -35, 35, "degrees"),
+    _nuisance("pitch", "head raised (+) or bowed (-)", -20, 20, "degrees"),
+    _nuisance("roll", "head tilted clockwise (+)", -25, 25, "degrees"),
+    _nuisance("light_azimuth", "key light from the viewer's right (+)", -80, 80, "degrees"),
+    _nuisance("light_elevation", "key light above the eyes (+)", -20, 75, "degrees"),
+    _nuisance("light_level", "scene light around nominal", -6, 1, "stops", _PHOTOGRAPHY),
+    _nuisance("exposure", "camera gain; responds to skin_tone and light_level", -4, 7, "stops", _PHOTOGRAPHY),
+    _nuisance("background_hue", "hue of the background", unit="turns"),
+    _nuisance("background_lightness", "background from dark (0) to light (1)"),
+    _nuisance("clothing_hue", "hue of the clothes", unit="turns"),
+    _nuisance("clothing_lightness", "clothes from dark (0) to light (1)"),
+    _nuisance("noise", "sensor noise, 1 for the nominal sensor", 0, 3, source=_PHOTOGRAPHY),
+)
+
+IDENTITY: tuple[str, ...] = (
+    "nose_width",
+    "nose_length",
+    "nose_bridge",
+    "nose_tip",
+    "eye_spacing",
+    "eye_size",
+    "eye_tilt",
+    "eye_openness",
+    "eyelid_fold",
+    "brow_height",
+    "brow_thickness",
+    "brow_arch",
+    "mouth_width",
+    "mouth_height",
+    "lip_fullness",
+    "jaw_width",
+    "chin_width",
+    "chin_length",
+    "cheekbones",
+    "cheek_fullness",
+    "forehead_height",
+    "forehead_width",
+    "face_length",
+    "ear_size",
+    "neck_width",
+    "hairline",
+    "hair_curl",
+    "hair_parting",
+    "greying",
+    "complexion",
+    "frame_shape",
+    "frame_color",
+)
+"""The identity code: what makes a subject that subject. Standard normal, part of u, neither read nor set."""
+
+NAMES: tuple[str, ...] = tuple(attribute.name for attribute in ATTRIBUTES)
+_BY_NAME = {attribute.name: attribute for attribute in ATTRIBUTES}
+
+
+def attribute(name: str) -> Attribute:
+    """The attribute or nuisance of that name; raises UnknownName with the nearest names.
+
+    >>> attribute("age").unit
+    'years'
+    """
+    if name not in _BY_NAME:
+        raise UnknownName("attribute", name, NAMES, "see: transect attributes")
+    return _BY_NAME[name]

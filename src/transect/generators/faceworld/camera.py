@@ -1,0 +1,39 @@
+"""The sensor: gain, noise, the sRGB transfer, eight bits.
+
+Noise is the sensor's, before the gain: shot noise of variance proportional to the light, read noise of constant
+variance; gain amplifies both. Source of the noise model: Foi et al. 2008, doi:10.1109/TIP.2008.2001399.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from transect.generators.faceworld.chance import Stream, generator
+from transect.generators.faceworld.compositing import Parameters
+
+SHOT_NOISE = 5e-5
+"""Variance of a unit signal at base gain."""
+
+READ_NOISE = 3.5e-4
+"""Standard deviation of a dark pixel at base gain."""
+
+
+def sensor_noise(seed: int, size: int) -> Tensor:
+    """Standard normal [1, 3, size, size]: one draw per photosite, the subject's own."""
+    draws = generator(seed, Stream.SENSOR).standard_normal((1, 3, size, size), dtype="float32")
+    return torch.from_numpy(draws)
+
+
+def expose(radiance: Tensor, p: Parameters, noise: Tensor) -> Tensor:
+    """uint8 sRGB [b, h, w, 3] of scene radiance [b, 3, h, w] under the scene's light level and the camera's gain."""
+    gain = torch.exp2(p["exposure"]).unsqueeze(1)
+    light = radiance.clamp(min=0) * torch.exp2(p["light_level"]).unsqueeze(1)
+    deviation = (SHOT_NOISE * light + READ_NOISE**2).sqrt() * p["noise"].unsqueeze(1)
+    encoded = encode_srgb(((light + deviation * noise) * gain).clamp(0, 1))
+    return (encoded * 255 + 0.5).to(torch.uint8).permute(0, 2, 3, 1)
+
+
+def encode_srgb(linear: Tensor) -> Tensor:
+    """SRGB values of linear light in 0..1 (IEC 61966-2-1)."""
+    return torch.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear.clamp(min=0.0031308) ** (1 / 2.4) - 0.055)

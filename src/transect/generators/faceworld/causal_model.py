@@ -1,0 +1,100 @@
+"""From exogenous noise to attribute values: the structural causal model of FaceWorld.
+
+u ~ N(0, I) holds the identity code first and then one coordinate per attribute, which the population turns into
+values. `exposure` has a mechanism: the camera's meter, downstream of skin_tone and light_level; its own coordinate of u
+is the subject's metering error. Interventions do(name = value) stand in `Latents.settings` and are applied when the
+model is solved, so that u is never changed: the same noise under another population is the same subject (abduction).
+Source: Pearl 2009, Causality, chapters 3 and 7; direct effects: Pearl 2001, arXiv:1301.2300.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float
+
+from transect.errors import BadInput
+from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY, NAMES, attribute
+from transect.generators.faceworld.exposure import metered_exposure
+from transect.generators.faceworld.population import Population
+from transect.records import Latents
+
+LATENT_DIM = len(IDENTITY) + len(ATTRIBUTES)
+SPACE = "u"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CausalModel:
+    """The structural equations of one population."""
+
+    population: Population
+
+    def solve(self, latents: Latents) -> dict[str, Float[np.ndarray, " n"]]:
+        """The value of every attribute for each row, after the row's interventions.
+
+        Raises BadInput when the latents are not of FaceWorld's space u or have another number of coordinates.
+        """
+        check_latents(latents)
+        columns = self.population.values(latents.values[:, len(IDENTITY) :])
+        values = {name: columns[:, j].copy() for j, name in enumerate(NAMES)}
+        for name in NAMES:  # parents of exposure first, then exposure itself
+            if name != "exposure":
+                values[name] = _intervened(values[name], latents.settings.get(name))
+        low, high = attribute("exposure").bounds
+        metered = metered_exposure(values["skin_tone"], values["light_level"]) + values["exposure"]
+        values["exposure"] = _intervened(np.clip(metered, low, high), latents.settings.get("exposure"))
+        return values
+
+    def intervene(self, latents: Latents, values: pa.Table | Mapping[str, Any], hold: Sequence[str] = ()) -> Latents:
+        """do(values): the same rows with these values set; `hold` pins attributes to their values from before.
+
+        Raises UnknownName (attribute), BadInput (value out of range, wrong number of values, held and set at once).
+        """
+        check_latents(latents)
+        settings = dict(latents.settings)
+        before = self.solve(latents) if hold else {}
+        for name in hold:
+            attribute(name)
+            if name in _names(values):
+                raise BadInput(f"{name}: expected either a value or hold, got both; leave one out")
+            settings[name] = before[name]
+        for name in _names(values):
+            settings[name] = _column(name, values[name], len(latents))
+        return replace(latents, settings=settings)
+
+
+def check_latents(latents: Latents) -> None:
+    """Raises BadInput unless the latents are FaceWorld's: space u, [n, LATENT_DIM]."""
+    shape = latents.values.shape
+    if latents.space != SPACE or len(shape) != 2 or shape[1] != LATENT_DIM:
+        raise BadInput(
+            f"expected latents of FaceWorld (space u, [n, {LATENT_DIM}]), got space {latents.space} and shape"
+            f" {list(shape)}; make them with FaceWorld.sample"
+        )
+
+
+def _names(values: pa.Table | Mapping[str, Any]) -> list[str]:
+    return list(values.column_names) if isinstance(values, pa.Table) else list(values)
+
+
+def _intervened(value: Float[np.ndarray, " n"], setting: Float[np.ndarray, " n"] | None) -> Float[np.ndarray, " n"]:
+    return value if setting is None else np.where(np.isnan(setting), value, setting)
+
+
+def _column(name: str, given: Any, n: int) -> Float[np.ndarray, " n"]:
+    """One checked float64 value per row, from a column or from one value for all rows."""
+    known = attribute(name)
+    try:
+        numbers = np.asarray(given.to_numpy() if hasattr(given, "to_numpy") else given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadInput(f"{name}: expected numbers, got {given!r}; give a number or one per row") from None
+    if numbers.ndim > 1 or (numbers.ndim == 1 and len(numbers) != n):
+        raise BadInput(f"{name}: expected one value or {n} values, got shape {list(numbers.shape)}; match the latents")
+    for value in np.unique(numbers):
+        known.check(float(value))
+    return np.array(np.broadcast_to(numbers, (n,)))

@@ -1,0 +1,130 @@
+"""Eyes and brows: lids, lashes, iris and the shade of the lids, drawn where each pixel looks at the face.
+
+Both eyes at once: outward distance from an eye's own center replaces x. In photographs the whole eye is dark, about a
+quarter of the cheek's luminance: lids and lashes keep light away and the sclera is darker than a lit cheek.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transect.generators.faceworld.compositing import Parameters, bump, color, coverage, mix, over, smoothstep, tint
+from transect.generators.faceworld.head import EYE_Y, Frame
+from transect.generators.faceworld.lighting import Illumination, light_color
+from transect.generators.faceworld.relief import eye_x
+
+HALF_WIDTH = 0.140
+"""Half the width of an average eye's opening, in face units."""
+
+IRIS_RADIUS, PUPIL_RADIUS = 0.058, 0.022
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lids:
+    """An eye's own coordinates and the edges of its lids, [b, h, w]; `front` is 0 where the head turns away.
+
+    outward: from the eye's center towards the temple; down: from the line between its corners; half: its half width;
+    upper, lower: `down` of the lids' edges at that `outward`.
+    """
+
+    pixel: float
+    outward: Tensor
+    down: Tensor
+    half: Tensor
+    upper: Tensor
+    lower: Tensor
+    front: Tensor
+
+
+def eyes(frame: Frame, p: Parameters, radiance: Tensor, light: Illumination) -> Tensor:
+    """The face with its eyes."""
+    lids = locate_lids(frame, p)
+    radiance = _lid_skin(p, lids, radiance)
+    inside = torch.minimum(lids.down - lids.upper, lids.lower - lids.down).minimum(lids.half - lids.outward.abs())
+    radiance = over(radiance, _eyeball(frame, p, lids, light), coverage(inside, lids.pixel) * lids.front)
+    return _lashes(p, lids, radiance)
+
+
+def locate_lids(frame: Frame, p: Parameters) -> Lids:
+    """The lids at each pixel: an arch each, which age, smile and identity lower or raise."""
+    x, y = frame.face.x, frame.face.y
+    masculine = p["face_shape"] - 0.5
+    half = HALF_WIDTH * (1 + 0.05 * p["eye_size"] - 0.06 * masculine)
+    outward = x.abs() - eye_x(p)
+    down = y - EYE_Y + (0.06 + 0.05 * p["eye_tilt"]) * outward - 0.10 * p["old"] * outward.clamp(min=0)
+    t = (outward / half).clamp(-1, 1)
+    arch = (1 - t * t).clamp(min=0)
+    openness = 1 + 0.10 * p["eye_openness"] - 0.12 * masculine - 0.16 * p["old"] - 0.16 * p["smile"]
+    upper = -0.066 * openness * arch.sqrt() * (0.80 + 0.20 * arch)
+    lower = 0.040 * (openness - 0.30 * p["smile"]) * arch * (1 + 0.18 * t)
+    return Lids(frame.pixel, outward, down, half, upper, lower, (frame.face.cosine > 0).to(x.dtype))
+
+
+def _lid_skin(p: Parameters, lids: Lids, radiance: Tensor) -> Tensor:
+    """The fold of the upper lid, the shade of the socket, and eye shadow."""
+    t, v = lids.outward / lids.half, lids.down
+    near = smoothstep(1.25 - t.abs(), 0.0, 0.35) * lids.front
+    fold = lids.upper - 0.036 - 0.006 * p["eyelid_fold"]
+    crease = bump(v - fold, 0.013) * near * (0.42 + 0.10 * p["eyelid_fold"]).clamp(min=0.1)
+    socket = bump(v - lids.upper, 0.055) * bump(t, 1.25) * lids.front
+    radiance = radiance * ((1 - crease) * torch.exp(-0.55 * socket)).unsqueeze(1)
+    lid = smoothstep(v, -0.17, -0.09) * (1 - smoothstep(v, -0.01, 0.05)) * near
+    shadow = color(radiance, 0.50, 0.36, 0.52)
+    return radiance * (1 + (0.85 * p["makeup"] * lid).unsqueeze(1) * (shadow - 1))
+
+
+def _eyeball(frame: Frame, p: Parameters, lids: Lids, light: Illumination) -> Tensor:
+    """Radiance of sclera, iris and pupil under the lids' shade; the eyes look at the camera, whatever the head does."""
+    side = torch.sign(frame.face.x)
+    dx = lids.outward + 0.045 * torch.sin(p["yaw"]) * side
+    dy = lids.down - 0.03 * torch.sin(p["pitch"]) + 0.008
+    radius = (dx * dx + dy * dy).sqrt()
+    lid_shade = 0.40 + 0.60 * smoothstep(lids.down - lids.upper, -0.005, 0.05)
+    shade = lid_shade * (0.22 + 0.36 * light.diffuse.clamp(max=1.3))
+    sclera = color(p["iris"], 0.60, 0.51, 0.47) * p["beside_skin"].unsqueeze(1)
+    ball = tint(sclera, shade * (1 - 0.45 * (lids.outward / lids.half).abs().clamp(max=1) ** 2.5))
+    ring = 1.15 - 0.65 * smoothstep(radius, 0.7 * IRIS_RADIUS, IRIS_RADIUS)
+    ball = over(ball, tint(p["iris"], shade * ring), coverage(IRIS_RADIUS - radius, lids.pixel))
+    ball = over(ball, color(ball, 0.004, 0.004, 0.004), coverage(PUPIL_RADIUS - radius, lids.pixel))
+    glint_x, glint_y = dx - side * 0.020 * torch.sign(p["light_x"]), dy + 0.018
+    glint = coverage(0.011 - (glint_x**2 + glint_y**2).sqrt(), lids.pixel)
+    return (ball + 0.06 * (glint * lid_shade).unsqueeze(1)) * light_color(ball)
+
+
+def _lashes(p: Parameters, lids: Lids, radiance: Tensor) -> Tensor:
+    """Dark lines along the lids; make-up thickens them and draws the upper one out."""
+    v, makeup = lids.down, p["makeup"]
+    reach = lids.half * (1.06 + 0.16 * makeup)
+    across = smoothstep(reach - lids.outward, -0.01, 0.05) * smoothstep(lids.outward + lids.half, -0.01, 0.07)
+    thickness = 0.012 + 0.004 * smoothstep(lids.outward, -lids.half, lids.half) + 0.008 * makeup
+    upper = coverage(thickness - (v - lids.upper + 0.5 * thickness).abs(), lids.pixel)
+    lower = coverage(0.006 + 0.004 * makeup - (v - lids.lower).abs(), lids.pixel)
+    density = (0.80 + 0.18 * makeup) * upper + (0.30 + 0.35 * makeup) * lower * (1 - upper)
+    return radiance * (1 - (density * across * lids.front).clamp(max=0.97)).unsqueeze(1)
+
+
+def brows(frame: Frame, p: Parameters, radiance: Tensor, hairs: Tensor) -> Tensor:
+    """The face with its brows. Hair over skin takes light away, so that brows are darker than skin of any tone.
+
+    hairs: [b, h, w] noise of standard deviation about 1.
+    """
+    masculine = p["face_shape"] - 0.5
+    t = (frame.face.x.abs() - eye_x(p)) / 0.195
+    taper = (1 - 0.62 * smoothstep(t, 0.0, 1.0)) * (0.75 + 0.25 * smoothstep(t, -1.0, -0.6))
+    half = (0.027 + 0.004 * p["brow_thickness"] + 0.016 * masculine) * taper * (1 - 0.15 * p["old"])
+    inside = half - (frame.face.y - brow_line(p, t)).abs() + 0.004 * hairs
+    ends = smoothstep(1.05 - t.abs(), 0.0, 0.22) * (frame.face.cosine > 0)
+    density = (0.80 + 0.10 * masculine + 0.12 * hairs).clamp(0.35, 0.95) * coverage(inside, 1.7 * frame.pixel) * ends
+    pigment = (p["hair"] / 0.30).clamp(max=0.62)
+    return radiance * mix(torch.ones_like(pigment), pigment, density.unsqueeze(1))
+
+
+def brow_line(p: Parameters, t: Tensor) -> Tensor:
+    """Height of the brow's middle line at t = -1 (inner end) .. 1 (outer end)."""
+    masculine = p["face_shape"] - 0.5
+    arch = (0.040 + 0.013 * p["brow_arch"] - 0.030 * masculine).clamp(min=0.002)
+    lift = 0.012 * p["brow_height"] - 0.055 * masculine - 0.012 * p["old"]
+    return EYE_Y - 0.185 - lift - arch * (1 - (t - 0.25) ** 2) + 0.012 * t

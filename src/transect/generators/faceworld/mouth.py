@@ -1,0 +1,70 @@
+"""Lips, teeth and nostrils, drawn where each pixel looks at the face."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from transect.generators.faceworld.compositing import Parameters, bump, color, coverage, over, smoothstep, tint
+from transect.generators.faceworld.head import Frame
+from transect.generators.faceworld.lighting import Illumination, light_color
+from transect.generators.faceworld.relief import mouth_y, nose_base, nose_half_width
+from transect.generators.faceworld.skin import lip_reflectance, lit_skin
+
+
+def mouth(frame: Frame, p: Parameters, radiance: Tensor, light: Illumination, grain: Tensor) -> Tensor:
+    """The face with its mouth. grain: [b, h, w] noise that creases the lips."""
+    x, y = frame.face.x, frame.face.y
+    half = 0.200 + 0.013 * p["mouth_width"] + 0.055 * p["smile"] + 0.012 * (p["face_shape"] - 0.5)
+    t = (x / half).clamp(-1, 1)
+    arch = (1 - t * t).clamp(min=0)
+    v = y - mouth_y(p) + 0.095 * p["smile"] * (t * t - 0.25) + 0.012 * (1 - p["smile"]) * (0.3 - t * t)
+    full = (1 + 0.22 * p["lip_fullness"] - 0.22 * (p["face_shape"] - 0.5) - 0.28 * p["old"]) * (1 - 0.22 * p["smile"])
+    gap = _gap(p)
+    gap_top, gap_bottom = -0.30 * gap * arch, 0.70 * gap * arch
+    top = gap_top - 0.042 * full * arch**0.75 * (1 - 0.20 * bump(x, 0.032))
+    bottom = gap_bottom + 0.056 * full * arch**0.7
+    within = half - x.abs()
+    lips = coverage(torch.minimum(v - top, bottom - v).minimum(within), 1.5 * frame.pixel)
+    form = light.diffuse * (1 - 0.18 * (1 - smoothstep(v, -0.02, 0.02))) * (1 + 0.04 * grain)
+    shine = light.highlight + 0.5 * p["lipstick"] * bump(v - gap_bottom - 0.026 * full, 0.012) * arch
+    lip_color = lit_skin(p, lip_reflectance(p).expand_as(radiance), Illumination(form, shine))
+    radiance = over(radiance, lip_color, 0.94 * lips)
+    opening = coverage(torch.minimum(v - gap_top, gap_bottom - v).minimum(within), frame.pixel)
+    opening = opening * smoothstep(gap, 0.004, 0.02)
+    radiance = over(radiance, _inside(frame, p, v, gap_top, gap_bottom, t, light), opening)
+    corner = 0.35 * bump(within, 0.03) * bump(v, 0.02)
+    seam = bump(v - gap_top, 0.011) * smoothstep(within, -0.01, 0.03) * (1 - smoothstep(gap, 0.0, 0.03)) * 0.62
+    return radiance * (1 - seam.maximum(corner)).unsqueeze(1)
+
+
+def _gap(p: Parameters) -> Tensor:
+    """How far the lips are apart in the middle: a broad smile shows teeth."""
+    return 0.14 * p["mouth_open"] + 0.062 * smoothstep(p["smile"], 0.40, 0.95)
+
+
+def _inside(
+    frame: Frame, p: Parameters, v: Tensor, gap_top: Tensor, gap_bottom: Tensor, t: Tensor, light: Illumination
+) -> Tensor:
+    """The dark of the mouth with the upper teeth, which the lips shade."""
+    dark = color(p["skin"], 0.035, 0.010, 0.009) * p["beside_skin"].unsqueeze(1).clamp(max=1)
+    length = torch.minimum(0.060 + 0 * v, 0.85 * (gap_bottom - gap_top))
+    edge = coverage(gap_top + length - v, 1.5 * frame.pixel)
+    lip_shade = smoothstep(v - gap_top, -0.008, 0.022) * (1 - 0.75 * t * t)
+    between = 1 - 0.10 * bump(torch.sin(42 * frame.face.x), 0.35)
+    enamel = color(p["skin"], 0.70, 0.63, 0.54) * p["beside_skin"].unsqueeze(1)
+    teeth = tint(enamel, lip_shade * between * (0.35 + 0.55 * light.diffuse.clamp(max=1.2)))
+    return over(dark.expand_as(teeth), teeth, edge) * light_color(teeth)
+
+
+def nostrils(frame: Frame, p: Parameters, radiance: Tensor) -> Tensor:
+    """The face with its nostrils; the head's pitch opens or hides them."""
+    x, y = frame.face.x, frame.face.y
+    half = nose_half_width(p)
+    dx = (x.abs() - 0.52 * half) / (0.30 * half)
+    tall = 0.017 + 0.02 * torch.sin(p["pitch"])  # 0.010 at -20 degrees, 0.024 at +20
+    dy = (y - nose_base(p) - 0.002 + 0.10 * (x.abs() - 0.5 * half)) / tall
+    hole = smoothstep(1.25 - (dx * dx + dy * dy).sqrt(), 0.0, 0.9)
+    wing = bump((x.abs() - half * 1.12) / 0.016, 1.0) * bump(y - nose_base(p) + 0.03, 0.04)
+    shade = 0.72 * hole * (frame.face.cosine > 0) + 0.16 * wing
+    return radiance * (1 - shade.clamp(max=0.9)).unsqueeze(1)

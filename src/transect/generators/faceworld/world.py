@@ -1,0 +1,157 @@
+"""FaceWorld: generator and controls in one. Exogenous noise becomes attributes, attributes become a picture."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+import torch
+from jaxtyping import Int
+
+from transect.errors import BadInput
+from transect.generators.faceworld import camera, exposure
+from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY
+from transect.generators.faceworld.causal_model import LATENT_DIM, SPACE, CausalModel
+from transect.generators.faceworld.chance import check_seeds, exogenous_noise
+from transect.generators.faceworld.head import face_boxes
+from transect.generators.faceworld.parameters import parameters
+from transect.generators.faceworld.population import load_population
+from transect.generators.faceworld.renderer import RENDERER_VERSION, render_tile
+from transect.protocols import Table
+from transect.records import Attribute, Images, Latents
+
+SMALLEST, LARGEST = 32, 512
+
+
+@final
+class FaceWorld:
+    """Rendered faces with exact controls.
+
+    image_size: pixels, 32..512. population: a shipped name or the path of a TOML file. threads: workers that render
+    (default: all processors); it never changes a pixel. Raises BadInput (size, threads, population's file) and
+    UnknownName (population).
+
+    >>> world = FaceWorld(image_size=32)
+    >>> subject = world.sample([7])
+    >>> world.render(world.set(subject, {"glasses": 1.0})).pixels.shape
+    (1, 32, 32, 3)
+    """
+
+    name = "faceworld"
+    latent_dim = LATENT_DIM
+
+    def __init__(self, image_size: int = 128, population: str | Path = "balanced", threads: int | None = None) -> None:
+        self.image_size = _whole("image_size", image_size, SMALLEST, LARGEST, "pixels")
+        self.threads = _whole("threads", (os.cpu_count() or 1) if threads is None else threads, 1, 1024, "workers")
+        self.model = CausalModel(load_population(population))
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """What can be read and set: attributes and nuisances."""
+        return ATTRIBUTES
+
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+        """One subject per seed: exogenous noise u, float64 [n, latent_dim], the same whatever the other seeds.
+
+        Raises BadInput unless seeds are whole numbers from 0 to 2⁶³ - 1.
+        """
+        checked = check_seeds(seeds)
+        return Latents(checked, exogenous_noise(checked, LATENT_DIM), SPACE)
+
+    def read(self, latents: Latents) -> pa.Table:
+        """The value of every attribute and nuisance, one float64 column each, after the latents' interventions."""
+        return pa.table({name: pa.array(column, pa.float64()) for name, column in self.model.solve(latents).items()})
+
+    def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
+        """do(values): identity, nuisances and all other attributes stay; exposure responds unless it is held.
+
+        values: one value for all rows or one per row, by attribute. hold: attributes pinned to the values that they
+        had before. Raises UnknownName (attribute) and BadInput (range, kind, number of values, held and set at once).
+
+        >>> world = FaceWorld(image_size=32)
+        >>> dark = world.set(world.sample([7]), {"skin_tone": 10.0}, hold=["exposure"])
+        >>> world.read(dark)["skin_tone"].to_pylist()
+        [10.0]
+        """
+        return self.model.intervene(latents, values, hold)
+
+    def render(self, latents: Latents) -> Images:
+        """Pixels uint8 [n, h, w, 3], sRGB; face_boxes float64 [n, 4]: the visible face from hairline to chin.
+
+        Each picture depends on its own row alone. No rows give no pictures.
+        """
+        values = self.model.solve(latents)
+        pixels = np.empty((len(latents), self.image_size, self.image_size, 3), dtype=np.uint8)
+        boxes = np.empty((len(latents), 4))
+
+        def render_row(row: int) -> None:
+            one = {name: column[row : row + 1] for name, column in values.items()}
+            p = parameters(one, latents.values[row : row + 1, : len(IDENTITY)])
+            pixels[row] = render_tile(p, int(latents.seeds[row]), self.image_size)[0].numpy()
+            boxes[row] = face_boxes(p, self.image_size)[0]
+
+        with _one_thread_per_operation():
+            self._for_each(render_row, len(latents))
+        return Images(pixels, boxes)
+
+    def _for_each(self, work: Callable[[int], None], rows: int) -> None:
+        if self.threads == 1 or rows < 2:
+            for row in range(rows):
+                work(row)
+            return
+        with ThreadPoolExecutor(min(self.threads, rows), initializer=_one_thread) as pool:
+            list(pool.map(work, range(rows)))
+
+    def describe(self) -> dict[str, Any]:
+        """What recreates the pictures, for a run's spec: plain numbers and text."""
+        return {
+            "name": self.name,
+            "image_size": self.image_size,
+            "population": self.model.population.name,
+            "population_sha256": self.model.population.sha256,
+            "renderer_version": RENDERER_VERSION,
+            "camera": {
+                "maximum_gain": exposure.MAXIMUM_GAIN,
+                "reference_luminance": exposure.REFERENCE_LUMINANCE,
+                "tone_adaptation": exposure.TONE_ADAPTATION,
+                "shot_noise": camera.SHOT_NOISE,
+                "read_noise": camera.READ_NOISE,
+            },
+        }
+
+    def validity(self) -> dict[str, Any]:
+        """What is known of the world's likeness to photographs; every report carries it."""
+        return {
+            "photometry_validated": False,
+            "statement": (
+                "FaceWorld's photometry is not yet validated against photographs: effects on its faces are evidence"
+                " about the target, to be confirmed on photographs."
+            ),
+        }
+
+
+def _whole(name: str, value: Any, low: int, high: int, unit: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
+        raise BadInput(f"{name}: expected a whole number of {unit} from {low} to {high}, got {value!r}; change it")
+    return int(value)
+
+
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@contextmanager
+def _one_thread_per_operation() -> Iterator[None]:
+    """Within, operations of this thread run on one core, as the last bit may depend on how they are cut into chunks."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,215 @@
+"""One page from results and pictures: `report.html` needs no network, no script and no other file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+from urllib.parse import quote
+
+from transect.report import album
+from transect.report.document import Document, pointer
+from transect.report.dose import HEIGHT, SERIES, Panel, panels
+from transect.report.forest import Forest, forests
+from transect.report.intersections import MANY_TABLES, Sheet, sheets
+from transect.report.records import Gallery
+from transect.report.results import Results, StudyEntry, complete, read, tree
+from transect.report.summary import found, plain_text, summarize
+from transect.report.wording import (
+    ATTRIBUTE_NOTE,
+    correction,
+    effect_style,
+    level,
+    outcome_meaning,
+    outcome_words,
+    rate_style,
+    spaced,
+    unit_words,
+    with_unit,
+)
+from transect.store import write_atomically
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+LARGEST_PAGE = 5_000_000
+"""Bytes; images are left out, and counted, until the page is smaller."""
+
+_OF_ADDRESSES = ":/?#[]@!$&'()*+,;=%-._~"
+_IMAGE_BUDGETS = (3_200_000, 1_600_000, 600_000, 0)
+
+
+@final
+@dataclass(frozen=True)
+class StudyView:
+    """What the page shows of one study."""
+
+    index: int
+    place: str
+    entry: StudyEntry
+    forests: tuple[Forest, ...]
+    curves: tuple[tuple[str, str, tuple[Panel, ...]], ...]
+    overall: tuple[int, ...]
+    sheets: tuple[Sheet, ...]
+    sheets_cut: bool
+    strips: tuple[album.Row, ...]
+    failures: tuple[album.Picture, ...]
+    spec: str
+
+    @property
+    def experimental(self) -> bool:
+        """Whether the attributes were set, so that effects are causal."""
+        return self.entry.basis == "experimental"
+
+
+def build(results: Mapping[str, Any], gallery: Gallery) -> str:
+    """The whole report as one HTML text under 5 MB.
+
+    results: as `results.schema.json` describes it (NaN may stand for null). gallery: the images that may be shown.
+
+    Raises BadInput, with the place, when the results do not fit the schema.
+    """
+    return _fit(read(results), gallery)[1]
+
+
+def write(results: Mapping[str, Any], gallery: Gallery, folder: Path) -> Path:
+    """Write `report.html` and `results.json` into a folder and return the path of the page.
+
+    The same input gives the same bytes. Raises BadInput as `build` does, RunFolderError when the folder cannot be
+    written.
+    """
+    whole, page = _fit(read(results), gallery)
+    write_atomically(folder / "results.json", to_json(whole).encode())
+    write_atomically(folder / "report.html", page.encode())
+    return folder / "report.html"
+
+
+def headline(results: Mapping[str, Any]) -> list[str]:
+    """The largest effects as plain sentences, for a terminal."""
+    document = Document(complete(read(results), Gallery(), Gallery()))
+    return [plain_text(found(document, index)) for index in document.results.largest]
+
+
+def to_json(results: Results) -> str:
+    """The text of `results.json`: keys in the order of the schema, shortest exact numbers, null for NaN."""
+    return json.dumps(tree(results), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def _fit(results: Results, gallery: Gallery) -> tuple[Results, str]:
+    """The completed results and the page, with as many images as keep it under the limit."""
+    for budget in _IMAGE_BUDGETS:
+        shown = album.choose(gallery, budget)
+        whole = complete(results, gallery, shown)
+        page = _render(Document(whole), shown)
+        if len(page.encode()) < LARGEST_PAGE:
+            break
+    return whole, page
+
+
+def _render(document: Document, shown: Gallery) -> str:
+    studies = [_study(document, index, shown) for index in range(len(document.results.studies))]
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            doc=document,
+            results=document.results,
+            summary=summarize(document),
+            studies=studies,
+            attribute_note=ATTRIBUTE_NOTE,
+            correction=correction(document),
+            methods=_methods(document),
+            reduced=album.any_reduced(shown),
+        )
+    )
+
+
+def _study(document: Document, index: int, shown: Gallery) -> StudyView:
+    entry = document.results.studies[index]
+    tables, cut = sheets(document, index)
+    return StudyView(
+        index=index,
+        place=pointer("studies", index),
+        entry=entry,
+        forests=forests(document, index),
+        curves=_curves(document, index),
+        overall=tuple(
+            position
+            for position, rate in enumerate(document.results.rates)
+            if rate.study == entry.name and rate.order == 0
+        ),
+        sheets=tables,
+        sheets_cut=cut,
+        strips=album.strip_rows(document, index, shown),
+        failures=album.failure_pictures(document, index, shown),
+        spec=json.dumps(entry.spec, ensure_ascii=False, indent=2),
+    )
+
+
+def _curves(document: Document, study: int) -> tuple[tuple[str, str, tuple[Panel, ...]], ...]:
+    """Per outcome that has rates by level: its words, its meaning and its panels."""
+    tasks = {target.task for target in document.results.studies[study].targets}
+    task = tasks.pop() if len(tasks) == 1 else ""
+    drawn = []
+    for outcome in document.results.studies[study].outcomes:
+        found = panels(document, study, outcome)
+        if found:
+            drawn.append((found[0].words, outcome_meaning(outcome, task), found))
+    return tuple(drawn)
+
+
+def _methods(document: Document) -> dict[str, list[str]]:
+    """The places of the distinct methods in use, in order of first use."""
+    results = document.results
+    rows = {
+        "Intervals of effects": [
+            ("effects", i, "interval_method", e.interval_method) for i, e in enumerate(results.effects)
+        ],
+        "Tests": [("effects", i, "test_method", e.test_method) for i, e in enumerate(results.effects)],
+        "Intervals of rates": [("rates", i, "method", r.method) for i, r in enumerate(results.rates)],
+    }
+    return {name: _first_places(found) for name, found in rows.items()}
+
+
+def _first_places(found: list[tuple[str, int, str, str]]) -> list[str]:
+    first: dict[str, str] = {}
+    for table, index, key, text in found:
+        if text:
+            first.setdefault(text, pointer(table, index, key))
+    return list(first.values())
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("transect.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "spaced": spaced,
+        "unit_words": unit_words,
+        "plain_json": lambda value: json.dumps(value, ensure_ascii=False),
+        "address": lambda url: quote(url, safe=_OF_ADDRESSES),
+        "effect_place": lambda index: pointer("effects", index),
+    }
+    environment.tests["web_address"] = lambda url: url.startswith(("https://", "http://"))
+    environment.globals |= {
+        "pointer": pointer,
+        "effect_style": effect_style,
+        "rate_style": rate_style,
+        "outcome_words": outcome_words,
+        "level": level,
+        "with_unit": with_unit,
+        "plot_height": HEIGHT,
+        "most_series": SERIES,
+        "many_tables": MANY_TABLES,
+    }
+    return environment

@@ -1,0 +1,340 @@
+"""`results.json`: every number of the report, in one file with a published JSON Schema.
+
+Proportions are fractions in [-1, 1] here; the page shows them as per cent or percentage points. What could not be
+estimated is null, with its reason beside it. `results.schema.json` is generated from these models.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from transect.errors import BadInput
+from transect.records import Basis, Kind
+from transect.report.records import Example, Gallery
+
+Count = Annotated[int, Field(ge=0)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Probability = Annotated[float, Field(ge=0, le=1)]
+Estimate = Number | None
+JsonObject = dict[str, Any]
+
+STANDING_LIMITS = (
+    "Effects on rendered faces are evidence about the target; confirm them on photographs before acting on them.",
+    "An effect holds for the levels, population and settings that are listed here; other ranges were not tried.",
+    "Attributes that were not varied were not tested: no effect shown does not mean no bias.",
+)
+"""What no audit of this kind can show; added to the limits of every report."""
+
+
+class _Model(BaseModel):
+    """Frozen, nothing unknown, no silent conversion of text into numbers."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class AttributeEntry(_Model):
+    """One varied attribute: its levels as numbers and as people read them."""
+
+    name: str
+    kind: Kind
+    unit: str
+    meaning: str
+    levels: list[Number]
+    labels: list[str] = Field(description="one text per level")
+    source: str
+
+    @model_validator(mode="after")
+    def _one_label_per_level(self) -> AttributeEntry:
+        if len(self.levels) != len(self.labels):
+            raise ValueError(f"expected one label per level, got {len(self.labels)} for {len(self.levels)} levels")
+        return self
+
+
+class TargetEntry(_Model):
+    """One model under audit, its settings, and what it did not answer."""
+
+    name: str
+    slug: str
+    task: Literal["binary", "multiclass", "multilabel", "detection", "regression", "embedding"]
+    description: JsonObject = Field(description="settings and preprocessing, as given to the target")
+    n_images: Count
+    n_failed: Count = Field(description="images without a valid answer")
+    failure_reasons: dict[str, Count]
+    found_rule: str | None = Field(description="what counts as found, for a detector")
+
+
+class StudyEntry(_Model):
+    """One design on one population, put to one or more targets."""
+
+    name: str
+    spec: JsonObject = Field(description="the whole run.json")
+    spec_hash: str
+    basis: Basis
+    subjects: Count
+    images: Count
+    hold: list[str]
+    population: str
+    truth: str | None
+    seed: int
+    attributes: list[AttributeEntry]
+    targets: list[TargetEntry]
+    outcomes: list[str]
+
+
+class EffectEntry(_Model):
+    """An estimand and its estimate; null with a reason where it is not estimable."""
+
+    study: str
+    name: str
+    attribute: str
+    outcome: str
+    target: str
+    kind: Literal["contrast", "slope"]
+    origin: Estimate = Field(alias="from", description="level that is compared with")
+    to: Estimate
+    estimate: Estimate
+    low: Estimate
+    high: Estimate
+    p: Probability | None
+    p_adjusted: Probability | None
+    unit: str
+    n_subjects: Count
+    n_images: Count
+    excluded: dict[str, Count] = Field(description="reason: number of images left out")
+    basis: Basis
+    reason: str = Field(description="why there is no estimate; empty where there is one")
+    interval_method: str
+    test_method: str
+    sources: list[str]
+
+
+class RateEntry(_Model):
+    """The mean of an outcome in one cell of the design; order is the number of attributes that the cell fixes."""
+
+    study: str
+    target: str
+    outcome: str
+    cell: dict[str, Number]
+    order: Annotated[int, Field(ge=0, le=3)]
+    rate: Estimate
+    low: Estimate
+    high: Estimate
+    n_subjects: Count
+    n_images: Count
+    excluded: dict[str, Count]
+    method: str
+    unit: str
+
+
+class FamilyEntry(_Model):
+    """The family of tests that the adjusted p values belong to. The last two are counted from the effects."""
+
+    size: Count
+    method: str
+    alpha: Probability
+    confidence: Probability = Field(default=0.95, description="of every interval")
+    significant: Count = Field(default=0, description="effects with p_adjusted <= alpha")
+    not_estimable: Count = Field(default=0, description="effects without an estimate")
+
+
+class WorldEntry(_Model):
+    """Where the images come from, and how far it is validated."""
+
+    name: str
+    photometry_validated: bool
+    statement: str
+    maximum_gain_stops: Number
+
+
+class Citation(_Model):
+    """One work that a method is taken from."""
+
+    key: str
+    text: str
+    url: str
+
+
+class ExampleEntry(_Model):
+    """One image that the page shows (its pixels stand in the page alone)."""
+
+    study: str
+    target: str
+    subject: int
+    cell: dict[str, Number]
+    answer: str
+    boxes: list[list[Number]]
+    expected_box: list[Number] | None
+    failed: bool
+    wrong: bool
+
+
+class StripEntry(_Model):
+    """One transect that the page shows."""
+
+    title: str
+    examples: list[ExampleEntry]
+
+
+class GalleryEntry(_Model):
+    """What the page shows of the images, and of how many."""
+
+    strips: list[StripEntry] = []
+    failures: list[ExampleEntry] = []
+    strips_shown: Count = 0
+    strips_total: Count = 0
+    failures_shown: Count = 0
+    failures_total: Count = 0
+
+
+class Results(_Model):
+    """Every number of a report."""
+
+    schema_version: Literal[1]
+    transect_version: str
+    title: str
+    question: str
+    studies: Annotated[list[StudyEntry], Field(min_length=1)]
+    effects: list[EffectEntry]
+    rates: list[RateEntry]
+    largest: list[Count] = Field(description="indices into effects, largest first")
+    family: FamilyEntry
+    world: WorldEntry
+    limits: list[str]
+    citations: list[Citation]
+    gallery: GalleryEntry = GalleryEntry()
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> Results:
+        studies = {study.name: study for study in self.studies}
+        if len(studies) < len(self.studies):
+            raise ValueError("two studies have the same name")
+        if any(index >= len(self.effects) for index in self.largest):
+            raise ValueError(f"largest: expected indices below {len(self.effects)}, got {self.largest}")
+        for index, effect in enumerate(self.effects):
+            study = _known(f"effects.{index}", effect, studies)
+            _among(f"effects.{index}", "attribute", effect.attribute, [entry.name for entry in study.attributes])
+            _among(f"effects.{index}", "outcome", effect.outcome, study.outcomes)
+        for index, rate in enumerate(self.rates):
+            study = _known(f"rates.{index}", rate, studies)
+            _among(f"rates.{index}", "outcome", rate.outcome, study.outcomes)
+            _check_cell(f"rates.{index}", rate, study)
+        for example in self._shown():
+            _known("gallery", example, studies)
+        return self
+
+    def _shown(self) -> list[ExampleEntry]:
+        return [example for strip in self.gallery.strips for example in strip.examples] + self.gallery.failures
+
+
+def _known(place: str, row: EffectEntry | RateEntry | ExampleEntry, studies: Mapping[str, StudyEntry]) -> StudyEntry:
+    """The study that a row belongs to; the page would drop a row whose study or target it does not know."""
+    _among(place, "study", row.study, list(studies))
+    _among(place, "target", row.target, [target.name for target in studies[row.study].targets])
+    return studies[row.study]
+
+
+def _among(place: str, kind: str, name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        raise ValueError(f"{place}: expected {kind} to be one of {', '.join(known)}, got {name!r}")
+
+
+def _check_cell(place: str, rate: RateEntry, study: StudyEntry) -> None:
+    levels = {attribute.name: attribute.levels for attribute in study.attributes}
+    if len(rate.cell) != rate.order:
+        raise ValueError(f"{place}: expected {rate.order} attributes in the cell, got {len(rate.cell)}")
+    for name, value in rate.cell.items():
+        _among(place, "attribute", name, list(levels))
+        if value not in levels[name]:
+            raise ValueError(f"{place}: expected a level of {name} ({levels[name]}), got {value}")
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON knows it: NaN becomes None, tuples and arrays become lists, NumPy scalars Python's.
+
+    >>> plain({"p": float("nan"), "levels": (0.0, 1.0)})
+    {'p': None, 'levels': [0.0, 1.0]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, np.generic | np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, str):
+        return str(value.value) if hasattr(value, "value") else value
+    if isinstance(value, Sequence):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value
+
+
+def read(results: Mapping[str, Any]) -> Results:
+    """Check results against the models. Raises BadInput that names the first place which does not fit."""
+    try:
+        return Results.model_validate(plain(results))
+    except ValidationError as failure:
+        first = failure.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "results"
+        found = f", got {first['input']!r:.60}" if first["type"] not in ("missing", "value_error") else ""
+        count = f" ({failure.error_count()} such places)" if failure.error_count() > 1 else ""
+        raise BadInput(
+            f"results do not fit results.schema.json at {place}: {first['msg']}{found}{count}; mend what wrote them"
+        ) from None
+
+
+def complete(results: Results, gallery: Gallery, shown: Gallery) -> Results:
+    """The results with what the page adds: counts over the family, the standing limits, the examples shown."""
+    family = results.family.model_copy(
+        update={
+            "significant": sum(significant(effect, results.family.alpha) for effect in results.effects),
+            "not_estimable": sum(effect.estimate is None for effect in results.effects),
+        }
+    )
+    limits = [*results.limits, *(limit for limit in STANDING_LIMITS if limit not in results.limits)]
+    entry = GalleryEntry(
+        strips=[StripEntry(title=strip.title, examples=_entries(strip.examples)) for strip in shown.strips],
+        failures=_entries(shown.failures),
+        strips_shown=len(shown.strips),
+        strips_total=len(gallery.strips),
+        failures_shown=len(shown.failures),
+        failures_total=gallery.total,
+    )
+    whole = results.model_copy(update={"family": family, "limits": limits, "gallery": entry})
+    return read(tree(whole))
+
+
+def significant(effect: EffectEntry, alpha: float) -> bool:
+    """Whether the effect stays significant after adjustment (adjusted p at most alpha)."""
+    return effect.p_adjusted is not None and effect.p_adjusted <= alpha
+
+
+def _entries(examples: Sequence[Example]) -> list[ExampleEntry]:
+    return [
+        ExampleEntry(
+            study=example.study,
+            target=example.target,
+            subject=int(example.subject),
+            cell={name: float(value) for name, value in example.cell.items()},
+            answer=example.answer,
+            boxes=[[float(side) for side in box] for box in example.boxes],
+            expected_box=None if example.expected_box is None else [float(side) for side in example.expected_box],
+            failed=example.failed,
+            wrong=example.wrong,
+        )
+        for example in examples
+    ]
+
+
+def tree(results: Results) -> JsonObject:
+    """The results as plain JSON values, keys in the order of the schema."""
+    return results.model_dump(mode="json", by_alias=True)
+
+
+def schema() -> JsonObject:
+    """The JSON Schema (draft 2020-12) of `results.json` as it is written."""
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:transect:results:1"}
+    return head | Results.model_json_schema(by_alias=True, mode="serialization")

@@ -1,0 +1,194 @@
+"""A target that fails on an image fails on that image alone: the run goes on, and the failure is counted.
+
+A call that outlasts its time is abandoned: its thread cannot be killed in Python, so it goes on in the background as
+a daemon, with a copy of the images, until it ends or the program does. The next call gets a fresh thread.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from transect.errors import BadInput, Interrupted, MissingExtra, TooManyFailures, TransectError
+from transect.protocols import Target
+from transect.records import Images, Predictions, Task
+from transect.targets.validation import ONE_COLUMN, row_fault, structure_fault
+
+_PASS_THROUGH = (KeyboardInterrupt, Interrupted, TooManyFailures, MissingExtra)
+"""What concerns the whole run and is no answer about an image."""
+
+_REASON_LENGTH = 160
+
+
+def guarded(target: Target, images: Images, *, timeout: float, batch: int) -> Predictions:
+    """The target's answers, with each failure where it belongs.
+
+    timeout: seconds per image; a call about m images may take m times as long. batch: images per call. An image on
+    which the target raises, hangs, or returns NaN, infinity, a wrong shape, count or type has NaN scores, no boxes and
+    the reason in `failures`. A call that fails as a whole is asked again image by image, so that no good image is
+    lost. The target works on a copy of the pixels. Rows of another width than the labels (or than most rows) fail.
+
+    Raises BadInput for a batch or timeout that is not above 0; KeyboardInterrupt, Interrupted, TooManyFailures and
+    MissingExtra pass through.
+
+    >>> from transect.targets import as_target
+    >>> pixels = np.stack([np.zeros((8, 8, 3), np.uint8), np.full((8, 8, 3), 255, np.uint8)])
+    >>> reciprocal = as_target(lambda pixels: [1 / int(image.max()) for image in pixels], name="reciprocal")
+    >>> guarded(reciprocal, Images(pixels), timeout=10, batch=2).failures
+    ('raised ZeroDivisionError: division by zero', '')
+    """
+    if batch < 1 or not timeout > 0:
+        raise BadInput(f"guard: expected batch >= 1 and timeout > 0 seconds, got {batch} and {timeout:g}")
+    starts = range(0, len(images), batch)
+    rows = [row for start in starts for row in _rows(target, images.take(slice(start, start + batch)), timeout)]
+    return _assemble(target, rows)
+
+
+def attempt(work: Callable[[], Any], timeout: float) -> tuple[Any, str]:
+    """The result of `work` in a thread of its own, and "" or the reason why there is none.
+
+    timeout: seconds in all. Raises what must pass through; see the module about threads that are abandoned.
+    """
+    result: list[Any] = []
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            result.append(work())
+        except BaseException as error:  # a plug-in may raise anything, SystemExit too
+            failure.append(error)
+
+    thread = threading.Thread(target=run, name="transect-target", daemon=True)
+    thread.start()
+    thread.join(timeout)
+    if failure:
+        if isinstance(failure[0], _PASS_THROUGH):
+            raise failure[0]
+        return None, reason_of(failure[0])
+    return (result[0], "") if result else (None, f"timed out after {timeout:g} s")
+
+
+def reason_of(error: BaseException) -> str:
+    """One short line about an exception, without paths, addresses of the web or of memory.
+
+    >>> reason_of(ValueError("no /home/me/key.pem at 0x7f001 for https://me:secret@host/?token=1"))
+    'raised ValueError: no …/key.pem at 0x… for <url>'
+    """
+    text = str(error) if isinstance(error, TransectError) else f"raised {type(error).__name__}: {error}"
+    return short(text.removesuffix(": "))
+
+
+def short(text: str) -> str:
+    """The first line of a reason, shortened and cleared as `reason_of` says."""
+    line = (text.strip().splitlines() or [""])[0]
+    line = re.sub(r"\b\w+://\S+", "<url>", line)
+    line = re.sub(r"(?:[A-Za-z]:)?(?:[\\/~][^\\/\s'\":,;]*)+[\\/](?=[^\\/\s'\":,;]+)", "…/", line)
+    line = re.sub(r"0x[0-9a-fA-F]+", "0x…", line)
+    return line if len(line) <= _REASON_LENGTH else f"{line[: _REASON_LENGTH - 1]}…"
+
+
+@final
+class FailureBudget:
+    """Stops a run whose target fails on too many images.
+
+    planned: images of the whole run for this target. limit_share: share of them that may fail. The run is stopped as
+    soon as more than that have failed (it cannot come back within the limit), or when of at least `minimum` answers
+    more than half, and more than the limit, have failed (there is no point in going on). Safe to share between
+    threads.
+    """
+
+    def __init__(self, target: str, planned: int, *, limit_share: float = 0.05, minimum: int = 20) -> None:
+        if not 0 <= limit_share <= 1:
+            raise BadInput(f"share of failed images: expected 0 to 1, got {limit_share:g}")
+        self.target, self.planned, self.limit_share, self.minimum = target, planned, limit_share, minimum
+        self._lock = threading.Lock()
+        self.seen = 0
+        self._reasons: Counter[str] = Counter()
+
+    @property
+    def failed(self) -> int:
+        """Images that failed until now."""
+        return self._reasons.total()
+
+    def add(self, failures: Sequence[str]) -> None:
+        """Count the `failures` of some predictions ("" for an answer). Raises TooManyFailures above the limit."""
+        with self._lock:
+            self.seen += len(failures)
+            self._reasons.update(reason for reason in failures if reason)
+            too_many = self.failed > self.limit_share * self.planned
+            hopeless = self.seen >= self.minimum and self.failed > max(0.5, self.limit_share) * self.seen
+            if too_many or hopeless:
+                raise TooManyFailures(self._message())
+
+    def _message(self) -> str:
+        reason, times = self._reasons.most_common(1)[0]
+        return (
+            f"{self.target} failed on {self.failed} of {self.seen} images ({self.failed / self.seen:.0%}), more than "
+            f"the {self.limit_share:.0%} of {self.planned} allowed; most often ({times}): {reason}; "
+            "what is done is kept: mend the target or allow a larger share, and run again"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The answer about one image."""
+
+    scores: np.ndarray
+    boxes: np.ndarray
+    reason: str
+    labels: tuple[str, ...] = ()
+
+
+_NO_BOXES = np.zeros((0, 5))
+
+
+def _rows(target: Target, images: Images, timeout: float) -> list[_Row]:
+    """One row per image; image by image if the call fails as a whole."""
+    n = len(images)
+    boxes = None if images.face_boxes is None else images.face_boxes.copy()
+    copy = Images(images.pixels.copy(), boxes)
+    answer, reason = attempt(lambda: target.predict(copy), timeout * n)
+    reason = reason or structure_fault(answer, Task(target.task), n)
+    if not reason:
+        return list(_sound_rows(answer))
+    if n == 1:
+        return [_Row(np.zeros(0), _NO_BOXES, short(reason))]
+    return [row for i in range(n) for row in _rows(target, images.take(slice(i, i + 1)), timeout)]
+
+
+def _sound_rows(answer: Predictions) -> Iterator[_Row]:
+    for i in range(len(answer)):
+        reason = short(row_fault(answer, i))
+        boxes = answer.boxes[i] if answer.boxes is not None and not reason else _NO_BOXES
+        yield _Row(np.asarray(answer.scores[i], dtype=np.float64), boxes, reason, answer.labels)
+
+
+def _assemble(target: Target, rows: Sequence[_Row]) -> Predictions:
+    task, width = Task(target.task), _width(target, rows)
+    rows = [_of_width(row, width) for row in rows]
+    scores = np.array([row.scores for row in rows]).reshape(len(rows), width)
+    boxes = tuple(row.boxes for row in rows) if task is Task.DETECTION else None
+    labels = getattr(target, "labels", ()) or next((row.labels for row in rows if row.labels), ())
+    return Predictions(task, scores, tuple(row.reason for row in rows), boxes, tuple(labels))
+
+
+def _of_width(row: _Row, width: int) -> _Row:
+    wrong = "" if row.reason or len(row.scores) == width else f"wrong shape: expected {width} scores per image"
+    reason = row.reason or wrong
+    return _Row(np.full(width, np.nan), _NO_BOXES, reason) if reason else row
+
+
+def _width(target: Target, rows: Sequence[_Row]) -> int:
+    """Columns of scores: one, as many as labels, or what most valid rows have (the fewer in a tie); 1 without any."""
+    if target.task in ONE_COLUMN:
+        return 1
+    if labels := getattr(target, "labels", ()):
+        return len(labels)
+    counts = Counter(len(row.scores) for row in rows if not row.reason)
+    return min(counts, key=lambda width: (-counts[width], width), default=1)

@@ -1,0 +1,68 @@
+"""What is in a model file? Told from its first bytes and its directory, never by unpickling it."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from pathlib import Path
+
+from transect.errors import BadInput
+
+_SIGNATURES = (
+    (b"version https://git-lfs", "a Git LFS pointer (the file itself was not downloaded: git lfs pull)"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"\x89HDF", "an HDF5 file"),
+    (b"GGUF", "a GGUF file"),
+    (b"\x80", "a Python pickle"),
+    (b"<", "an HTML or XML page"),
+    (b"{", "a JSON text"),
+)
+
+
+def check_readable(path: Path) -> Path:
+    """The path itself; raises BadInput where there is no file that can be read."""
+    try:
+        with path.open("rb"):
+            return path
+    except FileNotFoundError:
+        raise BadInput(f"model file {path}: expected a file, found none: check the path") from None
+    except OSError as error:
+        raise BadInput(f"model file {path}: cannot be read ({error.strerror}): check path and permissions") from None
+
+
+def sha256(path: Path) -> str:
+    """Hexadecimal SHA-256 of the file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def kind_of(path: Path) -> str:
+    """What the file seems to be, in words for an error message.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "weights.pt").write_bytes(b"<!doctype html>")
+    ...     kind_of(Path(folder) / "weights.pt")
+    'an HTML or XML page'
+    """
+    with path.open("rb") as file:
+        head = file.read(32)
+    if not head:
+        return "an empty file"
+    if zipfile.is_zipfile(path):
+        return _kind_of_archive(path)
+    if len(head) > 8 and int.from_bytes(head[:8], "little") < path.stat().st_size and head[8:9] == b"{":
+        return "a safetensors file"
+    return next((kind for signature, kind in _SIGNATURES if head.startswith(signature)), "an unknown kind of file")
+
+
+def _kind_of_archive(path: Path) -> str:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [name.partition("/")[2] for name in archive.namelist()]
+    except (zipfile.BadZipFile, NotImplementedError):
+        return "a damaged zip archive"
+    if "constants.pkl" in names or any(name.startswith("code/") for name in names):
+        return "a TorchScript archive"
+    return "a PyTorch checkpoint (state_dict or pickled module)" if "data.pkl" in names else "a zip archive"

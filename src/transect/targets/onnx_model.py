@@ -1,0 +1,159 @@
+"""ONNX models under audit, run by ONNX Runtime; input and output are read off the model itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, final
+
+import numpy as np
+
+from transect.errors import BadInput, MissingExtra, UnknownName
+from transect.targets import model_files
+from transect.targets.model import ModelTarget
+from transect.targets.output import OutputSpec
+from transect.targets.preprocess import Preprocess
+
+_DTYPES: dict[str, Any] = {
+    "tensor(float)": np.float32,
+    "tensor(float16)": np.float16,
+    "tensor(double)": np.float64,
+    "tensor(uint8)": np.uint8,
+}
+_RANGES = {"nominalrange_0_255": (0.0, 255.0), "normalized_0_1": (0.0, 1.0), "normalized_1_1": (-1.0, 1.0)}
+_ORDERS: dict[str, Literal["RGB", "BGR", "gray"]] = {"rgb8": "RGB", "bgr8": "BGR", "gray8": "gray"}
+
+
+def load(
+    argument: str,
+    *,
+    name: str,
+    output: OutputSpec,
+    preprocess: Preprocess | None = None,
+    output_name: str | None = None,
+    threads: int = 1,
+) -> ModelTarget:
+    """The ONNX file as a target.
+
+    Without `preprocess`, layout, channels and size come from the shape of the model's one input, and channel order
+    and range from its image metadata (https://onnx.ai/onnx/repo-docs/MetadataProps.html) where it has them; else RGB,
+    0 to 255 for uint8 and 0 to 1 for float inputs, and `describe()` says that this was assumed. A fixed batch is
+    filled by repeating its last image. output_name: which output is read; the first by default. threads: of ONNX
+    Runtime within one call; one keeps answers the same on any number of cores.
+
+    Raises MissingExtra without ONNX Runtime, BadInput for a file that is no ONNX model or takes no images, and
+    where `preprocess` contradicts the model.
+    """
+    try:
+        import onnxruntime
+    except ImportError:
+        raise MissingExtra("onnx", f"onnx:{argument}") from None
+    path = model_files.check_readable(Path(argument))
+    session = _session(path, threads)
+    image = _inspect(session, path)
+    answer = _output_name(session, output_name)
+    facts = {
+        "library": f"ONNX Runtime {onnxruntime.__version__}",
+        "file": path.name,
+        "sha256": model_files.sha256(path),
+        "input": image.name,
+        "output_name": answer,
+        "assumed": [] if preprocess else list(image.assumed),
+    }
+    agreed = image.agree(preprocess, path) if preprocess else image.preprocess
+
+    def run(inputs: np.ndarray) -> np.ndarray:
+        batches = [session.run([answer], {image.name: batch})[0] for batch in image.batches(inputs)]
+        return np.concatenate(batches)[: len(inputs)]
+
+    return ModelTarget(name, run, output, agreed, facts)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _ImageInput:
+    """The model's one input. batch, height, width: 0 where free. assumed: the settings that the model did not tell."""
+
+    name: str
+    dtype: Any
+    batch: int
+    preprocess: Preprocess
+    assumed: tuple[str, ...]
+
+    def batches(self, inputs: np.ndarray) -> list[np.ndarray]:
+        """The inputs in the model's dtype, cut (and the last one filled up) to its batch size."""
+        rounded = np.rint(inputs) if self.dtype is np.uint8 else inputs
+        ready = rounded.astype(self.dtype)
+        size = self.batch or len(ready)
+        cut = [ready[start : start + size] for start in range(0, len(ready), size)]
+        return [np.concatenate([one, one[-1:].repeat(size - len(one), axis=0)]) for one in cut]
+
+    def agree(self, given: Preprocess, path: Path) -> Preprocess:
+        """The given preprocessing with the model's size where it names none; BadInput where they contradict."""
+        own = self.preprocess
+        for key in ("size",) if "layout" in self.assumed else ("layout", "channels", "size"):
+            wanted, got = getattr(own, key), getattr(given, key)
+            if None not in (wanted, got) and got != wanted:
+                raise BadInput(f"preprocess: {key}: {path.name} expects {wanted}, got {got}")
+        return replace(given, size=given.size or own.size)
+
+
+def _session(path: Path, threads: int) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # the runtime's own error classes are private
+        found = model_files.kind_of(path)
+        text = (str(error).splitlines() or [""])[0][:160]
+        raise BadInput(f"model file {path}: expected an ONNX model, found {found}: {text}") from None
+
+
+def _inspect(session: Any, path: Path) -> _ImageInput:
+    inputs = session.get_inputs()
+    if len(inputs) != 1 or len(inputs[0].shape) != 4 or inputs[0].type not in _DTYPES:
+        found = ", ".join(f"{one.name} {one.type} {one.shape}" for one in inputs)
+        raise BadInput(f"model file {path}: expected one input of images, [n, 3, h, w] or [n, h, w, 3], found {found}")
+    batch, *rest = (size if isinstance(size, int) else 0 for size in inputs[0].shape)
+    layout, channels, height, width = _layout(rest)
+    if channels not in (0, 1, 3):
+        raise BadInput(f"model file {path}: expected an input of 1 or 3 channels, found {inputs[0].shape}")
+    dtype = _DTYPES[inputs[0].type]
+    settings, assumed = _metadata(session, path, dtype, channels)
+    assumed += ["layout"] if not channels else []
+    size = (height, width) if height and width else None
+    return _ImageInput(inputs[0].name, dtype, batch, Preprocess(size, layout=layout, **settings), tuple(assumed))
+
+
+def _layout(sizes: list[int]) -> tuple[Literal["NCHW", "NHWC"], int, int, int]:
+    """Layout, channels, height and width; channels are the axis of size 1 or 3, the first if both are."""
+    if sizes[0] not in (1, 3) and sizes[2] in (1, 3):
+        return "NHWC", sizes[2], sizes[0], sizes[1]
+    return "NCHW", sizes[0], sizes[1], sizes[2]
+
+
+def _metadata(session: Any, path: Path, dtype: Any, channels: int) -> tuple[dict[str, Any], list[str]]:
+    """Channel order and range as the model's metadata tell them, and which of them had to be assumed."""
+    told = {key.lower(): text.lower() for key, text in session.get_modelmeta().custom_metadata_map.items()}
+    assumed = []
+    if told.get("image.colorspacegamma") == "linear":
+        raise BadInput(f"model file {path}: expects linear light, Transect gives sRGB: wrap it in a Python function")
+    order = _ORDERS.get(told.get("image.bitmappixelformat", ""))
+    span = _RANGES.get(told.get("image.nominalpixelrange", ""))
+    if order is None or (order == "gray") != (channels == 1):
+        order = "gray" if channels == 1 else "RGB"
+        assumed += ["channel_order"] if order == "RGB" else []
+    if span is None:
+        span = (0.0, 255.0) if dtype is np.uint8 else (0.0, 1.0)
+        assumed += ["range"] if dtype is not np.uint8 else []
+    return {"channel_order": order, "range": span}, assumed
+
+
+def _output_name(session: Any, wanted: str | None) -> str:
+    names = [one.name for one in session.get_outputs()]
+    if wanted is not None and wanted not in names:
+        raise UnknownName("output", wanted, names)
+    return wanted or str(names[0])

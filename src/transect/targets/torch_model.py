@@ -1,0 +1,180 @@
+"""PyTorch models under audit: a module with its weights, or a TorchScript file."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from transect.errors import BadInput
+from transect.targets import model_files
+from transect.targets.model import ModelTarget, Run
+from transect.targets.objects import import_object
+from transect.targets.output import OutputSpec
+from transect.targets.preprocess import Preprocess
+
+if TYPE_CHECKING:
+    import torch
+
+_SCRIPT_SUFFIXES = (".pt", ".pth", ".ts", ".torchscript")
+
+
+def load(
+    argument: str, *, name: str, output: OutputSpec, preprocess: Preprocess | None = None, device: str = "cpu"
+) -> ModelTarget:
+    """The target of `module:attribute@weights`, `module:attribute` or a TorchScript file.
+
+    The attribute is an nn.Module, a subclass of it or a function that returns one (both called without arguments).
+    Weights are a state_dict, read with `weights_only`, or safetensors. Nothing is unpickled. A TorchScript file brings
+    its own program, which PyTorch's interpreter runs: it can compute what it likes, but it has no access to Python.
+
+    Raises BadInput for a file that is missing, unreadable, of another kind or that does not fit the module.
+    """
+    _check_device(device)
+    source, at, weights = argument.rpartition("@")
+    if not at and argument.endswith(_SCRIPT_SUFFIXES):
+        path = model_files.check_readable(Path(argument))
+        return of_module(_torch_script(path, device), name, output, preprocess, device, _file_facts(path))
+    module = _instance(import_object(source if at else argument), argument)
+    if not at:
+        return of_module(module, name, output, preprocess, device, {})
+    path = model_files.check_readable(Path(weights))
+    _fit(module, _state(path), path)
+    return of_module(module, name, output, preprocess, device, _file_facts(path))
+
+
+def of_module(
+    module: torch.nn.Module,
+    name: str,
+    output: OutputSpec,
+    preprocess: Preprocess | None = None,
+    device: str = "cpu",
+    facts: Mapping[str, Any] | None = None,
+) -> ModelTarget:
+    """A module as a target, in evaluation mode; without `preprocess` it gets RGB in [0, 1] as [n, 3, h, w]."""
+    import torch
+
+    facts = {"library": f"PyTorch {torch.__version__}", "device": device, **(facts or {})}
+    return ModelTarget(name, _runner(module.to(device).eval(), device), output, preprocess or Preprocess(), facts)
+
+
+def _runner(module: torch.nn.Module, device: str) -> Run:
+    import torch
+
+    def run(inputs: np.ndarray) -> Any:
+        with torch.inference_mode():
+            return _logits(module(torch.from_numpy(inputs).to(device)))
+
+    return run
+
+
+def _logits(raw: Any) -> Any:
+    """What transformers' image classifiers wrap in an object with `logits`; anything else as it is."""
+    if isinstance(raw, Mapping) and "logits" in raw:
+        return raw["logits"]
+    return getattr(raw, "logits", raw)
+
+
+def _instance(found: Any, argument: str) -> torch.nn.Module:
+    import torch
+
+    if not isinstance(found, torch.nn.Module) and callable(found):
+        try:
+            found = found()
+        except Exception as error:
+            raise BadInput(f"torch:{argument}: calling it without arguments raised {error!r}") from error
+    if not isinstance(found, torch.nn.Module):
+        raise BadInput(f"torch:{argument}: expected an nn.Module or what makes one, got {type(found).__name__}")
+    return found
+
+
+def _torch_script(path: Path, device: str) -> torch.nn.Module:
+    import torch
+
+    kind = model_files.kind_of(path)
+    if kind != "a TorchScript archive":
+        raise BadInput(
+            f"model file {path}: expected a TorchScript archive, found {kind}: "
+            "for weights, name the module: torch:module:attribute@weights"
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # PyTorch deprecates the format; files of it remain
+        try:
+            module: torch.nn.Module = torch.jit.load(path, map_location=device)  # type: ignore[no-untyped-call]
+        except (RuntimeError, ValueError) as error:
+            raise BadInput(f"model file {path}: TorchScript that does not load: {_first_line(error)}") from None
+    return module
+
+
+def _state(path: Path) -> dict[str, Any]:
+    kind = model_files.kind_of(path)
+    if kind == "a safetensors file":
+        return _safetensors(path)
+    if kind not in ("a PyTorch checkpoint (state_dict or pickled module)", "a Python pickle"):
+        raise BadInput(f"model file {path}: expected a state_dict or safetensors, found {kind}")
+    return _state_dict(path)
+
+
+def _safetensors(path: Path) -> dict[str, Any]:
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return dict(load_file(path))
+    except SafetensorError as error:
+        raise BadInput(f"model file {path}: damaged safetensors: {_first_line(error)}") from None
+
+
+def _state_dict(path: Path) -> dict[str, Any]:
+    import torch
+
+    try:
+        with path.open("rb") as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # about pickle protocols, before it refuses them
+            state = torch.load(file, map_location="cpu", weights_only=True)
+    except Exception as error:  # a damaged file makes the reader fail in any way
+        raise BadInput(
+            f"model file {path}: holds more than tensors, or is damaged ({_first_line(error)}): "
+            "save model.state_dict(), or use safetensors"
+        ) from None
+    state = state.get("state_dict", state) if isinstance(state, Mapping) else state
+    if not isinstance(state, Mapping) or not all(isinstance(value, torch.Tensor) for value in state.values()):
+        raise BadInput(f"model file {path}: expected a state_dict of tensors, found {type(state).__name__}")
+    return {str(key): value for key, value in state.items()}
+
+
+def _fit(module: torch.nn.Module, state: dict[str, Any], path: Path) -> None:
+    if state and all(key.startswith("module.") for key in state):  # as DataParallel saves it
+        state = {key.removeprefix("module."): value for key, value in state.items()}
+    wanted = module.state_dict()
+    faults = [f"lacks {key}" for key in wanted if key not in state]
+    faults += [f"has an unexpected {key}" for key in state if key not in wanted]
+    faults += [
+        f"has {key} of shape {list(state[key].shape)} instead of {list(wanted[key].shape)}"
+        for key in wanted
+        if key in state and state[key].shape != wanted[key].shape
+    ]
+    if faults:
+        more = f" and {len(faults) - 1} more differences" if len(faults) > 1 else ""
+        raise BadInput(f"model file {path}: does not fit {type(module).__name__}: it {faults[0]}{more}")
+    module.load_state_dict(state)
+
+
+def _file_facts(path: Path) -> dict[str, Any]:
+    return {"file": path.name, "sha256": model_files.sha256(path)}
+
+
+def _check_device(device: str) -> None:
+    import torch
+
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise BadInput(f"device: expected one that PyTorch has here, got {device!r} ({_first_line(error)})") from None
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:160]

@@ -1,0 +1,150 @@
+import math
+
+import numpy as np
+import pytest
+
+from transect.effects import adjust, analyse_population, analyse_transects, bca, bootstrap, paired_score_interval
+from transect.errors import BadInput, UnknownName
+from transect.records import Attribute, Design, Effect
+
+NAN = np.nan
+AGE = Attribute("age", "continuous", "apparent age", unit="year", low=18, high=80)
+GLASSES = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
+ATTRIBUTES = {"age": AGE, "glasses": GLASSES}
+NAMES = {"target": "mine", "outcome": "miss"}
+
+
+def no_reasons(y):
+    return np.where(np.isnan(y), "failed: x", "").astype(object)
+
+
+def analyse(y, levels, **options):
+    y = np.array(y, dtype=np.float64)
+    return analyse_transects(y, no_reasons(y), Design(levels, subjects=len(y)), ATTRIBUTES, **NAMES, **options)
+
+
+def test_two_by_three_by_hand():
+    # Glasses: subject means of three pairs: (1 + 1 + 0)/3, 0, (0 + 0 + 1)/3: mean 1/3.
+    # Age, 20 to 60: (0, -1), (1, 1), (0, 1) averaged: -1/2, 1, 1/2: mean 1/3; slope 1/40 of that.
+    y = [[[0, 1], [0, 1], [0, 0]], [[0, 0], [0, 0], [1, 1]], [[0, 0], [1, 1], [0, 1]]]
+    age, slope, glasses = analyse(y, {"age": (20.0, 40.0, 60.0), "glasses": (0.0, 1.0)}).effects
+    assert [e.estimate for e in (age, slope, glasses)] == pytest.approx([1 / 3, 1 / 120, 1 / 3])
+    assert [e.unit for e in (age, slope, glasses)] == ["proportion", "proportion per year", "proportion"]
+    # Steps 2, 0, 1 of thirds: |±2 ±1| >= 3 in 2 of 4.
+    assert glasses.p == 0.5
+    # Steps -1, 2, 1: sums of ±: |s| >= 2 in 6 of 8 (only ±(2 - 1 - 1) = 0 twice).
+    assert age.p == 0.75
+    assert (age.basis, age.n_subjects, age.n_images, slope.n_images) == ("experimental", 3, 12, 18)
+    assert (age.target, age.outcome, age.attribute) == ("mine", "miss", "age")
+
+
+def test_intervals_are_those_of_the_chosen_method():
+    rng = np.random.default_rng(0)
+    y = (rng.uniform(size=(150, 2)) < [0.3, 0.5]).astype(np.float64)
+    effect = analyse(y, {"glasses": (0.0, 1.0)}, seed=5).effects[0]
+    d = y[:, [1]] - y[:, [0]]
+    assert (effect.low, effect.high) == pytest.approx(np.ravel(bca(d, seed=5)))
+    assert effect.interval_method == "BCa bootstrap by subject"
+    assert effect.citation() == (
+        bootstrap.SOURCE,
+        "Pagano and Tritchler 1983, On obtaining permutation distributions in polynomial time, "
+        "doi:10.1080/01621459.1983.10477990",
+    )
+
+
+def test_no_difference_at_all_is_zero_with_an_interval():
+    effect = analyse(np.zeros((150, 2)), {"glasses": (0.0, 1.0)}).effects[0]
+    low, high = paired_score_interval(0, 0, 150)
+    assert (effect.estimate, effect.p, effect.low, effect.high) == (0, 1, pytest.approx(low), pytest.approx(high))
+    assert effect.interval_method == "paired score"
+    assert "Tango 1998" in effect.citation()[0]
+
+
+def test_exclusions_and_dropped_subjects_are_told():
+    effect = analyse([[0, 1], [0, NAN], [1, 1]], {"glasses": (0.0, 1.0)}).effects[0]
+    assert (effect.estimate, effect.n_subjects, effect.n_images) == (0.5, 2, 4)
+    assert effect.excluded == {"failed": 1, "pair incomplete": 1}
+    assert effect.spec["subjects_dropped"] == 1
+
+
+def test_without_any_pair_the_effect_is_nan_with_a_reason():
+    effect = analyse([[0, NAN], [NAN, 1]], {"glasses": (0.0, 1.0)}).effects[0]
+    assert math.isnan(effect.estimate)
+    assert math.isnan(effect.p)
+    assert (effect.reason, effect.n_subjects, effect.n_images) == ("no subject has a valid pair", 0, 0)
+    assert effect.excluded == {"failed": 2, "pair incomplete": 2}
+
+
+def test_one_subject_has_an_estimate_but_no_interval():
+    effect = analyse([[0, 1]], {"glasses": (0.0, 1.0)}).effects[0]
+    assert (effect.estimate, effect.p, effect.reason) == (1, 1, "one subject: no interval")
+    assert math.isnan(effect.low)
+
+
+def test_scores_without_variation_have_no_interval():
+    effect = analyse(np.full((20, 2), 0.7), {"glasses": (0.0, 1.0)}, is_binary=False, unit="score").effects[0]
+    assert (effect.estimate, effect.unit, effect.reason) == (0, "score", "the differences do not vary: no interval")
+    assert math.isnan(effect.low)
+
+
+def test_the_table_does_not_depend_on_the_run():
+    y = np.random.default_rng(0).normal(size=(40, 3, 2))
+    levels = {"age": (20.0, 40.0, 60.0), "glasses": (0.0, 1.0)}
+    assert analyse(y, levels, is_binary=False) == analyse(y, levels, is_binary=False)
+    # Fewer attributes, the same differences: the same effect, since draws belong to subjects and not to contrasts.
+    alone = analyse(y.mean(axis=1), {"glasses": (0.0, 1.0)}, is_binary=False).effects[0]
+    together = analyse(y, levels, is_binary=False).effects[-1]
+    assert (together.estimate, together.low, together.p) == pytest.approx((alone.estimate, alone.low, alone.p))
+
+
+def test_rates_come_along():
+    made = analyse([[0, 1], [0, 1]], {"glasses": (0.0, 1.0)})
+    assert [rate.rate for rate in made.rates] == [0.5, 0, 1]
+
+
+def test_population_effects_are_observational_and_say_which_ranges():
+    age = np.linspace(18, 80, 90)
+    y = (age > 60).astype(np.float64)
+    made = analyse_population(
+        y, no_reasons(y), {"age": age, "glasses": np.arange(90) % 2.0}, ATTRIBUTES, edges={"age": [40.0, 60.0]}, **NAMES
+    )
+    contrast, slope, glasses = made.effects
+    assert contrast.name == "age: [18, 40) to [60, 80]"
+    assert (contrast.estimate, contrast.basis) == (1, "observational")
+    assert contrast.spec["groups"] == ((18, 40), (40, 60), (60, 80))
+    assert slope.unit == "proportion per year"
+    assert glasses.interval_method == "Newcombe hybrid score"
+    # Overall, three groups of age, two of glasses, six of both.
+    assert [rate.order for rate in made.rates] == [0] + [1] * 5 + [2] * 6
+    assert made.rates[1].bounds == {"age": (18, 40)}
+    assert all(rate.method == "Wilson score" for rate in made.rates)
+
+
+def test_population_bad_input():
+    y = np.zeros(3)
+    with pytest.raises(BadInput, match="age: expected one value per image, 3, got 2"):
+        analyse_population(y, no_reasons(y), {"age": np.zeros(2)}, ATTRIBUTES, **NAMES)
+    with pytest.raises(UnknownName, match="unknown attribute 'agee': did you mean age"):
+        analyse_population(y, no_reasons(y), {"agee": np.zeros(3)}, ATTRIBUTES, **NAMES)
+    with pytest.raises(BadInput, match="expected at least one attribute"):
+        analyse_population(y, no_reasons(y), {}, ATTRIBUTES, **NAMES)
+    with pytest.raises(UnknownName, match="unknown attribute 'hat'"):
+        analyse(np.zeros((2, 2)), {"hat": (0.0, 1.0)})
+
+
+def effect(p):
+    return Effect("a", "a", "t", "miss", 0.1, 0, 0.2, p, "proportion", 9, 18, sources=("Tango 1998",))
+
+
+def test_adjustment_over_the_family():
+    made = adjust([effect(0.01), effect(NAN), effect(0.04)])
+    # Two that count: .01 * 2, .04 * 1.
+    assert [made[0].p_adjusted, made[2].p_adjusted] == [0.02, 0.04]
+    assert math.isnan(made[1].p_adjusted)
+    assert made[0].sources[0] == "Tango 1998"
+    assert made[0].sources[1].startswith("Holm 1979")
+    # Benjamini and Hochberg: .01 * 2/1, .04 * 2/2.
+    assert [e.p_adjusted for e in adjust([effect(0.01), effect(0.04)], "benjamini-hochberg")] == [0.02, 0.04]
+    assert adjust([]) == ()
+    with pytest.raises(UnknownName, match="unknown adjustment 'hom': did you mean holm"):
+        adjust([effect(0.1)], "hom")

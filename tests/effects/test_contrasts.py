@@ -1,0 +1,122 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from statsmodels.regression.linear_model import OLS
+
+from oracles import effects_by_loops
+from transect.effects import contrasts
+from transect.effects.contrasts import level_differences, slopes
+from transect.errors import BadInput
+from transect.records import Attribute, Design
+
+NAN = np.nan
+TONE = Attribute("skin_tone", "continuous", "on the Monk scale", low=1, high=10)
+AGE = Attribute("age", "continuous", "apparent age", unit="year", low=18, high=80)
+GLASSES = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
+STYLE = Attribute("hair_style", "categorical", "how the hair falls", levels=("short", "bob", "long"))
+ALL = {a.name: a for a in (TONE, AGE, GLASSES, STYLE)}
+
+
+def make(values, levels, reasons=None):
+    values = np.array(values, dtype=np.float64)
+    design = Design(levels, subjects=len(values))
+    why = np.where(np.isnan(values), "failed: no answer", "").astype(object) if reasons is None else reasons
+    return contrasts(values, why, design, ALL)
+
+
+def test_which_contrasts_are_made():
+    levels = {"skin_tone": (1.0, 5.5, 10.0), "glasses": (0.0, 1.0), "hair_style": (0.0, 1.0, 2.0), "age": (20.0, 60.0)}
+    made = make(np.zeros((2, 3, 2, 3, 2)), levels)
+    assert [(c.name, c.kind, c.origin, c.to) for c in made] == [
+        ("skin_tone: 1 to 10", "contrast", 1, 10),
+        ("skin_tone: slope", "slope", 1, 10),
+        ("glasses: off to on", "contrast", 0, 1),
+        ("hair_style: short to bob", "contrast", 0, 1),
+        ("hair_style: short to long", "contrast", 0, 2),
+        ("age: 20 to 60", "contrast", 20, 60),
+    ]
+    assert [c.per for c in made] == ["", "unit", "", "", "", ""]
+
+
+def test_a_difference_averages_over_the_cells_of_the_others():
+    # Glasses off/on at three tones: differences 1, 0, 1 -> 2/3; last tone minus first: (0 - 0, 1 - 1) / 2 -> 0;
+    # slope over 1, 2, 3: (-1, 0, 1) on means (.5, 1, .5) -> 0.
+    tone, slope, glasses = make([[[0, 1], [1, 1], [0, 1]]], {"skin_tone": (1.0, 2.0, 3.0), "glasses": (0.0, 1.0)})
+    assert glasses.differences == pytest.approx([2 / 3])
+    assert (tone.differences, slope.differences) == (0, 0)
+    assert (glasses.pairs, glasses.n_images, tone.n_images, slope.n_images) == (3, 6, 4, 6)
+
+
+def test_only_pairs_with_both_levels_count_and_the_rest_is_counted_by_reason():
+    # Subject 0 has pairs (0, 1) and (NaN, 1): 1. Subject 1 has (1, 0), (1, 0): -1. Subject 2 has no pair.
+    made = make(
+        [[[0, 1], [NAN, 1]], [[1, 0], [1, 0]], [[NAN, 1], [1, NAN]]], {"age": (20.0, 60.0), "glasses": (0.0, 1.0)}
+    )[1]
+    np.testing.assert_array_equal(made.differences, [1, -1, NAN])
+    assert (made.n_subjects, made.subjects_dropped, made.n_images) == (2, 1, 6)
+    assert made.excluded == {"failed": 3, "pair incomplete": 3}
+    # Rates over the pairs used: off (0 + 1 + 1)/3, on (1 + 0 + 0)/3: both 1/3 away from an end.
+    assert made.base == pytest.approx(1 / 3)
+
+
+def test_slope_is_per_unit_of_the_attribute():
+    # x = 20, 40, 60: (-20 * 0 + 0 * 0 + 20 * 1) / 800 = 1/40 per year. The steepest: 20 / 800 = 1/40, reached here.
+    _, slope = make([[0, 0, 1]], {"age": (20.0, 40.0, 60.0)})
+    assert slope.differences == pytest.approx([1 / 40])
+    assert slope.reach == pytest.approx(1 / 40)
+    assert slope.per == "year"
+
+
+def test_a_series_with_two_levels_has_a_slope_and_one_with_one_has_none():
+    _, slope = make([[0, NAN, 1], [1, NAN, NAN]], {"age": (20.0, 40.0, 60.0)})
+    np.testing.assert_allclose(slope.differences, [1 / 40, NAN])
+    assert slope.excluded == {"failed": 3, "pair incomplete": 1}
+    assert slope.n_images == 2
+
+
+def test_answers_that_cancel_have_a_slope_of_exactly_zero():
+    # Levels 1, 2, 4: x = -4/3, -1/3, 5/3; all answers 1 cancel, in whatever order they are added.
+    assert slopes(np.ones((1, 3, 6)), np.array([1.0, 2.0, 4.0]))[0] == 0
+
+
+values_with_gaps = arrays(
+    np.float64, (3, 3, 4), elements=st.one_of(st.sampled_from([0.0, 1.0, NAN]), st.floats(-2, 2, width=16))
+)
+
+
+@settings(max_examples=60)
+@given(values_with_gaps)
+def test_against_loops(values):
+    levels = np.array([1.0, 2.0, 4.0])
+    for subject, grid in enumerate(values):
+        expected = effects_by_loops.level_difference(grid[0], grid[2])
+        np.testing.assert_allclose(level_differences(values[:, 0], values[:, 2])[subject], expected, atol=1e-12)
+        np.testing.assert_allclose(slopes(values, levels)[subject], effects_by_loops.slope(grid, levels), atol=1e-9)
+
+
+@given(arrays(np.float64, (4, 3, 2, 2), elements=st.sampled_from([0.0, 1.0, NAN])))
+def test_every_image_of_the_compared_levels_is_used_or_counted(values):
+    levels = {"age": (20.0, 40.0, 60.0), "glasses": (0.0, 1.0), "hair_style": (0.0, 2.0)}
+    images = {"age: 20 to 60": 32, "age: slope": 48, "glasses: off to on": 48, "hair_style: short to long": 48}
+    for contrast in make(values, levels):
+        assert contrast.n_images + sum(contrast.excluded.values()) == images[contrast.name]
+        assert np.nanmax(np.abs(contrast.differences), initial=0) <= contrast.reach + 1e-12
+
+
+def test_the_mean_slope_is_the_fixed_effects_regression_of_statsmodels():
+    rng = np.random.default_rng(0)
+    values, levels = rng.normal(size=(30, 4, 2)), (1.0, 2.0, 5.0, 7.0)
+    slope = make(values, {"skin_tone": levels, "glasses": (0.0, 1.0)})[1]
+    strata = np.repeat(np.eye(60), 4, axis=0)
+    x = np.tile(levels, 60)
+    y = values.transpose(0, 2, 1).ravel()
+    assert slope.differences.mean() == pytest.approx(OLS(y, np.column_stack([x, strata])).fit().params[0])
+
+
+def test_shapes_that_do_not_fit():
+    with pytest.raises(BadInput, match=r"expected values and reasons of shape \(2, 3\), got \(2, 2\)"):
+        contrasts(np.zeros((2, 2)), np.full((2, 2), ""), Design({"age": (20.0, 40.0, 60.0)}, subjects=2), ALL)
+    with pytest.raises(BadInput, match="need a design that varies an attribute"):
+        contrasts(np.zeros(2), np.full(2, ""), Design({}, subjects=2), ALL)

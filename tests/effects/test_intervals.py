@@ -1,0 +1,201 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
+
+from oracles.effects_by_loops import tango_by_likelihood
+from transect.effects import mean_difference_interval, newcombe, paired_score_interval, wilson, wilson_clustered
+from transect.effects.intervals import FEW_DISCORDANT
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
+def test_wilson_is_that_of_statsmodels(confidence):
+    x, n = np.array([0, 1, 5, 9, 10, 250]), np.array([10, 10, 10, 10, 10, 1000])
+    expected = proportion_confint(x, n, alpha=1 - confidence, method="wilson")
+    np.testing.assert_allclose(wilson(x, n, confidence), expected, atol=1e-12)
+
+
+def test_wilson_of_nothing_is_not_a_number():
+    assert np.isnan(wilson(0, 0)).all()
+
+
+@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_wilson_holds_the_rate_and_mirrors(pair):
+    x, n = pair
+    low, high = wilson(x, n)
+    assert 0 <= low <= x / n <= high <= 1
+    assert low < high
+    mirrored = wilson(n - x, n)
+    np.testing.assert_allclose((1 - mirrored[1], 1 - mirrored[0]), (low, high), atol=1e-12)
+
+
+def test_width_shrinks_with_the_square_root_of_the_number():
+    widths = [np.subtract(*wilson(0.3 * n, n)[::-1]) for n in (10_000, 40_000)]
+    np.testing.assert_allclose(widths[0] / widths[1], 2, rtol=1e-3)  # the terms in 1/n are below 1e-3 here
+    widths = [np.subtract(*paired_score_interval(0.1 * n, 0.2 * n, n)[::-1]) for n in (10_000, 40_000)]
+    np.testing.assert_allclose(widths[0] / widths[1], 2, rtol=1e-3)
+
+
+def test_one_image_per_subject_is_plain_wilson():
+    y = np.random.default_rng(0).integers(0, 2, (40, 3)).astype(np.float64)
+    np.testing.assert_allclose(wilson_clustered(y, np.ones_like(y)), wilson(y.sum(axis=0), 40))
+
+
+def test_images_that_all_agree_within_a_subject_count_as_one():
+    # 12 subjects of 5 equal images: deff = 5 * 12/11 > 5, so that the effective number is held at 12.
+    y = np.repeat([[1.0], [0.0]], [4, 8], axis=0)
+    np.testing.assert_allclose(wilson_clustered(5 * y, np.full_like(y, 5)), wilson(np.array([4]), np.array([12])))
+
+
+def test_images_that_differ_as_if_independent_count_as_images():
+    # Subjects differ by chance alone: the design effect is 1 up to noise, and the width that of all images.
+    counts = np.full((4000, 1), 5.0)
+    successes = np.random.default_rng(1).binomial(5, 0.3, (4000, 1)).astype(np.float64)
+    low, high = wilson_clustered(successes, counts)
+    plain = wilson(successes.sum(), counts.sum())
+    np.testing.assert_allclose(
+        high - low, plain[1] - plain[0], rtol=0.05
+    )  # 1/sqrt(2 * 4000) = 1 % noise of deff's root
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0])
+def test_at_the_ends_only_subjects_count(rate):
+    counts = np.full((30, 1), 7.0)
+    np.testing.assert_allclose(wilson_clustered(rate * counts, counts), wilson(np.array([30 * rate]), np.array([30])))
+
+
+def test_one_subject_with_the_outcome_cannot_tell_how_subjects_differ():
+    # t with 1 degree of freedom is 12.7: the effective number falls to the number of subjects.
+    successes = np.zeros((50, 1))
+    successes[0] = 3
+    np.testing.assert_allclose(
+        wilson_clustered(successes, np.full((50, 1), 4.0)), wilson(np.array([50 * 3 / 200]), np.array([50]))
+    )
+
+
+def test_empty_clusters_have_no_interval():
+    assert np.isnan(wilson_clustered(np.zeros((3, 1)), np.zeros((3, 1)))).all()
+
+
+@pytest.mark.parametrize(("b", "c", "n"), [(1, 7, 21), (0, 5, 40), (12, 4, 150), (3, 3, 60), (20, 2, 25), (0, 1, 150)])
+def test_paired_score_is_the_likelihood_solved_numerically(b, c, n):
+    expected = tango_by_likelihood(b, c, n)
+    np.testing.assert_allclose(paired_score_interval(b, c, n), expected, atol=2e-6)  # of the numerical maximiser
+
+
+def test_paired_score_without_discordant_pairs():
+    # q = 0 and the variance is n δ (1 - δ): n δ = (1 - δ) z², so δ = z² / (n + z²), z² = 3.841459.
+    low, high = paired_score_interval(0, 0, 150)
+    np.testing.assert_allclose((low, high), (-3.841459 / 153.841459, 3.841459 / 153.841459), rtol=1e-6)
+
+
+def test_paired_score_of_pairs_that_all_differ_one_way():
+    # q = (1 - δ) / 2 and the variance is n (1 - δ²): n (1 - δ) = z² (1 + δ), so δ = (n - z²) / (n + z²).
+    low, high = paired_score_interval(20, 0, 20)
+    np.testing.assert_allclose((low, high), (16.158541 / 23.841459, 1), rtol=1e-6)
+
+
+def test_a_design_effect_divides_the_pairs():
+    np.testing.assert_allclose(paired_score_interval(8, 4, 100, design_effect=2), paired_score_interval(4, 2, 50))
+
+
+def test_no_pairs_no_interval():
+    assert np.isnan(paired_score_interval(0, 0, 0)).all()
+
+
+counts_of_pairs = st.tuples(st.integers(0, 60), st.integers(0, 60), st.integers(0, 60)).filter(lambda t: sum(t) > 0)
+
+
+@given(counts_of_pairs)
+def test_paired_score_holds_the_estimate_has_width_and_mirrors(table):
+    b, c, rest = table
+    n = b + c + rest
+    low, high = paired_score_interval(b, c, n)
+    assert -1 <= low <= (b - c) / n <= high <= 1
+    assert high - low > 1 / (n + 4)  # wider than the interval without any discordant pair is on one side, roughly
+    np.testing.assert_allclose(paired_score_interval(c, b, n), (-high, -low), atol=1e-12)
+
+
+def test_newcombe_is_that_of_statsmodels():
+    for x1, n1, x2, n2 in [(56, 70, 48, 80), (0, 10, 3, 12), (9, 10, 3, 10), (0, 29, 0, 20)]:
+        expected = confint_proportions_2indep(x1, n1, x2, n2, method="newcomb", compare="diff")
+        np.testing.assert_allclose(newcombe((x1, x2), (n1, n2)), expected, atol=1e-9)
+    assert np.isnan(newcombe((0, 1), (0, 5))).all()
+
+
+def pairs(b, c, n):
+    return np.repeat([1.0, -1.0, 0.0], [b, c, n - b - c])[:, None]
+
+
+def choose(d, base=0.3, **options):
+    return mean_difference_interval(d, binary=True, base=np.full(d.shape[1], base), **options)
+
+
+def test_the_method_follows_the_stated_rule():
+    many, few = pairs(FEW_DISCORDANT, 0, 150), pairs(FEW_DISCORDANT - 1, 0, 150)
+    assert choose(many).methods == ("BCa bootstrap by subject",)
+    assert choose(few).methods == ("paired score",)
+    assert choose(many, base=0.05).methods == ("paired score",)
+    assert choose(many, base=0.051).methods == ("BCa bootstrap by subject",)
+    assert mean_difference_interval(few, binary=False).methods == ("BCa bootstrap by subject",)
+
+
+def test_whole_pairs_give_tangos_interval():
+    # The sample variance of n subjects is n/(n-1) of the multinomial one: the design effect is clipped to 1.
+    made = choose(pairs(3, 9, 150))
+    np.testing.assert_allclose((made.low[0], made.high[0]), paired_score_interval(3, 9, 150))
+
+
+def test_averages_of_independent_cells_count_as_more_pairs():
+    # 4 subjects of 200 have 1 of 4 pairs discordant: b = 4/4, E d = .005, E|d| - (E d)² = .005 - .000025.
+    # Variance between subjects (4/16 - 200 * .005²) / 199 = .00123: deff = .2475, held at 1/4, so that 1 and 0 pairs of
+    # 200 become 4 and 0 of 800.
+    d = np.repeat([0.25, 0.0], [4, 196])[:, None]
+    made = choose(d, pairs=np.array([4.0]))
+    np.testing.assert_allclose((made.low[0], made.high[0]), paired_score_interval(4, 0, 800), rtol=1e-6)
+
+
+def test_equal_differences_of_all_subjects_still_have_a_width():
+    made = choose(np.full((30, 1), 0.5), pairs=np.array([2.0]))
+    np.testing.assert_allclose((made.low[0], made.high[0]), paired_score_interval(15, 0, 30))
+    assert made.methods == ("paired score",)
+
+
+def test_the_reach_scales_slopes():
+    d = pairs(3, 0, 100)
+    scaled = choose(d / 7, reach=np.array([1 / 7]))
+    np.testing.assert_allclose(7 * np.array([scaled.low, scaled.high]), [choose(d).low, choose(d).high])
+
+
+def test_scores_that_do_not_vary_and_single_subjects_have_no_interval():
+    for made in (
+        mean_difference_interval(np.zeros((20, 1)), binary=False),
+        choose(np.array([[1.0], [np.nan], [np.nan]])),
+        choose(np.full((3, 1), np.nan)),
+        choose(np.empty((0, 1))),
+    ):
+        assert np.isnan(made.low).all()
+        assert np.isnan(made.high).all()
+        assert made.methods == ("",)
+
+
+def test_missing_subjects_are_as_if_they_were_not_there():
+    d = pairs(5, 2, 60)
+    with_missing = np.concatenate([d, np.full((10, 1), np.nan)])
+    np.testing.assert_allclose(choose(with_missing).low, choose(d).low)
+
+
+def test_columns_do_not_change_each_other():
+    d = np.random.default_rng(0).integers(-1, 2, (80, 4)).astype(np.float64)
+    together = choose(d, seed=3)
+    for column in range(4):
+        alone = choose(d[:, [column]], seed=3)
+        np.testing.assert_allclose((together.low[column], together.high[column]), (alone.low[0], alone.high[0]))
+
+
+@given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0]), min_size=2, max_size=40), st.sampled_from([0.01, 0.4]))
+def test_binary_intervals_are_never_of_zero_width(d, base):
+    made = choose(np.array(d)[:, None], base=base, pairs=np.array([2.0]), resamples=50)
+    assert made.low[0] < made.high[0]
+    assert made.low[0] - 1e-9 <= np.mean(d) <= made.high[0] + 1e-9

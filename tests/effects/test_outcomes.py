@@ -1,0 +1,168 @@
+import numpy as np
+import pytest
+from sklearn.metrics import log_loss
+
+from transect.effects import compute, offered
+from transect.effects.outcomes import category
+from transect.errors import BadInput, UnknownName
+from transect.records import Predictions, Task
+
+NAN = np.nan
+
+
+def binary(scores, failures=None):
+    return Predictions(Task.BINARY, np.array(scores, dtype=np.float64)[:, None], failures or ("",) * len(scores))
+
+
+def detections(*per_image, failures=None):
+    boxes = tuple(np.array(rows, dtype=np.float64).reshape(-1, 5) for rows in per_image)
+    best = np.array([[rows[:, 4].max() if len(rows) else 0.0] for rows in boxes])
+    return Predictions(Task.DETECTION, best, failures or ("",) * len(boxes), boxes)
+
+
+def check(outcome, values, reasons=None):
+    np.testing.assert_allclose(outcome.values, values)
+    assert outcome.reasons.tolist() == (reasons or [""] * len(values))
+    np.testing.assert_array_equal(np.isnan(outcome.values), [bool(reason) for reason in outcome.reasons])
+
+
+@pytest.mark.parametrize("truth", [True, False])
+@pytest.mark.parametrize("task", list(Task))
+def test_what_is_offered(task, truth):
+    names = offered(task, truth)
+    assert ("answer" in names) == (task not in (Task.REGRESSION, Task.EMBEDDING))
+    assert ("miss" in names) == (truth and task not in (Task.REGRESSION, Task.EMBEDDING))
+    assert ("loss" in names) == (truth and task not in (Task.DETECTION, Task.EMBEDDING))
+    assert ("distance" in names) == (task is Task.EMBEDDING)
+
+
+def test_binary_by_hand():
+    said = binary([0.5, 0.4, 0.9, 0.1])
+    truth = np.array([1.0, 1.0, 0.0, 0.0])
+    check(compute("answer", said), [1, 0, 1, 0])
+    check(compute("answer", said, threshold=0.95), [0, 0, 0, 0])
+    check(compute("score", said), [0.5, 0.4, 0.9, 0.1])
+    check(compute("miss", said, truth=truth), [0, 1, NAN, NAN], ["", "", "truth is no", "truth is no"])
+    check(compute("false_alarm", said, truth=truth), [NAN, NAN, 1, 0], ["truth is yes", "truth is yes", "", ""])
+    check(compute("error", said, truth=truth), [0, 1, 1, 0])
+    # -ln of the probability given to the truth: .5, .4, .1, .9.
+    check(compute("loss", said, truth=truth), -np.log([0.5, 0.4, 0.1, 0.9]))
+
+
+def test_log_loss_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    scores, truth = rng.uniform(size=200), rng.integers(0, 2, 200).astype(np.float64)
+    loss = compute("loss", binary(scores), truth=truth)
+    np.testing.assert_allclose(loss.values.mean(), log_loss(truth, scores))
+    assert loss.unit == "nats"
+    assert not loss.is_binary
+
+
+def test_certainty_that_is_wrong_costs_a_finite_loss():
+    # -ln(1e-15) = 15 ln 10.
+    loss = compute("loss", binary([0.0, 1.0]), truth=np.array([1.0, 1.0]))
+    np.testing.assert_allclose(loss.values, [15 * np.log(10), 0], atol=1e-14)  # 1 - 1e-15 is rounded to 53 bits
+
+
+def test_scores_that_are_no_probabilities_have_no_loss():
+    loss = compute("loss", binary([1.5, -0.1, 0.5]), truth=np.ones(3))
+    check(loss, [NAN, NAN, np.log(2)], ["not a probability", "not a probability", ""])
+
+
+def test_a_failed_image_keeps_its_reason_in_every_outcome():
+    said = binary([NAN, 0.7], ("timed out after 30 s", ""))
+    for name in offered(Task.BINARY, truth=True):
+        outcome = compute(name, said, truth=np.array([1.0, 1.0]))
+        assert outcome.reasons[0] == "failed: timed out after 30 s"
+        assert category(outcome.reasons[0]) == "failed"
+        assert np.isnan(outcome.values[0])
+
+
+def test_an_image_without_truth_or_score_is_named_so():
+    check(compute("miss", binary([0.9, 0.9]), truth=np.array([NAN, 1.0])), [NAN, 0], ["no truth", ""])
+    check(compute("answer", binary([NAN, 0.9])), [NAN, 1], ["no score", ""])
+
+
+def test_multiclass_by_hand():
+    said = Predictions(Task.MULTICLASS, np.array([[0.2, 0.5, 0.3], [0.5, 0.1, 0.4]]), ("", ""), labels=("a", "b", "c"))
+    for positive in ("b", 1):
+        check(compute("answer", said, positive=positive), [1, 0])
+        check(compute("score", said, positive=positive), [0.5, 0.1])
+        check(compute("loss", said, positive=positive, truth=np.array([1.0, 0.0])), -np.log([0.5, 0.9]))
+        check(compute("error", said, positive=positive, truth=np.array([0.0, 0.0])), [1, 0])
+
+
+def test_a_multiclass_row_with_a_hole_has_no_largest_score():
+    said = Predictions(Task.MULTICLASS, np.array([[0.2, NAN, 0.3]]), ("",))
+    check(compute("answer", said, positive=0), [NAN], ["no score"])
+
+
+def test_multilabel_by_hand():
+    said = Predictions(Task.MULTILABEL, np.array([[0.9, 0.6], [0.9, 0.4]]), ("", ""), labels=("hat", "smiling"))
+    check(compute("answer", said, positive="smiling"), [1, 0])
+    check(compute("score", said, positive="hat"), [0.9, 0.9])
+
+
+def test_detection_with_and_without_the_expected_face():
+    face = np.array([[0.0, 0, 10, 10]] * 3)
+    said = detections([[0, 0, 10, 9, 0.6], [40, 40, 50, 50, 0.8]], [[40, 40, 50, 50, 0.8]], [])
+    check(compute("answer", said), [1, 1, 0])
+    check(compute("answer", said, expected_boxes=face), [1, 0, 0])
+    check(compute("miss", said, truth=np.ones(3), expected_boxes=face), [0, 1, 1])
+    check(compute("score", said), [0.8, 0.8, 0])
+    check(compute("score", said, expected_boxes=face), [0.6, 0, 0])
+
+
+def test_a_detector_without_confidence_has_answers_but_no_scores():
+    said = detections([[0, 0, 10, 10, NAN]], [])
+    check(compute("answer", said), [1, 0])
+    check(compute("score", said), [NAN, 0], ["no score", ""])
+
+
+def test_regression_by_hand():
+    said = Predictions(Task.REGRESSION, np.array([[30.0], [50.0]]), ("", ""))
+    truth = np.array([33.0, 46.0])
+    check(compute("score", said), [30, 50])
+    check(compute("error", said, truth=truth), [3, 4])
+    check(compute("loss", said, truth=truth), [9, 16])
+    assert compute("loss", said, truth=truth).unit == "score squared"
+    assert not compute("error", said, truth=truth).is_binary
+
+
+def test_distance_by_hand():
+    # Cosines with the first row: 1, 0, 1/sqrt 2, -1.
+    said = Predictions(Task.EMBEDDING, np.array([[2.0, 0], [0, 3], [1, 1], [-5, 0]]), ("",) * 4)
+    distance = compute("distance", said, reference=np.zeros(4, dtype=np.int64))
+    check(distance, [0, 1, 1 - 0.5**0.5, 2])
+    assert distance.unit == "cosine distance"
+
+
+def test_a_failed_reference_leaves_its_subject_without_distances():
+    said = Predictions(
+        Task.EMBEDDING, np.array([[NAN, NAN], [0.0, 3], [1, 1], [0, 0]]), ("raised ValueError", "", "", "")
+    )
+    distance = compute("distance", said, reference=np.array([0, 0, 2, 2]))
+    check(distance, [NAN, NAN, 0, NAN], ["failed: raised ValueError", "reference failed", "", "no score"])
+
+
+def test_bad_input_says_what_to_do():
+    said = binary([0.5])
+    with pytest.raises(UnknownName, match="unknown outcome 'mis': did you mean miss"):
+        compute("mis", said, truth=np.ones(1))
+    with pytest.raises(BadInput, match="outcome miss needs the truth, got none; state it, for example --truth"):
+        compute("miss", said)
+    with pytest.raises(BadInput, match="got 2 for 1 images"):
+        compute("miss", said, truth=np.ones(2))
+    with pytest.raises(
+        BadInput, match="must be 0 or 1, got 34; compare the attribute with a number, for example 'age>40'"
+    ):
+        compute("error", said, truth=np.array([34.0]))
+    many = Predictions(Task.MULTICLASS, np.array([[0.2, 0.8]]), ("",), labels=("cat", "dog"))
+    with pytest.raises(BadInput, match="needs the positive class: one of cat, dog; name it"):
+        compute("answer", many)
+    with pytest.raises(UnknownName, match="unknown class 'dgo': did you mean dog"):
+        compute("answer", many, positive="dgo")
+    with pytest.raises(UnknownName, match="unknown class '2'"):
+        compute("answer", many, positive=2)
+    with pytest.raises(BadInput, match="distance needs the row of each image's reference"):
+        compute("distance", Predictions(Task.EMBEDDING, np.ones((1, 2)), ("",)))

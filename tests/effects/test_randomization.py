@@ -1,0 +1,116 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
+
+from oracles.effects_by_loops import sign_flip_p
+from transect.effects import permutation, sign_flip
+from transect.effects.randomization import exact_sign_flip, lattice
+
+
+@pytest.mark.parametrize(("b", "c"), [(0, 1), (5, 5), (3, 9), (1, 12), (40, 22), (300, 250)])
+def test_exact_mcnemar_is_the_case_of_ones(b, c):
+    d = np.repeat([1.0, -1.0, 0.0], [b, c, 7])[:, None]
+    p, methods = sign_flip(d)
+    assert methods == ("exact sign-flip",)
+    np.testing.assert_allclose(p[0], mcnemar([[7, b], [c, 0]], exact=True).pvalue, rtol=1e-9)
+    np.testing.assert_allclose(p[0], stats.binomtest(b, b + c).pvalue, rtol=1e-9)
+
+
+def test_exact_is_that_of_scipys_permutation_test():
+    d = np.random.default_rng(0).integers(-4, 6, size=12) / 6
+    judge = stats.permutation_test((d,), np.sum, permutation_type="samples", n_resamples=np.inf)
+    np.testing.assert_allclose(sign_flip(d[:, None])[0][0], judge.pvalue)
+
+
+@settings(max_examples=200)
+@given(st.lists(st.sampled_from([k / m for m in (1, 2, 3, 4, 5, 6) for k in range(-m, m + 1)]), min_size=1, max_size=9))
+def test_exact_is_the_enumeration_of_all_signs(d):
+    p, methods = sign_flip(np.array(d)[:, None])
+    assert methods == ("exact sign-flip",)
+    assert math.isclose(p[0], sign_flip_p(d), rel_tol=1e-9)
+
+
+def test_all_zero_is_p_one_and_nothing_at_all_has_no_p():
+    p, methods = sign_flip(np.array([[0.0, np.nan, 1.0], [0.0, np.nan, np.nan]]))
+    np.testing.assert_array_equal(p, [1, np.nan, 1])
+    assert methods == ("exact sign-flip", "", "exact sign-flip")
+
+
+@given(st.lists(st.integers(-3, 3), min_size=1, max_size=12), st.integers(0, 10))
+def test_zeros_carry_nothing_and_signs_mirror(d, zeros):
+    d = np.array(d, dtype=np.int64)
+    padded = np.concatenate([np.zeros(zeros, dtype=np.int64), -d])
+    assert exact_sign_flip(d) == pytest.approx(exact_sign_flip(padded), rel=1e-12)
+
+
+def test_monte_carlo_agrees_with_the_exact_answer():
+    rng = np.random.default_rng(2)
+    d = rng.normal(0.3, 1, size=(14, 1))
+    p, methods = sign_flip(d, resamples=20_000, seed=1)
+    assert methods == ("Monte Carlo sign-flip",)
+    exact = sign_flip_p(d[:, 0].tolist())
+    np.testing.assert_allclose(p[0], exact, atol=5 * np.sqrt(exact * (1 - exact) / 20_000))
+
+
+def test_monte_carlo_is_seeded_never_zero_and_blind_to_memory(monkeypatch):
+    d = np.random.default_rng(0).normal(5, 1, size=(60, 2))
+    p, _ = sign_flip(d, resamples=99, seed=4)
+    np.testing.assert_array_equal(p, 1 / 100)
+    weak = d - 4.8
+    first = sign_flip(weak, seed=4)[0]
+    monkeypatch.setattr("transect.effects.randomization._SIGNS_AT_ONCE", 1000)
+    np.testing.assert_array_equal(sign_flip(weak, seed=4)[0], first)
+    assert not np.array_equal(sign_flip(weak, seed=5)[0], first)
+
+
+def test_a_p_too_small_for_a_float_is_not_zero():
+    assert 0 < exact_sign_flip(np.ones(3000, dtype=np.int64)) < 1e-300
+
+
+def test_what_is_left_of_a_cancelled_sum_is_zero():
+    np.testing.assert_array_equal(lattice(np.array([1e-17, 0.5, -1.0])), [0, 1, -2])
+    assert sign_flip(np.array([[1e-17], [1.0], [1.0]]))[0][0] == sign_flip(np.array([[0.0], [1.0], [1.0]]))[0][0] == 0.5
+
+
+def test_the_lattice_is_found_or_refused():
+    np.testing.assert_array_equal(lattice(np.array([1 / 3, -1 / 4, 0.0, 1.0])), [4, -3, 0, 12])
+    np.testing.assert_array_equal(lattice(np.array([0.02, 0.05])), [2, 5])
+    assert lattice(np.array([1.0, np.sqrt(2)])) is None
+    assert lattice(np.random.default_rng(0).normal(size=2000)) is None
+    # Sum 1e6 times 20,000 subjects would be 2e10 additions.
+    assert lattice(np.repeat([50.0, 49.0], 10_000)) is None
+
+
+def test_permutation_of_groups_agrees_with_scipy():
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(0, 1, 12), rng.normal(0.9, 1, 9)
+    judge = stats.permutation_test(
+        (a, b),
+        lambda x, y, axis: np.abs(y.mean(axis) - x.mean(axis)),
+        alternative="greater",
+        vectorized=True,
+        n_resamples=20_000,
+        rng=rng,
+    ).pvalue
+    weights = np.repeat([-1 / 12, 1 / 9], [12, 9])
+    p = permutation(np.concatenate([a, b]), weights, resamples=20_000, seed=2)
+    np.testing.assert_allclose(p, judge, atol=5 * np.sqrt(2 * judge * (1 - judge) / 20_000))
+
+
+def test_permutation_of_two_values_by_hand():
+    # One yes among four: it falls on either group; every shuffle is as extreme.
+    assert permutation(np.array([1.0, 0, 0, 0]), np.array([0.5, 0.5, -0.5, -0.5])) == 1
+    # Two yes, both in one group: 2 of C(4, 2) = 6 shuffles are as extreme.
+    p = permutation(np.array([1.0, 1, 0, 0]), np.array([0.5, 0.5, -0.5, -0.5]), resamples=20_000)
+    assert abs(p - 1 / 3) < 5 * np.sqrt(2 / 9 / 20_000)
+
+
+def test_permutation_degenerate_cases():
+    assert np.isnan(permutation(np.empty(0), np.empty(0)))
+    assert permutation(np.full(6, 0.1), np.repeat([1 / 3, -1 / 3], 3)) == 1
+    assert permutation(np.full(6, 1e9 + 0.1), np.repeat([1 / 3, -1 / 3], 3)) == 1

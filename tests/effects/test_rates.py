@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from oracles import effects_by_loops
+from transect.effects import bca, transect_rates, wilson, wilson_clustered
+
+NAN = np.nan
+LEVELS = {"tone": (1.0, 10.0), "glasses": (0.0, 1.0), "light": (-1.0, 0.0, 1.0)}
+
+
+def no_reasons(values):
+    return np.where(np.isnan(values), "failed: x", "").astype(object)
+
+
+def rates_of(values, levels, **options):
+    return transect_rates(values, no_reasons(values), levels, **{"is_binary": True, **options})
+
+
+def test_by_hand():
+    # Off 0, 0, 1 and on 1, 1, failed: 1/3, 2/2, overall 3/5 of five images of three subjects.
+    y = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, NAN]])
+    overall, off, on = rates_of(y, {"glasses": (0.0, 1.0)})
+    assert (overall.rate, off.rate, on.rate) == pytest.approx((3 / 5, 1 / 3, 1))
+    assert (overall.order, off.order, dict(off.cell)) == (0, 1, {"glasses": 0.0})
+    assert (overall.n_subjects, overall.n_images, on.n_subjects) == (3, 5, 2)
+    assert (overall.excluded, off.excluded, on.excluded) == ({"failed": 1}, {}, {"failed": 1})
+    np.testing.assert_allclose((off.low, off.high), wilson(1, 3))
+    assert (off.method, overall.method) == ("Wilson score", "Wilson score on effective images")
+    expected = wilson_clustered(np.nansum(y, axis=1)[:, None], np.array([[2.0], [2.0], [1.0]]))
+    assert (overall.low, overall.high) == pytest.approx((expected[0][0], expected[1][0]))
+
+
+@settings(max_examples=20, deadline=None)
+@given(arrays(np.float64, (3, 2, 2, 3), elements=st.sampled_from([0.0, 1.0, NAN])), st.integers(0, 3))
+def test_every_intersection_against_loops(values, max_order):
+    expected = effects_by_loops.rates(values, LEVELS, max_order)
+    made = rates_of(values, LEVELS, max_order=max_order)
+    assert [tuple(rate.cell.items()) for rate in made] == list(expected)
+    for rate in made:
+        mean, images, subjects = expected[tuple(rate.cell.items())]
+        np.testing.assert_allclose(rate.rate, mean)
+        assert (rate.n_images, rate.n_subjects) == (images, subjects)
+        assert (rate.method == "") == (images == 0)
+        assert np.isnan(rate.low) == (images == 0)
+        assert images == 0 or rate.low <= rate.rate <= rate.high
+        assert images + sum(rate.excluded.values()) == values.size // np.prod([len(LEVELS[name]) for name in rate.cell])
+
+
+def test_intersections_stop_at_order_three():
+    four = dict.fromkeys("abcd", (0.0, 1.0))
+    made = rates_of(np.zeros((2, 2, 2, 2, 2)), four)
+    # 1 + 4 * 2 + 6 * 4 + 4 * 8 = 65 cells.
+    assert len(made) == 65
+    assert max(rate.order for rate in made) == 3
+
+
+def test_scores_have_bootstrap_intervals_by_subject():
+    y = np.random.default_rng(0).normal(size=(40, 2))
+    overall, off, _ = rates_of(y, {"glasses": (0.0, 1.0)}, is_binary=False, seed=3)
+    assert overall.method == "BCa bootstrap by subject"
+    assert overall.rate == pytest.approx(y.mean())
+    expected = bca(y.sum(axis=1, keepdims=True), np.full((40, 1), 2.0), seed=3)
+    assert (overall.low, overall.high) == pytest.approx((expected[0][0], expected[1][0]))
+    assert (off.low, off.high) == pytest.approx(np.ravel(bca(y[:, [0]], seed=3)))
+
+
+def test_a_cell_of_one_subject_has_a_score_but_no_interval():
+    rate = rates_of(np.array([[0.3, 0.4]]), {"glasses": (0.0, 1.0)}, is_binary=False)[0]
+    assert (rate.rate, rate.n_subjects, rate.method) == (pytest.approx(0.35), 1, "")
+    assert np.isnan(rate.low)
+
+
+def test_memory_does_not_change_the_numbers(monkeypatch):
+    y = np.random.default_rng(0).normal(size=(10, 2, 2, 3))
+    whole = rates_of(y, LEVELS, is_binary=False)
+    monkeypatch.setattr("transect.effects.rates._NUMBERS_AT_ONCE", 1)
+    np.testing.assert_allclose(
+        [(r.rate, r.low, r.high) for r in rates_of(y, LEVELS, is_binary=False)],
+        [(r.rate, r.low, r.high) for r in whole],
+    )

@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transect.effects import Truth
+from transect.errors import BadInput, UnknownName
+from transect.records import Attribute
+
+SMILE = Attribute("smile", "continuous", "smiles")
+GLASSES = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
+KNOWN = {"smile": SMILE, "glasses": GLASSES}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("smile>0.5", [0, 0, 1]),
+        ("smile >= 0.5", [0, 1, 1]),
+        ("smile<0.5", [1, 0, 0]),
+        ("smile<=.5", [1, 1, 0]),
+        ("smile==0.5", [0, 1, 0]),
+        ("smile!=0.5", [1, 0, 1]),
+        ("smile<5e-1", [1, 0, 0]),
+        (" smile ", [0.2, 0.5, 0.9]),
+        ("face", [1, 1, 1]),
+    ],
+)
+def test_every_comparison(text, expected):
+    np.testing.assert_array_equal(Truth.parse(text, KNOWN).of({"smile": [0.2, 0.5, 0.9]}), expected)
+
+
+def test_a_level_may_be_named():
+    np.testing.assert_array_equal(Truth.parse("glasses != on", KNOWN).of({"glasses": [0.0, 1.0]}), [1.0, 0.0])
+
+
+def test_a_value_that_is_not_there_has_no_truth():
+    np.testing.assert_array_equal(Truth.parse("smile!=0.5").of({"smile": [np.nan, 0.1]}), [np.nan, 1.0])
+
+
+def test_the_columns_are_not_changed_by_who_holds_the_truth():
+    column = np.array([0.1, 0.2])
+    Truth.parse("smile").of({"smile": column})[0] = 9
+    assert column[0] == 0.1
+
+
+def test_unknown_attribute_offers_the_nearest():
+    with pytest.raises(UnknownName, match="unknown attribute 'smlie': did you mean smile"):
+        Truth.parse("smlie>0.5", KNOWN)
+    with pytest.raises(UnknownName, match="unknown attribute 'smlie': did you mean smile"):
+        Truth.parse("smlie").of({"smile": np.zeros(2)})
+
+
+@pytest.mark.parametrize("text", ["", "smile>", ">0.5", "smile=0.5", "smile>0.5>1", "0.5<smile", "smile 0.5", "a b"])
+def test_malformed(text):
+    with pytest.raises(
+        BadInput, match=r"expected an attribute, or an attribute compared with a value; write for example"
+    ):
+        Truth.parse(text, KNOWN)
+
+
+@pytest.mark.parametrize("value", ["high", "nan", "inf", "__import__('os')", "1+1"])
+def test_the_value_must_be_a_finite_number_and_is_never_evaluated(value):
+    with pytest.raises(BadInput, match="expected a finite number"):
+        Truth.parse(f"smile>{value}", KNOWN)
+
+
+def test_an_unknown_level_is_told_the_levels():
+    with pytest.raises(BadInput, match="a finite number or one of off, on, got 'maybe'"):
+        Truth.parse("glasses==maybe", KNOWN)
+
+
+def test_face_needs_images_to_count():
+    with pytest.raises(BadInput, match="at least one column"):
+        Truth.parse("face").of({})
+
+
+@given(st.lists(st.floats(-5, 5), min_size=1), st.floats(-5, 5))
+def test_a_comparison_and_its_opposite_add_up_to_one(values, threshold):
+    above, below = Truth.parse(f"smile>{threshold!r}"), Truth.parse(f"smile<={threshold!r}")
+    np.testing.assert_array_equal(above.of({"smile": values}) + below.of({"smile": values}), 1.0)

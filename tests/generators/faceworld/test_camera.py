@@ -1,0 +1,79 @@
+"""Exposure, noise and transfer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from transect.generators.faceworld.camera import READ_NOISE, SHOT_NOISE, expose, sensor_noise
+from transect.generators.faceworld.world import FaceWorld
+
+WORLD = FaceWorld(image_size=64, threads=1)
+
+
+def shot(radiance, light_level=0.0, exposure=0.0, noise=0.0, draws=None):
+    p = {name: torch.tensor(value).view(1, 1, 1) for name, value in
+         {"light_level": light_level, "exposure": exposure, "noise": noise}.items()}  # fmt: skip
+    field = torch.full((1, 3, 200, 200), radiance)
+    return expose(field, p, torch.zeros_like(field) if draws is None else draws)
+
+
+def test_middle_grey_by_hand():
+    # .18 -> 1.055 * .18 ** (1 / 2.4) - .055 = .4613 -> 117.6; a stop more light or gain: .36 -> .6343 -> 161.7.
+    assert int(shot(0.18)[0, 0, 0, 0]) == 118
+    assert int(shot(0.18, light_level=1.0)[0, 0, 0, 0]) == 162
+    assert int(shot(0.18, exposure=1.0)[0, 0, 0, 0]) == 162
+    assert int(shot(0.18, light_level=-3.0, exposure=3.0)[0, 0, 0, 0]) == 118
+
+
+def test_light_beyond_white_and_below_black_is_cut():
+    assert int(shot(5.0).min()) == 255
+    assert int(shot(-1.0).max()) == 0
+
+
+def test_noise_grows_with_the_gain_as_the_model_says():
+    draws = sensor_noise(3, 200)
+    for light, gain in ((0.0, 0.0), (-4.0, 4.0)):
+        values = shot(0.18, light, gain, 1.0, draws).numpy().astype(float) / 255
+        linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+        signal = 0.18 * 2.0**light
+        expected = np.sqrt(SHOT_NOISE * signal + READ_NOISE**2) * 2.0**gain
+        # Eight bits add a rounding error of 1/sqrt(12) levels; a level is .0031 of linear light at this grey.
+        assert linear.std() == pytest.approx(np.hypot(expected, 0.0031 / np.sqrt(12)), rel=0.04)
+        assert linear.mean() == pytest.approx(0.18, abs=0.002)
+
+
+def cheek(pixels):
+    return (pixels[:, 34:40, 20:26].astype(float) / 255).mean()
+
+
+def test_less_light_is_made_good_up_to_the_maximum_gain_and_then_it_is_dark():
+    base = WORLD.set(WORLD.sample([4]), {"skin_tone": 8.0, "light_level": 0.0, "yaw": 0.0, "roll": 0.0, "pitch": 0.0})
+    level = [cheek(WORLD.render(WORLD.set(base, {"light_level": stops})).pixels) for stops in (0.0, -1.0, -6.0)]
+    assert level[1] == pytest.approx(level[0], abs=0.01)
+    assert level[2] < 0.75 * level[0]
+
+
+def test_without_sensor_noise_metered_light_changes_nothing_at_all_but_rounding():
+    base = WORLD.set(WORLD.sample([4]), {"skin_tone": 3.0, "noise": 0.0, "light_level": 0.0})
+    bright, dim = (WORLD.render(WORLD.set(base, {"light_level": stops})).pixels.astype(int) for stops in (0.0, -3.0))
+    assert np.abs(bright - dim).max() <= 1
+
+
+def test_held_exposure_shows_the_direct_effect_of_tone():
+    base = WORLD.set(WORLD.sample([4]), {"skin_tone": 3.0, "yaw": 0.0, "roll": 0.0, "pitch": 0.0})
+    total = cheek(WORLD.render(WORLD.set(base, {"skin_tone": 9.0})).pixels)
+    direct = cheek(WORLD.render(WORLD.set(base, {"skin_tone": 9.0}, hold=["exposure"])).pixels)
+    assert direct < 0.6 * total
+
+
+def test_dark_faces_are_exposed_as_photographs_expose_them():
+    # Median luminance of the cheek: .16 in the darkest fifth of photographs, .26 of Black and .41 of White faces.
+    world = FaceWorld(image_size=64, threads=1)
+    latents = world.set(world.sample(np.arange(24)), {"yaw": 0.0, "pitch": 0.0, "roll": 0.0, "facial_hair": 0.0})
+    weights = np.array([0.2126, 0.7152, 0.0722])
+    for tone, low, high in ((10.0, 0.10, 0.24), (7.0, 0.15, 0.35), (2.0, 0.30, 0.55)):
+        pixels = world.render(world.set(latents, {"skin_tone": tone})).pixels[:, 34:40, 20:26] / 255
+        linear = np.where(pixels <= 0.04045, pixels / 12.92, ((pixels + 0.055) / 1.055) ** 2.4)
+        assert low < np.median(linear @ weights) < high

@@ -1,0 +1,217 @@
+"""Populations: quantiles against SciPy and closed forms, the copula, and what a file may not say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from transect.errors import BadInput, UnknownName
+from transect.generators.faceworld.attributes import ATTRIBUTES, NAMES
+from transect.generators.faceworld.population import (
+    SHIPPED,
+    Bernoulli,
+    Normal,
+    Sometimes,
+    Uniform,
+    load_population,
+)
+
+
+def column(name):
+    return NAMES.index(name)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_populations_stay_within_the_ranges(name):
+    noise = np.random.default_rng(0).standard_normal((4000, len(NAMES))) * 1.5
+    values = load_population(name).values(noise)
+    for j, attribute in enumerate(ATTRIBUTES):
+        low, high = attribute.bounds
+        assert low <= values[:, j].min() <= values[:, j].max() <= high, attribute.name
+
+
+def test_balanced_is_independent():
+    np.testing.assert_array_equal(load_population("balanced").factor, np.eye(len(NAMES)))
+
+
+def test_balanced_marginals():
+    # 20 000 draws: the standard error of a share near .2 is .003, of the mean of a uniform on 1..10 is .018.
+    values = load_population("balanced").values(np.random.default_rng(1).standard_normal((20_000, len(NAMES))))
+    assert stats.kstest(values[:, column("skin_tone")], stats.uniform(1, 9).cdf).pvalue > 0.001
+    assert values[:, column("glasses")].mean() == pytest.approx(0.2, abs=0.012)
+    assert (values[:, column("baldness")] > 0).mean() == pytest.approx(0.15, abs=0.011)
+
+
+def test_correlations_of_celebrity_like_come_out_as_written():
+    scores = np.random.default_rng(2).standard_normal((40_000, len(NAMES))) @ load_population("celebrity-like").factor.T
+    found = np.corrcoef(scores.T)
+    # Standard error of a correlation from 40 000 pairs: at most 1 / 200.
+    # Loadings on the first common cause: .85 and -.7.
+    assert found[column("face_shape"), column("hair_length")] == pytest.approx(-0.595, abs=0.02)
+    assert found[column("smile"), column("mouth_open")] == pytest.approx(0.7, abs=0.02)
+    assert found[column("yaw"), column("age")] == pytest.approx(0, abs=0.02)
+
+
+@given(st.floats(-5, 5), st.floats(-5, 5), st.floats(0.05, 4))
+def test_normal_quantile_is_scipys_truncated_normal(z, offset, sd):
+    # The mean lies from 5 sd below the range to 5 sd above it.
+    low, high = -1.0, 2.0
+    mean = low + offset * sd if offset < 0 else high + offset * sd
+    judge = stats.truncnorm((low - mean) / sd, (high - mean) / sd, loc=mean, scale=sd).ppf(stats.norm.cdf(z))
+    found = Normal(distribution="normal", mean=mean, sd=sd, low=low, high=high).quantile(np.array([z]))[0]
+    # Far in the tails both lose digits to the inverse distribution function.
+    assert found == pytest.approx(judge, abs=1e-4)
+
+
+@given(st.lists(st.floats(-6, 6), min_size=2, max_size=20))
+def test_quantiles_do_not_decrease(scores):
+    z = np.sort(np.array(scores))
+    for marginal in (
+        Uniform(distribution="uniform", low=1, high=10),
+        Normal(distribution="normal", mean=0, sd=1, low=-2, high=2),
+        Sometimes(distribution="sometimes", share=0.3, low=0.2, high=1),
+        Bernoulli(distribution="bernoulli", probability=0.4),
+    ):
+        assert (np.diff(marginal.quantile(z)) >= 0).all()
+
+
+def test_sometimes_by_hand():
+    # Share .5: the upper half of the scores, from low at the median to high at the top; the upper quartile is halfway.
+    marginal = Sometimes(distribution="sometimes", share=0.5, low=0.2, high=1.0)
+    found = marginal.quantile(np.array([-1.0, -1e-9, stats.norm.ppf(0.75), 40.0]))
+    np.testing.assert_allclose(found, [0, 0, 0.6, 1.0], atol=1e-12)
+
+
+def test_share_zero_never_differs():
+    marginal = Sometimes(distribution="sometimes", share=0.0, low=0.2, high=1.0)
+    np.testing.assert_array_equal(marginal.quantile(np.array([-9.0, 0.0, 9.0])), 0)
+
+
+def write(tmp_path, text):
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_file_of_ones_own(tmp_path):
+    path = write(
+        tmp_path, 'name = "mine"\n[marginals]\nage = { distribution = "normal", mean = 30, sd = 5 }\n'
+        '[[correlations]]\nbetween = ["age", "glasses"]\nvalue = 0.5\n'
+    )  # fmt: skip
+    mine, balanced = load_population(path), load_population("balanced")
+    assert mine.name == "mine"
+    assert mine.sha256 != balanced.sha256
+    assert mine.marginals[column("age")].mean == 30
+    assert mine.marginals[column("smile")] == balanced.marginals[column("smile")]
+    # L Lᵀ holds what was written: row `glasses` has .5 on `age` and sqrt(1 - .25) on itself (age comes first).
+    assert mine.factor[column("glasses"), column("age")] == pytest.approx(0.5)
+    assert mine.factor[column("glasses"), column("glasses")] == pytest.approx(np.sqrt(0.75))
+
+
+def test_a_file_that_is_called_balanced_is_still_ones_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "balanced.toml").write_text("name = 'mine'")
+    assert load_population("balanced.toml").name == "mine"
+
+
+def test_a_file_needs_a_name(tmp_path):
+    with pytest.raises(BadInput, match=r"mine\.toml: name: Field required"):
+        load_population(write(tmp_path, "description = 'x'"))
+
+
+def test_the_same_pair_twice(tmp_path):
+    pair = "[[correlations]]\nbetween=['age','smile']\nvalue=0.1\n"
+    with pytest.raises(BadInput, match=r"correlations\.1: expected a new pair"):
+        load_population(write(tmp_path, "name='x'\n" + pair + pair))
+
+
+def test_common_causes_correlate_by_the_product_of_loadings(tmp_path):
+    # age: .6 and .5 in two causes, smile: -.5 in the first, glasses: .4 in the second, and .1 more by pair:
+    # age-smile -.30, age-glasses .20 + .10, smile-glasses 0.
+    text = (
+        "name='x'\n[[common_causes]]\nname='a'\nloadings={age=0.6,smile=-0.5}\n"
+        "[[common_causes]]\nname='b'\nloadings={age=0.5,glasses=0.4}\n"
+        "[[correlations]]\nbetween=['glasses','age']\nvalue=0.1\n"
+    )
+    factor = load_population(write(tmp_path, text)).factor
+    found = factor @ factor.T
+    age, smile, glasses = column("age"), column("smile"), column("glasses")
+    np.testing.assert_allclose(
+        [found[age, smile], found[age, glasses], found[smile, glasses]], [-0.3, 0.3, 0], atol=1e-12
+    )
+    np.testing.assert_allclose(np.diag(found), 1)
+
+
+def test_an_edited_file_is_read_again(tmp_path):
+    first = load_population(write(tmp_path, 'name = "one"'))
+    assert (first.name, load_population(write(tmp_path, 'name = "two"')).name) == ("one", "two")
+
+
+AGE, GLASSES, PAIR = "[marginals]\nage=", "[marginals]\nglasses=", "[[correlations]]\nbetween="
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("surplus =", "mine.toml: expected TOML, got .*mend the file"),
+        ("weights=1", "mine.toml: weights: Extra inputs are not permitted, got 1"),
+        ("[marginals]\nagee={distribution='uniform',low=1,high=2}", "marginals: unknown attribute 'agee'.*age"),
+        (AGE + "{distribution='gamma'}", "mine.toml: marginals.age"),
+        (AGE + "{distribution='uniform',low=1,high=20}", "marginals.age: expected 18 <= low <= high"),
+        (AGE + "{distribution='uniform',low=30,high=20}", "got low 30 and high 20; move them"),
+        (AGE + "{distribution='normal',mean=30,sd=0}", "marginals.age.normal.sd: .*greater than 0"),
+        (AGE + "{distribution='normal',mean=10,sd=1}", "marginals.age.mean: expected within 5 sd of 18 to 85, got 10"),
+        (GLASSES + "{distribution='uniform',low=0,high=1}", "glasses.distribution: expected bernoulli"),
+        (AGE + "{distribution='bernoulli',probability=1}", "expected uniform, normal or sometimes"),
+        (PAIR + "['age','smil']\nvalue=0.1", "correlations.0: unknown attribute 'smil'"),
+        (PAIR + "['age','age']\nvalue=0.1", "expected a new pair"),
+        (PAIR + "['age','smile']\nvalue=1.0", "correlations.0.value: .*less than 1"),
+        ("[[common_causes]]\nname='c'\nloadings={smil=0.5}", "common_causes.0: unknown attribute 'smil'"),
+        ("[[common_causes]]\nname='c'\nloadings={smile=1.5}", "common_causes.0.loadings.smile: .*less than 1"),
+    ],
+)
+def test_bad_files_are_refused_in_one_line(tmp_path, text, message):
+    with pytest.raises(BadInput, match=message) as error:
+        load_population(write(tmp_path, "name='x'\n" + text))
+    assert "\n" not in str(error.value)
+
+
+def test_a_correlation_that_is_not_positive_definite_says_how_far_to_shrink(tmp_path):
+    # Three pairs at -.6: C = 1.6 I - .6 J has the eigenvalue 1.6 - 1.8 = -.2; s (C - I) + I is definite while
+    # s < 1 / (1 + .2) = .8333.
+    pairs = [("age", "smile"), ("age", "glasses"), ("smile", "glasses")]
+    text = "name='x'\n" + "".join(f"[[correlations]]\nbetween=['{a}','{b}']\nvalue=-0.6\n" for a, b in pairs)
+    with pytest.raises(BadInput, match=r"smallest eigenvalue -0\.2; multiplied by 0\.833 or less they would be"):
+        load_population(write(tmp_path, text))
+    load_population(write(tmp_path, text.replace("-0.6", str(-0.6 * 0.833))))
+
+
+def test_unknown_population_offers_the_nearest():
+    with pytest.raises(UnknownName, match="unknown population 'celebrity': did you mean celebrity-like"):
+        load_population("celebrity")
+
+
+def test_a_file_that_is_not_text(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(BadInput, match="expected a readable UTF-8 TOML file"):
+        load_population(path)
+
+
+@settings(max_examples=25)
+@given(st.floats(-0.9, 0.9))
+def test_values_by_loops(rho):
+    """The copula against a slow oracle: correlate two scores by hand, then each marginal's own quantile."""
+    population = load_population("balanced")
+    factor = population.factor.copy()
+    i, j = column("skin_tone"), column("hair_length")
+    factor[j, i], factor[j, j] = rho, np.sqrt(1 - rho**2)
+    noise = np.random.default_rng(5).standard_normal((6, len(NAMES)))
+    found = type(population)("x", "", "", population.marginals, factor).values(noise)
+    for row in range(6):
+        score = rho * noise[row, i] + np.sqrt(1 - rho**2) * noise[row, j]
+        assert found[row, j] == pytest.approx(stats.norm.cdf(score), abs=1e-12)
+        assert found[row, i] == pytest.approx(1 + 9 * stats.norm.cdf(noise[row, i]), abs=1e-12)

@@ -1,0 +1,45 @@
+"""Generators by name: what there is, what is refused, and that nothing heavy is imported to say so."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from transect import generators
+from transect.errors import BadInput, UnknownName
+from transect.protocols import Controls, Generator
+
+
+def test_load_gives_a_generator_and_its_controls():
+    world = generators.load("faceworld", image_size=48, population="celebrity-like")
+    assert isinstance(world, Generator)
+    assert isinstance(world, Controls)
+    assert isinstance(world, generators.FaceWorld)
+    assert (world.name, world.image_size) == ("faceworld", 48)
+    assert world.describe()["population"] == "celebrity-like"
+
+
+def test_unknown_generator_offers_the_nearest():
+    with pytest.raises(UnknownName, match="unknown generator 'faceword': did you mean faceworld\\?"):
+        generators.load("faceword")
+
+
+@pytest.mark.parametrize("name", ["reference", "weights/ffhq.pkl", "g.safetensors", "g.PT"])
+def test_learned_generators_are_said_to_be_absent(name):
+    with pytest.raises(BadInput, match="learned generators are not in this version; use faceworld"):
+        generators.load(name)
+
+
+def test_unknown_attribute_of_the_module():
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = generators.Nothing
+
+
+def test_listing_generators_and_attributes_does_not_import_torch():
+    code = (
+        "import sys; from transect import generators; generators.available();"
+        "from transect.generators.faceworld.attributes import ATTRIBUTES; sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,99 @@
+"""Reads a page as a strict browser and an auditor would: its tree, and whether each number is what it claims to be."""
+
+import json
+import re
+from decimal import Decimal
+
+import html5lib
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def parse(page):
+    """The tree of a page; raises html5lib.html5parser.ParseError where it is not valid HTML."""
+    parser = html5lib.HTMLParser(strict=True, tree=html5lib.getTreeBuilder("etree"), namespaceHTMLElements=False)
+    return parser.parse(page)
+
+
+def text_of(element):
+    return "".join(element.itertext())
+
+
+def classes(element):
+    return (element.get("class") or "").split()
+
+
+def at(results, place):
+    """What stands at a JSON Pointer, read by the letter of RFC 6901."""
+    for token in place.removeprefix("/").split("/"):
+        key = token.replace("~1", "/").replace("~0", "~")
+        results = results[int(key)] if isinstance(results, list) else results[key]
+    return results
+
+
+def number_faults(tree, results):
+    """Every printed number that is not the rounding of what stands at its place."""
+    return [fault for element in tree.iter("data") for fault in _faults(element, results)]
+
+
+def _faults(element, results):
+    place, text = element.get("data-source"), text_of(element)
+    try:
+        value = at(results, place)
+    except LookupError:
+        return [f"{place}: no such place"]
+    if json.loads(element.get("value")) != value or isinstance(value, bool):
+        return [f"{place}: the raw value is {value}, the page has {element.get('value')}"]
+    if text.startswith("<"):
+        limit = Decimal(text.removeprefix("<").strip())
+        return [] if Decimal(value) < limit else [f"{place}: {value} is not {text}"]
+    shown = Decimal(text.replace("−", "-").replace("+", "", 1 if text.startswith("+") else 0).replace(",", ""))
+    half_a_digit = Decimal("0.5000001") * Decimal(10) ** shown.as_tuple().exponent
+    exact = Decimal(value) * (-1 if element.get("data-shown") == "negated" else 1)
+    fits = any(abs(shown - scale * exact) <= half_a_digit for scale in _scales(place, results))
+    return [] if fits else [f"{place}: {text} is not a rounding of {value}"]
+
+
+def _scales(place, results):
+    """Proportions are printed a hundredfold; the level and the confidence either way; all else as it is."""
+    table, _, rest = place.removeprefix("/").partition("/")
+    if table == "family":
+        return (1, 100)
+    if table in ("effects", "rates") and rest.rpartition("/")[2] in ("estimate", "rate", "low", "high"):
+        unit = results[table][int(rest.split("/")[0])]["unit"]
+        return (100,) if unit.split(" per ")[0] == "proportion" else (1,)
+    return (1,)
+
+
+def text_faults(tree, results):
+    """Every verbatim text that differs from what stands at its place, and every key that is not there."""
+    faults = []
+    for element in tree.iter():
+        place = element.get("data-source")
+        if place is not None and element.tag != "data" and "none" not in classes(element):
+            value, text = at(results, place), text_of(element)
+            same = text == value or (not isinstance(value, str) and json.loads(text) == value)
+            faults += [] if same else [f"{place}: {text!r} is not {value!r}"]
+        key = element.get("data-key")
+        if key is not None:
+            at(results, key)
+            name = key.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+            faults += [] if text_of(element) == name else [f"{key}: {text_of(element)!r}"]
+    return faults
+
+
+def loose_digits(tree):
+    """Runs of digits in the visible text of the page that name no place in results.json; ticks of axes aside."""
+    body = tree.find("body")
+    return re.findall(r"\S*\d\S*", " ".join(_loose(body)))
+
+
+def _loose(element):
+    sourced = element.get("data-source") is not None or element.get("data-key") is not None
+    if sourced or element.get("data-tick") is not None:
+        return
+    if not str(element.tag).startswith(SVG) and element.tag not in ("style", "title"):
+        yield element.text or ""
+    for child in element:
+        yield from _loose(child)
+        yield child.tail or ""

@@ -1,0 +1,145 @@
+"""results.json: its schema, its exact text, and what is refused."""
+
+import json
+import math
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from report_factory import make_gallery, make_results
+
+import transect.report
+from transect.errors import BadInput
+from transect.records import Task
+from transect.report import Gallery, schema, write
+from transect.report.results import STANDING_LIMITS, plain, read
+
+PUBLISHED = json.loads((Path(transect.report.__file__).parent / "results.schema.json").read_text())
+
+
+def written(results, folder, gallery=None):
+    write(results, gallery or make_gallery(), folder)
+    return json.loads((folder / "results.json").read_text())
+
+
+def without_titles(value):
+    if isinstance(value, dict):
+        return {key: without_titles(item) for key, item in value.items() if key != "title" or isinstance(item, dict)}
+    return [without_titles(item) for item in value] if isinstance(value, list) else value
+
+
+def test_the_published_schema_is_the_one_of_the_code():
+    # To write it anew: json.dumps(transect.report.schema(), indent=2)
+    assert without_titles(PUBLISHED) == without_titles(schema())
+
+
+def test_what_is_written_fits_the_published_schema(tmp_path):
+    jsonschema.Draft202012Validator.check_schema(PUBLISHED)
+    jsonschema.Draft202012Validator(PUBLISHED).validate(written(make_results(), tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [("estimate", "0.3"), ("p", 1.5), ("n_images", -1), ("kind", "ratio"), ("surprise", 1)],
+)
+def test_the_schema_refuses(place, value, tmp_path):
+    results = written(make_results(), tmp_path)
+    results["effects"][0][place] = value
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(PUBLISHED).validate(results)
+
+
+def test_nan_becomes_null_with_its_reason(tmp_path):
+    last = written(make_results(), tmp_path)["effects"][-1]
+    assert [last[key] for key in ("estimate", "low", "high", "p", "p_adjusted")] == [None] * 5
+    assert last["reason"] == "the detector gives no confidence (0 of 4500 images)"
+
+
+def test_numbers_survive_exactly(tmp_path):
+    results = make_results()
+    read_back = written(results, tmp_path)
+    for given_row, row in zip(results["effects"], read_back["effects"], strict=True):
+        assert row["estimate"] == (None if math.isnan(given_row["estimate"]) else given_row["estimate"])
+
+
+def test_counts_over_the_family_are_counted(tmp_path):
+    results = make_results()
+    family = written(results, tmp_path)["family"]
+    # counted by hand from the effects as given
+    assert family["significant"] == sum(row["p_adjusted"] <= 0.05 for row in results["effects"])
+    assert family["not_estimable"] == 1
+    assert family["confidence"] == 0.95
+
+
+def test_the_standing_limits_are_added_once(tmp_path):
+    results = make_results()
+    results["limits"].append(STANDING_LIMITS[0])
+    limits = written(results, tmp_path)["limits"]
+    assert limits[0] == "Subjects of one population only."
+    assert sorted(limits[1:]) == sorted(STANDING_LIMITS)
+
+
+def test_written_results_can_be_read_and_written_again(tmp_path):
+    once = written(make_results(), tmp_path / "one")
+    assert written(once, tmp_path / "two") == once
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda r: r["effects"][0].update(study="none"), "expected study to be one of faces, smiles, got 'none'"),
+        (lambda r: r["effects"][0].update(target="none"), "effects.0: expected target to be one of"),
+        (lambda r: r["effects"][0].update(attribute="none"), "effects.0: expected attribute to be one of"),
+        (lambda r: r["effects"][0].update(outcome="none"), "effects.0: expected outcome to be one of miss, score"),
+        (lambda r: r["rates"][1].update(cell={"skin_tone": 2.0}), r"rates.1: expected a level of skin_tone"),
+        (lambda r: r["rates"][1].update(cell={}), "rates.1: expected 1 attributes in the cell, got 0"),
+        (lambda r: r["largest"].append(999), "largest: expected indices below"),
+        (lambda r: r["studies"].append(r["studies"][0]), "two studies have the same name"),
+        (lambda r: r["studies"][0]["attributes"][0]["labels"].pop(), "expected one label per level, got 4 for 5"),
+        (lambda r: r.pop("family"), "at family: Field required"),
+        (lambda r: r.update(schema_version=2), "at schema_version"),
+        (lambda r: r["effects"][0].update(estimate=math.inf), "at effects.0.estimate"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_place(change, message):
+    results = make_results()
+    change(results)
+    with pytest.raises(BadInput, match=message) as caught:
+        read(results)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_gallery_of_an_unknown_study_is_refused():
+    gallery = make_gallery()
+    results = make_results()
+    results["studies"][1]["targets"][0]["name"] = "another"
+    results["effects"] = [row for row in results["effects"] if row["study"] == "faces"]
+    results["rates"] = [row for row in results["rates"] if row["study"] == "faces"]
+    results["largest"] = []
+    with pytest.raises(BadInput, match="gallery: expected target to be one of another"):
+        transect.report.build(results, gallery)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(json_values)
+def test_plain_leaves_json_as_it_is(value):
+    assert plain(value) == value
+
+
+def test_plain_knows_numpy_tuples_and_enumerations():
+    value = {"a": np.array([1.0, np.nan]), "b": np.int64(3), "c": (Task.BINARY,), 4: np.float64(-np.inf)}
+    assert plain(value) == {"a": [1.0, None], "b": 3, "c": ["binary"], "4": "-inf"}
+    assert type(plain(value)["c"][0]) is str
+
+
+def test_gallery_counts_never_less_than_it_holds():
+    assert Gallery(failures=make_gallery().failures, failures_total=2).total == 10
+    assert Gallery().total == 0

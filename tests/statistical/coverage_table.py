@@ -1,0 +1,276 @@
+"""Do 95 % intervals hold the planted effect 95 % of the time? Synthetic tables through the package's own functions.
+
+Every scenario draws 5,000 tables; a subject's answers share a normal factor with correlation rho, so that each
+cell's rate is exactly as planted and answers of one subject go together. Seeds are fixed.
+
+    python tests/statistical/coverage_table.py          prints the table
+    python tests/statistical/coverage_table.py --write  writes it to docs/explanation/coverage.md as well
+"""
+
+import itertools
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.special import ndtri
+
+from transect.effects import holm, mean_difference_interval, sign_flip, wilson_clustered
+from transect.effects.contrasts import level_differences, slopes
+
+TABLES, SUBJECTS, BLOCK = 5000, 150, 1000
+LEVELS = np.array([1.0, 2.0, 4.0])  # unequal steps: the slope is not half of the contrast, nor its test exact
+CENTERED = LEVELS - LEVELS.mean()
+SQUARES = CENTERED @ CENTERED
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "coverage.md"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One scenario: percentages of tables; width is the mean; score the share that used a score interval."""
+
+    design: str
+    base: float
+    effect: float
+    rho: float
+    subjects: int
+    coverage: float = np.nan
+    width: float = np.nan
+    narrowest: float = np.nan
+    score: float = np.nan
+    rejected: float = np.nan
+    family: float = np.nan
+
+    @property
+    def key(self):
+        return f"{self.design} | {self.base:g} | {self.effect:g} | {self.rho:g} | {self.subjects}"
+
+    def line(self):
+        figures = [self.coverage, self.score, self.rejected, self.family]
+        shown = ["" if np.isnan(x) else f"{x:.1f}" for x in figures]
+        return f"| {self.key} | {shown[0]} | {self.width:.4f} | {' | '.join(shown[1:])} |"
+
+
+def answers(rng, subjects, tables, rates, rho):
+    """0/1 [subjects, tables, *rates.shape] with those rates, correlated within a subject and table."""
+    rates = np.asarray(rates)
+    shared = rng.standard_normal((subjects, tables) + (1,) * rates.ndim)
+    own = rng.standard_normal((subjects, tables, *rates.shape))
+    return (np.sqrt(rho) * shared + np.sqrt(1 - rho) * own < ndtri(rates)).astype(np.float64)
+
+
+def rarity(y, axes):
+    """Per table the smallest over the levels of the rate and of 1 - rate."""
+    rates = y.mean(axis=axes)
+    return np.minimum(rates, 1 - rates).min(axis=-1)
+
+
+def pair_estimands(y):
+    """y [n, T, 2]: the one contrast, as (differences [n, T], base [T], reach, pairs)."""
+    return [(y[..., 1] - y[..., 0], rarity(y, 0), 1.0, 1.0)]
+
+
+def factorial_estimands(y):
+    """y [n, T, 3, 3, 2]: contrast and slope of the two attributes of three levels, contrast of the third."""
+    n, tables = y.shape[:2]
+    found = []
+    for axis in (2, 3, 4):
+        grid = np.moveaxis(y, axis, 2).reshape(n, tables, y.shape[axis], -1)
+        flat = grid.reshape(n * tables, *grid.shape[2:])
+        d = level_differences(flat[:, 0], flat[:, -1]).reshape(n, tables)
+        cells = float(grid.shape[3])
+        found.append((d, rarity(grid[:, :, [0, -1]], (0, 3)), 1.0, cells))
+        if y.shape[axis] == 3:
+            slope = slopes(flat, LEVELS).reshape(n, tables)
+            found.append((slope, rarity(grid, (0, 3)), np.abs(CENTERED).sum() / 2 / SQUARES, 3 * cells))
+    return found
+
+
+def intervals_of(d, base, reach, pairs, seed):
+    tables = d.shape[1]
+    return mean_difference_interval(
+        d, binary=True, base=base, reach=np.full(tables, reach), pairs=np.full(tables, pairs), seed=seed
+    )
+
+
+def binary_rows(design, names, estimands, rates, truths, base, effect, rho, subjects, seed):
+    """One row per estimand, with the share of tables that reject it where null, and that reject any null after Holm."""
+    rng = np.random.Generator(np.random.Philox(seed))
+    tallies = {name: {"covers": [], "width": [], "score": [], "p": []} for name in names}
+    for block in range(TABLES // BLOCK):
+        for name, truth, (d, rare, reach, pairs) in zip(
+            names, truths, estimands(answers(rng, subjects, BLOCK, rates, rho)), strict=True
+        ):
+            made = intervals_of(d, rare, reach, pairs, seed + block)
+            tally = tallies[name]
+            tally["covers"].append((made.low <= truth + 1e-12) & (truth - 1e-12 <= made.high))
+            tally["width"].append(made.high - made.low)
+            tally["score"].append(np.array(made.methods) == "paired score")
+            if 0 in truths:
+                tally["p"].append(sign_flip(d, seed=seed + block)[0])
+    p = np.array([np.concatenate(tallies[name]["p"]) for name in names]) if 0 in truths else None
+    null = np.array(truths) == 0
+    family = np.nan
+    if p is not None and len(names) > 1:
+        adjusted = np.apply_along_axis(holm, 0, p)
+        family = 100 * (adjusted[null] <= 0.05).any(axis=0).mean()
+    rows = []
+    for index, name in enumerate(names):
+        tally = {key: np.concatenate(parts) for key, parts in tallies[name].items() if parts}
+        rows.append(
+            Row(
+                f"{design}{name}",
+                base,
+                effect,
+                rho,
+                subjects,
+                100 * tally["covers"].mean(),
+                tally["width"].mean(),
+                tally["width"].min(),
+                100 * tally["score"].mean(),
+                100 * (p[index] <= 0.05).mean() if null[index] else np.nan,
+                family if index == 0 else np.nan,
+            )
+        )
+    return rows
+
+
+def pair_rows(bases, effects, rhos, subjects=SUBJECTS):
+    for base, effect, rho in itertools.product(bases, effects, rhos):
+        seed = hash_seed("pair", base, effect, rho, subjects)
+        yield from binary_rows(
+            "pair", [""], pair_estimands, [base, base + effect], [effect], base, effect, rho, subjects, seed
+        )
+
+
+FACTORIAL = (": contrast", ": slope", ": null contrast", ": null slope", ": contrast of two")
+
+
+def factorial_rows(bases, effects, rhos, subjects=SUBJECTS):
+    """3 x 3 x 2: the first attribute has the effect along its three levels, the second none, the third 0.3 * base."""
+    for base, effect, rho in itertools.product(bases, effects, rhos):
+        dose = np.array([0, 0.5, 1]) * effect
+        first = dose[:, None, None]
+        third = np.array([-0.15, 0.15])[None, None, :] * base * (effect > 0)
+        rates = np.broadcast_to(base + first + third, (3, 3, 2))
+        truths = [effect, CENTERED @ dose / SQUARES, 0, 0, 0.3 * base * (effect > 0)]
+        seed = hash_seed("factorial", base, effect, rho, subjects)
+        yield from binary_rows(
+            "3x3x2", FACTORIAL, factorial_estimands, rates, truths, base, effect, rho, subjects, seed
+        )
+
+
+def rate_rows(rates, rhos, cells, subjects=SUBJECTS):
+    """Clustered Wilson intervals of one rate from `cells` images per subject."""
+    for rate, rho in itertools.product(rates, rhos):
+        rng = np.random.Generator(np.random.Philox(hash_seed("rate", rate, rho, cells, subjects)))
+        blocks = [answers(rng, subjects, BLOCK, [rate] * cells, rho).sum(axis=2) for _ in range(TABLES // BLOCK)]
+        sums = np.concatenate(blocks, axis=1)
+        low, high = wilson_clustered(sums, np.full_like(sums, cells))
+        covers = 100 * ((low <= rate) & (rate <= high)).mean()
+        yield Row(f"rate of {cells} images", rate, 0, rho, subjects, covers, (high - low).mean(), (high - low).min())
+
+
+def score_rows(subjects=SUBJECTS):
+    """BCa for scores: subjects' differences drawn normal, or exponential minus its mean and an effect of 0.2."""
+    for name, draw in {"normal": "standard_normal", "exponential": "standard_exponential"}.items():
+        rng = np.random.Generator(np.random.Philox(hash_seed(name, subjects)))
+        covers, widths, p = [], [], []
+        for block in range(TABLES // BLOCK):
+            noise = getattr(rng, draw)((subjects, BLOCK)) - (name == "exponential")
+            made = mean_difference_interval(0.2 + noise, binary=False, seed=block)
+            covers.append((made.low <= 0.2) & (made.high >= 0.2))
+            widths.append(made.high - made.low)
+            p.append(sign_flip(noise[:, :200], resamples=999, seed=block)[0])
+        covers, widths, p = map(np.concatenate, (covers, widths, p))
+        yield Row(
+            f"score, {name}",
+            np.nan,
+            0.2,
+            0,
+            subjects,
+            100 * covers.mean(),
+            widths.mean(),
+            widths.min(),
+            rejected=100 * (p <= 0.05).mean() if name == "normal" else np.nan,
+        )
+
+
+def bootstrap_alone_rows(subjects=SUBJECTS):
+    """BCa where the rule replaces it; a table without any difference has no interval and counts as not covered."""
+    cases = [(0.01, 0, 0), (0.02, 0, 0), (0.02, 0, 0.9), (0.05, 0, 0.9), (0.1, 0, 0.97), (0.1, 0.03, 0.9)]
+    for base, effect, rho in cases:
+        rng = np.random.Generator(np.random.Philox(hash_seed("alone", base, effect, rho, subjects)))
+        covers, widths = [], []
+        for block in range(TABLES // BLOCK):
+            y = answers(rng, subjects, BLOCK, [base, base + effect], rho)
+            made = mean_difference_interval(y[..., 1] - y[..., 0], binary=False, seed=block)
+            covers.append((made.low <= effect + 1e-12) & (effect - 1e-12 <= made.high))
+            widths.append(np.nan_to_num(made.high - made.low))
+        covers, widths = np.concatenate(covers), np.concatenate(widths)
+        yield Row("pair, BCa alone", base, effect, rho, subjects, 100 * covers.mean(), widths.mean(), widths.min(), 0.0)
+
+
+def hash_seed(*parts):
+    """A seed of its own for each scenario, the same on every machine."""
+    import hashlib
+
+    return int.from_bytes(hashlib.sha256(repr(parts).encode()).digest()[:6], "big")
+
+
+HEADER = (
+    "| design | base | effect | rho | subjects | covers % | mean width | score % | null rejected % | family % |\n"
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+)
+
+
+def sections():
+    """Title -> rows, lazily."""
+    yield (
+        "Usual base rates",
+        itertools.chain(
+            pair_rows((0.1, 0.2, 0.3, 0.5), (0.0, 0.05, 0.2), (0.0, 0.5, 0.9)),
+            factorial_rows((0.1, 0.3, 0.5), (0.0, 0.1), (0.3, 0.8)),
+        ),
+    )
+    yield (
+        "Rare outcomes",
+        itertools.chain(
+            pair_rows((0.005, 0.01, 0.02, 0.05), (0.0, 0.03, 0.1), (0.0, 0.5, 0.9)),
+            factorial_rows((0.01, 0.05), (0.0, 0.03), (0.3, 0.8)),
+        ),
+    )
+    yield "Few discordant subjects", pair_rows((0.1, 0.3, 0.5), (0.0, 0.01), (0.97, 0.995))
+    yield "The bootstrap alone, where the rule replaces it", bootstrap_alone_rows()
+    yield (
+        "Cell rates",
+        itertools.chain(
+            rate_rows((0.01, 0.05, 0.1, 0.3, 0.5), (0.0, 0.3, 0.8), cells=18), rate_rows((0.02, 0.3), (0.3,), cells=2)
+        ),
+    )
+    yield "Scores", score_rows()
+    yield (
+        "Twenty subjects",
+        itertools.chain(
+            pair_rows((0.02, 0.1, 0.3), (0.0, 0.2), (0.5,), subjects=20),
+            rate_rows((0.05, 0.3), (0.3, 0.8), cells=18, subjects=20),
+            score_rows(subjects=20),
+        ),
+    )
+
+
+def main():
+    text = []
+    for title, rows in sections():
+        print(f"\n## {title}\n\n{HEADER}")
+        text.append(f"\n## {title}\n\n{HEADER}")
+        for row in rows:
+            print(row.line(), flush=True)
+            text.append(row.line())
+    if "--write" in sys.argv:
+        head = PAGE.read_text().partition("\n## Usual base rates")[0]
+        PAGE.write_text(head + "\n".join(text) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""The table of targets, and what it costs."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import cv2.data
+
+from transect.targets import available, catalogue, resolve
+
+
+def test_every_cascade_of_the_wheel_is_listed_and_resolves():
+    names = {info.name for info in available() if info.extra == "opencv"}
+    shipped = {f"opencv:{path.stem}" for path in Path(cv2.data.haarcascades).glob("*.xml")}
+    assert names == shipped
+    assert all(info.installed for info in available())
+    for name in sorted(names)[:3]:
+        assert resolve(name).name == name
+
+
+def test_every_cascade_of_the_wheel_has_a_meaning():
+    assert not [info.name for info in available() if info.meaning == "an OpenCV cascade"]
+
+
+def test_names_are_unique_and_detectors_say_what_they_answer():
+    infos = available()
+    assert len({info.name for info in infos}) == len(infos)
+    assert {info.task for info in infos if info.extra in ("opencv", "dlib")} == {"detection"}
+
+
+def test_without_the_libraries_the_same_table_says_not_installed(monkeypatch):
+    before = [info.name for info in available()]
+    for module in ("cv2", "dlib", "onnxruntime"):
+        monkeypatch.setitem(sys.modules, module, None)
+    assert [info.name for info in available()] == before
+    assert catalogue.cascade_files() == {}
+    assert {info.extra for info in available() if not info.installed} == {"opencv", "dlib", "onnx"}
+
+
+def test_listing_imports_nothing_heavy():
+    code = (
+        "import sys\nfrom transect.targets import available\nassert len(available()) > 20\n"
+        "print(sorted({'numpy', 'torch', 'cv2', 'dlib', 'onnxruntime', 'jaxtyping', 'PIL'} & sys.modules.keys()))"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"

@@ -1,0 +1,71 @@
+"""dlib's frontal face detector, against dlib called by hand."""
+
+import json
+
+import dlib
+import numpy as np
+import pytest
+from drawn_face import draw, pictures
+from numpy.testing import assert_allclose, assert_array_equal
+from PIL import Image
+
+from transect.errors import BadInput, UnknownName
+from transect.records import Images
+from transect.targets import describe, resolve
+from transect.testing import check_target
+
+
+def test_boxes_and_confidence_are_dlibs_on_the_enlarged_image():
+    image = draw(64)
+    large = np.asarray(Image.fromarray(image).resize((256, 256), Image.Resampling.BICUBIC))
+    found, scores, _ = dlib.get_frontal_face_detector().run(large, 0, 0.0)
+    answer = resolve("dlib:hog-face").predict(Images(image[None]))
+    # 64 px are enlarged four times; dlib's right and bottom are the last pixel inside.
+    box = found[0]
+    corners = np.array([box.left(), box.top(), box.right() + 1, box.bottom() + 1]) / 4
+    assert_allclose(answer.boxes[0], [[*corners, scores[0]]])
+    assert answer.scores[0, 0] == scores[0]
+
+
+def test_faces_are_found_and_nothing_in_noise_or_gray():
+    answer = resolve("dlib:hog-face").predict(Images(pictures()))
+    assert [len(boxes) for boxes in answer.boxes] == [1, 1, 1, 0, 0]
+    assert_array_equal(answer.scores[3:, 0], [0, 0])
+
+
+def test_large_images_are_not_shrunk():
+    # Half of a 400-pixel picture: a face of 110 pixels, which 256 pixels would leave at the limit of 80.
+    image = draw(400, scale=0.5)
+    found = dlib.get_frontal_face_detector().run(image, 0, 0.0)[0]
+    boxes = resolve("dlib:hog-face").predict(Images(image[None])).boxes[0]
+    assert boxes[0, :2].tolist() == [found[0].left(), found[0].top()]
+
+
+def test_without_enlargement_a_small_face_is_missed():
+    images = Images(draw(64)[None])
+    assert len(resolve("dlib:hog-face", enlarge=1).predict(images).boxes[0]) == 0
+    assert len(resolve("dlib:hog-face", enlarge=1, upsample=2).predict(images).boxes[0]) == 1
+
+
+def test_a_higher_threshold_finds_less():
+    images = Images(draw(64)[None])
+    score = resolve("dlib:hog-face").predict(images).scores[0, 0]
+    assert len(resolve("dlib:hog-face", adjust_threshold=score + 0.1).predict(images).boxes[0]) == 0
+
+
+def test_it_keeps_the_contract():
+    check_target(resolve("dlib:hog-face"), images=Images(pictures(96)))
+
+
+def test_the_description_is_json():
+    described = describe(resolve("dlib:hog-face"))
+    assert json.loads(json.dumps(described)) == described
+    assert described["enlarge"] == 256
+    assert described["library"].startswith("dlib 2")
+
+
+def test_errors():
+    with pytest.raises(UnknownName, match="unknown target 'dlib:hog': did you mean dlib:hog-face"):
+        resolve("dlib:hog")
+    with pytest.raises(BadInput, match="expected enlarge >= 1 and upsample >= 0, got 0 and 0"):
+        resolve("dlib:hog-face", enlarge=0)

@@ -1,0 +1,171 @@
+"""ONNX models: what is read off them, and what contradicts them."""
+
+import numpy as np
+import onnx
+import pytest
+from numpy.testing import assert_allclose
+from onnx import TensorProto, helper
+
+from transect.errors import BadInput, UnknownName
+from transect.records import Images
+from transect.targets import Preprocess, describe, resolve
+from transect.testing import check_target
+
+RAMP = Images(np.stack([np.full((8, 8, 3), value, np.uint8) for value in (0, 51, 102, 204, 255)]))
+MEANS = np.array([0, 0.2, 0.4, 0.8, 1.0])
+
+
+def save(path, shape, dtype=TensorProto.FLOAT, metadata=None, graph=None):
+    """A model whose score is the mean of its input, as [n, 1] float32."""
+    nodes = graph or [
+        helper.make_node("Cast", ["image"], ["real"], to=TensorProto.FLOAT),
+        helper.make_node("ReduceMean", ["real"], ["kept"], axes=[1, 2, 3], keepdims=0),
+        helper.make_node("Unsqueeze", ["kept", "axis"], ["score"]),
+        helper.make_node("Shape", ["image"], ["shape"]),
+    ]
+    made = helper.make_graph(
+        nodes,
+        "mean",
+        [helper.make_tensor_value_info("image", dtype, shape)],
+        [
+            helper.make_tensor_value_info("score", TensorProto.FLOAT, [shape[0], 1]),
+            helper.make_tensor_value_info("shape", TensorProto.INT64, [4]),
+        ],
+        [helper.make_tensor("axis", TensorProto.INT64, [1], [1])],
+    )
+    model = helper.make_model(made, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    helper.set_model_props(model, metadata or {})
+    onnx.save(model, path)
+    return f"onnx:{path}"
+
+
+@pytest.mark.parametrize(
+    ("shape", "layout", "size"),
+    [
+        (["n", 3, 4, 6], "NCHW", [4, 6]),
+        (["n", 4, 6, 3], "NHWC", [4, 6]),
+        (["n", 3, "h", "w"], "NCHW", None),
+        (["n", "h", "w", 3], "NHWC", None),
+        ([None, 3, None, None], "NCHW", None),
+        (["n", 1, 4, 6], "NCHW", [4, 6]),
+        (["n", 4, 6, 1], "NHWC", [4, 6]),
+        (["n", "c", "h", "w"], "NCHW", None),
+        ([1, 3, 4, 6], "NCHW", [4, 6]),
+        ([2, 4, 6, 3], "NHWC", [4, 6]),
+    ],
+)
+def test_layout_size_and_batch_are_read_off_the_model(tmp_path, shape, layout, size):
+    target = resolve(save(tmp_path / "model.onnx", shape))
+    preprocess = describe(target)["preprocess"]
+    assert (preprocess["layout"], preprocess["size"]) == (layout, size)
+    assert preprocess["channel_order"] == ("gray" if 1 in shape[1:] else "RGB")
+    # Five images also where the batch is fixed at one or two.
+    assert_allclose(target.predict(RAMP).scores[:, 0], MEANS, atol=1e-6)
+    check_target(target)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "span", "scores", "assumed"),
+    [
+        (TensorProto.FLOAT, [0, 1], MEANS, ["channel_order", "range"]),
+        (TensorProto.FLOAT16, [0, 1], MEANS, ["channel_order", "range"]),
+        (TensorProto.DOUBLE, [0, 1], MEANS, ["channel_order", "range"]),
+        (TensorProto.UINT8, [0, 255], MEANS * 255, ["channel_order"]),
+    ],
+)
+def test_the_dtype_tells_the_range(tmp_path, dtype, span, scores, assumed):
+    target = resolve(save(tmp_path / "model.onnx", ["n", 3, 8, 8], dtype), task="regression")
+    described = describe(target)
+    assert described["preprocess"]["range"] == span
+    assert described["assumed"] == assumed
+    # Half precision keeps three digits.
+    assert_allclose(target.predict(RAMP).scores[:, 0], scores, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "span", "order"),
+    [
+        ({"Image.NominalPixelRange": "NominalRange_0_255", "Image.BitmapPixelFormat": "Bgr8"}, [0, 255], "BGR"),
+        ({"image.nominalpixelrange": "normalized_1_1", "IMAGE.BITMAPPIXELFORMAT": "RGB8"}, [-1, 1], "RGB"),
+    ],
+)
+def test_image_metadata_tell_range_and_channel_order(tmp_path, metadata, span, order):
+    # Range 0 to 255 or -1 to 1: white is its upper end, black its lower one.
+    target = resolve(save(tmp_path / "model.onnx", ["n", 3, 8, 8], metadata=metadata), task="regression")
+    described = describe(target)
+    assert (described["preprocess"]["range"], described["preprocess"]["channel_order"]) == (span, order)
+    assert described["assumed"] == []
+    assert_allclose(target.predict(RAMP).scores[[0, -1], 0], span)
+
+
+def test_a_model_for_linear_light_is_refused(tmp_path):
+    spec = save(tmp_path / "model.onnx", ["n", 3, 8, 8], metadata={"Image.ColorSpaceGamma": "Linear"})
+    with pytest.raises(BadInput, match="expects linear light, Transect gives sRGB: wrap it in a Python function"):
+        resolve(spec)
+
+
+def test_given_preprocessing_is_used_and_takes_the_models_size(tmp_path):
+    spec = save(tmp_path / "model.onnx", ["n", 3, 4, 6])
+    target = resolve(spec, preprocess=Preprocess(range=(0, 255)), task="regression")
+    assert describe(target)["preprocess"]["size"] == [4, 6]
+    assert describe(target)["assumed"] == []
+    assert_allclose(target.predict(RAMP).scores[:, 0], MEANS * 255, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        ({"size": (8, 8)}, "preprocess: size: model.onnx expects (4, 6), got (8, 8)"),
+        ({"layout": "NHWC"}, "preprocess: layout: model.onnx expects NCHW, got NHWC"),
+        ({"channel_order": "gray"}, "preprocess: channels: model.onnx expects 3, got 1"),
+    ],
+)
+def test_preprocessing_that_contradicts_the_model(tmp_path, settings, fault):
+    with pytest.raises(BadInput) as error:
+        resolve(save(tmp_path / "model.onnx", ["n", 3, 4, 6]), preprocess=settings)
+    assert str(error.value) == fault
+
+
+def test_where_the_model_leaves_it_open_the_user_decides(tmp_path):
+    spec = save(tmp_path / "model.onnx", ["n", "a", "b", "c"])
+    target = resolve(spec, preprocess={"layout": "NHWC", "size": [5, 7], "channel_order": "gray"})
+    assert_allclose(target.predict(RAMP).scores[:, 0], MEANS, atol=1e-6)
+
+
+def test_another_output_by_name(tmp_path):
+    spec = save(tmp_path / "model.onnx", ["n", 3, 8, 8])
+    assert describe(resolve(spec))["output_name"] == "score"
+    assert describe(resolve(spec, output_name="shape"))["output_name"] == "shape"
+    with pytest.raises(UnknownName, match="unknown output 'scores': did you mean score"):
+        resolve(spec, output_name="scores")
+
+
+@pytest.mark.parametrize("shape", [["n", 3, 8], ["n", 5, 8, 8], ["n", 3]])
+def test_models_that_take_no_images(tmp_path, shape):
+    spec = save(
+        tmp_path / "model.onnx", shape, graph=[helper.make_node("Shape", ["image"], ["shape"]), *scores_of_nothing()]
+    )
+    with pytest.raises(BadInput, match=r"model.onnx: expected .*input of .*, found .*8?"):
+        resolve(spec)
+
+
+def scores_of_nothing():
+    value = helper.make_tensor("value", TensorProto.FLOAT, [1, 1], [0.5])
+    return [helper.make_node("Constant", [], ["score"], value=value)]
+
+
+def test_files_that_are_no_onnx_model(tmp_path):
+    path = tmp_path / "model.onnx"
+    path.write_bytes(b"<!doctype html>")
+    with pytest.raises(BadInput, match=r"model.onnx: expected an ONNX model, found an HTML or XML page"):
+        resolve(f"onnx:{path}")
+    with pytest.raises(BadInput, match=r"none.onnx: expected a file, found none: check the path"):
+        resolve(f"onnx:{tmp_path}/none.onnx")
+
+
+def test_the_description_names_file_hash_and_runtime(tmp_path):
+    described = describe(resolve(save(tmp_path / "model.onnx", ["n", 3, 8, 8])))
+    assert described["file"] == "model.onnx"
+    assert len(described["sha256"]) == 64
+    assert described["library"].startswith("ONNX Runtime 1.")
+    assert str(tmp_path) not in str({key: value for key, value in described.items() if key != "name"})

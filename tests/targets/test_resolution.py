@@ -1,0 +1,164 @@
+"""Specs, Python objects, plug-ins and options."""
+
+import sys
+
+import audited_models
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from transect.errors import BadInput
+from transect.records import Images, Task
+from transect.targets import as_target, available, describe, resolve
+
+RED = Images(np.full((2, 4, 4, 3), [51, 0, 0], np.uint8))
+
+
+@pytest.mark.parametrize(
+    "spec", ["audited_models:red_share", "callable:audited_models:red_share", "audited_models:Holder.red"]
+)
+def test_a_function_by_name(spec):
+    target = resolve(spec)
+    assert target.name == spec
+    assert_allclose(target.predict(RED).scores, [[0.2], [0.2]])
+    assert describe(target)["function"] == "audited_models:red_share"
+
+
+def test_a_target_and_its_class_by_name():
+    for found in (
+        resolve("audited_models:Halves"),
+        as_target(audited_models.Halves()),
+        as_target(audited_models.Halves),
+    ):
+        assert found.name == "halves"
+        assert found.predict(RED).scores.tolist() == [[0.5], [0.5]]
+
+
+def test_options_say_how_the_output_is_read():
+    target = resolve(
+        "audited_models:red_share", task="binary", output="logit", threshold=0.4, labels=["red"], positive="red"
+    )
+    assert (target.task, target.threshold, target.labels, target.positive) == (Task.BINARY, 0.4, ("red",), 0)
+    assert_allclose(target.predict(RED).scores, 1 / (1 + np.exp([[-0.2], [-0.2]])))
+
+
+def test_options_that_are_none_count_as_not_given():
+    target = resolve("audited_models:red_share", task=None, output=None, threshold=None, preprocess=None, device=None)
+    assert (target.task, target.threshold) == (Task.BINARY, 0.5)
+    assert resolve("opencv:haarcascade_eye", task=None, scale_factor=None).describe()["scale_factor"] == 1.05
+
+
+def test_preprocess_from_a_file(tmp_path):
+    path = tmp_path / "model.toml"
+    path.write_text('layout = "NHWC"\nrange = [0, 100]')
+    target = resolve("audited_models:red_share", task="regression", preprocess=str(path))
+    # Red 51 of 255 becomes 20 of 100; red_share divides by 255.
+    assert_allclose(target.predict(RED).scores, [[20 / 255], [20 / 255]], rtol=1e-6)
+
+
+def test_a_module_of_the_working_folder(tmp_path, monkeypatch):
+    (tmp_path / "my_own_model.py").write_text("def answer(pixels):\n    return [0.5] * len(pixels)\n")
+    (tmp_path / "json.py").write_text("raise RuntimeError('shadowed')\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    assert resolve("my_own_model:answer").predict(RED).scores.tolist() == [[0.5], [0.5]]
+    monkeypatch.delitem(sys.modules, "json")
+    assert resolve("json:dumps").name == "json:dumps"
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        (
+            "haarcascade_frontalface_default",
+            "unknown target 'haarcascade_frontalface_default': did you mean opencv:haar",
+        ),
+        ("opencvv:haarcascade_eye", "unknown target 'opencvv:haarcascade_eye': did you mean opencv:haarcascade_eye, "),
+        ("opencv", "unknown target 'opencv': did you mean "),
+        ("opencv:", "unknown target 'opencv:'"),
+        ("", "unknown target ''"),
+        ("callable:nothing", "unknown target 'callable:nothing'"),
+        ("audited_models:red_shar", "unknown attribute of audited_models 'red_shar': did you mean red_share"),
+    ],
+)
+def test_unknown_targets_name_the_nearest(spec, message):
+    with pytest.raises(BadInput) as error:
+        resolve(spec)
+    assert str(error.value).startswith(message)
+    assert "\n" not in str(error.value)
+
+
+def test_a_module_that_fails_on_import_says_so(tmp_path, monkeypatch):
+    (tmp_path / "broken_model.py").write_text("import no_such_library_at_all\n")
+    (tmp_path / "raising_model.py").write_text("raise RuntimeError('out of\\nluck')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(
+        BadInput, match="module broken_model could not be imported: No module named 'no_such_library_at"
+    ):
+        resolve("broken_model:answer")
+    with pytest.raises(BadInput, match="module raising_model could not be imported: RuntimeError: out of$"):
+        resolve("raising_model:answer")
+
+
+@pytest.mark.parametrize(
+    ("spec", "options", "message"),
+    [
+        ("audited_models:red_share", {"task": "detect"}, "unknown task 'detect': did you mean detection"),
+        ("audited_models:red_share", {"output": "logits"}, "unknown output 'logits': did you mean logit"),
+        ("audited_models:red_share", {"tusk": 1}, "unknown option of audited_models:red_share 'tusk': did you mean"),
+        ("audited_models:red_share", {"preprocess": 3}, "preprocess: expected settings or the path of a TOML file"),
+        ("audited_models:red_share", {"preprocess": {"siz": 3}}, "preprocess: unknown key 'siz': did you mean size?"),
+        ("torch:audited_models:Brightness", {"devise": "cpu"}, "unknown option of torch:audited_models:Brightness"),
+        ("audited_models:Halves", {"task": "binary"}, "halves is a Target and has its own settings: it takes no task"),
+        ("audited_models:number", {}, "expected a function or a Target, got int (it lacks name, task, predict)"),
+    ],
+)
+def test_options_and_objects_that_do_not_fit(spec, options, message):
+    with pytest.raises(BadInput) as error:
+        resolve(spec, **options)
+    assert str(error.value).startswith(message)
+
+
+@pytest.fixture
+def plug_in(tmp_path, monkeypatch):
+    """Installs a distribution whose entry point `acme` is the `made` of a module with that source."""
+
+    def install(source):
+        module = f"acme_{tmp_path.name}_{len(list(tmp_path.iterdir()))}"
+        (tmp_path / f"{module}.py").write_text(f"from audited_models import Halves\n{source}\n")
+        metadata = tmp_path / "acme_vision-1.0.dist-info"
+        metadata.mkdir(exist_ok=True)
+        (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-vision\nVersion: 1.0\n")
+        (metadata / "entry_points.txt").write_text(f"[transect.targets]\nacme = {module}:made\n")
+        monkeypatch.syspath_prepend(tmp_path)
+
+    return install
+
+
+FACTORY = """
+def made(argument, *, speed):
+    target = Halves()
+    target.name = f"acme {argument} {speed}"
+    return target
+"""
+
+
+class TestPlugIns:
+    def test_a_target_a_class_and_a_factory(self, plug_in):
+        for source in ("made = Halves()", "made = Halves"):
+            plug_in(source)
+            assert resolve("acme").name == "halves"
+        plug_in(FACTORY)
+        assert resolve("acme:model-7", speed=3).name == "acme model-7 3"
+
+    def test_what_makes_no_target(self, plug_in):
+        plug_in("made = lambda: 3")
+        with pytest.raises(BadInput, match="plug-in acme: expected a Target, got int"):
+            resolve("acme")
+        plug_in("import no_acme_library")
+        with pytest.raises(BadInput, match="plug-in acme: could not be imported: No module named 'no_acme_library'"):
+            resolve("acme")
+
+    def test_it_is_listed(self, plug_in):
+        plug_in("made = Halves")
+        assert [info.meaning for info in available() if info.name == "acme"] == ["plug-in acme-vision"]
