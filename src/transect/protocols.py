@@ -19,9 +19,20 @@ Table: TypeAlias = "pa.Table | Mapping[str, Any]"
 class Generator(Protocol):
     """Makes images: latents in, pixels out."""
 
-    name: str
-    image_size: int
-    latent_dim: int
+    @property
+    def name(self) -> str:
+        """What tables and reports call it."""
+        ...
+
+    @property
+    def image_size(self) -> int:
+        """Width and height in pixels."""
+        ...
+
+    @property
+    def latent_dim(self) -> int:
+        """Coordinates of a latent."""
+        ...
 
     def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """One seed, one subject, whatever the batch."""
@@ -54,8 +65,15 @@ class Controls(Protocol):
 class Target(Protocol):
     """The model under audit; never trained or changed by an audit."""
 
-    name: str
-    task: Task
+    @property
+    def name(self) -> str:
+        """What tables and reports call it."""
+        ...
+
+    @property
+    def task(self) -> Task:
+        """What it answers."""
+        ...
 
     def predict(self, images: Images) -> Predictions:
         """One answer per image, in order."""
@@ -66,7 +84,10 @@ class Target(Protocol):
 class Rater(Protocol):
     """A person, a simulated person, or an attribute model."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What tables call the rater; never a person's name."""
+        ...
 
     def rate(self, images: Images, question: Question) -> Annotations:
         """Answers to one question about each image."""

@@ -120,6 +120,13 @@ def test_population_effects_are_observational_and_say_which_ranges():
     assert all(rate.method == "Wilson score" for rate in made.rates)
 
 
+def test_an_image_without_the_attribute_is_in_no_cell_of_it():
+    y = np.array([0.0, 1.0, 1.0, 1.0])
+    glasses = {"glasses": np.array([0.0, 0.0, 1.0, NAN])}
+    overall, off, on = analyse_population(y, no_reasons(y), glasses, ATTRIBUTES, **NAMES).rates
+    assert [(rate.rate, rate.n_images) for rate in (overall, off, on)] == [(0.75, 4), (0.5, 2), (1, 1)]
+
+
 def test_population_bad_input():
     y = np.zeros(3)
     with pytest.raises(BadInput, match="age: expected one value per image, 3, got 2"):

@@ -86,7 +86,7 @@ values_with_gaps = arrays(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(values_with_gaps)
 def test_against_loops(values):
     levels = np.array([1.0, 2.0, 4.0])
@@ -96,6 +96,7 @@ def test_against_loops(values):
         np.testing.assert_allclose(slopes(values, levels)[subject], effects_by_loops.slope(grid, levels), atol=1e-9)
 
 
+@settings(deadline=None)
 @given(arrays(np.float64, (4, 3, 2, 2), elements=st.sampled_from([0.0, 1.0, NAN])))
 def test_every_image_of_the_compared_levels_is_used_or_counted(values):
     levels = {"age": (20.0, 40.0, 60.0), "glasses": (0.0, 1.0), "hair_style": (0.0, 2.0)}

@@ -1,5 +1,5 @@
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transect.effects.exclusions import Exclusions
@@ -22,6 +22,7 @@ def test_the_shape_is_that_of_the_outcomes():
     assert why.count(np.ones((2, 3), dtype=bool)) == {"failed": 6}
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(["", "failed: a", "failed: b", "truth is no"])))
 def test_every_missing_value_is_counted_once(reasons):
     values = np.array([NAN if reason else 0.5 for reason in reasons])

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
@@ -10,12 +10,14 @@ from transect.effects import benjamini_hochberg, holm
 p_values = st.lists(st.floats(1e-6, 1), min_size=1, max_size=30)
 
 
+@settings(deadline=None)
 @given(p_values)
 def test_both_are_those_of_statsmodels(p):
     np.testing.assert_allclose(holm(np.array(p)), multipletests(p, method="holm")[1])
     np.testing.assert_allclose(benjamini_hochberg(np.array(p)), multipletests(p, method="fdr_bh")[1])
 
 
+@settings(deadline=None)
 @given(st.lists(st.one_of(st.floats(1e-6, 1), st.just(float("nan"))), max_size=12))
 def test_what_is_not_estimable_passes_through_and_is_not_counted(p):
     p = np.array(p, dtype=np.float64)

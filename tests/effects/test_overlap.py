@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transect.effects import found, intersection_over_union
@@ -17,6 +17,11 @@ def test_overlap_by_hand():
     # Half of the first: 50 / (100 + 50 - 50). A quarter each way: 25 / (100 + 100 - 25) = 1/7. Apart: 0.
     others = np.array([[0.0, 0, 10, 5], [5, 5, 15, 15], [20, 20, 30, 30]])
     np.testing.assert_allclose(intersection_over_union(FACE, others), [[1 / 2, 1 / 7, 0]])
+
+
+def test_boxes_smaller_than_a_pixel_overlap_too():
+    small = np.array([[0.1, 0.1, 0.3, 0.3]])
+    np.testing.assert_allclose(intersection_over_union(small, small), 1)
 
 
 def test_boxes_without_area_overlap_nothing():
@@ -53,6 +58,7 @@ coordinates = st.tuples(*[st.integers(0, 12)] * 4).map(
 )
 
 
+@settings(deadline=None)
 @given(coordinates, coordinates)
 def test_overlap_is_what_counting_pixels_says(a, b):
     grid_a, grid_b = np.zeros((12, 12), bool), np.zeros((12, 12), bool)

@@ -27,7 +27,7 @@ def test_exact_is_that_of_scipys_permutation_test():
     np.testing.assert_allclose(sign_flip(d[:, None])[0][0], judge.pvalue)
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(st.sampled_from([k / m for m in (1, 2, 3, 4, 5, 6) for k in range(-m, m + 1)]), min_size=1, max_size=9))
 def test_exact_is_the_enumeration_of_all_signs(d):
     p, methods = sign_flip(np.array(d)[:, None])
@@ -41,6 +41,7 @@ def test_all_zero_is_p_one_and_nothing_at_all_has_no_p():
     assert methods == ("exact sign-flip", "", "exact sign-flip")
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=12), st.integers(0, 10))
 def test_zeros_carry_nothing_and_signs_mirror(d, zeros):
     d = np.array(d, dtype=np.int64)

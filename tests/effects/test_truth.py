@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transect.effects import Truth
@@ -75,6 +75,7 @@ def test_face_needs_images_to_count():
         Truth.parse("face").of({})
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(-5, 5), min_size=1), st.floats(-5, 5))
 def test_a_comparison_and_its_opposite_add_up_to_one(values, threshold):
     above, below = Truth.parse(f"smile>{threshold!r}"), Truth.parse(f"smile<={threshold!r}")

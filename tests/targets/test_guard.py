@@ -288,7 +288,7 @@ class TestFailureBudget:
             budget.add(["bad"])
         assert str(stop.value) == (
             "opencv:x failed on 6 of 26 images (23%), more than the 5% of 100 allowed; most often (4): late; "
-            "what is done is kept: mend the target or allow a larger share, and run again"
+            "what is done is kept: mend the target or raise --max-failures, and run again"
         )
         assert stop.value.exit_code == 3
 

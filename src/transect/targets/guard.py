@@ -26,13 +26,16 @@ _PASS_THROUGH = (KeyboardInterrupt, Interrupted, TooManyFailures, MissingExtra)
 _REASON_LENGTH = 160
 
 
-def guarded(target: Target, images: Images, *, timeout: float, batch: int) -> Predictions:
+def guarded(
+    target: Target, images: Images, *, timeout: float, batch: int, budget: FailureBudget | None = None
+) -> Predictions:
     """The target's answers, with each failure where it belongs.
 
     timeout: seconds per image; a call about m images may take m times as long. batch: images per call. An image on
     which the target raises, hangs, or returns NaN, infinity, a wrong shape, count or type has NaN scores, no boxes and
     the reason in `failures`. A call that fails as a whole is asked again image by image, so that no good image is
-    lost. The target works on a copy of the pixels. Rows of another width than the labels (or than most rows) fail.
+    lost. `budget` counts answers and failures as they come, so that a target which hangs on every image stops the run
+    after a few of them. The target works on a copy of the pixels. Rows of another width than the labels (or than most rows) fail.
 
     Raises BadInput for a batch or timeout that is not above 0; KeyboardInterrupt, Interrupted, TooManyFailures and
     MissingExtra pass through.
@@ -46,7 +49,8 @@ def guarded(target: Target, images: Images, *, timeout: float, batch: int) -> Pr
     if batch < 1 or not timeout > 0:
         raise BadInput(f"guard: expected batch >= 1 and timeout > 0 seconds, got {batch} and {timeout:g}")
     starts = range(0, len(images), batch)
-    rows = [row for start in starts for row in _rows(target, images.take(slice(start, start + batch)), timeout)]
+    count = budget.add if budget else (lambda failures: None)
+    rows = [row for start in starts for row in _rows(target, images.take(slice(start, start + batch)), timeout, count)]
     return _assemble(target, rows)
 
 
@@ -131,7 +135,7 @@ class FailureBudget:
         return (
             f"{self.target} failed on {self.failed} of {self.seen} images ({self.failed / self.seen:.0%}), more than "
             f"the {self.limit_share:.0%} of {self.planned} allowed; most often ({times}): {reason}; "
-            "what is done is kept: mend the target or allow a larger share, and run again"
+            "what is done is kept: mend the target or raise --max-failures, and run again"
         )
 
 
@@ -148,18 +152,23 @@ class _Row:
 _NO_BOXES = np.zeros((0, 5))
 
 
-def _rows(target: Target, images: Images, timeout: float) -> list[_Row]:
-    """One row per image; image by image if the call fails as a whole."""
+def _rows(target: Target, images: Images, timeout: float, count: Callable[[Sequence[str]], None]) -> list[_Row]:
+    """One row per image, counted as soon as it is there; image by image if the call fails as a whole."""
     n = len(images)
     boxes = None if images.face_boxes is None else images.face_boxes.copy()
     copy = Images(images.pixels.copy(), boxes)
     answer, reason = attempt(lambda: target.predict(copy), timeout * n)
     reason = reason or structure_fault(answer, Task(target.task), n)
     if not reason:
-        return list(_sound_rows(answer))
+        return _counted(list(_sound_rows(answer)), count)
     if n == 1:
-        return [_Row(np.zeros(0), _NO_BOXES, short(reason))]
-    return [row for i in range(n) for row in _rows(target, images.take(slice(i, i + 1)), timeout)]
+        return _counted([_Row(np.zeros(0), _NO_BOXES, short(reason))], count)
+    return [row for i in range(n) for row in _rows(target, images.take(slice(i, i + 1)), timeout, count)]
+
+
+def _counted(rows: list[_Row], count: Callable[[Sequence[str]], None]) -> list[_Row]:
+    count([row.reason for row in rows])
+    return rows
 
 
 def _sound_rows(answer: Predictions) -> Iterator[_Row]:

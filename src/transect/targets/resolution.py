@@ -169,7 +169,7 @@ def _is_module(kind: type) -> bool:
 
 
 def _code_facts(obj: Callable[..., Any]) -> dict[str, Any]:
-    """Where a function comes from: its module, name and package version cannot change the answer unseen."""
+    """Where a function comes from."""
     module, name = getattr(obj, "__module__", ""), getattr(obj, "__qualname__", type(obj).__qualname__)
     return {"function": f"{module}:{name}"}
 
