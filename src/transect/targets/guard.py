@@ -33,9 +33,10 @@ def guarded(
 
     timeout: seconds per image; a call about m images may take m times as long. batch: images per call. An image on
     which the target raises, hangs, or returns NaN, infinity, a wrong shape, count or type has NaN scores, no boxes and
-    the reason in `failures`. A call that fails as a whole is asked again image by image, so that no good image is
-    lost. `budget` counts answers and failures as they come, so that a target which hangs on every image stops the run
-    after a few of them. The target works on a copy of the pixels. Rows of another width than the labels (or than most rows) fail.
+    the reason in `failures`; rows of another width than the labels (or than most rows) fail too. A call that fails as a
+    whole is asked again image by image, so that no good image is lost. `budget` counts answers and failures as they
+    come, so that a target which hangs on every image stops the run after a few of them. The target works on a copy of
+    the pixels.
 
     Raises BadInput for a batch or timeout that is not above 0; KeyboardInterrupt, Interrupted, TooManyFailures and
     MissingExtra pass through.
@@ -49,7 +50,7 @@ def guarded(
     if batch < 1 or not timeout > 0:
         raise BadInput(f"guard: expected batch >= 1 and timeout > 0 seconds, got {batch} and {timeout:g}")
     starts = range(0, len(images), batch)
-    count = budget.add if budget else (lambda failures: None)
+    count = budget.add if budget else _uncounted
     rows = [row for start in starts for row in _rows(target, images.take(slice(start, start + batch)), timeout, count)]
     return _assemble(target, rows)
 
@@ -164,6 +165,10 @@ def _rows(target: Target, images: Images, timeout: float, count: Callable[[Seque
     if n == 1:
         return _counted([_Row(np.zeros(0), _NO_BOXES, short(reason))], count)
     return [row for i in range(n) for row in _rows(target, images.take(slice(i, i + 1)), timeout, count)]
+
+
+def _uncounted(_: Sequence[str]) -> None:
+    pass
 
 
 def _counted(rows: list[_Row], count: Callable[[Sequence[str]], None]) -> list[_Row]:
