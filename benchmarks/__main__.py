@@ -1,4 +1,7 @@
-"""Every benchmark, one after another: python -m benchmarks. Each prints a table of ratios against a peer in the same run."""
+"""Every benchmark, one after another: python -m benchmarks.
+
+Each prints a table of ratios against a peer in the same run.
+"""
 
 import subprocess
 import sys

@@ -60,7 +60,7 @@ def demo(
     """Audit OpenCV's stock face and smile detectors on rendered faces: the main job, in a minute or so."""
     from transect import study
 
-    _show(study.demo(out, seed=seed, quiet=json), json)
+    _show(study.demo(out, seed=seed), json)
 
 
 @app.command()
@@ -130,7 +130,6 @@ def audit(
         target_options={name: value for name, value in given.items() if value is not None},
         limits=study.Limits(timeout=timeout, batch=batch, max_failures=max_failures),
         out=out,
-        quiet=json,
     )
     _show(result, json)
 

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any, Literal, final
 
 import numpy as np
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Float, Int
 
 from transect.errors import BadInput
 
@@ -127,10 +127,23 @@ class Latents:
 @final
 @dataclass(frozen=True, slots=True)
 class Images:
-    """Rendered or loaded images: pixels uint8 sRGB; face_boxes x0, y0, x1, y1 in pixels where the source knows them."""
+    """Images: pixels uint8 [n, h, w, 3], sRGB; face_boxes x0, y0, x1, y1 in pixels where the source knows them.
 
-    pixels: UInt8[np.ndarray, "n h w 3"]
+    Raises BadInput when `pixels` are not images.
+
+    >>> len(Images(np.zeros((2, 64, 64, 3), dtype=np.uint8)))
+    2
+    """
+
+    pixels: np.ndarray
     face_boxes: Float[np.ndarray, "n 4"] | None = None
+
+    def __post_init__(self) -> None:
+        kind = getattr(self.pixels, "dtype", type(self.pixels).__name__)
+        shape = tuple(getattr(self.pixels, "shape", ()))
+        if kind != np.uint8 or len(shape) != 4 or shape[3] != 3 or 0 in shape[1:]:
+            message = f"not images: expected uint8 [n, h, w, 3], got {kind} {list(shape)}; convert to 8-bit sRGB"
+            raise BadInput(message)
 
     def __len__(self) -> int:
         return len(self.pixels)

@@ -6,6 +6,7 @@ Whatever a run needs to be analysed again stands in its spec (run.json) and its 
 from __future__ import annotations
 
 import io
+import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -59,6 +60,14 @@ class Study:
     truth: Truth | None = None
     outcomes: tuple[str, ...] = ()
     limits: Limits = Limits()
+
+    def __post_init__(self) -> None:
+        slugs = [findings.slug(target.name) for target in self.targets]
+        if not slugs:
+            raise BadInput("expected at least one target, got none; see: transect targets")
+        for slug in slugs:
+            if slugs.count(slug) > 1:
+                raise BadInput(f"two targets are named {slug!r}: give each a name of its own")
 
     @property
     def subjects_per_part(self) -> int:
@@ -235,23 +244,35 @@ def _prediction_part(study: Study, folder: RunFolder, part: int, target: Target,
 
 
 def _announce(study: Study, folder: RunFolder, quiet: bool) -> None:
-    """Say what the design costs before it starts, timed on the images of one subject."""
+    """Say what the design costs before it starts: images, calls, minutes as timed on a few images of one subject."""
     design, calls = study.design, study.design.n_images * len(study.targets)
-    started = time.monotonic()
-    sample = study.world.sample(design.subject_seeds(0, 1))
-    images: Images = study.world.render(transect_latents(design, sample, study.world).take(slice(0, 8)))
-    elapsed = time.monotonic() - started
-    minutes = elapsed / len(images) * design.n_images / 60
-    folder.log("cost", images=design.n_images, calls=calls, render_minutes=round(minutes, 3))
-    if not quiet:
-        import sys
+    minutes = _seconds_per_image(study) * design.n_images / 60
+    folder.log("cost", images=design.n_images, calls=calls, minutes=round(minutes, 3))
+    if quiet:
+        return
+    grid = " × ".join(f"{len(v)} {k}" for k, v in design.levels.items()) or "as the population has them"
+    names = ", ".join(target.name for target in study.targets)
+    print(
+        f"{study.name}: {design.subjects} subjects, {grid}: {design.n_images} images, {calls} calls to {names}; about "
+        f"{max(minutes, 0.1):.1f} minutes",
+        file=sys.stderr,
+    )
 
-        grid = " × ".join(f"{len(v)} {k}" for k, v in design.levels.items()) or "as the population has them"
-        print(
-            f"{study.name}: {design.subjects} subjects, {grid}: {design.n_images} images, {calls} calls to "
-            f"{', '.join(t.name for t in study.targets)}; rendering takes about {max(minutes, 0.1):.1f} minutes",
-            file=sys.stderr,
-        )
+
+def _seconds_per_image(study: Study) -> float:
+    """Rendering and asking, on at most eight images; a first image warms both up and shows whether targets answer."""
+    from transect.targets.guard import guarded
+
+    sample = study.world.sample(study.design.subject_seeds(0, 1))
+    latents = transect_latents(study.design, sample, study.world).take(slice(0, 8))
+    timeout = study.limits.timeout
+    first = study.world.render(latents.take(slice(0, 1)))
+    answering = [t for t in study.targets if not guarded(t, first, timeout=timeout, batch=1).failed.any()]
+    started = time.monotonic()
+    images: Images = study.world.render(latents)
+    for target in answering:
+        guarded(target, images, timeout=timeout, batch=len(images))
+    return (time.monotonic() - started) / len(images)
 
 
 def report(folder: Path) -> publication.Result:
