@@ -41,8 +41,11 @@ def command(out: Path, *more: str) -> list[str]:
 
 
 def start(arguments: list[str]) -> subprocess.Popen:
+    """A run in a process of its own, which hears SIGINT even where this one was started in a shell's background."""
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
-    return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    hear = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(arguments, env=environment, preexec_fn=hear, **pipes)
 
 
 def test_a_planted_effect_is_found_and_everything_is_written(tmp_path):
