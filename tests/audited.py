@@ -22,7 +22,7 @@ def raises_on_bright(pixels):
 
 
 def slow(pixels):
-    time.sleep(0.02 * len(pixels))
+    time.sleep(0.005 * len(pixels))
     return brightness(pixels)
 
 
@@ -32,3 +32,10 @@ def hangs(pixels):
 
 def wrong_count(pixels):
     return np.zeros(len(pixels) + 1)
+
+
+def hangs_in_a_pool(pixels):
+    """Waits in a thread that the interpreter would join at its end."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(1).submit(hangs, pixels).result()

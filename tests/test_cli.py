@@ -18,7 +18,9 @@ def run(*arguments: str, hide: str = "") -> subprocess.CompletedProcess:
     environment = {**os.environ, "PYTHONPATH": str(HERE), "COLUMNS": "200"}
     code = f"import sys; sys.modules[{hide!r}] = None; from transect.cli import main; main()"
     start = [sys.executable, "-c", code] if hide else [sys.executable, "-m", "transect"]
-    return subprocess.run([*start, *arguments], capture_output=True, text=True, env=environment, check=False)
+    return subprocess.run(
+        [*start, *arguments], capture_output=True, text=True, env=environment, check=False, timeout=120
+    )
 
 
 def refused(*arguments: str, code: int = 2, hide: str = "") -> str:
@@ -81,6 +83,11 @@ def test_too_many_failures_exit_3(tmp_path):
     arguments = ("audit", "audited:raises_always", "--vary", "glasses", "--subjects", "4", "--size", "32")
     message = refused(*arguments, "--out", str(tmp_path), code=3)
     assert "no answer today" in message
+
+
+def test_a_hanging_target_does_not_keep_the_program_from_ending(tmp_path):
+    arguments = ("audit", "audited:hangs_in_a_pool", "--vary", "glasses", "--subjects", "4", "--size", "32")
+    assert "timed out" in refused(*arguments, "--timeout", "0.2", "--out", str(tmp_path), code=3)
 
 
 def test_an_unwritable_folder_is_one_line(tmp_path):

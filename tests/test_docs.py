@@ -78,6 +78,7 @@ def test_examples_run(example, tmp_path):
 def test_the_project_speaks_of_itself_alone():
     """No path of one machine, and no bare promise of work to do, in any tracked text."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
+    assert listed, "not a git checkout: nothing was read"
     for name in listed:
         path = ROOT / name
         if path.suffix in {".py", ".md", ".toml", ".yaml", ".html", ".css", ".cff", ""} and path.is_file():

@@ -117,11 +117,14 @@ def test_an_unwritable_folder_is_one_line(tmp_path):
 def test_temporary_files_of_a_killed_run_are_removed(tmp_path):
     with RunFolder(tmp_path, SPEC):
         pass
-    leftover = tmp_path / "images" / ".part-00000.parquet.partial"
-    leftover.parent.mkdir()
-    leftover.write_bytes(b"half")
+    ours = [tmp_path / "images" / ".part-00000.parquet.partial", tmp_path / ".report.html.partial"]
+    theirs = tmp_path / "docs" / ".thesis.partial"
+    for path in (*ours, theirs):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"half")
     with RunFolder(tmp_path, SPEC):
-        assert not leftover.exists()
+        assert not any(path.exists() for path in ours)
+        assert theirs.exists(), "other people's files stay"
 
 
 def test_not_a_run_folder(tmp_path):
@@ -144,9 +147,7 @@ def test_no_differing_key_if_and_only_if_equal(one, other):
     def strip(value):
         return {k: strip(v) for k, v in value.items() if strip(v) is not None} if isinstance(value, dict) else value
 
-    if strip(one) == strip(other):
-        return
-    assert differing_keys(one, other)
+    assert bool(differing_keys(strip(one), strip(other))) == (strip(one) != strip(other))
 
 
 def test_log_is_one_json_object_a_line(tmp_path):

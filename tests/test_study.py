@@ -1,17 +1,18 @@
 """The main job in small: an audit from design to report, its resumption, and its refusals."""
 
-import json
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+import torch
 
 import audited
 import transect
@@ -19,9 +20,11 @@ from transect.errors import (
     BadInput,
     CorruptedPart,
     FolderOfAnotherSpec,
+    RunFolderError,
     TooManyFailures,
     UnknownName,
 )
+from transect.records import Predictions, Task
 from transect.study import Limits, render_sheet, report
 
 SMALL = {"subjects": 12, "image_size": 32, "seed": 3, "quiet": True}
@@ -37,7 +40,7 @@ def tables(folder: Path) -> dict[str, bytes]:
 
 def command(out: Path, *more: str) -> list[str]:
     base = [sys.executable, "-m", "transect", "audit", "audited:slow", "--vary", "background_lightness=0,1"]
-    return [*base, "--vary", "glasses", "--subjects", "150", "--size", "32", "--out", str(out), "--json", *more]
+    return [*base, "--vary", "glasses", "--subjects", "240", "--size", "32", "--out", str(out), "--json", *more]
 
 
 def start(arguments: list[str]) -> subprocess.Popen:
@@ -172,6 +175,112 @@ def test_a_corrupted_part_is_named_and_made_anew_after_deletion(tmp_path):
     assert tables(tmp_path) == before
 
 
+def test_changed_code_is_another_target(tmp_path):
+    """Its answers must never appear under the name of what was asked before."""
+    transect.audit(lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255, vary={"glasses": None}, out=tmp_path, **SMALL)
+    with pytest.raises(FolderOfAnotherSpec, match="differs in targets"):
+        transect.audit(lambda pixels: pixels.max(axis=(1, 2, 3)) / 255, vary={"glasses": None}, out=tmp_path, **SMALL)
+
+
+def test_a_threshold_of_zero_is_a_threshold(tmp_path):
+    """Every score is at least 0, so every answer is yes: the overall rate is 1."""
+    result = transect.audit(
+        audited.brightness, target_options={"threshold": 0.0}, vary={"glasses": None}, outcomes=["answer"], out=tmp_path,
+        **SMALL,
+    )  # fmt: skip
+    assert next(rate["rate"] for rate in result.results["rates"] if rate["order"] == 0) == 1.0
+
+
+class PlainDetector:
+    """A detector whose task is plain text and which always finds one box."""
+
+    name, task = "plain", "detection"
+
+    def predict(self, images):
+        boxes = tuple(np.array([[0.0, 0.0, 8.0, 8.0, 0.5]]) for _ in range(len(images)))
+        return Predictions(Task.DETECTION, np.full((len(images), 1), 0.5), ("",) * len(images), boxes)
+
+
+def test_a_task_may_be_plain_text(tmp_path):
+    result = transect.audit(PlainDetector(), vary={"glasses": None}, truth="face", out=tmp_path, **SMALL)
+    assert {effect.outcome for effect in result.effects} == {"miss"}
+
+
+class NamesItsClasses:
+    """Labels that stand only in the predictions."""
+
+    name, task, positive = "classes", Task.MULTICLASS, "dark"
+
+    def predict(self, images):
+        light = images.pixels.mean(axis=(1, 2, 3)) / 255
+        return Predictions(
+            Task.MULTICLASS, np.stack([light, 1 - light], axis=1), ("",) * len(images), None, ("light", "dark")
+        )
+
+
+def test_labels_of_the_predictions_are_kept(tmp_path):
+    transect.audit(NamesItsClasses(), vary={"glasses": None}, out=tmp_path, **SMALL)
+    page = (tmp_path / "report.html").read_text()
+    assert "class 1" not in page
+
+
+def test_no_folder_of_this_machine_is_told(tmp_path):
+    """A model file and a population somewhere in a home: only their names may be stored."""
+    home = tmp_path / "home-of-ada"
+    home.mkdir()
+    (home / "mine.toml").write_text('name = "mine"\n')
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        torch.jit.script(Flat()).save(str(home / "flat.pt"))
+    out = tmp_path / "run"
+    transect.audit(
+        f"torch:{home / 'flat.pt'}", vary={"glasses": None}, population=str(home / "mine.toml"), out=out, **SMALL
+    )
+    assert (out / "predictions" / "torch-flat.pt").is_dir()
+    for path in out.rglob("*"):
+        assert path.is_dir() or b"home-of-ada" not in path.read_bytes(), path
+
+
+class Flat(torch.nn.Module):
+    def forward(self, pixels):
+        return pixels.mean(dim=[1, 2, 3])
+
+
+class Bare:
+    """Generator and controls with nothing beside the contract: FaceWorld without describe and validity."""
+
+    name = "bare"
+
+    def __init__(self):
+        self._world = transect.generators.FaceWorld(image_size=32)
+        self.image_size, self.latent_dim = 32, self._world.latent_dim
+        self.sample, self.render, self.read, self.set = (
+            self._world.sample, self._world.render, self._world.read, self._world.set,
+        )  # fmt: skip
+        self.attributes = self._world.attributes
+
+
+def test_a_generator_object_needs_no_more_than_its_contract(tmp_path):
+    few = {"subjects": 3, "quiet": True, "vary": {"glasses": None}}
+    result = transect.audit(audited.brightness, generator=Bare(), out=tmp_path / "bare", **few)
+    assert result.results["world"]["statement"] == "The generator bare states no validity figures."
+    world = transect.generators.FaceWorld(image_size=32, population="celebrity-like")
+    result = transect.audit(audited.brightness, generator=world, out=tmp_path / "world", **few)
+    assert result.results["studies"][0]["population"] == "celebrity-like"
+    with pytest.raises(BadInput, match="a generator object has its own image size and population"):
+        transect.audit(audited.brightness, generator=world, image_size=64, out=tmp_path / "no", **few)
+    with pytest.raises(BadInput, match="generator: expected a name, or an object with"):
+        transect.audit(audited.brightness, generator=object(), out=tmp_path / "no", **few)
+
+
+def test_a_changed_spec_is_refused(tmp_path):
+    transect.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
+    record = tmp_path / "run.json"
+    record.write_text(record.read_text().replace('"threshold": 0.5', '"threshold": 0.1'))
+    with pytest.raises(RunFolderError, match=r"run\.json was changed after it was written"):
+        report(tmp_path)
+
+
 def test_refusals(tmp_path):
     with pytest.raises(UnknownName, match="unknown generator 'faceword': did you mean faceworld"):
         transect.audit(audited.brightness, generator="faceword", vary={"glasses": None}, out=tmp_path, **SMALL)
@@ -203,29 +312,48 @@ def test_render_sheet_has_a_row_a_subject(tmp_path):
         assert picture.width < picture.height * 1.2  # two rows of two
 
 
+SMALL_PARTS = "import transect.study; transect.study.IMAGES_PER_PART = 16; from transect.cli import main; main()"
+
+
 @pytest.mark.timeout(900)
 def test_kill_nine_at_ten_random_moments_and_resume_is_byte_identical(tmp_path):
-    whole = start(command(tmp_path / "whole"))
-    began = time.monotonic()
+    """60 parts of 16 images; every kill lands in a run that has begun to work, one more lands while the page is made."""
+
+    def begin(name):
+        arguments = command(tmp_path / name)
+        return start([sys.executable, "-c", SMALL_PARTS, *arguments[3:]])
+
+    whole = begin("whole")
     _, errors = whole.communicate()
     assert whole.returncode == 0, errors
-    length = time.monotonic() - began
+
     draw = random.Random(20)
-    killed = 0
-    for _ in range(10):
-        run = start(command(tmp_path / "killed"))
-        time.sleep(draw.uniform(0.1, 0.6) * length)
+    events = tmp_path / "killed" / "log.jsonl"
+    for kill in range(10):
+        run = begin("killed")
+        while run.poll() is None and count(events, "cost") <= kill:
+            time.sleep(0.01)  # until this start has taken the folder
+        time.sleep(draw.uniform(0, 1))
         run.send_signal(signal.SIGKILL)
         run.communicate()
-        killed += run.returncode == -signal.SIGKILL
-    last = start(command(tmp_path / "killed"))
-    _, errors = last.communicate()
-    assert last.returncode == 0, errors
-    assert killed >= 3, "the run ended before it could be killed: make it longer"
+        assert run.returncode == -signal.SIGKILL, "the run was over before the kill: make it longer"
+    assert 0 < count(events, "part") < 60, "the kills fell before or after the work"
+
+    last = begin("killed")
+    while last.poll() is None and len(list(tmp_path.glob("killed/predictions/*/part-00059.parquet"))) == 0:
+        time.sleep(0.01)
+    last.send_signal(signal.SIGKILL)
+    last.communicate()
+    assert last.returncode == -signal.SIGKILL, "the page was there before the kill"
+    end = begin("killed")
+    _, errors = end.communicate()
+    assert end.returncode == 0, errors
     assert tables(tmp_path / "killed") == tables(tmp_path / "whole")
-    # The interrupted runs left traces of several starts, so the kills did fall into the run.
-    starts = [json.loads(line)["event"] for line in (tmp_path / "killed" / "log.jsonl").read_text().splitlines()]
-    assert starts.count("cost") >= 2
+
+
+def count(log: Path, event: str) -> int:
+    """How often an event stands in a log whose last line may be cut."""
+    return log.read_text().count(f'"event": "{event}"') if log.exists() else 0
 
 
 def test_interruption_says_how_to_go_on(tmp_path):

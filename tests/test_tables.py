@@ -48,7 +48,7 @@ def test_detections_and_failures_come_back():
 
 def test_class_scores_come_back():
     given = Predictions(Task.MULTICLASS, np.array([[0.2, 0.8], [np.nan, np.nan]]), ("", "raised"), None, ("no", "yes"))
-    back = predictions_of(predictions_table(["a", "b"], given), Task.MULTICLASS, ("no", "yes"))
+    back = predictions_of(predictions_table(["a", "b"], given), Task.MULTICLASS)
     np.testing.assert_array_equal(back.scores, given.scores)
     assert back.labels == ("no", "yes")
     assert back.boxes is None

@@ -17,6 +17,7 @@ _HOME = {
     "Effect": "transect.records",
     "Images": "transect.records",
     "Latents": "transect.records",
+    "Limits": "transect.study",
     "Predictions": "transect.records",
     "Task": "transect.records",
     "TransectError": "transect.errors",

@@ -255,7 +255,7 @@ def main() -> None:
         if not hasattr(error, "format_message"):
             raise
         _leave(error, 2)
-    sys.exit(code if isinstance(code, int) else 0)
+    _end(code if isinstance(code, int) else 0)
 
 
 def _leave(error: BaseException, code: int, cause: BaseException | None = None) -> None:
@@ -263,4 +263,14 @@ def _leave(error: BaseException, code: int, cause: BaseException | None = None) 
         raise cause or error
     if message := _one_line(error):  # without arguments the help is already there
         print(f"transect: {message}", file=sys.stderr)
+    _end(code)
+
+
+def _end(code: int) -> None:
+    """Leave; at once where a target's call was abandoned, since Python would wait for what that call started."""
+    guard = sys.modules.get("transect.targets.guard")
+    if guard is not None and guard.abandoned:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
     sys.exit(code)

@@ -56,10 +56,6 @@ class CorruptedPart(RunFolderError):
     """A finished part of a table does not read back as it was written."""
 
 
-class NotEstimable(TransectError):
-    """An estimate was asked for that the data cannot give; tables carry NaN and the reason instead."""
-
-
 class TooManyFailures(TransectError):
     """More images than the user allows have no valid answer; what is done is kept."""
 

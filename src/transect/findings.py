@@ -100,11 +100,10 @@ class _Run:
         return -(-self.design.subjects // int(self.spec["subjects_per_part"]))
 
     def predictions(self, target: Mapping[str, Any]) -> Predictions:
-        table = self.folder.read_table(f"predictions/{target['slug']}", self.parts)
+        table = self.folder.read_table(f"predictions/{slug(target['name'])}", self.parts)
         if table["id"].to_pylist() != self.images["id"].to_pylist():
             raise BadInput(f"{self.folder.path}: predictions of {target['name']} are not of these images; run it anew")
-        labels = target["description"].get("labels") or ()
-        return columns.predictions_of(table, Task(target["task"]), labels)
+        return columns.predictions_of(table, Task(target["task"]))
 
     def expected_boxes(self, target: Mapping[str, Any]) -> Float[np.ndarray, "n 4"] | None:
         convention = target["description"].get("box_convention")
@@ -165,7 +164,7 @@ def _outcome(run: _Run, target: Mapping[str, Any], predictions: Predictions, nam
         name,
         predictions,
         truth=None if stated is None else Truth(**stated).of({**run.true, "": np.zeros(n)}),
-        threshold=description.get("threshold") or 0.5,
+        threshold=0.5 if description.get("threshold") is None else float(description["threshold"]),
         positive=description.get("positive"),
         expected_boxes=run.expected_boxes(target),
         reference=np.arange(n) // run.design.n_cells * run.design.n_cells,

@@ -77,6 +77,8 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def _flush_directory(folder: Path) -> None:
+    if os.name == "nt":  # Windows has no handle for a directory
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -130,8 +132,9 @@ class RunFolder:
 
     def _claim(self) -> None:
         """Write run.json, or see that the one that is there asks for the same."""
-        for leftover in self.path.rglob(f".*{_TEMPORARY}"):
-            leftover.unlink(missing_ok=True)
+        for place in ("", "images/", "predictions/*/", ".digests/**/"):  # ours alone: the folder may hold more
+            for leftover in self.path.glob(f"{place}.*{_TEMPORARY}"):
+                leftover.unlink(missing_ok=True)
         record = self.path / "run.json"
         if not record.exists():
             body = {"spec_hash": spec_hash(self.spec), **self.spec}
@@ -217,13 +220,18 @@ def _digest(folder: Path, table: str, index: int) -> Path:
 
 
 def read_spec(path: Path) -> dict[str, Any]:
-    """The spec in a folder's run.json. Raises BadInput when there is none or it does not parse."""
+    """The spec in a folder's run.json.
+
+    Raises BadInput when there is none; RunFolderError when it does not parse or was changed after it was written.
+    """
     record = path / "run.json"
     try:
         body = json.loads(record.read_text(encoding="utf-8"))
-        del body["spec_hash"]
-    except FileNotFoundError:
+        stated = body.pop("spec_hash")
+    except (FileNotFoundError, NotADirectoryError):
         raise BadInput(f"{path} is not a run folder: expected a run.json in it") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RunFolderError(f"{record} does not read as a run's spec ({error}): choose another --out") from error
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RunFolderError(f"{record} does not read as a run's spec ({error!r}): choose another --out") from error
+    if stated != spec_hash(body):
+        raise RunFolderError(f"{record} was changed after it was written: put it back, or choose another --out")
     return dict(body)

@@ -22,8 +22,8 @@ from transect.effects.truth import Truth
 from transect.engine import map_parts
 from transect.errors import BadInput, Interrupted
 from transect.progress import Progress
-from transect.protocols import Target
-from transect.records import Attribute, Design, Images
+from transect.protocols import Controls, Generator, Target
+from transect.records import Attribute, Design, Images, Task
 from transect.store import RunFolder, write_atomically
 
 STUDIES = "studies"
@@ -86,45 +86,70 @@ class Study:
         return slice(start, min(start + self.subjects_per_part, self.design.subjects))
 
     def spec(self) -> dict[str, Any]:
-        """What recreates the run, as run.json holds it."""
-        from transect.targets import describe
-
+        """What recreates the run, as run.json holds it; max_failures is left out, which only says when to stop."""
+        design = self.design
         # A list, since the order of the attributes is the order of the cells and JSON objects have none.
-        levels = [{"attribute": name, "values": list(values)} for name, values in self.design.levels.items()]
+        levels = [{"attribute": name, "values": list(values)} for name, values in design.levels.items()]
         known = {attribute.name: attribute for attribute in self.world.attributes}
-        shown = self.design.levels or [name for name, attribute in known.items() if attribute.role == "attribute"]
+        shown = design.levels or [name for name, attribute in known.items() if attribute.role == "attribute"]
         return {
-            "transect_version": __version__,
+            "versions": _versions(),
             "name": self.name,
-            "generator": self.world.describe(),
+            "generator": _described(self.world),
             "world": _world_entry(self.world),
             "attributes": [asdict(known[name]) for name in shown],
-            "design": {**asdict(self.design), "levels": levels, "basis": self.design.basis},
+            "design": {**asdict(design), "levels": levels, "basis": design.basis},
             "subjects_per_part": self.subjects_per_part,
             "truth": self.truth and asdict(self.truth),
-            "targets": [
-                {
-                    "name": target.name,
-                    "slug": findings.slug(target.name),
-                    "task": str(target.task),
-                    "outcomes": findings.choose_outcomes(
-                        target.task, self.truth.text if self.truth else None, self.outcomes
-                    ),
-                    "description": describe(target),
-                }
-                for target in self.targets
-            ],
+            "targets": [self._target_spec(target) for target in self.targets],
+            "limits": {"timeout": self.limits.timeout, "batch": self.limits.batch},
         }
+
+    def _target_spec(self, target: Target) -> dict[str, Any]:
+        from transect.targets import describe
+
+        task, truth = Task(target.task), self.truth.text if self.truth else None
+        return {
+            "name": target.name,
+            "slug": findings.slug(target.name),
+            "task": str(task),
+            "outcomes": findings.choose_outcomes(task, truth, self.outcomes),
+            "description": describe(target),
+        }
+
+
+def _versions() -> dict[str, str]:
+    """What pixels and answers may depend on; a run goes on only with the same."""
+    import platform
+
+    import numpy as np
+    import PIL
+    import torch
+
+    return {
+        "transect": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "torch": torch.__version__,
+        "pillow": PIL.__version__,
+        "pyarrow": pa.__version__,
+    }
+
+
+def _described(world: Any) -> dict[str, Any]:
+    """The generator's own description, or name, size and class where it gives none."""
+    if hasattr(world, "describe"):
+        return dict(world.describe())
+    return {"name": world.name, "image_size": world.image_size, "class": type(world).__qualname__}
 
 
 def _world_entry(world: Any) -> dict[str, Any]:
     """What the report says of the world; a generator that states no validity is not validated."""
-    described = world.describe()
     unstated = {"photometry_validated": False, "statement": f"The generator {world.name} states no validity figures."}
     return {
         "name": world.name,
         **(world.validity() if hasattr(world, "validity") else unstated),
-        "maximum_gain_stops": described.get("camera", {}).get("maximum_gain", 0.0),
+        "maximum_gain_stops": _described(world).get("camera", {}).get("maximum_gain", 0.0),
     }
 
 
@@ -134,12 +159,12 @@ def audit(
     vary: Iterable[str] | Mapping[str, Iterable[float] | None] = (),
     subjects: int = 100,
     images: int | None = None,
-    population: str = "balanced",
+    population: str | None = None,
     hold: Sequence[str] = (),
     truth: str | None = None,
     outcomes: Sequence[str] = (),
     generator: Any = "faceworld",
-    image_size: int = 128,
+    image_size: int | None = None,
     seed: int = 0,
     target_options: Mapping[str, Any] | None = None,
     limits: Limits | None = None,
@@ -151,18 +176,18 @@ def audit(
 
     targets: a spec string (see `transect targets`), a callable, an object with `predict`, or a list of them.
     vary: texts as on the command line, or levels by attribute. With `images` instead of `vary`, an observational
-    study of `population`. Returns the Result, whose `effects` are records and whose `report` is the page's path.
+    study of `population`. generator: a name, with image_size (128) and population ("balanced"), or an object that
+    generates and controls, which has its own. Returns the Result, whose `effects` are records and whose `report` is
+    the page's path.
 
     Raises BadInput, UnknownName or MissingExtra before anything is made; TooManyFailures and Interrupted keep what is
     done, and the same call goes on.
     """
-    from transect.generators import load
     from transect.targets import as_target, resolve
 
-    world: Any = (
-        load(generator, image_size=image_size, population=population) if isinstance(generator, str) else generator
-    )
-    design = _design(world.attributes, vary, subjects, images, population, hold, seed)
+    world = _world(generator, image_size, population)
+    origin = str(_described(world).get("population", ""))
+    design = _design(world.attributes, vary, subjects, images, origin, hold, seed)
     asked = [targets] if isinstance(targets, str) or not isinstance(targets, Sequence) else list(targets)
     options = dict(target_options or {})
     resolved = [resolve(t, **options) if isinstance(t, str) else as_target(t, **options) for t in asked]
@@ -172,6 +197,19 @@ def audit(
     folder = Path(out) if out is not None else Path("runs") / findings.slug(resolved[0].name)
     run(study, folder, quiet=quiet)
     return report(folder)
+
+
+def _world(generator: Any, image_size: int | None, population: str | None) -> Any:
+    from transect.generators import load
+
+    if isinstance(generator, str):
+        return load(generator, image_size=image_size or 128, population=population or "balanced")
+    if not (isinstance(generator, Generator) and isinstance(generator, Controls)):
+        wanted = "name, image_size, latent_dim, sample and render, attributes, read and set"
+        raise BadInput(f"generator: expected a name, or an object with {wanted}, got {type(generator).__name__}")
+    if image_size is not None or population is not None:
+        raise BadInput("a generator object has its own image size and population: leave image_size and population out")
+    return generator
 
 
 def _design(
@@ -194,8 +232,8 @@ def run(study: Study, out: Path, *, quiet: bool = False) -> None:
     """Render and ask, part by part, into the run folder `out`; finished parts are kept and skipped."""
     spec = study.spec()
     with RunFolder(out, spec) as folder:
-        _announce(study, folder, quiet)
         try:
+            _announce(study, folder, quiet)
             _make_parts(study, folder, quiet)
         except KeyboardInterrupt:
             message = f"interrupted; what is done is kept in {out}, and the same command goes on"
@@ -246,7 +284,8 @@ def _prediction_part(study: Study, folder: RunFolder, part: int, target: Target,
 def _announce(study: Study, folder: RunFolder, quiet: bool) -> None:
     """Say what the design costs before it starts: images, calls, minutes as timed on a few images of one subject."""
     design, calls = study.design, study.design.n_images * len(study.targets)
-    minutes = _seconds_per_image(study) * design.n_images / 60
+    left = sum(not folder.has_part("images", part) for part in range(study.n_parts)) / study.n_parts
+    minutes = _seconds_per_image(study) * design.n_images * left / 60
     folder.log("cost", images=design.n_images, calls=calls, minutes=round(minutes, 3))
     if quiet:
         return
@@ -254,20 +293,24 @@ def _announce(study: Study, folder: RunFolder, quiet: bool) -> None:
     names = ", ".join(target.name for target in study.targets)
     print(
         f"{study.name}: {design.subjects} subjects, {grid}: {design.n_images} images, {calls} calls to {names}; about "
-        f"{max(minutes, 0.1):.1f} minutes",
+        f"{max(minutes, 0.1):.1f} minutes of rendering and asking left",
         file=sys.stderr,
     )
 
 
 def _seconds_per_image(study: Study) -> float:
-    """Rendering and asking, on at most eight images; a first image warms both up and shows whether targets answer."""
+    """Rendering and asking, on at most eight images; a first image warms both up and shows whether targets answer.
+
+    A target that counts its calls (`metered = True`) is not asked for this.
+    """
     from transect.targets.guard import guarded
 
     sample = study.world.sample(study.design.subject_seeds(0, 1))
     latents = transect_latents(study.design, sample, study.world).take(slice(0, 8))
     timeout = study.limits.timeout
     first = study.world.render(latents.take(slice(0, 1)))
-    answering = [t for t in study.targets if not guarded(t, first, timeout=timeout, batch=1).failed.any()]
+    free = [target for target in study.targets if not getattr(target, "metered", False)]
+    answering = [target for target in free if not guarded(target, first, timeout=timeout, batch=1).failed.any()]
     started = time.monotonic()
     images: Images = study.world.render(latents)
     for target in answering:

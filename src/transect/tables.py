@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -99,7 +100,7 @@ def face_boxes_of(table: pa.Table) -> Float[np.ndarray, "n 4"] | None:
 
 
 def predictions_table(ids: Sequence[str], predictions: Predictions) -> pa.Table:
-    """Rows of `predictions`; scores and boxes are null where the target failed."""
+    """Rows of `predictions`; scores and boxes are null where the target failed. Labels go into the metadata."""
     failed = predictions.failed
     boxes: list[list[dict[str, float]] | None] = [None] * len(failed)
     if predictions.boxes is not None:
@@ -111,15 +112,17 @@ def predictions_table(ids: Sequence[str], predictions: Predictions) -> pa.Table:
         [None if lost else row for lost, row in zip(failed, predictions.scores.tolist(), strict=True)],
         boxes,
     ]
-    return pa.table([pa.array(c, f.type) for c, f in zip(columns, PREDICTIONS, strict=True)], schema=PREDICTIONS)
+    schema = PREDICTIONS.with_metadata({"labels": json.dumps(predictions.labels)})
+    return pa.table([pa.array(c, f.type) for c, f in zip(columns, PREDICTIONS, strict=True)], schema=schema)
 
 
 def _box_rows(boxes: Float[np.ndarray, "m 5"]) -> list[dict[str, float]]:
     return [dict(zip(BOX.names, row, strict=True)) for row in boxes.tolist()]
 
 
-def predictions_of(table: pa.Table, task: Task, labels: Sequence[str] = ()) -> Predictions:
+def predictions_of(table: pa.Table, task: Task) -> Predictions:
     """The predictions that a table holds, row by row."""
+    labels = json.loads((table.schema.metadata or {}).get(b"labels", b"[]"))
     rows = table["scores"].to_pylist()
     width = max((len(row) for row in rows if row is not None), default=1)
     scores = np.array([[np.nan] * width if row is None else row for row in rows], dtype=np.float64).reshape(-1, width)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from transect.errors import BadInput, MissingExtra, TooManyFailures
 from transect.records import Images, Predictions, Task
 from transect.targets import FailureBudget, as_target, guarded
-from transect.targets.guard import attempt, reason_of
+from transect.targets.guard import attempt, reason_of, short
 
 QUICK = 0.3
 """Seconds given to an image where one hangs; an honest call takes about a millisecond."""
@@ -288,7 +288,7 @@ class TestFailureBudget:
             budget.add(["bad"])
         assert str(stop.value) == (
             "opencv:x failed on 6 of 26 images (23%), more than the 5% of 100 allowed; most often (4): late; "
-            "what is done is kept: mend the target or raise --max-failures, and run again"
+            "what is done is kept: raise --max-failures and run again, or mend the target and choose another --out"
         )
         assert stop.value.exit_code == 3
 
@@ -334,3 +334,11 @@ class TestFailureBudget:
         for thread in threads:
             thread.join()
         assert (budget.seen, budget.failed) == (16, 8)
+
+
+@pytest.mark.parametrize("text", ["~" * 5000, "/" * 5000, "~/" * 2500, "a/" * 2500, "x" * 100_000])
+def test_hostile_messages_are_cleared_at_once(text):
+    """Messages come from strangers: no text may take the search for paths more than a moment."""
+    began = time.monotonic()
+    assert len(short(f"raised X: {text}")) <= 160
+    assert time.monotonic() - began < 1

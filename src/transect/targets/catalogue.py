@@ -91,7 +91,7 @@ def _others() -> list[TargetInfo]:
         TargetInfo("dlib:hog-face", "detection", "dlib's frontal face detector (HOG and linear SVM)", "dlib", dlib),
         TargetInfo("callable:module:attribute", "any", "a Python function of uint8 images, or a Target", "", True),
         TargetInfo("torch:module:attribute@weights", "any", "a PyTorch module with its weights", "", True),
-        TargetInfo("torch:model.pt", "any", "a TorchScript file", "", True),
+        TargetInfo("torch:model.pt", "any", "a TorchScript file (it runs with your rights)", "", True),
         TargetInfo("onnx:file.onnx", "any", "an ONNX model, run by ONNX Runtime", "onnx", onnx),
     ]
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from transect.protocols import Target
+from transect.targets.fingerprint import fingerprint
 
 
 def describe(target: Target) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def describe(target: Target) -> dict[str, Any]:
 
 def _attributes(target: Target) -> dict[str, Any]:
     known = {key: getattr(target, key) for key in ("threshold", "labels", "positive") if hasattr(target, key)}
-    return {"class": type(target).__qualname__, **known}
+    return {"class": type(target).__qualname__, "code_sha256": fingerprint(target), **known}
 
 
 def _plain(value: Any) -> Any:

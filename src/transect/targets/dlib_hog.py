@@ -32,7 +32,7 @@ def load(
         raise UnknownName("target", f"dlib:{name}", ["dlib:hog-face"])
     try:
         import dlib
-    except ImportError:
+    except ModuleNotFoundError:
         raise MissingExtra("dlib", "dlib:hog-face") from None
     if enlarge < 1 or upsample < 0:
         raise BadInput(f"dlib:hog-face: expected enlarge >= 1 and upsample >= 0, got {enlarge} and {upsample}")

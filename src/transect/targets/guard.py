@@ -24,6 +24,10 @@ _PASS_THROUGH = (KeyboardInterrupt, Interrupted, TooManyFailures, MissingExtra)
 """What concerns the whole run and is no answer about an image."""
 
 _REASON_LENGTH = 160
+_LONGEST_LINE = 2000  # what an untrusted message is searched for paths in
+
+abandoned = 0
+"""Calls that outlasted their time and may still run: then the program must not wait for their threads at its end."""
 
 
 def guarded(
@@ -76,7 +80,11 @@ def attempt(work: Callable[[], Any], timeout: float) -> tuple[Any, str]:
         if isinstance(failure[0], _PASS_THROUGH):
             raise failure[0]
         return None, reason_of(failure[0])
-    return (result[0], "") if result else (None, f"timed out after {timeout:g} s")
+    if result:
+        return result[0], ""
+    global abandoned  # noqa: PLW0603  (one count for the process, which is what has to end)
+    abandoned += 1
+    return None, f"timed out after {timeout:g} s"
 
 
 def reason_of(error: BaseException) -> str:
@@ -91,9 +99,9 @@ def reason_of(error: BaseException) -> str:
 
 def short(text: str) -> str:
     """The first line of a reason, shortened and cleared as `reason_of` says."""
-    line = (text.strip().splitlines() or [""])[0]
+    line = (text.strip().splitlines() or [""])[0][:_LONGEST_LINE]
     line = re.sub(r"\b\w+://\S+", "<url>", line)
-    line = re.sub(r"(?:[A-Za-z]:)?(?:[\\/~][^\\/\s'\":,;]*)+[\\/](?=[^\\/\s'\":,;]+)", "…/", line)
+    line = re.sub(r"(?<![\w.])(?:~|[A-Za-z]:)?[\\/][^\s'\":,;]*[\\/](?=[^\\/\s'\":,;]+)", "…/", line)
     line = re.sub(r"0x[0-9a-fA-F]+", "0x…", line)
     return line if len(line) <= _REASON_LENGTH else f"{line[: _REASON_LENGTH - 1]}…"
 
@@ -136,7 +144,7 @@ class FailureBudget:
         return (
             f"{self.target} failed on {self.failed} of {self.seen} images ({self.failed / self.seen:.0%}), more than "
             f"the {self.limit_share:.0%} of {self.planned} allowed; most often ({times}): {reason}; "
-            "what is done is kept: mend the target or raise --max-failures, and run again"
+            "what is done is kept: raise --max-failures and run again, or mend the target and choose another --out"
         )
 
 

@@ -46,7 +46,7 @@ def load(
     """
     try:
         import onnxruntime
-    except ImportError:
+    except ModuleNotFoundError:
         raise MissingExtra("onnx", f"onnx:{argument}") from None
     path = model_files.check_readable(Path(argument))
     session = _session(path, threads)

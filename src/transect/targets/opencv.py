@@ -58,8 +58,10 @@ def load(
     """
     try:
         import cv2
-    except ImportError:
+    except ModuleNotFoundError:
         raise MissingExtra("opencv", f"opencv:{name}") from None
+    except ImportError as error:
+        raise BadInput(f"opencv:{name}: the installed OpenCV does not load ({error}); reinstall it") from None
     files = cascade_files()
     if not hasattr(cv2, "CascadeClassifier") or not files:
         raise BadInput(f"OpenCV {cv2.__version__} ships no cascades: pip install 'opencv-python-headless>=4.8,<5'")

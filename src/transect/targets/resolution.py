@@ -13,6 +13,7 @@ from transect.errors import BadInput, UnknownName
 from transect.protocols import Target
 from transect.records import Task
 from transect.targets.catalogue import available, entry_points
+from transect.targets.fingerprint import fingerprint
 from transect.targets.model import ModelTarget
 from transect.targets.objects import NoSuchModule, import_object
 from transect.targets.output import OutputSpec
@@ -81,7 +82,8 @@ def as_target(obj: Any, *, name: str = "", preprocess: Any = None, **options: An
     if _is_module(type(obj)):
         from transect.targets.torch_model import of_module
 
-        return of_module(obj, name, output, _preprocess(preprocess), facts={"class": type(obj).__qualname__})
+        facts = {"class": type(obj).__qualname__, "code_sha256": fingerprint(obj)}
+        return of_module(obj, name, output, _preprocess(preprocess), facts=facts)
     return ModelTarget(name, obj, output, _preprocess(preprocess), _code_facts(obj))
 
 
@@ -97,8 +99,19 @@ def _model(module: str, argument: str, spec: str, options: dict[str, Any]) -> Ta
     output, rest = _output_spec(options)
     preprocess = _preprocess(rest.pop("preprocess", None))
     _check_options(spec, rest, tuple(key for key in _keywords(load) if key not in ("name", "output", "preprocess")))
-    target: Target = load(argument, name=spec, output=output, preprocess=preprocess, **rest)
+    target: Target = load(argument, name=_shown(spec), output=output, preprocess=preprocess, **rest)
     return target
+
+
+def _shown(spec: str) -> str:
+    """The spec as tables and reports show it: files by their name alone, since folders tell of people and machines.
+
+    >>> _shown("torch:models:Net@/home/ada/net.safetensors"), _shown("onnx:/srv/smile.onnx")
+    ('torch:models:Net@net.safetensors', 'onnx:smile.onnx')
+    """
+    scheme, _, argument = spec.partition(":")
+    source, at, weights = argument.rpartition("@")
+    return f"{scheme}:{source}{at}{Path(weights).name}"
 
 
 def _python_object(spec: str, reference: str, options: dict[str, Any]) -> Target:
@@ -169,9 +182,9 @@ def _is_module(kind: type) -> bool:
 
 
 def _code_facts(obj: Callable[..., Any]) -> dict[str, Any]:
-    """Where a function comes from."""
+    """Where a function comes from, and a digest of its code, so that changed code is another target."""
     module, name = getattr(obj, "__module__", ""), getattr(obj, "__qualname__", type(obj).__qualname__)
-    return {"function": f"{module}:{name}"}
+    return {"function": f"{module}:{name}", "code_sha256": fingerprint(obj)}
 
 
 def _keywords(load: Callable[..., Any]) -> tuple[str, ...]:

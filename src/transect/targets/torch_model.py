@@ -11,6 +11,7 @@ import numpy as np
 
 from transect.errors import BadInput
 from transect.targets import model_files
+from transect.targets.fingerprint import fingerprint
 from transect.targets.model import ModelTarget, Run
 from transect.targets.objects import import_object
 from transect.targets.output import OutputSpec
@@ -29,7 +30,8 @@ def load(
 
     The attribute is an nn.Module, a subclass of it or a function that returns one (both called without arguments).
     Weights are a state_dict, read with `weights_only`, or safetensors. Nothing is unpickled. A TorchScript file brings
-    its own program, which PyTorch's interpreter runs: it can compute what it likes, but it has no access to Python.
+    its own program, which PyTorch's interpreter runs with your rights: it can read and write files. Load only files
+    that you trust.
 
     Raises BadInput for a file that is missing, unreadable, of another kind or that does not fit the module.
     """
@@ -40,10 +42,11 @@ def load(
         return of_module(_torch_script(path, device), name, output, preprocess, device, _file_facts(path))
     module = _instance(import_object(source if at else argument), argument)
     if not at:
-        return of_module(module, name, output, preprocess, device, {})
+        return of_module(module, name, output, preprocess, device, {"code_sha256": fingerprint(module)})
     path = model_files.check_readable(Path(weights))
     _fit(module, _state(path), path)
-    return of_module(module, name, output, preprocess, device, _file_facts(path))
+    facts = {**_file_facts(path), "code_sha256": fingerprint(module)}
+    return of_module(module, name, output, preprocess, device, facts)
 
 
 def of_module(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -152,12 +153,35 @@ def _one_thread() -> None:
     torch.set_num_threads(1)
 
 
-@contextmanager
-def _one_thread_per_operation() -> Iterator[None]:
-    """Within, operations of this thread run on one core, as the last bit may depend on how they are cut into chunks."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+@final
+class _OneThread:
+    """Within, an operation runs on one core in float32, as results may differ in the last bit with how it is cut.
+
+    PyTorch's settings are the process's: the last of overlapping renders puts them back.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._before = (0, torch.float32)
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._lock:
+            if not self._inside:
+                self._before = (torch.get_num_threads(), torch.get_default_dtype())
+            self._inside += 1
+            torch.set_num_threads(1)
+            torch.set_default_dtype(torch.float32)
+        try:
+            with torch.inference_mode(), torch.device("cpu"):
+                yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if not self._inside:
+                    torch.set_num_threads(self._before[0])
+                    torch.set_default_dtype(self._before[1])
+
+
+_one_thread_per_operation = _OneThread()
