@@ -292,6 +292,15 @@ def test_refusals(tmp_path):
         transect.audit(audited.brightness, vary={"glasses": None}, images=5, out=tmp_path, quiet=True)
     with pytest.raises(BadInput, match="two targets are named 'brightness': give each a name of its own"):
         transect.audit([audited.brightness, audited.brightness], vary={"glasses": None}, out=tmp_path, **SMALL)
+    two_classes = {"task": "multiclass", "labels": ("no", "yes")}
+    with pytest.raises(BadInput, match="needs the positive class"):
+        transect.audit(audited.brightness, target_options=two_classes, vary={"glasses": None}, out=tmp_path, **SMALL)
+    with pytest.raises(BadInput, match="the truth of a binary target must be 0 or 1"):
+        transect.audit(audited.brightness, truth="age", vary={"glasses": None}, out=tmp_path, **SMALL)
+    with pytest.raises(BadInput, match="truth 'glasses>5': glasses lies between 0 and 1"):
+        transect.audit(audited.brightness, truth="glasses>5", vary={"glasses": None}, out=tmp_path, **SMALL)
+    with pytest.raises(BadInput, match="--hold smile: nothing that is varied changes smile; drop it"):
+        transect.audit(audited.brightness, vary={"glasses": None}, hold=["smile"], out=tmp_path, **SMALL)
     assert not any(tmp_path.iterdir())
 
 

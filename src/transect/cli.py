@@ -267,9 +267,13 @@ def _leave(error: BaseException, code: int, cause: BaseException | None = None) 
 
 
 def _end(code: int) -> None:
-    """Leave; at once where a target's call was abandoned, since Python would wait for what that call started."""
+    """Leave at once when something is left over.
+
+    Python would wait for the threads of an abandoned call, and native threads of libraries have been seen to abort an
+    interpreter that ends in the middle of work. Everything that counts is on disk by then.
+    """
     guard = sys.modules.get("transect.targets.guard")
-    if guard is not None and guard.abandoned:
+    if code or (guard is not None and guard.abandoned):
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

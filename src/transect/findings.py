@@ -24,6 +24,7 @@ from transect.effects.overlap import IOU
 from transect.effects.rates import Rate
 from transect.effects.truth import FACE, Truth
 from transect.errors import BadInput
+from transect.protocols import Target
 from transect.records import Attribute, Design, Effect, Predictions, Task
 from transect.report import selection
 from transect.report.records import Gallery
@@ -70,6 +71,25 @@ def _usual_outcomes(task: Task, truth: str | None) -> list[str]:
 
 Groups = Mapping[float, str]
 """What is compared of one attribute: value and label of each level, or center and range of each group."""
+
+
+def rehearse(target: Target, outcomes: Sequence[str], truth: Truth | None, attributes: Mapping[str, Attribute]) -> None:
+    """Compute the outcomes of two made-up answers, so that what cannot be counted is refused before anything is made.
+
+    Raises BadInput or UnknownName: no positive class, a class that is not there, a truth that is no label.
+    """
+    task, positive = Task(target.task), getattr(target, "positive", None)
+    labels = tuple(getattr(target, "labels", ()) or ())
+    asked = "" if positive is None else str(positive)
+    width = len(labels) or (int(asked) + 1 if asked.isdecimal() else 2)
+    one_score = task in (Task.BINARY, Task.REGRESSION, Task.DETECTION)
+    # A positive class that the target will name only in its predictions is taken as it is.
+    known = labels or ((asked,) * width if asked and not asked.isdecimal() else ())
+    boxes = (np.empty((0, 5)),) * 2 if task is Task.DETECTION else None
+    answers = Predictions(task, np.full((2, 1 if one_score else width), 0.5), ("", ""), boxes, known)
+    label = None if truth is None else truth.of({name: np.array(a.bounds) for name, a in attributes.items()})
+    for name in outcomes:
+        compute(name, answers, truth=label, positive=positive, reference=np.zeros(2, dtype=np.int64))
 
 
 @final

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from transect import __version__
 from transect.effects.analysis import adjust
+from transect.effects.intervals import SOURCES
 from transect.errors import BadInput
 from transect.findings import Findings, merge
 from transect.records import Effect
@@ -103,10 +104,11 @@ def studies_truth(found: Sequence[Findings]) -> list[str]:
 
 
 def largest(effects: Sequence[Effect], truths: Sequence[str]) -> list[int]:
-    """Indices of up to three contrasts, of proportions where there are any, the largest first.
+    """Indices of the three largest contrasts, of proportions where there are any; significant ones first.
 
-    Those that stay significant after adjustment; only where there is none, the largest that does not. What the truth's
-    own attribute does to an error is left out: where the label changes, the error changes.
+    The page says of the others that they cannot be told from no change. Effects of exactly 0 are shown only where
+    there is nothing else. What the truth's own attribute does to an error is left out: where the label changes, the
+    error does.
 
     >>> largest([], [])
     []
@@ -117,8 +119,8 @@ def largest(effects: Sequence[Effect], truths: Sequence[str]) -> list[int]:
         if effect.estimable and effect.kind == "contrast" and (effect.attribute != truth or effect.outcome in UNTRUE)
     ]
     shown = [i for i in contrasts if effects[i].unit == "proportion"] or contrasts
-    shown.sort(key=lambda i: -abs(effects[i].estimate))
-    return [i for i in shown if effects[i].p_adjusted <= ALPHA][:LARGEST] or shown[:1]
+    shown.sort(key=lambda i: (not effects[i].p_adjusted <= ALPHA, -abs(effects[i].estimate)))
+    return [i for i in shown if effects[i].estimate][:LARGEST] or shown[:1]
 
 
 def _targets(found: Sequence[Findings]) -> list[str]:
@@ -135,10 +137,13 @@ def _question(found: Sequence[Findings]) -> str:
     for one in found:
         names = _listed([attribute["name"].replace("_", " ") for attribute in one.entry["attributes"]])
         asked = " and ".join(target["name"] for target in one.entry["targets"])
-        if one.entry["basis"] == "experimental":
-            parts.append(f"What do {names} cause in the answers of {asked}, when each is changed alone?")
-        else:
+        if one.entry["basis"] == "observational":
             parts.append(f"How do the answers of {asked} go with {names} in the population {one.entry['population']}?")
+            continue
+        does = "does" if len(one.entry["attributes"]) == 1 else "do"
+        held = _listed([name.replace("_", " ") for name in one.entry["hold"]])
+        kind = f"directly, with {held} held" if held else "in total, with what lies downstream responding"
+        parts.append(f"What {does} {names} cause in the answers of {asked} ({kind})?")
     return " ".join(parts)
 
 
@@ -156,6 +161,7 @@ def _citations(found: Sequence[Findings], effects: Sequence[Effect]) -> list[dic
     texts = [TRANSECTS, COUNTERFACTUAL] if any(one.entry["basis"] == "experimental" for one in found) else [TRANSECTS]
     texts += [HELD] if any(one.entry["hold"] for one in found) else []
     texts += [source for effect in effects for source in effect.citation()]
+    texts += [SOURCES[rate["method"]] for one in found for rate in one.rates if rate["method"] in SOURCES]
     return [citation(text) for text in dict.fromkeys(texts)]
 
 
@@ -194,6 +200,7 @@ def _effect_entry(study: str, effect: Effect) -> dict[str, Any]:
         "interval_method": effect.interval_method,
         "test_method": effect.test_method,
         "sources": list(effect.sources),
+        "spec": dict(effect.spec),
     }
 
 
@@ -202,7 +209,10 @@ def _finite(value: float) -> float | None:
 
 
 def _parquet(entries: Sequence[Mapping[str, Any]]) -> bytes:
-    flat = [{**entry, "excluded": json.dumps(entry["excluded"], sort_keys=True)} for entry in entries]
+    flat = [
+        {**entry, **{name: json.dumps(entry[name], sort_keys=True) for name in ("excluded", "spec")}}
+        for entry in entries
+    ]
     sink = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(flat, schema=EFFECTS), sink, compression="zstd")
     return sink.getvalue()
@@ -213,7 +223,7 @@ EFFECTS: Final = pa.schema(
     + [(name, pa.float64()) for name in ("from", "to", "estimate", "low", "high", "p", "p_adjusted")]
     + [("unit", pa.string()), ("n_subjects", pa.int64()), ("n_images", pa.int64())]
     + [(name, pa.string()) for name in ("excluded", "basis", "reason", "interval_method", "test_method")]
-    + [("sources", pa.list_(pa.string()))]
+    + [("sources", pa.list_(pa.string())), ("spec", pa.string())]
 )
 
 

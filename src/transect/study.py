@@ -9,7 +9,7 @@ import io
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -109,11 +109,13 @@ class Study:
         from transect.targets import describe
 
         task, truth = Task(target.task), self.truth.text if self.truth else None
+        outcomes = findings.choose_outcomes(task, truth, self.outcomes)
+        findings.rehearse(target, outcomes, self.truth, {a.name: a for a in self.world.attributes})
         return {
             "name": target.name,
             "slug": findings.slug(target.name),
             "task": str(task),
-            "outcomes": findings.choose_outcomes(task, truth, self.outcomes),
+            "outcomes": outcomes,
             "description": describe(target),
         }
 
@@ -193,10 +195,23 @@ def audit(
     resolved = [resolve(t, **options) if isinstance(t, str) else as_target(t, **options) for t in asked]
     known = {attribute.name: attribute for attribute in world.attributes}
     stated = None if truth is None else Truth.parse(truth, known)
+    _check_hold(world, design)
     study = Study(name, world, design, tuple(resolved), stated, tuple(outcomes), limits or Limits())
     folder = Path(out) if out is not None else Path("runs") / findings.slug(resolved[0].name)
     run(study, folder, quiet=quiet)
     return report(folder)
+
+
+def _check_hold(world: Any, design: Design) -> None:
+    """Refuse to hold what nothing varied changes: the report would call a total effect direct."""
+    if not design.hold:
+        return
+    subjects = world.sample(design.subject_seeds(0, 4))
+    free = world.read(transect_latents(replace(design, hold=()), subjects, world))
+    own = world.read(subjects.repeat(design.n_cells))
+    for name in design.hold:
+        if free[name].equals(own[name]):
+            raise BadInput(f"--hold {name}: nothing that is varied changes {name}; drop it")
 
 
 def _world(generator: Any, image_size: int | None, population: str | None) -> Any:

@@ -96,6 +96,9 @@ def _number(text: str, value: str, attribute: Attribute | None) -> float:
         number = float(value)
     except ValueError:
         number = float("nan")
+    low, high = (-np.inf, np.inf) if attribute is None else attribute.bounds
+    if np.isfinite(number) and not low <= number <= high:
+        raise BadInput(f"truth {text!r}: {attribute.name if attribute else ''} lies between {low:g} and {high:g}")
     if not np.isfinite(number):
         levels = f" or one of {', '.join(attribute.levels)}" if attribute is not None and attribute.levels else ""
         raise BadInput(

@@ -111,6 +111,9 @@ class EffectEntry(_Model):
     interval_method: str
     test_method: str
     sources: list[str]
+    spec: JsonObject = Field(
+        default={}, description="settings of the interval and the test: confidence, resamples, seed"
+    )
 
 
 class RateEntry(_Model):

@@ -71,12 +71,25 @@ def asked(document: Document, study: int) -> Markup:
         template = Markup("{}{} images of {} rendered subjects, each at every combination of {}, were shown to {}.")
     else:
         template = Markup("{}{} images of {} subjects, whose {} come as in the population, were shown to {}.")
-    return template.format(
+    sentence = template.format(
         opening,
         document.number(f"{place}/images", "count"),
         document.number(f"{place}/subjects", "count"),
         listed(names) or "nothing",
         listed(targets),
+    )
+    return sentence + Markup("").join(_failed(document, place, index) for index in range(len(entry.targets)))
+
+
+def _failed(document: Document, place: str, index: int) -> Markup:
+    """How many images a target gave no valid answer on; nothing where it answered all."""
+    at = f"{place}/targets/{index}"
+    if not document.value(f"{at}/n_failed"):
+        return Markup()
+    return Markup(" On {} of {} images <strong>{} gave no valid answer</strong>.").format(
+        document.number(f"{at}/n_failed", "count"),
+        document.number(f"{at}/n_images", "count"),
+        document.text(f"{at}/name"),
     )
 
 
@@ -87,14 +100,26 @@ def found(document: Document, index: int) -> Markup:
         (number, entry) for number, entry in enumerate(document.results.studies) if entry.name == effect.study
     )
     subject = _measured(document, entry, effect, index)
+    rest = _few_subjects(document, entry, effect, index)
     if effect.estimate is None:
         place = pointer("effects", index)
         return Markup("{}: the difference in {} is not estimable ({}).").format(
             document.text(f"{place}/name"), subject, document.text(f"{place}/reason")
         )
     if not significant(effect, document.results.family.alpha):
-        return _uncertain(document, study, index, subject)
-    return _certain(document, study, index, subject)
+        return _uncertain(document, study, index, subject) + rest
+    return _certain(document, study, index, subject) + rest
+
+
+def _few_subjects(document: Document, study: StudyEntry, effect: EffectEntry, index: int) -> Markup:
+    """On how many subjects an effect rests, where exclusions left fewer than took part."""
+    if effect.n_subjects >= study.subjects:
+        return Markup()
+    number = document.results.studies.index(study)
+    return Markup(" It rests on {} of {} subjects.").format(
+        document.number(pointer("effects", index, "n_subjects"), "count"),
+        document.number(pointer("studies", number, "subjects"), "count"),
+    )
 
 
 def _certain(document: Document, study: int, index: int, subject: Markup) -> Markup:
@@ -180,11 +205,15 @@ def _p_words(document: Document, index: int) -> Markup:
 def family_words(document: Document) -> Markup:
     """How many tests were made, how many stand, and how many could not be made."""
     family = document.results.family
+    tests = "test" if family.size == 1 else "tests"
+    stay = "stays" if family.significant == 1 else "stay"
     opening = Markup(
-        "Of {} tests, {} stay significant at the {}% level after the correction for many tests ({} method)."
+        "Of {} {}, {} {} significant at the {}% level after the correction for many tests ({} method)."
     ).format(
         document.number("/family/size", "count"),
+        tests,
         document.number("/family/significant", "count"),
+        stay,
         document.number("/family/alpha", "percent", 0),
         correction(document),
     )

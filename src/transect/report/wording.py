@@ -55,7 +55,7 @@ def outcome_meaning(outcome: str, task: str = "") -> str:
     if outcome == "answer" and task == "detection":
         return "share of images on which the detector finds what it looks for"
     if outcome == "miss" and task == "detection":
-        return "share of images on which the detector finds nothing although it is there"
+        return "share of images on which the detector has no box on what is there"
     return _OUTCOME_MEANINGS.get(outcome, "")
 
 
