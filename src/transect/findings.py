@@ -204,7 +204,8 @@ def _estimate(run: _Run, target: str, outcome: Outcome) -> Analysis:
         return analyse_population(outcome.values, outcome.reasons, true, run.attributes, **options)
     shape = (run.design.subjects, *run.design.shape)
     values, reasons = outcome.values.reshape(shape), outcome.reasons.reshape(shape)
-    return analyse_transects(values, reasons, run.design, run.attributes, **options)
+    tested = outcome.name != "distance"
+    return analyse_transects(values, reasons, run.design, run.attributes, tested=tested, **options)
 
 
 def _rate_entry(run: _Run, target: str, outcome: Outcome, rate: Any) -> dict[str, Any]:

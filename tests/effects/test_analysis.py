@@ -155,3 +155,19 @@ def test_adjustment_over_the_family():
     assert adjust([]) == ()
     with pytest.raises(UnknownName, match="unknown adjustment 'hom': did you mean holm"):
         adjust([effect(0.1)], "hom")
+
+
+def test_what_is_zero_by_construction_is_not_tested():
+    """Distances from the first cell: every difference is positive, so a sign-flip would always reject."""
+    glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
+    y = np.stack([np.zeros(12), np.linspace(0.1, 0.3, 12)], axis=1)
+    none = np.full(y.shape, "", dtype=object)
+    made = analyse_transects(
+        y, none, Design({"glasses": (0.0, 1.0)}, subjects=12), {"glasses": glasses}, target="t", outcome="distance",
+        is_binary=False, tested=False,
+    )  # fmt: skip
+    (effect,) = adjust(made.effects)
+    assert np.isnan(effect.p)
+    assert np.isnan(effect.p_adjusted)
+    assert effect.test_method.startswith("none: a distance")
+    assert effect.low > 0

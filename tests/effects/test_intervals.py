@@ -211,3 +211,12 @@ def test_binary_intervals_are_never_of_zero_width(d, base):
     made = choose(np.array(d)[:, None], base=base, pairs=np.array([2.0]), resamples=50)
     assert made.low[0] < made.high[0]
     assert made.low[0] - 1e-9 <= np.mean(d) <= made.high[0] + 1e-9
+
+
+def test_few_subjects_have_student_intervals():
+    """Five differences 1..5: mean 3, SD sqrt(2.5), t(4, .975) = 2.7764: 3 ± 2.7764 * sqrt(2.5 / 5) = 3 ± 1.9632."""
+    made = mean_difference_interval(np.arange(1.0, 6.0)[:, None], binary=False)
+    np.testing.assert_allclose((made.low[0], made.high[0]), (3 - 1.96324, 3 + 1.96324), atol=1e-4)
+    assert made.methods == ("Student t by subject",)
+    many = mean_difference_interval(np.arange(1.0, 11.0)[:, None], binary=False)
+    assert many.methods == ("BCa bootstrap by subject",)

@@ -167,3 +167,16 @@ def test_a_planted_confounder_shows_why_this_is_association():
     y = (rng.uniform(size=2000) < (age - 18) / 62).astype(np.float64)
     (made,) = associate(GLASSES, glasses, y)
     assert made.low > 0.2
+
+
+def test_a_rare_outcome_has_no_interval_of_its_slope():
+    """24 events among 100 images are one too few; with 25 there is an interval."""
+    ages = np.linspace(20, 60, 100)
+    for events, interval in ((24, False), (25, True)):
+        y = np.zeros(100)
+        y[:: 100 // events][:events] = 1
+        y[: int(events - y.sum())] = 1
+        _, slope = associate(AGE, ages, y)
+        assert np.isfinite(slope.estimate)
+        assert np.isfinite(slope.low) == interval
+        assert ("too few events" in slope.reason) == (not interval)

@@ -171,9 +171,13 @@ def rate_rows(rates, rhos, cells, subjects=SUBJECTS):
         yield Row(f"rate of {cells} images", rate, 0, rho, subjects, covers, (high - low).mean(), (high - low).min())
 
 
-def score_rows(subjects=SUBJECTS):
-    """BCa for scores: subjects' differences drawn normal, or exponential minus its mean and an effect of 0.2."""
-    for name, draw in {"normal": "standard_normal", "exponential": "standard_exponential"}.items():
+DRAWS = {"normal": "standard_normal", "exponential": "standard_exponential"}
+
+
+def score_rows(subjects=SUBJECTS, names=tuple(DRAWS)):
+    """Intervals for scores: subjects' differences drawn normal, or exponential minus its mean and an effect of 0.2."""
+    for name in names:
+        draw = DRAWS[name]
         rng = np.random.Generator(np.random.Philox(hash_seed(name, subjects)))
         covers, widths, p = [], [], []
         for block in range(TABLES // BLOCK):
@@ -194,6 +198,24 @@ def score_rows(subjects=SUBJECTS):
             widths.min(),
             rejected=100 * (p <= 0.05).mean() if name == "normal" else np.nan,
         )
+
+
+def unequal_rows(subjects):
+    """Differences that average 0 although subjects differ: what the sign-flip test does not test."""
+    exponential = lambda rng: rng.standard_exponential((subjects, BLOCK)) - 1  # noqa: E731
+    one_in_ten = lambda rng: np.where(rng.random((subjects, BLOCK)) < 0.1, 1.0, -1 / 9)  # noqa: E731
+    for name, draw in {"exponential - 1": exponential, "+1 for a tenth, -1/9 for the rest": one_in_ten}.items():
+        rng = np.random.Generator(np.random.Philox(hash_seed("unequal", name, subjects)))
+        covers, widths, p = [], [], []
+        for block in range(TABLES // BLOCK):
+            d = draw(rng)
+            made = mean_difference_interval(d, binary=False, seed=block)
+            covers.append((made.low <= 0) & (made.high >= 0))
+            widths.append(np.nan_to_num(made.high - made.low))
+            p.append(sign_flip(d[:, :400], resamples=999, seed=block)[0])
+        covers, widths, p = map(np.concatenate, (covers, widths, p))
+        rejected = 100 * (p <= 0.05).mean()
+        yield Row(name, np.nan, 0, 0, subjects, 100 * covers.mean(), widths.mean(), widths.min(), rejected=rejected)
 
 
 def bootstrap_alone_rows(subjects=SUBJECTS):
@@ -218,6 +240,7 @@ def hash_seed(*parts):
     return int.from_bytes(hashlib.sha256(repr(parts).encode()).digest()[:6], "big")
 
 
+UNEQUAL = "A zero average of unequal effects: what the test does not test"
 HEADER = (
     "| design | base | effect | rho | subjects | covers % | mean width | score % | null rejected % | family % |\n"
     "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
@@ -257,6 +280,8 @@ def sections():
             score_rows(subjects=20),
         ),
     )
+    yield "Few subjects", itertools.chain.from_iterable(score_rows(n, ("normal",)) for n in (3, 5, 10))
+    yield UNEQUAL, itertools.chain.from_iterable(unequal_rows(n) for n in (20, 50, 150))
 
 
 def main():

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from coverage_table import HEADER, LEVELS, PAGE, answers, factorial_estimands, intervals_of, sections
+from coverage_table import HEADER, LEVELS, PAGE, UNEQUAL, answers, factorial_estimands, intervals_of, sections
 
 from transect.effects import analyse_transects, sign_flip
 from transect.records import Attribute, Design
@@ -17,6 +17,8 @@ BOUNDS = {
     "Cell rates": (93, 100),
     "Scores": (93, 97),
     "Twenty subjects": (92, 100),
+    "Few subjects": (93, 100),
+    UNEQUAL: (0, 100),  # shown, not promised
 }
 MOST_REJECTED = 5.7  # 5 % and two standard errors of 5,000 tables
 
@@ -37,7 +39,7 @@ def test_coverage_and_level(title):
     for row in rows:
         assert low <= row.coverage <= high, row
         assert row.narrowest > 0 or low == 0, row
-        assert not row.rejected > MOST_REJECTED, row
+        assert not row.rejected > MOST_REJECTED or title == UNEQUAL, row
         assert not row.family > MOST_REJECTED, row
     # Half a point: another linear algebra library may break a tie of two resampled means the other way.
     figures = documented(title)

@@ -19,6 +19,7 @@ from transect.records import Attribute, Design, Effect
 CONFIDENCE: Final = 0.95
 NO_PAIR: Final = "no subject has a valid pair"
 ONE_SUBJECT: Final = "one subject: no interval"
+UNTESTED: Final = "none: a distance from the first image cannot fall below 0"
 NO_VARIATION: Final = "the differences do not vary: no interval"
 
 _ADJUSTMENTS: Final = {"holm": multiplicity.holm, "benjamini-hochberg": multiplicity.benjamini_hochberg}
@@ -48,13 +49,16 @@ def analyse_transects(
     resamples: int = 2000,
     seed: int = 0,
     max_order: int = HIGHEST_ORDER,
+    tested: bool = True,
 ) -> Analysis:
     """Within-subject effects and cell rates of a transect design.
 
     values: outcomes [n_subjects, *design.shape], NaN where there is no valid answer; reasons: same shape, why. The
     unit is the subject: an effect is the mean over subjects of each subject's own difference, its interval BCa (all
     contrasts on the same resamples) or the paired score interval, its test the sign-flip of the subjects'
-    differences. p_adjusted is left to `adjust`, since the family is the report's.
+    differences. p_adjusted is left to `adjust`, since the family is the report's. tested: False for outcomes that
+    are 0 at the first cell by construction (distance), whose differences "no effect" would not make symmetric about 0:
+    p is NaN.
 
     Returns Analysis; an effect that cannot be estimated is NaN with its reason.
 
@@ -82,6 +86,8 @@ def analyse_transects(
         seed=seed,
     )
     p, tests = randomization.sign_flip(d, seed=seed)
+    if not tested:
+        p, tests = np.full(len(found), np.nan), (UNTESTED,) * len(found)
     spec = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": design.subjects}
     effects = tuple(
         _experimental(contrast, column, made, float(p[column]), tests[column], target, outcome, unit, spec)
@@ -201,7 +207,7 @@ def _experimental(
         reason=without_interval if n else NO_PAIR,
         interval_method=made.methods[column],
         test_method=test,
-        spec={**spec, "subjects_dropped": contrast.subjects_dropped},
+        spec={**spec, **_flips(test), "subjects_dropped": contrast.subjects_dropped},
         sources=_sources(made.methods[column], test),
     )
 
@@ -234,7 +240,7 @@ def _observed(
         reason=association.reason,
         interval_method=association.interval_method,
         test_method=association.test_method,
-        spec={**spec, "groups": groups.bounds} if groups.bounds else spec,
+        spec={**spec, **_flips(association.test_method), **({"groups": groups.bounds} if groups.bounds else {})},
         sources=_sources(association.interval_method, association.test_method),
     )
 
@@ -260,5 +266,10 @@ def _per(unit: str, per: str) -> str:
     return f"{unit} per {per}" if per else unit
 
 
+def _flips(test: str) -> dict[str, int]:
+    """How many random flips or shuffles a test drew; nothing for an exact one."""
+    return {"flips": randomization.FLIPS} if test in (randomization.MONTE_CARLO, randomization.PERMUTATION) else {}
+
+
 def _sources(*methods: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_SOURCES[method] for method in methods if method))
+    return tuple(dict.fromkeys(_SOURCES[method] for method in methods if method in _SOURCES))

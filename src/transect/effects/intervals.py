@@ -19,6 +19,7 @@ from transect.effects import bootstrap
 WILSON: Final = "Wilson score"
 WILSON_CLUSTERED: Final = "Wilson score on effective images"
 PAIRED_SCORE: Final = "paired score"
+STUDENT: Final = "Student t by subject"
 NO_INTERVAL: Final = ""
 SOURCES: Final = {
     WILSON: "Wilson 1927, Probable inference, doi:10.1080/01621459.1927.10502953",
@@ -26,11 +27,13 @@ SOURCES: Final = {
     "positive counts estimated from survey data, Survey Methodology 24(2)",
     PAIRED_SCORE: "Tango 1998, Equivalence test and confidence interval for the difference in proportions for the "
     "paired-sample design, doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B",
+    STUDENT: "Student 1908, The probable error of a mean, doi:10.1093/biomet/6.1.1",
     bootstrap.METHOD: bootstrap.SOURCE,
 }
 
 RARE: Final = 0.05
 FEW_DISCORDANT: Final = 25
+FEW_SUBJECTS: Final = 10
 
 
 @final
@@ -156,6 +159,40 @@ def newcombe(
     return np.asarray(low), np.asarray(high)
 
 
+def mean_interval(
+    totals: Float[np.ndarray, "n k"],
+    counts: Float[np.ndarray, "n k"] | None = None,
+    *,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Intervals:
+    """Interval of the mean of images whose subjects contribute `counts[i]` each (default: one, none where NaN).
+
+    BCa by subject; below 10 subjects, where resampling covers too little, Student's t on the subjects' residuals
+    (totals - mean * counts, in units of the mean count).
+
+    Returns Intervals; NaN with an empty method with fewer than two subjects, or where nothing varies.
+
+    >>> made = mean_interval(np.array([[1.0], [2.0], [3.0]]))  # 2 ∓ 4.3027 * 1 / sqrt(3)
+    >>> made.low.round(3), made.high.round(3), made.methods
+    (array([-0.484]), array([4.484]), ('Student t by subject',))
+    """
+    low, high = bootstrap.bca(totals, counts, confidence=confidence, resamples=resamples, seed=seed)
+    weights = np.isfinite(totals).astype(np.float64) if counts is None else counts
+    sums = np.where(weights > 0, totals, 0.0)
+    n, images = (weights > 0).sum(axis=0), np.maximum(weights.sum(axis=0), 1e-300)
+    mean = sums.sum(axis=0) / images
+    residual = (sums - mean * weights) * n / images
+    freedom = np.maximum(n - 1, 1)
+    half = stdtrit(freedom, (1 + confidence) / 2) * np.sqrt((residual**2).sum(axis=0) / freedom / np.maximum(n, 1))
+    few = (n < FEW_SUBJECTS) & np.isfinite(low)
+    low, high = np.where(few, mean - half, low), np.where(few, mean + half, high)
+    known = (n >= 2) & np.isfinite(low) & np.isfinite(high)
+    names = np.where(known, np.where(few, STUDENT, bootstrap.METHOD), NO_INTERVAL)
+    return Intervals(np.where(known, low, np.nan), np.where(known, high, np.nan), tuple(names.tolist()))
+
+
 def mean_difference_interval(
     differences: Float[np.ndarray, "n k"],
     *,
@@ -169,8 +206,9 @@ def mean_difference_interval(
 ) -> Intervals:
     """Interval of the mean over subjects of each column of differences (NaN: the subject has none).
 
-    Outcomes that are not binary: BCa. Binary outcomes: BCa, but the paired score interval where the outcome is rare
-    (`base` <= 0.05) or fewer than 25 subjects differ from 0: BCa covers too little there and can collapse to a point.
+    Outcomes that are not binary: BCa, and Student's t below 10 subjects. Binary outcomes: BCa, but the paired score
+    interval where the outcome is rare (`base` <= 0.05) or fewer than 25 subjects differ from 0: BCa covers too little
+    there and can collapse to a point.
 
     base: how rare the outcome is, the smallest over the compared levels of the rate and of 1 - rate. reach: the largest
     difference that one subject can have, 1 for differences of proportions; the score interval works on
@@ -188,16 +226,16 @@ def mean_difference_interval(
     """
     valid = np.isfinite(differences)
     n = valid.sum(axis=0)
-    low, high = bootstrap.bca(differences, confidence=confidence, resamples=resamples, seed=seed)
-    score = np.zeros(n.shape, dtype=bool)
-    if binary:
-        score = _prefers_score(differences, valid, base)
-        scale = np.ones(n.shape) if reach is None else reach
-        averaged = np.ones(n.shape) if pairs is None else pairs
-        tango_low, tango_high = _clustered_score(np.where(valid, differences, 0.0) / scale, n, averaged, confidence)
-        low, high = np.where(score, scale * tango_low, low), np.where(score, scale * tango_high, high)
+    made = mean_interval(differences, confidence=confidence, resamples=resamples, seed=seed)
+    if not binary:
+        return made
+    score = _prefers_score(differences, valid, base)
+    scale = np.ones(n.shape) if reach is None else reach
+    averaged = np.ones(n.shape) if pairs is None else pairs
+    tango_low, tango_high = _clustered_score(np.where(valid, differences, 0.0) / scale, n, averaged, confidence)
+    low, high = np.where(score, scale * tango_low, made.low), np.where(score, scale * tango_high, made.high)
     known = (n >= 2) & np.isfinite(low) & np.isfinite(high)
-    names = np.where(known, np.where(score, PAIRED_SCORE, bootstrap.METHOD), NO_INTERVAL)
+    names = np.where(known, np.where(score, PAIRED_SCORE, np.array(made.methods)), NO_INTERVAL)
     return Intervals(np.where(known, low, np.nan), np.where(known, high, np.nan), tuple(names.tolist()))
 
 

@@ -29,6 +29,9 @@ SOURCES: Final = {
 }
 
 
+FEW_EVENTS: Final = 25
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Groups:
@@ -169,7 +172,7 @@ def associations(
         made.append(_association(name, attribute, ends, result, values, masks[0] | masks[1], exclusions))
     if not attribute.discrete:
         known = np.isfinite(column)
-        result = _slope(values, column, known, attribute.name, **options)
+        result = _slope(values, column, known, attribute.name, is_binary, **options)
         low, high = (float(np.min(column[known])), float(np.max(column[known]))) if known.any() else (np.nan, np.nan)
         ends = "slope", low, high, attribute.unit or "unit"
         made.append(_association(f"{attribute.name}: slope", attribute, ends, result, values, known, exclusions))
@@ -226,7 +229,7 @@ def _difference(
     y, chosen = np.concatenate([a, b]), np.repeat([0.0, 1.0], [len(a), len(b)])
     weights = chosen / len(b) - (1 - chosen) / len(a)
     estimate = float(weights @ y)
-    p = randomization.permutation(y, weights, resamples=9999, seed=seed)
+    p = randomization.permutation(y, weights, resamples=randomization.FLIPS, seed=seed)
     columns = np.stack([y * chosen, chosen, y * (1 - chosen), 1 - chosen], axis=1)
     sums = np.concatenate([block @ columns for block in bootstrap.resample_counts(len(y), resamples, seed)])
     with np.errstate(invalid="ignore"):  # a resample may hold no image of a group: NaN, left out
@@ -250,12 +253,13 @@ def _slope(
     column: Float[np.ndarray, " n"],
     known: Bool[np.ndarray, " n"],
     name: str,
+    is_binary: bool,
     *,
     confidence: float,
     resamples: int,
     seed: int,
 ) -> _Estimate:
-    """Least-squares slope over images."""
+    """Least-squares slope over images; without an interval for a rare binary outcome, where BCa covers 89 %."""
     rows = known & np.isfinite(values)
     y, x = values[rows], column[rows]
     if len(y) < 3 or np.ptp(x) == 0:
@@ -263,7 +267,7 @@ def _slope(
     x = x - x.mean()
     squares = float(x @ x)
     estimate = float(x @ y) / squares
-    p = randomization.permutation(y, x / squares, resamples=9999, seed=seed)
+    p = randomization.permutation(y, x / squares, resamples=randomization.FLIPS, seed=seed)
     columns = np.stack([np.ones_like(x), x, y, x * y, x * x], axis=1)
     one, sx, sy, sxy, sxx = np.concatenate(
         [block @ columns for block in bootstrap.resample_counts(len(y), resamples, seed)]
@@ -271,7 +275,9 @@ def _slope(
     spread = sxx - sx**2 / one
     replicates = np.divide(sxy - sx * sy / one, spread, out=np.full(len(one), np.nan), where=spread > 1e-12 * squares)
     influence = x * (y - y.mean() - estimate * x)
-    return _with_interval(estimate, replicates[:, None], influence, p, confidence)
+    events = int(min(y.sum(), len(y) - y.sum())) if is_binary and np.ptp(y) > 0 else FEW_EVENTS
+    few = f"too few events for an interval of the slope: {events}; at least {FEW_EVENTS} of each kind"
+    return _with_interval(estimate, replicates[:, None], influence, p, confidence, few if events < FEW_EVENTS else "")
 
 
 def _with_interval(

@@ -24,12 +24,13 @@ SOURCES: Final = {
 
 LARGEST_DENOMINATOR: Final = 840  # lowest common multiple of 1 to 8
 MOST_ADDITIONS: Final = 200_000_000  # of the exact distribution: under a second
+FLIPS: Final = 9999
 _SIGNS_AT_ONCE = 1 << 22
 _TIE = 1e-9
 
 
 def sign_flip(
-    differences: Float[np.ndarray, "n k"], *, resamples: int = 9999, seed: int = 0
+    differences: Float[np.ndarray, "n k"], *, resamples: int = FLIPS, seed: int = 0
 ) -> tuple[Float[np.ndarray, " k"], tuple[str, ...]]:
     """Two-sided p of each column's sum of subjects' differences (NaN: the subject has none) under random signs.
 
@@ -109,7 +110,7 @@ def exact_sign_flip(steps: Int[np.ndarray, " n"]) -> float:
 
 
 def permutation(
-    values: Float[np.ndarray, " n"], weights: Float[np.ndarray, " n"], *, resamples: int = 9999, seed: int = 0
+    values: Float[np.ndarray, " n"], weights: Float[np.ndarray, " n"], *, resamples: int = FLIPS, seed: int = 0
 ) -> float:
     """Two-sided p of the sum of weights * values when the values are shuffled among the units.
 

@@ -11,9 +11,8 @@ from typing import Final, final
 import numpy as np
 from jaxtyping import Float, Int
 
-from transect.effects import bootstrap
 from transect.effects.exclusions import Exclusions
-from transect.effects.intervals import NO_INTERVAL, WILSON, WILSON_CLUSTERED, wilson_clustered
+from transect.effects.intervals import NO_INTERVAL, WILSON, WILSON_CLUSTERED, mean_interval, wilson_clustered
 
 HIGHEST_ORDER: Final = 3
 _NUMBERS_AT_ONCE: Final = 1 << 24
@@ -112,12 +111,15 @@ def grouped_rates(
         totals, counts = np.hstack([t.totals for t in block]), np.hstack([t.counts for t in block])
         if is_binary:
             low, high = wilson_clustered(totals, counts, confidence)
+            several = counts.sum(axis=0) > (counts > 0).sum(axis=0)
+            methods = tuple(np.where(several, WILSON_CLUSTERED, WILSON).tolist())
         else:
-            low, high = bootstrap.bca(totals, counts, confidence=confidence, resamples=resamples, seed=seed)
+            made = mean_interval(totals, counts, confidence=confidence, resamples=resamples, seed=seed)
+            low, high, methods = made.low, made.high, made.methods
         first = 0
         for table in block:
             last = first + table.totals.shape[1]
-            rates += _rates(images, table, low[first:last], high[first:last], is_binary)
+            rates += _rates(images, table, low[first:last], high[first:last], methods[first:last])
             first = last
     return tuple(rates)
 
@@ -175,14 +177,13 @@ def _rates(
     table: _Table,
     low: Float[np.ndarray, " k"],
     high: Float[np.ndarray, " k"],
-    is_binary: bool,
+    methods: Sequence[str],
 ) -> Iterator[Rate]:
     n_images, n_subjects = table.counts.sum(axis=0), (table.counts > 0).sum(axis=0)
     mean = np.divide(table.totals.sum(axis=0), n_images, out=np.full(n_images.shape, np.nan), where=n_images > 0)
     places = itertools.product(*(range(len(images.levels[name])) for name in table.attributes))
     for k, place in enumerate(places):
         cell = dict(zip(table.attributes, place, strict=True))
-        method = bootstrap.METHOD if not is_binary else WILSON if n_images[k] == n_subjects[k] else WILSON_CLUSTERED
         yield Rate(
             cell={name: images.levels[name][index] for name, index in cell.items()},
             order=len(cell),
@@ -192,6 +193,6 @@ def _rates(
             n_subjects=int(n_subjects[k]),
             n_images=int(n_images[k]),
             excluded=table.excluded[k],
-            method=method if np.isfinite(low[k]) else NO_INTERVAL,
+            method=methods[k] if np.isfinite(low[k]) else NO_INTERVAL,
             bounds={name: images.bounds[name][index] for name, index in cell.items() if name in images.bounds},
         )
