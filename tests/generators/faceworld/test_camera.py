@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
-from transect.generators.faceworld.camera import READ_NOISE, SHOT_NOISE, expose, sensor_noise
+from transect.generators.faceworld.camera import READ_NOISE, SHOT_NOISE, compress, defocus, expose, sensor_noise
 from transect.generators.faceworld.world import FaceWorld
 
 WORLD = FaceWorld(image_size=64, threads=1)
 
 
+def settings(**values):
+    neutral = {"light_level": 0.0, "exposure": 0.0, "noise": 0.0, "white_balance": 0.0, "blur": 0.0}
+    return {name: torch.tensor(float(value)).view(1, 1, 1) for name, value in (neutral | values).items()}
+
+
 def shot(radiance, light_level=0.0, exposure=0.0, noise=0.0, draws=None):
-    p = {name: torch.tensor(value).view(1, 1, 1) for name, value in
-         {"light_level": light_level, "exposure": exposure, "noise": noise}.items()}  # fmt: skip
+    p = settings(light_level=light_level, exposure=exposure, noise=noise)
     field = torch.full((1, 3, 200, 200), radiance)
     return expose(field, p, torch.zeros_like(field) if draws is None else draws)
 
@@ -42,6 +49,45 @@ def test_noise_grows_with_the_gain_as_the_model_says():
         # Eight bits add a rounding error of 1/sqrt(12) levels; a level is .0031 of linear light at this grey.
         assert linear.std() == pytest.approx(np.hypot(expected, 0.0031 / np.sqrt(12)), rel=0.04)
         assert linear.mean() == pytest.approx(0.18, abs=0.002)
+
+
+def test_white_balance_by_hand():
+    # One stop of red over blue: red * 2 ** .5, blue * 2 ** -.5, green as it is; .18 * 1.4142 = .2546 -> .5422 -> 138.3,
+    # .18 / 1.4142 = .1273 -> .3918 -> 99.9.
+    field = torch.full((1, 3, 2, 2), 0.18)
+    found = expose(field, settings(white_balance=1.0), torch.zeros_like(field))[0, 0, 0]
+    assert found.tolist() == [138, 118, 100]
+
+
+def test_blur_by_loops():
+    rng = np.random.default_rng(0)
+    field = torch.from_numpy(rng.uniform(0, 1, (1, 3, 12, 12)).astype(np.float32))
+    found = defocus(field, settings(blur=4.0))[0].numpy()
+    # 4 % of 12 pixels: a standard deviation of .48 pixels; weights sum to 1 at the borders too.
+    weight = np.array([[np.exp(-0.5 * ((i - j) / 0.48) ** 2) for j in range(12)] for i in range(12)])
+    weight /= weight.sum(1, keepdims=True)
+    for c, i, j in ((0, 0, 0), (1, 5, 7), (2, 11, 3)):
+        slow = sum(weight[i, k] * weight[j, m] * field[0, c, k, m].item() for k in range(12) for m in range(12))
+        assert found[c, i, j] == pytest.approx(slow, abs=1e-5)
+    assert defocus(field, settings(blur=0.0)) is field
+
+
+def test_jpeg_is_what_pillow_writes_and_nothing_at_100():
+    pixels = WORLD.render(WORLD.sample([2])).pixels[0]
+    assert compress(pixels, 100.0) is pixels
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, format="JPEG", quality=30)
+    np.testing.assert_array_equal(compress(pixels, 30.4), np.asarray(Image.open(file)))
+
+
+def test_jpeg_comes_last_and_its_loss_grows():
+    latents = WORLD.sample([2, 3])
+    clean = WORLD.render(latents).pixels.astype(float)
+    loss = [
+        np.abs(WORLD.render(WORLD.set(latents, {"jpeg_quality": quality})).pixels - clean).mean()
+        for quality in (90, 40, 10)
+    ]
+    assert 0 < loss[0] < loss[1] < loss[2]
 
 
 def cheek(pixels):

@@ -13,6 +13,9 @@ from jaxtyping import Float
 
 from transect.generators.faceworld.reflectance import luminance, skin_reflectance
 
+PARENTS = ("skin_tone", "light_level")
+"""What the meter responds to."""
+
 MAXIMUM_GAIN = 5.0
 """The largest gain of the meter, in stops over the base gain (ISO 100 to ISO 3200)."""
 
