@@ -20,6 +20,7 @@ from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY
 from transect.generators.faceworld.causal_model import LATENT_DIM, SPACE, CausalModel
 from transect.generators.faceworld.chance import check_seeds, exogenous_noise
 from transect.generators.faceworld.head import face_boxes
+from transect.generators.faceworld.latent_view import rotate, rotate_back
 from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.population import load_population
 from transect.generators.faceworld.renderer import RENDERER_VERSION, render_tile
@@ -64,6 +65,23 @@ class FaceWorld:
         checked = check_seeds(seeds)
         return Latents(checked, exogenous_noise(checked, LATENT_DIM), SPACE)
 
+    def to_z(self, latents: Latents) -> Latents:
+        """The latent view z = R u, R a fixed random rotation: as in a learned generator, no coordinate means anything.
+
+        Interventions are kept beside it. Raises BadInput when the latents are not of space u.
+        """
+        return rotate(latents)
+
+    def from_z(self, latents: Latents) -> Latents:
+        """Latents of space u from the latent view, u = Rᵀ z; raises BadInput when the latents are not of space z.
+
+        >>> world = FaceWorld(image_size=32)
+        >>> subject = world.sample([7])
+        >>> bool(np.allclose(world.from_z(world.to_z(subject)).values, subject.values, rtol=0, atol=1e-9))
+        True
+        """
+        return rotate_back(latents)
+
     def read(self, latents: Latents) -> pa.Table:
         """The value of every attribute and nuisance, one float64 column each, after the latents' interventions."""
         return pa.table({name: pa.array(column, pa.float64()) for name, column in self.model.solve(latents).items()})
@@ -93,7 +111,8 @@ class FaceWorld:
         def render_row(row: int) -> None:
             one = {name: column[row : row + 1] for name, column in values.items()}
             p = parameters(one, latents.values[row : row + 1, : len(IDENTITY)])
-            pixels[row] = render_tile(p, int(latents.seeds[row]), self.image_size)[0].numpy()
+            taken = render_tile(p, int(latents.seeds[row]), self.image_size)[0].numpy()
+            pixels[row] = camera.compress(taken, float(values["jpeg_quality"][row]))
             boxes[row] = face_boxes(p, self.image_size)[0]
 
         with _one_thread_per_operation():
