@@ -23,6 +23,9 @@ SHOT_NOISE = 5e-5
 READ_NOISE = 3.5e-4
 """Standard deviation of a dark pixel at base gain."""
 
+SHOULDER = 0.45
+"""The linear light at which the tone curve leaves the straight line."""
+
 
 def sensor_noise(seed: int, size: int) -> Tensor:
     """Standard normal [1, 3, size, size]: one draw per photosite, the subject's own."""
@@ -35,7 +38,7 @@ def expose(radiance: Tensor, p: Parameters, noise: Tensor) -> Tensor:
     gain = torch.exp2(p["exposure"]).unsqueeze(1) * _channel_gains(p)
     light = defocus(radiance.clamp(min=0), p) * torch.exp2(p["light_level"]).unsqueeze(1)
     deviation = (SHOT_NOISE * light + READ_NOISE**2).sqrt() * p["noise"].unsqueeze(1)
-    encoded = encode_srgb(((light + deviation * noise) * gain).clamp(0, 1))
+    encoded = encode_srgb(roll_off((light + deviation * noise) * gain))
     return (encoded * 255 + 0.5).to(torch.uint8).permute(0, 2, 3, 1)
 
 
@@ -65,6 +68,12 @@ def compress(pixels: UInt8[np.ndarray, "h w 3"], quality: float) -> UInt8[np.nda
     Image.fromarray(pixels).save(file, format="JPEG", quality=round(quality), subsampling="4:2:0")
     with Image.open(file) as decoded:
         return np.asarray(decoded.convert("RGB"))
+
+
+def roll_off(linear: Tensor) -> Tensor:
+    """Highlights above SHOULDER bent to stay below 1, as a camera's tone curve does; nothing changes below it."""
+    above = (linear - SHOULDER).clamp(min=0) / (1 - SHOULDER)
+    return torch.where(linear < SHOULDER, linear.clamp(min=0), 1 - (1 - SHOULDER) * torch.exp(-above))
 
 
 def encode_srgb(linear: Tensor) -> Tensor:

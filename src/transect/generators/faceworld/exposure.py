@@ -22,7 +22,7 @@ MAXIMUM_GAIN = 5.0
 REFERENCE_LUMINANCE = 0.34
 """The luminance of skin that the meter leaves at base gain under nominal light."""
 
-TONE_ADAPTATION = 0.75
+TONE_ADAPTATION = 0.85
 """The share, in stops, of a skin's departure from the reference that the meter makes good."""
 
 
@@ -34,7 +34,7 @@ def metered_exposure(
     skin_tone: Monk scale, 1..10. light_level: stops of scene light around nominal.
 
     >>> metered_exposure(np.array([5.0, 5.0]), np.array([0.0, -2.0])).round(2).tolist()
-    [-0.48, 1.52]
+    [-0.43, 1.57]
     """
     departure = np.log2(REFERENCE_LUMINANCE / luminance(skin_reflectance(skin_tone)))
     return np.asarray(np.minimum(MAXIMUM_GAIN, TONE_ADAPTATION * departure - light_level))

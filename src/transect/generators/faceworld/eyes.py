@@ -19,6 +19,9 @@ from transect.generators.faceworld.relief import eye_x
 HALF_WIDTH = 0.140
 """Half the width of an average eye's opening, in face units."""
 
+BROW_HALF_WIDTH = 0.195
+"""Half the length of an average brow."""
+
 IRIS_RADIUS, PUPIL_RADIUS = 0.058, 0.022
 
 
@@ -50,17 +53,32 @@ def eyes(frame: Frame, p: Parameters, radiance: Tensor, light: Illumination) -> 
 
 def locate_lids(frame: Frame, p: Parameters) -> Lids:
     """The lids at each pixel: an arch each, which age, smile and identity lower or raise."""
-    x, y = frame.face.x, frame.face.y
-    masculine = p["face_shape"] - 0.5
-    half = HALF_WIDTH * (1 + 0.05 * p["eye_size"] - 0.06 * masculine)
-    outward = x.abs() - eye_x(p)
-    down = y - EYE_Y + (0.06 + 0.05 * p["eye_tilt"]) * outward - 0.10 * p["old"] * outward.clamp(min=0)
-    t = (outward / half).clamp(-1, 1)
+    outward = frame.face.x.abs() - eye_x(p)
+    half, upper, lower = lid_edges(p, outward / eye_half_width(p))
+    front = (frame.face.cosine > 0).to(outward.dtype)
+    return Lids(frame.pixel, outward, frame.face.y - eye_line(p, outward), half, upper, lower, front)
+
+
+def eye_half_width(p: Parameters) -> Tensor:
+    """Half the width of the eye's opening."""
+    return HALF_WIDTH * (1 + 0.07 * p["eye_size"] - 0.06 * (p["face_shape"] - 0.5))
+
+
+def eye_line(p: Parameters, outward: Tensor) -> Tensor:
+    """Height of the line between the eye's corners; identity tilts it, and age lowers its outer end."""
+    return EYE_Y - (0.06 + 0.07 * p["eye_tilt"]) * outward + 0.10 * p["old"] * outward.clamp(min=0)
+
+
+def lid_edges(p: Parameters, t: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Half width, and the upper and lower lid's edge below the eye's line at t = -1 (inner corner) .. 1 (outer)."""
+    t = t.clamp(-1, 1)
     arch = (1 - t * t).clamp(min=0)
-    openness = 1 + 0.10 * p["eye_openness"] - 0.12 * masculine - 0.16 * p["old"] - 0.16 * p["smile"]
-    upper = -0.066 * openness * arch.sqrt() * (0.80 + 0.20 * arch)
-    lower = 0.040 * (openness - 0.30 * p["smile"]) * arch * (1 + 0.18 * t)
-    return Lids(frame.pixel, outward, down, half, upper, lower, (frame.face.cosine > 0).to(x.dtype))
+    masculine = p["face_shape"] - 0.5
+    openness = 1 + 0.12 * p["eye_openness"] - 0.10 * masculine - 0.14 * p["old"] - 0.12 * p["smile"]
+    size = 1 + 0.07 * p["eye_size"]
+    upper = -0.072 * size * openness * arch.sqrt() * (0.84 + 0.16 * arch) * (1 - 0.10 * t)
+    lower = 0.044 * size * (openness - 0.26 * p["smile"]) * arch**0.8 * (1 + 0.18 * t)
+    return eye_half_width(p), upper, lower
 
 
 def _lid_skin(p: Parameters, lids: Lids, radiance: Tensor) -> Tensor:
@@ -112,7 +130,7 @@ def brows(frame: Frame, p: Parameters, radiance: Tensor, hairs: Tensor) -> Tenso
     hairs: [b, h, w] noise of standard deviation about 1.
     """
     masculine = p["face_shape"] - 0.5
-    t = (frame.face.x.abs() - eye_x(p)) / 0.195
+    t = (frame.face.x.abs() - eye_x(p)) / BROW_HALF_WIDTH
     taper = (1 - 0.62 * smoothstep(t, 0.0, 1.0)) * (0.75 + 0.25 * smoothstep(t, -1.0, -0.6))
     half = (0.027 + 0.004 * p["brow_thickness"] + 0.016 * masculine) * taper * (1 - 0.15 * p["old"])
     inside = half - (frame.face.y - brow_line(p, t)).abs() + 0.004 * hairs

@@ -23,7 +23,9 @@ from transect.generators.faceworld.reflectance import (
 
 _ANGLES = ("yaw", "pitch", "roll", "light_azimuth", "light_elevation")
 _IDENTITY_LIMIT, _IDENTITY_SCALE = 2.4, 1.25
-_RELATIVE_REFERENCE, _RELATIVE_POWER = 0.45, 0.92
+_RELATIVE_REFERENCE, _RELATIVE_POWER = 0.45, 0.80
+BACKDROP = (0.10, 6.0)
+"""Radiance of the darkest background, and how many times brighter the lightest is."""
 
 
 def parameters(values: Mapping[str, Float[np.ndarray, " n"]], identity: Float[np.ndarray, "n d"]) -> dict[str, Tensor]:
@@ -68,8 +70,9 @@ def _cloth(hue: Float[np.ndarray, " n"], lightness: Float[np.ndarray, " n"]) -> 
 
 
 def _backdrop(hue: Float[np.ndarray, " n"], lightness: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-    """Radiance of the background under nominal light: .013 to .29 on a logarithmic scale, hardly saturated."""
-    return np.asarray(0.013 * 22.0 ** lightness[:, None] * _hue(hue, np.full_like(hue, 0.16)))
+    """Radiance of the background under nominal light, on a logarithmic scale, hardly saturated."""
+    darkest, span = BACKDROP
+    return np.asarray(darkest * span ** lightness[:, None] * _hue(hue, np.full_like(hue, 0.16)))
 
 
 def _key_light(p: Mapping[str, Tensor]) -> dict[str, Tensor]:

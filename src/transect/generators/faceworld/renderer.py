@@ -9,7 +9,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping
 
+import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from transect.generators.faceworld.accessories import earrings, glasses
@@ -19,6 +21,7 @@ from transect.generators.faceworld.compositing import Parameters, over
 from transect.generators.faceworld.eyes import brows, eyes
 from transect.generators.faceworld.hair import Hair, beard, hair, shade_skin
 from transect.generators.faceworld.head import Frame, locate
+from transect.generators.faceworld.landmarks import face_points, landmarks
 from transect.generators.faceworld.mouth import mouth, nostrils
 from transect.generators.faceworld.relief import face_maps, read_maps
 from transect.generators.faceworld.scene import background, clothes
@@ -82,6 +85,13 @@ def shape_head(shape: Shape, seed: int, size: int) -> tuple[Frame, Tensor]:
     """The frame and the face's maps, kept for pictures of the same head under other light, tone, hair or glasses."""
     maps = face_maps(shape, draw_lattices(seed))
     return locate(shape, size, lambda x, y: read_maps(maps[:, :1], x, y).squeeze(1)), maps
+
+
+def locate_landmarks(p: Parameters, seed: int, size: int) -> Float[np.ndarray, "1 68 2"]:
+    """dlib's 68 points of the picture of one row of parameters, in pixels."""
+    maps = face_maps(Shape({name: p[name] for name in SHAPE}), draw_lattices(seed))
+    x, y = face_points(p)
+    return landmarks(p, read_maps(maps[:, :1], x.unsqueeze(1), y.unsqueeze(1))[:, 0, 0], size)
 
 
 def _behind(frame: Frame, p: Parameters, lattices: dict[str, Tensor], locks: Hair) -> Tensor:
