@@ -17,7 +17,7 @@ from torch import Tensor
 from transect.generators.faceworld.chance import Stream, generator
 from transect.generators.faceworld.compositing import Parameters
 
-SHOT_NOISE = 5e-5
+SHOT_NOISE = 1e-4
 """Variance of a unit signal at base gain."""
 
 READ_NOISE = 3.5e-4

@@ -22,7 +22,7 @@ HALF_WIDTH = 0.140
 BROW_HALF_WIDTH = 0.195
 """Half the length of an average brow."""
 
-IRIS_RADIUS, PUPIL_RADIUS = 0.058, 0.022
+IRIS_RADIUS, PUPIL_RADIUS = 0.056, 0.022
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,8 +76,8 @@ def lid_edges(p: Parameters, t: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     masculine = p["face_shape"] - 0.5
     openness = 1 + 0.12 * p["eye_openness"] - 0.10 * masculine - 0.14 * p["old"] - 0.12 * p["smile"]
     size = 1 + 0.07 * p["eye_size"]
-    upper = -0.072 * size * openness * arch.sqrt() * (0.84 + 0.16 * arch) * (1 - 0.10 * t)
-    lower = 0.044 * size * (openness - 0.26 * p["smile"]) * arch**0.8 * (1 + 0.18 * t)
+    upper = -0.064 * size * openness * arch.sqrt() * (0.84 + 0.16 * arch) * (1 - 0.10 * t)
+    lower = 0.041 * size * (openness - 0.26 * p["smile"]) * arch**0.8 * (1 + 0.18 * t)
     return eye_half_width(p), upper, lower
 
 
@@ -88,7 +88,7 @@ def _lid_skin(p: Parameters, lids: Lids, radiance: Tensor) -> Tensor:
     fold = lids.upper - 0.036 - 0.006 * p["eyelid_fold"]
     crease = bump(v - fold, 0.013) * near * (0.42 + 0.10 * p["eyelid_fold"]).clamp(min=0.1)
     socket = bump(v - lids.upper, 0.055) * bump(t, 1.25) * lids.front
-    radiance = radiance * ((1 - crease) * torch.exp(-0.55 * socket)).unsqueeze(1)
+    radiance = radiance * ((1 - crease) * torch.exp(-0.75 * socket)).unsqueeze(1)
     lid = smoothstep(v, -0.17, -0.09) * (1 - smoothstep(v, -0.01, 0.05)) * near
     shadow = color(radiance, 0.50, 0.36, 0.52)
     return radiance * (1 + (0.85 * p["makeup"] * lid).unsqueeze(1) * (shadow - 1))
@@ -98,7 +98,7 @@ def _eyeball(frame: Frame, p: Parameters, lids: Lids, light: Illumination) -> Te
     """Radiance of sclera, iris and pupil under the lids' shade; the eyes look at the camera, whatever the head does."""
     side = torch.sign(frame.face.x)
     dx = lids.outward + 0.045 * torch.sin(p["yaw"]) * side
-    dy = lids.down - 0.03 * torch.sin(p["pitch"]) + 0.008
+    dy = lids.down - 0.03 * torch.sin(p["pitch"]) + 0.014
     radius = (dx * dx + dy * dy).sqrt()
     lid_shade = 0.40 + 0.60 * smoothstep(lids.down - lids.upper, -0.005, 0.05)
     shade = lid_shade * (0.22 + 0.36 * light.diffuse.clamp(max=1.3))
@@ -132,7 +132,7 @@ def brows(frame: Frame, p: Parameters, radiance: Tensor, hairs: Tensor) -> Tenso
     masculine = p["face_shape"] - 0.5
     t = (frame.face.x.abs() - eye_x(p)) / BROW_HALF_WIDTH
     taper = (1 - 0.62 * smoothstep(t, 0.0, 1.0)) * (0.75 + 0.25 * smoothstep(t, -1.0, -0.6))
-    half = (0.027 + 0.004 * p["brow_thickness"] + 0.016 * masculine) * taper * (1 - 0.15 * p["old"])
+    half = (0.029 + 0.006 * p["brow_thickness"] + 0.018 * masculine) * taper * (1 - 0.15 * p["old"])
     inside = half - (frame.face.y - brow_line(p, t)).abs() + 0.004 * hairs
     ends = smoothstep(1.05 - t.abs(), 0.0, 0.22) * (frame.face.cosine > 0)
     density = (0.80 + 0.10 * masculine + 0.12 * hairs).clamp(0.35, 0.95) * coverage(inside, 1.7 * frame.pixel) * ends
@@ -143,6 +143,6 @@ def brows(frame: Frame, p: Parameters, radiance: Tensor, hairs: Tensor) -> Tenso
 def brow_line(p: Parameters, t: Tensor) -> Tensor:
     """Height of the brow's middle line at t = -1 (inner end) .. 1 (outer end)."""
     masculine = p["face_shape"] - 0.5
-    arch = (0.040 + 0.013 * p["brow_arch"] - 0.030 * masculine).clamp(min=0.002)
-    lift = 0.012 * p["brow_height"] - 0.055 * masculine - 0.012 * p["old"]
+    arch = (0.040 + 0.018 * p["brow_arch"] - 0.030 * masculine).clamp(min=0.002)
+    lift = 0.016 * p["brow_height"] - 0.055 * masculine - 0.012 * p["old"]
     return EYE_Y - 0.185 - lift - arch * (1 - (t - 0.25) ** 2) + 0.012 * t

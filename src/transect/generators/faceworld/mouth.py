@@ -24,7 +24,7 @@ def mouth(frame: Frame, p: Parameters, radiance: Tensor, light: Illumination, gr
     arch, full, gap = curves.arch, curves.full, _gap(p)
     within = half - x.abs()
     lips = coverage(torch.minimum(v - top, bottom - v).minimum(within), 1.5 * frame.pixel)
-    form = light.diffuse * (1 - 0.18 * (1 - smoothstep(v, -0.02, 0.02))) * (1 + 0.04 * grain)
+    form = light.diffuse * (1 - 0.30 * (1 - smoothstep(v, -0.03, 0.02))) * (1 + 0.04 * grain)
     shine = light.highlight + 0.5 * p["lipstick"] * bump(v - gap_bottom - 0.026 * full, 0.012) * arch
     lip_color = lit_skin(p, lip_reflectance(p).expand_as(radiance), Illumination(form, shine))
     radiance = over(radiance, lip_color, 0.94 * lips)
@@ -61,10 +61,10 @@ def mouth_curves(p: Parameters, t: Tensor) -> MouthCurves:
     smile, half = p["smile"], mouth_half_width(p)
     arch = (1 - t * t).clamp(min=0)
     line = mouth_y(p) - 0.095 * smile * (t * t - 0.25) - 0.012 * (1 - smile) * (0.3 - t * t)
-    full = (1 + 0.26 * p["lip_fullness"] - 0.22 * (p["face_shape"] - 0.5) - 0.28 * p["old"]) * (1 - 0.22 * smile)
+    full = (1 + 0.30 * p["lip_fullness"] - 0.22 * (p["face_shape"] - 0.5) - 0.28 * p["old"]) * (1 - 0.22 * smile)
     gap_top, gap_bottom = -0.30 * _gap(p) * arch, 0.70 * _gap(p) * arch
-    top = gap_top - 0.042 * full * arch**0.75 * (1 - 0.20 * bump(t, 0.16))
-    return MouthCurves(t, half, line, arch, full, top, gap_bottom + 0.056 * full * arch**0.7, gap_top, gap_bottom)
+    top = gap_top - 0.048 * full * arch**0.85 * (1 - 0.26 * bump(t, 0.15))
+    return MouthCurves(t, half, line, arch, full, top, gap_bottom + 0.064 * full * arch**0.7, gap_top, gap_bottom)
 
 
 def _gap(p: Parameters) -> Tensor:

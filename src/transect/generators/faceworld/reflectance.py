@@ -22,11 +22,11 @@ MONK_SWATCHES = (
 """sRGB hex codes of the tones 1 to 10 (Monk 2022, https://skintone.google)."""
 
 MONK_CHROMOPHORES = Chromophores(
-    melanin=np.array([0.0020, 0.0020, 0.0092, 0.0172, 0.0115, 0.0667, 0.1485, 0.274, 0.383, 0.507]),
-    red_melanin=np.array([0.60, 0.60, 0.60, 0.60, 0.60, 0.05, 0.0, 0.21, 0.0, 0.0]),
-    blood=np.array([0.0010, 0.0033, 0.0011, 0.0018, 0.0060, 0.0100, 0.0080, 0.0100, 0.0010, 0.0018]),
-    scattering=np.array([3.0, 3.0, 3.0, 2.07, 1.60, 1.00, 0.98, 1.00, 0.50, 0.82]),
-    surface=np.array([0.050, 0.050, 0.050, 0.050, 0.050, 0.0486, 0.050, 0.0468, 0.0393, 0.0309]),
+    melanin=np.array([0.0020, 0.0020, 0.0092, 0.0172, 0.0115, 0.0667, 0.1485, 0.240, 0.369, 0.453]),
+    red_melanin=np.array([0.60, 0.60, 0.60, 0.60, 0.60, 0.05, 0.0, 0.0, 0.0, 0.0]),
+    blood=np.array([0.0010, 0.0033, 0.0011, 0.0018, 0.0060, 0.0100, 0.0080, 0.0067, 0.0010, 0.0010]),
+    scattering=np.array([3.0, 3.0, 3.0, 2.07, 1.60, 1.00, 0.98, 1.00, 0.50, 0.50]),
+    surface=np.array([0.050, 0.050, 0.050, 0.050, 0.050, 0.0486, 0.050, 0.0429, 0.0313, 0.0244]),
 )
 """What colors the skin of the tones 1 to 10: found by least squares on luminance and redness within CIEDE2000 < 6."""
 

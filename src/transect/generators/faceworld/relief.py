@@ -38,53 +38,53 @@ class Bump:
 
 def eye_x(p: Parameters) -> Tensor:
     """Distance of an eye's center from the midline."""
-    return 0.27 * (1 + 0.03 * p["eye_spacing"] + 0.03 * p["face_width"])
+    return 0.27 * (1 + 0.04 * p["eye_spacing"] + 0.03 * p["face_width"])
 
 
 def nose_half_width(p: Parameters) -> Tensor:
     """Distance of a nostril's wing from the midline."""
-    return 0.118 * (1 + 0.11 * p["nose_width"] + 0.10 * (p["face_shape"] - 0.5))
+    return 0.122 * (1 + 0.13 * p["nose_width"] + 0.10 * (p["face_shape"] - 0.5))
 
 
 def nose_base(p: Parameters) -> Tensor:
     """Height of the base of the nose."""
-    return 0.285 + 0.02 * p["nose_length"]
+    return 0.285 + 0.030 * p["nose_length"]
 
 
 def mouth_y(p: Parameters) -> Tensor:
     """Height of the line between the lips."""
-    return 0.505 + 0.014 * p["mouth_height"] + 0.006 * p["nose_length"]
+    return 0.508 + 0.014 * p["mouth_height"] + 0.012 * p["nose_length"]
 
 
 def _skull(p: Parameters) -> list[Bump]:
     masculine, old = p["face_shape"] - 0.5, p["old"]
     ex = eye_x(p)
     return [
-        Bump(ex, EYE_Y - 0.01, 0.17, 0.10, -0.085 - 0.012 * masculine - 0.012 * old, 0.32 + 0.10 * masculine),
+        Bump(ex, EYE_Y - 0.01, 0.17, 0.10, -0.090 - 0.016 * masculine - 0.012 * old, 0.44 + 0.14 * masculine),
         Bump(0.13, EYE_Y - 0.02, 0.055, 0.07, -0.03, 0.22),
         Bump(ex + 0.02, -0.285, 0.19, 0.05, 0.026 + 0.05 * masculine.clamp(min=-0.4)),
         Bump(0.0, -0.29, 0.11, 0.06, 0.012 + 0.035 * masculine),
         Bump(0.0, -0.50, 0.36, 0.2, 0.022 - 0.02 * masculine, 0.05),
         Bump(0.54, -0.36, 0.09, 0.16, -0.02 - 0.012 * old, 0.05),
-        Bump(0.41, 0.08, 0.16, 0.11, 0.04 + 0.012 * p["cheekbones"] - 0.015 * masculine),
-        Bump(0.44, 0.34, 0.12, 0.14, -0.015 + 0.016 * p["cheek_fullness"] - 0.02 * old, 0.04 + 0.05 * old),
-        Bump(0.0, 0.76, 0.15, 0.09, 0.055 + 0.03 * masculine + 0.01 * p["chin_length"]),
-        Bump(0.0, 0.655, 0.16, 0.035, -0.022, 0.16),
+        Bump(0.41, 0.07, 0.15, 0.10, 0.048 + 0.016 * p["cheekbones"] - 0.015 * masculine),
+        Bump(0.44, 0.34, 0.12, 0.14, -0.022 + 0.022 * p["cheek_fullness"] - 0.022 * old, 0.10 + 0.06 * old),
+        Bump(0.0, 0.77, 0.14, 0.10, 0.060 + 0.03 * masculine + 0.016 * p["chin_length"], -0.10),
+        Bump(0.0, 0.655, 0.16, 0.035, -0.024, 0.12),
     ]
 
 
 def _nose(p: Parameters) -> list[Bump]:
     base, half = nose_base(p), nose_half_width(p)
-    bridge = 1 + 0.22 * p["nose_bridge"] + 0.25 * (p["face_shape"] - 0.5)
-    tip = 1 + 0.12 * p["nose_tip"]
+    bridge = 1 + 0.26 * p["nose_bridge"] + 0.25 * (p["face_shape"] - 0.5)
+    tip = 1 + 0.15 * p["nose_tip"]
     return [
-        Bump(0.0, -0.12, 0.06, 0.09, 0.04 * bridge, 0.07),
-        Bump(0.0, base - 0.28, 0.060, 0.08, 0.045 * bridge, 0.05),
-        Bump(0.0, base - 0.18, 0.066, 0.075, 0.085 * bridge),
+        Bump(0.0, -0.12, 0.05, 0.09, 0.045 * bridge, 0.12),
+        Bump(0.0, base - 0.28, 0.052, 0.08, 0.050 * bridge, 0.10),
+        Bump(0.0, base - 0.18, 0.058, 0.075, 0.090 * bridge),
         Bump(0.0, base - 0.065, 0.082 * tip, 0.060, 0.135, 0.0, 0.12),
         Bump(0.0, base - 0.01, 0.045, 0.03, 0.05),
-        Bump(half * 0.88, base - 0.035, 0.048, 0.042, 0.062, 0.0, 0.2),
-        Bump(half * 1.36, base - 0.03, 0.026, 0.045, -0.018, 0.30),
+        Bump(half * 0.86, base - 0.035, 0.044, 0.042, 0.075, 0.0, 0.2),
+        Bump(half * 1.34, base - 0.03, 0.024, 0.045, -0.020, 0.42),
         Bump(0.0, base + 0.03, half * 0.95, 0.024, -0.01, 0.42),
         Bump(0.095, 0.06, 0.045, 0.10, -0.012, 0.10),
         Bump(0.0, base + 0.09, 0.022, 0.05, -0.008, 0.06),
@@ -130,7 +130,7 @@ def _folds(p: Parameters) -> list[Bump]:
 def _blush(p: Parameters) -> list[Bump]:
     makeup = p["makeup"]
     return [
-        Bump(0.42, 0.12, 0.19, 0.12, blush=0.22 + 0.7 * makeup),
+        Bump(0.42, 0.12, 0.19, 0.12, blush=0.12 + 0.5 * makeup),
         Bump(0.0, 0.78, 0.16, 0.08, blush=0.25),
         Bump(0.0, -0.45, 0.3, 0.16, blush=0.10),
         Bump(eye_x(p), EYE_Y + 0.1, 0.13, 0.05, blush=0.25),
