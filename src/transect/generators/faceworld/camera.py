@@ -16,6 +16,7 @@ from torch import Tensor
 
 from transect.generators.faceworld.chance import Stream, generator
 from transect.generators.faceworld.compositing import Parameters
+from transect.generators.faceworld.reflectance import LUMINANCE
 
 SHOT_NOISE = 1e-4
 """Variance of a unit signal at base gain."""
@@ -23,8 +24,9 @@ SHOT_NOISE = 1e-4
 READ_NOISE = 3.5e-4
 """Standard deviation of a dark pixel at base gain."""
 
-SHOULDER = 0.45
-"""The linear light at which the tone curve leaves the straight line."""
+WHITE = 4.0
+"""The least exposed light that becomes white. The tone curve is that of Reinhard et al. 2002, Photographic tone
+reproduction for digital images, equation 4."""
 
 
 def sensor_noise(seed: int, size: int) -> Tensor:
@@ -71,9 +73,13 @@ def compress(pixels: UInt8[np.ndarray, "h w 3"], quality: float) -> UInt8[np.nda
 
 
 def roll_off(linear: Tensor) -> Tensor:
-    """Highlights above SHOULDER bent to stay below 1, as a camera's tone curve does; nothing changes below it."""
-    above = (linear - SHOULDER).clamp(min=0) / (1 - SHOULDER)
-    return torch.where(linear < SHOULDER, linear.clamp(min=0), 1 - (1 - SHOULDER) * torch.exp(-above))
+    """Light under the camera's tone curve: nearly straight in the dark, flat towards WHITE, which becomes 1.
+
+    The curve bends luminance and keeps the ratios of red, green and blue, as cameras' color rendering does.
+    """
+    light = linear.clamp(min=0)
+    luminance = (light * light.new_tensor(LUMINANCE).view(1, 3, 1, 1)).sum(dim=1, keepdim=True)
+    return (light * ((1 + luminance / WHITE**2) / (1 + luminance))).clamp(max=1)
 
 
 def encode_srgb(linear: Tensor) -> Tensor:

@@ -46,9 +46,14 @@ def eyes(frame: Frame, p: Parameters, radiance: Tensor, light: Illumination) -> 
     """The face with its eyes."""
     lids = locate_lids(frame, p)
     radiance = _lid_skin(p, lids, radiance)
-    inside = torch.minimum(lids.down - lids.upper, lids.lower - lids.down).minimum(lids.half - lids.outward.abs())
-    radiance = over(radiance, _eyeball(frame, p, lids, light), coverage(inside, lids.pixel) * lids.front)
+    radiance = over(radiance, _eyeball(frame, p, lids, light), eye_opening(lids))
     return _lashes(p, lids, radiance)
+
+
+def eye_opening(lids: Lids) -> Tensor:
+    """Coverage of what is seen of the eyeballs between the lids."""
+    inside = torch.minimum(lids.down - lids.upper, lids.lower - lids.down).minimum(lids.half - lids.outward.abs())
+    return coverage(inside, lids.pixel) * lids.front
 
 
 def locate_lids(frame: Frame, p: Parameters) -> Lids:
@@ -88,7 +93,7 @@ def _lid_skin(p: Parameters, lids: Lids, radiance: Tensor) -> Tensor:
     fold = lids.upper - 0.036 - 0.006 * p["eyelid_fold"]
     crease = bump(v - fold, 0.013) * near * (0.42 + 0.10 * p["eyelid_fold"]).clamp(min=0.1)
     socket = bump(v - lids.upper, 0.055) * bump(t, 1.25) * lids.front
-    radiance = radiance * ((1 - crease) * torch.exp(-0.75 * socket)).unsqueeze(1)
+    radiance = radiance * ((1 - crease) * torch.exp(-1.0 * socket)).unsqueeze(1)
     lid = smoothstep(v, -0.17, -0.09) * (1 - smoothstep(v, -0.01, 0.05)) * near
     shadow = color(radiance, 0.50, 0.36, 0.52)
     return radiance * (1 + (0.85 * p["makeup"] * lid).unsqueeze(1) * (shadow - 1))
@@ -101,7 +106,7 @@ def _eyeball(frame: Frame, p: Parameters, lids: Lids, light: Illumination) -> Te
     dy = lids.down - 0.03 * torch.sin(p["pitch"]) + 0.014
     radius = (dx * dx + dy * dy).sqrt()
     lid_shade = 0.40 + 0.60 * smoothstep(lids.down - lids.upper, -0.005, 0.05)
-    shade = lid_shade * (0.22 + 0.36 * light.diffuse.clamp(max=1.3))
+    shade = lid_shade * (0.18 + 0.30 * light.diffuse.clamp(max=1.3))
     sclera = color(p["iris"], 0.60, 0.51, 0.47) * p["beside_skin"].unsqueeze(1)
     ball = tint(sclera, shade * (1 - 0.45 * (lids.outward / lids.half).abs().clamp(max=1) ** 2.5))
     ring = 1.15 - 0.65 * smoothstep(radius, 0.7 * IRIS_RADIUS, IRIS_RADIUS)
@@ -120,7 +125,7 @@ def _lashes(p: Parameters, lids: Lids, radiance: Tensor) -> Tensor:
     thickness = 0.012 + 0.004 * smoothstep(lids.outward, -lids.half, lids.half) + 0.008 * makeup
     upper = coverage(thickness - (v - lids.upper + 0.5 * thickness).abs(), lids.pixel)
     lower = coverage(0.006 + 0.004 * makeup - (v - lids.lower).abs(), lids.pixel)
-    density = (0.80 + 0.18 * makeup) * upper + (0.30 + 0.35 * makeup) * lower * (1 - upper)
+    density = (0.88 + 0.10 * makeup) * upper + (0.30 + 0.35 * makeup) * lower * (1 - upper)
     return radiance * (1 - (density * across * lids.front).clamp(max=0.97)).unsqueeze(1)
 
 
@@ -135,8 +140,8 @@ def brows(frame: Frame, p: Parameters, radiance: Tensor, hairs: Tensor) -> Tenso
     half = (0.029 + 0.006 * p["brow_thickness"] + 0.018 * masculine) * taper * (1 - 0.15 * p["old"])
     inside = half - (frame.face.y - brow_line(p, t)).abs() + 0.004 * hairs
     ends = smoothstep(1.05 - t.abs(), 0.0, 0.22) * (frame.face.cosine > 0)
-    density = (0.80 + 0.10 * masculine + 0.12 * hairs).clamp(0.35, 0.95) * coverage(inside, 1.7 * frame.pixel) * ends
-    pigment = (p["hair"] / 0.30).clamp(max=0.62)
+    density = (0.86 + 0.10 * masculine + 0.12 * hairs).clamp(0.35, 0.95) * coverage(inside, 1.7 * frame.pixel) * ends
+    pigment = (p["hair"] / 0.30).clamp(max=0.26)
     return radiance * mix(torch.ones_like(pigment), pigment, density.unsqueeze(1))
 
 

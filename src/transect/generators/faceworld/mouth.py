@@ -24,7 +24,7 @@ def mouth(frame: Frame, p: Parameters, radiance: Tensor, light: Illumination, gr
     arch, full, gap = curves.arch, curves.full, _gap(p)
     within = half - x.abs()
     lips = coverage(torch.minimum(v - top, bottom - v).minimum(within), 1.5 * frame.pixel)
-    form = light.diffuse * (1 - 0.30 * (1 - smoothstep(v, -0.03, 0.02))) * (1 + 0.04 * grain)
+    form = light.diffuse * (1 - 0.36 * (1 - smoothstep(v, -0.03, 0.02))) * (1 + 0.04 * grain)
     shine = light.highlight + 0.5 * p["lipstick"] * bump(v - gap_bottom - 0.026 * full, 0.012) * arch
     lip_color = lit_skin(p, lip_reflectance(p).expand_as(radiance), Illumination(form, shine))
     radiance = over(radiance, lip_color, 0.94 * lips)
@@ -34,6 +34,16 @@ def mouth(frame: Frame, p: Parameters, radiance: Tensor, light: Illumination, gr
     corner = 0.35 * bump(within, 0.03) * bump(v, 0.02)
     seam = bump(v - gap_top, 0.011) * smoothstep(within, -0.01, 0.03) * (1 - smoothstep(gap, 0.0, 0.03)) * 0.62
     return radiance * (1 - seam.maximum(corner)).unsqueeze(1)
+
+
+def mouth_cover(frame: Frame, p: Parameters) -> Tensor:
+    """Coverage of lips and open mouth together."""
+    x = frame.face.x
+    half = mouth_half_width(p)
+    curves = mouth_curves(p, x / half)
+    v = frame.face.y - curves.line
+    inside = torch.minimum(v - curves.top, curves.bottom - v).minimum(half - x.abs())
+    return coverage(inside, 1.5 * frame.pixel) * (frame.face.cosine > 0)
 
 
 class MouthCurves(NamedTuple):

@@ -55,7 +55,8 @@ def decode_srgb(encoded: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*sha
 
 def luminance(rgb: Float[np.ndarray, "*shape 3"]) -> Float[np.ndarray, "*shape"]:
     """Relative luminance of linear RGB."""
-    return np.asarray(rgb @ LUMINANCE)
+    # A sum, not a product of matrices, whose last bit would depend on the number of rows.
+    return np.asarray((rgb * LUMINANCE).sum(axis=-1))
 
 
 @functools.cache

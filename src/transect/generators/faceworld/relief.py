@@ -60,7 +60,7 @@ def _skull(p: Parameters) -> list[Bump]:
     masculine, old = p["face_shape"] - 0.5, p["old"]
     ex = eye_x(p)
     return [
-        Bump(ex, EYE_Y - 0.01, 0.17, 0.10, -0.090 - 0.016 * masculine - 0.012 * old, 0.44 + 0.14 * masculine),
+        Bump(ex, EYE_Y - 0.01, 0.17, 0.10, -0.090 - 0.016 * masculine - 0.012 * old, 0.85 + 0.2 * masculine),
         Bump(0.13, EYE_Y - 0.02, 0.055, 0.07, -0.03, 0.22),
         Bump(ex + 0.02, -0.285, 0.19, 0.05, 0.026 + 0.05 * masculine.clamp(min=-0.4)),
         Bump(0.0, -0.29, 0.11, 0.06, 0.012 + 0.035 * masculine),
@@ -68,7 +68,7 @@ def _skull(p: Parameters) -> list[Bump]:
         Bump(0.54, -0.36, 0.09, 0.16, -0.02 - 0.012 * old, 0.05),
         Bump(0.41, 0.07, 0.15, 0.10, 0.048 + 0.016 * p["cheekbones"] - 0.015 * masculine),
         Bump(0.44, 0.34, 0.12, 0.14, -0.022 + 0.022 * p["cheek_fullness"] - 0.022 * old, 0.10 + 0.06 * old),
-        Bump(0.0, 0.77, 0.14, 0.10, 0.060 + 0.03 * masculine + 0.016 * p["chin_length"], -0.10),
+        Bump(0.0, 0.77, 0.14, 0.10, 0.060 + 0.03 * masculine + 0.016 * p["chin_length"], -0.02),
         Bump(0.0, 0.655, 0.16, 0.035, -0.024, 0.12),
     ]
 
@@ -85,7 +85,7 @@ def _nose(p: Parameters) -> list[Bump]:
         Bump(0.0, base - 0.01, 0.045, 0.03, 0.05),
         Bump(half * 0.86, base - 0.035, 0.044, 0.042, 0.075, 0.0, 0.2),
         Bump(half * 1.34, base - 0.03, 0.024, 0.045, -0.020, 0.42),
-        Bump(0.0, base + 0.03, half * 0.95, 0.024, -0.01, 0.42),
+        Bump(0.0, base + 0.03, half * 0.95, 0.024, -0.01, 0.62),
         Bump(0.095, 0.06, 0.045, 0.10, -0.012, 0.10),
         Bump(0.0, base + 0.09, 0.022, 0.05, -0.008, 0.06),
     ]
