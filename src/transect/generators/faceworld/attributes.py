@@ -118,6 +118,10 @@ IDENTITY: tuple[str, ...] = (
     "complexion",
     "frame_shape",
     "frame_color",
+    "hair_fall",
+    "hair_tuck",
+    "hat_hue",
+    "hat_lightness",
 )
 """The identity code: what makes a subject that subject. Standard normal, part of u, neither read nor set."""
 

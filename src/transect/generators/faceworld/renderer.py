@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -19,7 +20,9 @@ from transect.generators.faceworld.attributes import IDENTITY
 from transect.generators.faceworld.camera import expose, sensor_noise
 from transect.generators.faceworld.compositing import Parameters, over
 from transect.generators.faceworld.eyes import brows, eyes
-from transect.generators.faceworld.hair import Hair, beard, hair, shade_skin
+from transect.generators.faceworld.facial_hair import facial_hair, hanging_beard
+from transect.generators.faceworld.hair import hair, shade_skin
+from transect.generators.faceworld.hats import hat
 from transect.generators.faceworld.head import Frame, locate
 from transect.generators.faceworld.landmarks import face_points, landmarks
 from transect.generators.faceworld.mouth import mouth, nostrils
@@ -28,7 +31,7 @@ from transect.generators.faceworld.scene import background, clothes
 from transect.generators.faceworld.skin import ears, face_skin, neck
 from transect.generators.faceworld.textures import draw_lattices, sample_mirrored
 
-RENDERER_VERSION = "1"
+RENDERER_VERSION = "2"
 """Changes whenever the same latents give other pixels."""
 
 SHAPE = (*IDENTITY, "face_shape", "face_width", "age", "old", "smile", "makeup", "yaw", "pitch", "roll")
@@ -44,14 +47,36 @@ def radiance(p: Parameters, seed: int, size: int) -> Tensor:
     """Scene radiance [1, 3, size, size] in linear light, before the camera."""
     lattices = draw_lattices(seed)
     frame, maps = shape_head(Shape({name: p[name] for name in SHAPE}), seed, size)
-    locks = hair(frame, p, lattices)
-    picture = _behind(frame, p, lattices, locks)
-    picture = over(picture, _face(frame, p, maps, lattices, locks), frame.head)
-    for ear, cover in ears(frame, p):
-        picture = over(picture, ear, cover)
-    picture = earrings(frame, p, picture)
-    picture = over(picture, locks.radiance, locks.front)
+    picture = background(frame, p, lattices)
+    for layer in layers(frame, p, maps, lattices):
+        picture = over(picture, layer.radiance, layer.cover)
     return glasses(frame, p, picture)
+
+
+class Layer(NamedTuple):
+    """A part of the person: radiance [b, 3, h, w] and coverage [b, h, w]."""
+
+    part: str
+    radiance: Tensor
+    cover: Tensor
+
+
+def layers(frame: Frame, p: Parameters, maps: Tensor, lattices: dict[str, Tensor]) -> Iterator[Layer]:
+    """What is laid over the background, from back to front; glasses, which let light through, come after all."""
+    worn = hat(frame, p, lattices)
+    locks = hair(frame, p, lattices, None if worn is None else worn.under)
+    yield Layer("hair", locks.radiance * locks.depth.unsqueeze(1), locks.back)
+    yield Layer("neck", *neck(frame, p))
+    yield Layer("clothes", *clothes(frame, p, lattices))
+    shadow = locks.shadow if worn is None else locks.shadow + worn.shadow
+    yield Layer("head", _face(frame, p, maps, lattices, shadow), frame.head)
+    yield from (Layer("ears", *ear) for ear in ears(frame, p))
+    yield from (Layer("earrings", *ring) for ring in earrings(frame, p))
+    if float(p["facial_hair"].max()) > 0:
+        yield Layer("beard", *hanging_beard(frame, p, lattices))
+    yield Layer("hair", locks.radiance, locks.front)
+    if worn is not None:
+        yield Layer("hat", worn.radiance, worn.cover)
 
 
 class Shape(Mapping[str, Tensor]):
@@ -88,27 +113,19 @@ def shape_head(shape: Shape, seed: int, size: int) -> tuple[Frame, Tensor]:
 
 
 def locate_landmarks(p: Parameters, seed: int, size: int) -> Float[np.ndarray, "1 68 2"]:
-    """dlib's 68 points of the picture of one row of parameters, in pixels."""
+    """The 68 points, in dlib's order, of the picture of one row of parameters, in pixels."""
     maps = face_maps(Shape({name: p[name] for name in SHAPE}), draw_lattices(seed))
     x, y = face_points(p)
     return landmarks(p, read_maps(maps[:, :1], x.unsqueeze(1), y.unsqueeze(1))[:, 0, 0], size)
 
 
-def _behind(frame: Frame, p: Parameters, lattices: dict[str, Tensor], locks: Hair) -> Tensor:
-    """Background, hair behind the neck, neck and clothes."""
-    picture = background(frame, p, lattices)
-    picture = over(picture, 0.7 * locks.radiance, locks.back)
-    picture = over(picture, *neck(frame, p))
-    return over(picture, *clothes(frame, p, lattices))
-
-
-def _face(frame: Frame, p: Parameters, maps: Tensor, lattices: dict[str, Tensor], locks: Hair) -> Tensor:
+def _face(frame: Frame, p: Parameters, maps: Tensor, lattices: dict[str, Tensor], shadow: Tensor) -> Tensor:
     """The head's skin with all that is on it."""
     skin, light = face_skin(frame, p, maps)
-    skin = shade_skin(skin, locks.shadow)
+    skin = shade_skin(skin, shadow)
     stubble = sample_mirrored(lattices["stubble"].unsqueeze(1), 1.5 * frame.face.x, 0.75 * frame.face.y).squeeze(1)
     skin = nostrils(frame, p, skin)
-    skin = beard(frame, p, skin, light, stubble)
+    skin = facial_hair(frame, p, skin, light, lattices)
     skin = mouth(frame, p, skin, light, stubble)
     skin = eyes(frame, p, skin, light)
     return brows(frame, p, skin, stubble)
