@@ -22,13 +22,13 @@ MONK_SWATCHES = (
 """sRGB hex codes of the tones 1 to 10 (Monk 2022, https://skintone.google)."""
 
 MONK_CHROMOPHORES = Chromophores(
-    melanin=np.array([0.0020, 0.0020, 0.0092, 0.0172, 0.0115, 0.0667, 0.1485, 0.240, 0.369, 0.453]),
-    red_melanin=np.array([0.60, 0.60, 0.60, 0.60, 0.60, 0.05, 0.0, 0.0, 0.0, 0.0]),
-    blood=np.array([0.0010, 0.0033, 0.0011, 0.0018, 0.0060, 0.0100, 0.0080, 0.0067, 0.0010, 0.0010]),
-    scattering=np.array([3.0, 3.0, 3.0, 2.07, 1.60, 1.00, 0.98, 1.00, 0.50, 0.50]),
-    surface=np.array([0.050, 0.050, 0.050, 0.050, 0.050, 0.0486, 0.050, 0.0429, 0.0313, 0.0244]),
+    melanin=np.array([0.0020, 0.0020, 0.0115, 0.0197, 0.0344, 0.0475, 0.1177, 0.381, 0.431, 0.516]),
+    red_melanin=np.array([0.60, 0.60, 0.60, 0.60, 0.60, 0.36, 0.0, 0.60, 0.08, 0.0]),
+    blood=np.array([0.0013, 0.0036, 0.0011, 0.0017, 0.0031, 0.0045, 0.0100, 0.0087, 0.0100, 0.0500]),
+    scattering=np.array([3.0, 2.76, 3.0, 2.0, 2.15, 1.01, 0.97, 1.02, 1.00, 0.50]),
+    surface=np.array([0.080, 0.080, 0.080, 0.080, 0.060, 0.0, 0.080, 0.0766, 0.0479, 0.0433]),
 )
-"""What colors the skin of the tones 1 to 10: found by least squares on luminance and redness within CIEDE2000 < 6."""
+"""What colors the skin of the tones 1 to 10: found by least squares on color within CIEDE2000 < 6."""
 
 LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 """Relative luminance of linear RGB (ITU-R BT.709)."""

@@ -17,7 +17,7 @@ from transect.generators.faceworld.relief import nose_base, read_maps
 SHEEN = 0.030
 """Reflectance of the skin's surface at the peak of the highlight."""
 
-SURROUNDINGS = 0.014
+SURROUNDINGS = 0.010
 """Radiance of the surroundings that oil and water on the skin mirror, where all light reaches it."""
 
 _BLOOD = (0.16, -0.16, -0.13)

@@ -30,6 +30,7 @@ _DEOXYGENATED = np.array(
 _OXYGENATION = 0.75
 _HAEMOGLOBIN_OF_BLOOD = 150 / 64500  # mol per liter: 150 g/l at 64,500 g/mol
 _EPIDERMIS = 0.006  # cm
+_HORNY_LAYER = 0.0005  # cm of it, which keeps the remains of melanosomes
 _REFRACTION = 1.4
 
 # CIE standard illuminant D65 at the wavelengths above, relative.
@@ -45,7 +46,7 @@ class Chromophores(NamedTuple):
 
     melanin: share of the epidermis that is melanosomes (light skin .01 to .05, dark .2 to .45); red_melanin: share of
     pheomelanin in it; blood: share of the dermis that is blood; scattering: of the dermis, relative to average skin;
-    surface: share of the light that the horny layer returns before it meets pigment.
+    surface: share of the light that the horny layer returns before it meets living skin.
     """
 
     melanin: Float[np.ndarray, "*n"]
@@ -64,7 +65,8 @@ def reflectance_spectrum(skin: Chromophores) -> Float[np.ndarray, "*n w"]:
     dermis = blood * _blood_absorption() + (1 - blood) * baseline
     below = _dipole(dermis, scattering * 46.0 * (WAVELENGTHS / 500) ** -1.421)
     # Diffuse light crosses a layer on a path about twice its thickness, down and up again.
-    return np.asarray(surface + (1 - surface) * np.exp(-4 * epidermis * _EPIDERMIS) * below)
+    dusted = surface * np.exp(-4 * melanin * eumelanin * _HORNY_LAYER)
+    return np.asarray(dusted + (1 - surface) * np.exp(-4 * epidermis * _EPIDERMIS) * below)
 
 
 def _blood_absorption() -> Float[np.ndarray, " w"]:
