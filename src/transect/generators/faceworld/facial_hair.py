@@ -104,10 +104,11 @@ def hanging_beard(frame: Frame, p: Parameters, lattices: dict[str, Tensor]) -> t
     X, Y = project(p, zero, CHIN * vertical_scale(p), zero + 0.34)
     c, s = torch.cos(p["roll"]), torch.sin(p["roll"])
     x, y = frame.U - (c * X + s * Y), frame.V - (c * Y - s * X)
-    length = 0.15 * smoothstep(p["beard"], 0.55, 1.0) * torch.maximum(0.75 * p["on_chin"], p["on_jaw"])
-    half = 0.15 + 0.13 * p["on_jaw"]
-    hairs = _read(lattices["strands"], 0.6 * x, 1.5 * y)
-    edge = length * (1 - (x / half) ** 2) - y + 0.15 * length * hairs
-    shown = smoothstep(length, 0.005, 0.03) * smoothstep(y, -0.30, -0.24) * (x.abs() < half).to(x.dtype)
-    shading = 0.62 - 0.30 * smoothstep(y, -0.05, 0.12) + 0.15 * p["light_x"] * x / half
-    return _lit_hairs(p, shading, hairs), coverage(edge, 1.8 * frame.pixel) * shown * (1 - frame.head)
+    half = 0.22 + 0.30 * p["on_jaw"]
+    length = 0.13 * smoothstep(p["beard"], 0.45, 1.0) * torch.maximum(0.8 * p["on_chin"], p["on_jaw"])
+    hairs = _read(lattices["strands"], 1.2 * x, 1.2 * y)
+    reach = length * (1 - (x / half) ** 2).clamp(min=0)
+    edge = reach * (1 + 0.22 * hairs) + frame.face.inside
+    shading = 0.50 - 0.45 * smoothstep(-frame.face.inside, 0.0, 0.13) + 0.12 * p["light_x"] * x / half
+    shown = smoothstep(reach, 0.005, 0.03) * smoothstep(y, -0.45, -0.30) * (1 - frame.head)
+    return _lit_hairs(p, shading, hairs), coverage(edge, 1.8 * frame.pixel) * shown

@@ -51,13 +51,16 @@ def hair(frame: Frame, p: Parameters, lattices: dict[str, Tensor], under_hat: Te
     front = _hairline(frame, p, locks.ragged).maximum(_curtain(frame, p, locks.ragged, outer, bottom))
     front = front * coverage(inside, soft) * grown
     radiance = shade(frame, p, locks, smoothstep(inside, 0.0, 0.25))
+    depth = 1 - 0.45 * smoothstep(frame.V, -0.15, 0.5)
     if float(p["tail"].max()) > 0:
         tail = _ponytail(frame, p, locks.ragged) * grown
         back = torch.maximum(back, tail)
         front = torch.maximum(front, tail * smoothstep(frame.V, 0.88, 0.96))
     if float(p["knot"].max()) > 0 and under_hat is None:
-        back = torch.maximum(back, _bun(frame, p, locks.ragged) * grown)
-    return Hair(radiance, 1 - 0.45 * smoothstep(frame.V, -0.15, 0.5), back, front, _shadow(frame, p))
+        knot, base = _bun(frame, p, locks.ragged)
+        back = torch.maximum(back, knot * grown)
+        depth = depth * (1 - 0.6 * base)
+    return Hair(radiance, depth, back, front, _shadow(frame, p))
 
 
 def _side(p: Parameters) -> Tensor:
@@ -163,11 +166,12 @@ def _ponytail(frame: Frame, p: Parameters, ragged: Tensor) -> Tensor:
     return coverage(half + 0.018 * ragged - (frame.U - center).abs(), 2 * frame.pixel) * along
 
 
-def _bun(frame: Frame, p: Parameters, ragged: Tensor) -> Tensor:
-    """Coverage of a knot on the crown; it stands behind the head's axis, so that raising the head hides it."""
-    x, y = frame.U + 0.25 * torch.sin(p["yaw"]), frame.V + 1.10 - 0.20 * torch.sin(p["pitch"])
-    radius = ((x / 1.25) ** 2 + y * y).sqrt()
-    return coverage(p["knot"] + 0.010 * ragged - radius, 2 * frame.pixel)
+def _bun(frame: Frame, p: Parameters, ragged: Tensor) -> tuple[Tensor, Tensor]:
+    """Coverage of a knot on the crown, and the dark of its base; it stands behind the head's axis and turns with it."""
+    x, y = frame.U + 0.25 * torch.sin(p["yaw"]), frame.V + 1.06 - 0.25 * torch.sin(p["pitch"])
+    radius = ((x / 1.35) ** 2 + y * y).sqrt()
+    around = bump(x, 1.5 * p["knot"]) * (y < 0.10).to(y.dtype)
+    return coverage(p["knot"] + 0.012 * ragged - radius, 2 * frame.pixel), bump(y + 0.03, 0.05) * around
 
 
 def _shadow(frame: Frame, p: Parameters) -> Tensor:

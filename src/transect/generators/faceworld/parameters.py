@@ -71,15 +71,17 @@ def _hue(turns: Float[np.ndarray, " n"], chroma: Float[np.ndarray, " n"]) -> Flo
 
 
 def _cloth(hue: Float[np.ndarray, " n"], lightness: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-    """Reflectance of cloth: .012 to .3 on a logarithmic scale; the middle tones carry the color."""
-    chroma = 0.15 + 0.45 * np.sin(np.pi * lightness) ** 2
-    return np.asarray(0.012 * 25.0 ** lightness[:, None] * _hue(hue, chroma))
+    """Reflectance of cloth: .008 to .24 on a logarithmic scale; the middle tones carry the color."""
+    chroma = 0.08 + 0.34 * np.sin(np.pi * lightness) ** 2
+    return np.asarray(0.008 * 30.0 ** lightness[:, None] * _hue(hue, chroma))
 
 
 def _backdrop(hue: Float[np.ndarray, " n"], lightness: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-    """Radiance of the background under nominal light, on a logarithmic scale, hardly saturated."""
+    """Radiance of the background under nominal light, on a logarithmic scale: wood and walls, sky and leaves, no pink."""
     darkest, span = BACKDROP
-    return np.asarray(darkest * span ** lightness[:, None] * _hue(hue, np.full_like(hue, 0.16)))
+    near = [np.exp(-((((hue - center + 0.5) % 1 - 0.5) / 0.11) ** 2)) for center in (0.09, 0.30, 0.58)]
+    chroma = np.asarray(0.025 + 0.13 * near[0] + 0.06 * near[1] + 0.09 * near[2])
+    return np.asarray(darkest * span ** lightness[:, None] * _hue(hue, chroma))
 
 
 def _key_light(p: Mapping[str, Tensor]) -> dict[str, Tensor]:

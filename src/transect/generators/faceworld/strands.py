@@ -46,7 +46,8 @@ def strands(frame: Frame, p: Parameters, lattices: dict[str, Tensor], outer: Ten
     across = mix(0.9 * lateral, arch * torch.where(side > 0, 1.0, -1.0), parted)
     along = frame.V / 1.4
     coarse = _read(lattices["locks"], across, along)
-    bend = p["wave"] * (0.045 * torch.sin(11 * frame.V + 2.2 * coarse) + 0.018 * torch.sin(23 * frame.V - coarse))
+    phase = 1.6 * torch.sin(8 * across) + 0.3 * coarse
+    bend = p["wave"] * (0.040 * torch.sin(11 * frame.V + phase) + 0.014 * torch.sin(23 * frame.V - phase))
     fine = _read(lattices["strands"], across + bend, along) * _resolved(1.5 * _SPACING, frame)
     straight = 0.75 * fine + 0.45 * _read(lattices["locks"], across + bend, along)
     return Strands(lateral, *_curled(frame, p, lattices, across, straight, coarse))
@@ -59,11 +60,13 @@ def _curled(
     curly = torch.maximum(p["curl"], p["coil"])
     if float(curly.max()) == 0:
         return straight, coarse
-    size = 2.3 - 1.65 * p["coil"]
+    size = 2.3 - 1.5 * p["coil"]
     noise = _read(lattices["curls"], frame.U / size, frame.V / (1.25 * size))
+    if float(p["coil"].max()) > 0:
+        noise = 0.55 * noise + 0.8 * _resolved(0.026, frame) * _read(lattices["stubble"], frame.U / 1.1, frame.V / 1.1)
     turns = torch.sin(40 * frame.V + 18 * across + 1.3 * noise + 3.2 * coarse)
     rings = mix(
-        0.55 * turns + 0.55 * straight + 0.25 * noise, (0.6 - 1.1 * noise.abs()) * _resolved(0.024, frame), p["coil"]
+        0.55 * turns + 0.55 * straight + 0.25 * noise, 0.62 * noise - 0.1, p["coil"]
     )
     ragged = mix(coarse, mix(0.45 * turns + 0.9 * coarse, noise, p["coil"]), curly)
     return mix(straight, 0.8 * rings, curly), ragged
