@@ -18,13 +18,13 @@ from transect.generators.faceworld.chance import Stream, generator
 from transect.generators.faceworld.compositing import Parameters
 from transect.generators.faceworld.reflectance import LUMINANCE
 
-SHOT_NOISE = 1e-4
+SHOT_NOISE = 1.5e-4
 """Variance of a unit signal at base gain."""
 
 READ_NOISE = 3.5e-4
 """Standard deviation of a dark pixel at base gain."""
 
-WHITE = 4.0
+WHITE = 6.0
 """The least exposed light that becomes white. The tone curve is that of Reinhard et al. 2002, Photographic tone
 reproduction for digital images, equation 4."""
 

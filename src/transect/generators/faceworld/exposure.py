@@ -19,10 +19,10 @@ PARENTS = ("skin_tone", "light_level")
 MAXIMUM_GAIN = 5.0
 """The largest gain of the meter, in stops over the base gain (ISO 100 to ISO 3200)."""
 
-REFERENCE_LUMINANCE = 1.15
+REFERENCE_LUMINANCE = 1.05
 """The luminance of skin that the meter leaves at base gain under nominal light."""
 
-TONE_ADAPTATION = 0.48
+TONE_ADAPTATION = 0.54
 """The share, in stops, of a skin's departure from the reference that the meter makes good."""
 
 

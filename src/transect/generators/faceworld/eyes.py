@@ -16,7 +16,7 @@ from transect.generators.faceworld.head import EYE_Y, Frame
 from transect.generators.faceworld.lighting import Illumination, light_color
 from transect.generators.faceworld.relief import eye_x
 
-HALF_WIDTH = 0.140
+HALF_WIDTH = 0.147
 """Half the width of an average eye's opening, in face units."""
 
 BROW_HALF_WIDTH = 0.195
@@ -81,7 +81,7 @@ def lid_edges(p: Parameters, t: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     masculine = p["face_shape"] - 0.5
     openness = 1 + 0.12 * p["eye_openness"] - 0.10 * masculine - 0.14 * p["old"] - 0.12 * p["smile"]
     size = 1 + 0.07 * p["eye_size"]
-    upper = -0.064 * size * openness * arch.sqrt() * (0.84 + 0.16 * arch) * (1 - 0.10 * t)
+    upper = -0.068 * size * openness * arch.sqrt() * (0.84 + 0.16 * arch) * (1 - 0.10 * t)
     lower = 0.041 * size * (openness - 0.26 * p["smile"]) * arch**0.8 * (1 + 0.18 * t)
     return eye_half_width(p), upper, lower
 
@@ -141,7 +141,7 @@ def brows(frame: Frame, p: Parameters, radiance: Tensor, hairs: Tensor) -> Tenso
     inside = half - (frame.face.y - brow_line(p, t)).abs() + 0.004 * hairs
     ends = smoothstep(1.05 - t.abs(), 0.0, 0.22) * (frame.face.cosine > 0)
     density = (0.86 + 0.10 * masculine + 0.12 * hairs).clamp(0.35, 0.95) * coverage(inside, 1.7 * frame.pixel) * ends
-    pigment = (p["hair"] / 0.30).clamp(max=0.26)
+    pigment = (p["hair"] / 0.30).clamp(max=0.22)
     return radiance * mix(torch.ones_like(pigment), pigment, density.unsqueeze(1))
 
 

@@ -78,7 +78,7 @@ def _nose(p: Parameters) -> list[Bump]:
     bridge = 1 + 0.26 * p["nose_bridge"] + 0.25 * (p["face_shape"] - 0.5)
     tip = 1 + 0.15 * p["nose_tip"]
     return [
-        Bump(0.0, -0.12, 0.05, 0.09, 0.045 * bridge, 0.12),
+        Bump(0.0, -0.12, 0.05, 0.09, 0.036 * bridge, 0.26),
         Bump(0.0, base - 0.28, 0.052, 0.08, 0.050 * bridge, 0.10),
         Bump(0.0, base - 0.18, 0.058, 0.075, 0.090 * bridge),
         Bump(0.0, base - 0.065, 0.082 * tip, 0.060, 0.135, 0.0, 0.12),
