@@ -108,7 +108,9 @@ def hanging_beard(frame: Frame, p: Parameters, lattices: dict[str, Tensor]) -> t
     length = 0.13 * smoothstep(p["beard"], 0.45, 1.0) * torch.maximum(0.8 * p["on_chin"], p["on_jaw"])
     hairs = _read(lattices["strands"], 1.2 * x, 1.2 * y)
     reach = length * (1 - (x / half) ** 2).clamp(min=0)
-    edge = reach * (1 + 0.22 * hairs) + frame.face.inside
-    shading = 0.50 - 0.45 * smoothstep(-frame.face.inside, 0.0, 0.13) + 0.12 * p["light_x"] * x / half
+    # The jaw from below is nearly a parabola; what of it lies on the head is drawn there.
+    below = (y + 1.4 * x * x) / (1 + (2.8 * x) ** 2).sqrt()
+    edge = reach * (1 + 0.22 * hairs) - below
+    shading = 0.46 - 0.40 * smoothstep(below, -0.02, 0.12) + 0.12 * p["light_x"] * x / half
     shown = smoothstep(reach, 0.005, 0.03) * smoothstep(y, -0.45, -0.30) * (1 - frame.head)
     return _lit_hairs(p, shading, hairs), coverage(edge, 1.8 * frame.pixel) * shown

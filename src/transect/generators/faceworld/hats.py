@@ -47,7 +47,7 @@ def hat(frame: Frame, p: Parameters, lattices: dict[str, Tensor]) -> Hat | None:
     outer, edge = _outline(frame, p), _edge(frame, p)
     above = edge - frame.V
     dome = coverage(torch.minimum(outer - frame.U.abs(), above), frame.pixel)
-    under = torch.where(above > -0.02, outer - 0.012, outer - 0.012 + 0.9 * (-0.02 - above).clamp(min=0))
+    under = torch.where(above > -0.02, outer - 0.012, outer - 0.012 + 0.55 * (-0.02 - above).clamp(min=0))
     normal = _normal(frame, outer)
     radiance = _cloth(frame, p, lattices, normal, above)
     shadow = 0.55 * smoothstep(above, -0.16, 0.0) * (1 + 1.0 * p["capped"])
