@@ -61,7 +61,7 @@ def photograph_quantiles() -> dict[tuple[int, str], PhotographQuantiles]:
 
 
 def face_photometry(
-    pixels: UInt8[np.ndarray, "h w 3"], landmarks: Float[np.ndarray, "68 2"]
+    pixels: UInt8[np.ndarray, "h w 3"], landmarks: Float[np.ndarray, "points 2"]
 ) -> dict[str, float] | None:
     """The eighteen statistics of one face; None where its cheeks or eyes are too dark or too small to measure.
 

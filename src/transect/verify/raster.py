@@ -17,7 +17,7 @@ def disc(shape: tuple[int, int], center: Float[np.ndarray, " 2"], radius: float)
     13
     """
     (x, y), reach = _whole(center), max(1, int(radius))
-    return _distance_squared(shape, x, y) <= reach * reach
+    return _distance_squared(shape, int(x), int(y)) <= reach * reach
 
 
 def hull(shape: tuple[int, int], points: Float[np.ndarray, "n 2"]) -> Bool[np.ndarray, "h w"]:

@@ -21,6 +21,7 @@ FIRST_SEED = 1_000_000
 """Seeds of the check begin here, apart from those that a study or a fit uses."""
 
 _BATCH = 250
+_QUANTILES = ("p05", "p25", "p50", "p75", "p95")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,11 @@ class Photometry:
 
     @property
     def share_inside(self) -> float:
-        """The smallest share, over statistics and fifths, of faces between the photographs' p05 and p95."""
-        return float(min(row.share_inside for row in self.rows))
+        """The smallest share, over statistics and fifths, of faces between the photographs' p05 and p95.
+
+        NaN where a fifth has no face with the statistic.
+        """
+        return float(np.min([row.share_inside for row in self.rows]))
 
     @property
     def enough(self) -> bool:
@@ -138,12 +142,8 @@ def _row(fifth: int, statistic: str, values: Float[np.ndarray, " k"]) -> Photome
     values = values[np.isfinite(values)]
     quantiles = np.percentile(values, (5, 25, 50, 75, 95)) if len(values) else np.full(5, np.nan)
     within = (values >= photographs.p05) & (values <= photographs.p95)
-    return PhotometryRow(
-        fifth,
-        statistic,
-        len(values),
-        *map(float, quantiles),
-        *photographs[1:],
-        inside=bool(photographs.p25 <= quantiles[2] <= photographs.p75),
-        share_inside=float(within.mean()) if len(values) else np.nan,
-    )
+    rendered = {f"rendered_{name}": float(value) for name, value in zip(_QUANTILES, quantiles, strict=True)}
+    figures = rendered | {name: getattr(photographs, name) for name in _QUANTILES}
+    inside = bool(photographs.p25 <= quantiles[2] <= photographs.p75)
+    share = float(within.mean()) if len(values) else float("nan")
+    return PhotometryRow(fifth, statistic, len(values), inside=inside, share_inside=share, **figures)

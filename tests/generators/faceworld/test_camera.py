@@ -9,7 +9,16 @@ import pytest
 import torch
 from PIL import Image
 
-from transect.generators.faceworld.camera import READ_NOISE, SHOT_NOISE, compress, defocus, expose, sensor_noise
+from transect.generators.faceworld.camera import (
+    READ_NOISE,
+    SHOT_NOISE,
+    WHITE,
+    compress,
+    defocus,
+    expose,
+    roll_off,
+    sensor_noise,
+)
 from transect.generators.faceworld.world import FaceWorld
 
 WORLD = FaceWorld(image_size=64, threads=1)
@@ -27,36 +36,50 @@ def shot(radiance, light_level=0.0, exposure=0.0, noise=0.0, draws=None):
 
 
 def test_middle_grey_by_hand():
-    # .18 -> 1.055 * .18 ** (1 / 2.4) - .055 = .4613 -> 117.6; a stop more light or gain: .36 -> .6343 -> 161.7.
-    assert int(shot(0.18)[0, 0, 0, 0]) == 118
-    assert int(shot(0.18, light_level=1.0)[0, 0, 0, 0]) == 162
-    assert int(shot(0.18, exposure=1.0)[0, 0, 0, 0]) == 162
-    assert int(shot(0.18, light_level=-3.0, exposure=3.0)[0, 0, 0, 0]) == 118
+    # Tone curve, WHITE = 6: .18 * (1 + .18 / 36) / 1.18 = .15331 -> 1.055 * .15331 ** (1 / 2.4) - .055 = .4280 -> 109.1;
+    # a stop more light or gain: .36 * (1 + .36 / 36) / 1.36 = .26735 -> .5539 -> 141.2.
+    assert int(shot(0.18)[0, 0, 0, 0]) == 109
+    assert int(shot(0.18, light_level=1.0)[0, 0, 0, 0]) == 141
+    assert int(shot(0.18, exposure=1.0)[0, 0, 0, 0]) == 141
+    assert int(shot(0.18, light_level=-3.0, exposure=3.0)[0, 0, 0, 0]) == 109
 
 
-def test_light_beyond_white_and_below_black_is_cut():
-    assert int(shot(5.0).min()) == 255
+def test_white_is_white_and_light_beyond_it_and_below_black_is_cut():
+    assert int(shot(WHITE).min()) == 255
+    assert int(shot(0.9 * WHITE).max()) < 255
+    assert int(shot(2 * WHITE).min()) == 255
     assert int(shot(-1.0).max()) == 0
 
 
+def test_the_tone_curve_rises_and_keeps_the_ratios_of_the_colors():
+    light = torch.linspace(0, 5.5, 200).view(1, 1, -1, 1)
+    bent = roll_off(torch.cat([1.1 * light, 0.99 * light, 0.8 * light], dim=1))
+    assert (bent[:, 1, 1:] > bent[:, 1, :-1]).all()
+    below_white = bent[0, 0, 1:, 0] < 1
+    np.testing.assert_allclose((bent[0, 2] / bent[0, 1])[1:, 0][below_white], 0.8 / 0.99, rtol=1e-5)
+
+
 def test_noise_grows_with_the_gain_as_the_model_says():
+    # Near light c = Y = .18 the curve c * h(Y), h = (1 + Y / 36) / (1 + Y) = .8517, h' = -.698, passes noise of a
+    # channel by h and noise of luminance by c h' = -.1257: the mean over channels of the variance is
+    # h^2 + 2 h c h' / 3 + (c h')^2 * (.2126^2 + .7152^2 + .0722^2) = .7254 - .0714 + .0089 = .8142^2.
     draws = sensor_noise(3, 200)
     for light, gain in ((0.0, 0.0), (-4.0, 4.0)):
         values = shot(0.18, light, gain, 1.0, draws).numpy().astype(float) / 255
         linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
         signal = 0.18 * 2.0**light
-        expected = np.sqrt(SHOT_NOISE * signal + READ_NOISE**2) * 2.0**gain
-        # Eight bits add a rounding error of 1/sqrt(12) levels; a level is .0031 of linear light at this grey.
-        assert linear.std() == pytest.approx(np.hypot(expected, 0.0031 / np.sqrt(12)), rel=0.04)
-        assert linear.mean() == pytest.approx(0.18, abs=0.002)
+        expected = 0.8142 * np.sqrt(SHOT_NOISE * signal + READ_NOISE**2) * 2.0**gain
+        # Eight bits add a rounding error of 1/sqrt(12) levels; a level is .0030 of linear light at this grey.
+        assert linear.std() == pytest.approx(np.hypot(expected, 0.0030 / np.sqrt(12)), rel=0.04)
+        assert linear.mean() == pytest.approx(0.1533, abs=0.002)
 
 
 def test_white_balance_by_hand():
-    # One stop of red over blue: red * 2 ** .5, blue * 2 ** -.5, green as it is; .18 * 1.4142 = .2546 -> .5422 -> 138.3,
-    # .18 / 1.4142 = .1273 -> .3918 -> 99.9.
+    # One stop of red over blue: red .18 * 2 ** .5 = .2546, blue .18 / 2 ** .5 = .1273, green .18: Y = .1920. The tone
+    # curve multiplies by (1 + .1920 / 36) / 1.1920 = .8434: .2147, .1518, .1074 -> 127.8, 108.6, 92.2.
     field = torch.full((1, 3, 2, 2), 0.18)
     found = expose(field, settings(white_balance=1.0), torch.zeros_like(field))[0, 0, 0]
-    assert found.tolist() == [138, 118, 100]
+    assert found.tolist() == [128, 109, 92]
 
 
 def test_blur_by_loops():

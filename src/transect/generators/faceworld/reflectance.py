@@ -74,7 +74,7 @@ def skin_reflectance(skin_tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n
     """Linear RGB reflectance of skin of Monk tone 1..10.
 
     >>> skin_reflectance(np.array([5.0])).round(3).tolist()
-    [[0.68, 0.509, 0.305]]
+    [[0.611, 0.455, 0.279]]
     """
     return _interpolate(_skin_of_whole_tones(), np.asarray(skin_tone, dtype=np.float64) - 1)
 
