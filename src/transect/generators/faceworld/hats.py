@@ -100,12 +100,12 @@ def _peak(frame: Frame, p: Parameters, edge: Tensor) -> tuple[Tensor, Tensor]:
     """Coverage and shade of a cap's peak, which comes forward and a little down from the edge."""
     x = (frame.U - 0.85 * torch.sin(p["yaw"])) / 0.54
     arch = (1 - x * x).clamp(min=0)
-    lower = edge - 0.005 + (0.215 - 0.55 * torch.sin(p["pitch"])).clamp(min=0.03) * arch**0.7
+    lower = edge - 0.005 + (0.25 - 0.55 * torch.sin(p["pitch"])).clamp(min=0.03) * arch**0.7
     upper = edge - 0.045 * arch
     cover = coverage(torch.minimum(lower - frame.V, frame.V - upper), frame.pixel) * coverage(
         1 - x.abs(), 2 * frame.pixel
     )
-    return cover, 0.92 - 0.30 * smoothstep(frame.V, upper, lower) + 0.25 * bump(frame.V - upper, 0.02)
+    return cover, 1.05 - 0.50 * smoothstep(frame.V, upper, lower) + 0.30 * bump(frame.V - upper, 0.025)
 
 
 def _below_peak(frame: Frame, p: Parameters, edge: Tensor) -> Tensor:

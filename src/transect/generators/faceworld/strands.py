@@ -64,8 +64,8 @@ def _curled(
     noise = _read(lattices["curls"], frame.U / size, frame.V / (1.25 * size))
     if float(p["coil"].max()) > 0:
         noise = 0.55 * noise + 0.8 * _resolved(0.026, frame) * _read(lattices["stubble"], frame.U / 1.1, frame.V / 1.1)
-    turns = torch.sin(40 * frame.V + 18 * across + 1.3 * noise + 3.2 * coarse)
-    rings = mix(0.55 * turns + 0.55 * straight + 0.25 * noise, 0.62 * noise - 0.1, p["coil"])
+    turns = torch.sin(34 * frame.V + 9 * across + 2.3 * noise + 2.6 * coarse)
+    rings = mix(0.42 * turns + 0.60 * straight + 0.38 * noise, 0.62 * noise - 0.1, p["coil"])
     ragged = mix(coarse, mix(0.45 * turns + 0.9 * coarse, noise, p["coil"]), curly)
     return mix(straight, 0.8 * rings, curly), ragged
 
