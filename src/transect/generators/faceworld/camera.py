@@ -24,6 +24,9 @@ SHOT_NOISE = 1.5e-4
 READ_NOISE = 3.5e-4
 """Standard deviation of a dark pixel at base gain."""
 
+COLOR_KEPT = 0.8
+"""Share of the tone curve that follows luminance."""
+
 WHITE = 6.0
 """The least exposed light that becomes white. The tone curve is that of Reinhard et al. 2002, Photographic tone
 reproduction for digital images, equation 4."""
@@ -75,11 +78,18 @@ def compress(pixels: UInt8[np.ndarray, "h w 3"], quality: float) -> UInt8[np.nda
 def roll_off(linear: Tensor) -> Tensor:
     """Light under the camera's tone curve: nearly straight in the dark, flat towards WHITE, which becomes 1.
 
-    The curve bends luminance and keeps the ratios of red, green and blue, as cameras' color rendering does.
+    Bent by luminance, colors keep their ratios; bent channel by channel, they pale towards the highlights. Cameras lie
+    between the two: COLOR_KEPT of the first.
     """
     light = linear.clamp(min=0)
     luminance = (light * light.new_tensor(LUMINANCE).view(1, 3, 1, 1)).sum(dim=1, keepdim=True)
-    return (light * ((1 + luminance / WHITE**2) / (1 + luminance))).clamp(max=1)
+    level = COLOR_KEPT * _curve(luminance) + (1 - COLOR_KEPT) * _curve(light)
+    return (light * level).clamp(max=1)
+
+
+def _curve(light: Tensor) -> Tensor:
+    """Factor by which the tone curve weakens that light."""
+    return (1 + light / WHITE**2) / (1 + light)
 
 
 def encode_srgb(linear: Tensor) -> Tensor:

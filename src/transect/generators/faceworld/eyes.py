@@ -141,7 +141,7 @@ def brows(frame: Frame, p: Parameters, radiance: Tensor, hairs: Tensor) -> Tenso
     inside = half - (frame.face.y - brow_line(p, t)).abs() + 0.004 * hairs
     ends = smoothstep(1.05 - t.abs(), 0.0, 0.22) * (frame.face.cosine > 0)
     density = (0.86 + 0.10 * masculine + 0.12 * hairs).clamp(0.35, 0.95) * coverage(inside, 1.7 * frame.pixel) * ends
-    pigment = (p["hair"] / 0.30).clamp(max=0.22)
+    pigment = (p["hair"] / 0.30).clamp(max=0.19)
     return radiance * mix(torch.ones_like(pigment), pigment, density.unsqueeze(1))
 
 
