@@ -137,11 +137,11 @@ def brows(frame: Frame, p: Parameters, radiance: Tensor, hairs: Tensor) -> Tenso
     masculine = p["face_shape"] - 0.5
     t = (frame.face.x.abs() - eye_x(p)) / BROW_HALF_WIDTH
     taper = (1 - 0.62 * smoothstep(t, 0.0, 1.0)) * (0.75 + 0.25 * smoothstep(t, -1.0, -0.6))
-    half = (0.029 + 0.006 * p["brow_thickness"] + 0.018 * masculine) * taper * (1 - 0.15 * p["old"])
+    half = (0.031 + 0.006 * p["brow_thickness"] + 0.018 * masculine) * taper * (1 - 0.15 * p["old"])
     inside = half - (frame.face.y - brow_line(p, t)).abs() + 0.004 * hairs
     ends = smoothstep(1.05 - t.abs(), 0.0, 0.22) * (frame.face.cosine > 0)
     density = (0.86 + 0.10 * masculine + 0.12 * hairs).clamp(0.35, 0.95) * coverage(inside, 1.7 * frame.pixel) * ends
-    pigment = (p["hair"] / 0.30).clamp(max=0.19)
+    pigment = (p["hair"] / 0.30).clamp(max=0.185)
     return radiance * mix(torch.ones_like(pigment), pigment, density.unsqueeze(1))
 
 

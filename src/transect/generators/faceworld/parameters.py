@@ -28,7 +28,7 @@ from transect.generators.faceworld.scene import scene_traits
 _ANGLES = ("yaw", "pitch", "roll", "light_azimuth", "light_elevation")
 _IDENTITY_LIMIT, _IDENTITY_SCALE = 2.4, 1.25
 _RELATIVE_REFERENCE, _RELATIVE_POWER = 0.45, 0.80
-BACKDROP = (0.130, 2.0)
+BACKDROP = (0.124, 2.0)
 """Radiance of the darkest background, and how many times brighter the lightest is."""
 
 
