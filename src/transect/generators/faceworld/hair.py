@@ -14,6 +14,7 @@ from torch import Tensor
 from transect.generators.faceworld.compositing import Parameters, bump, coverage, mix, smoothstep
 from transect.generators.faceworld.head import CROWN, HAIRLINE_Y, Frame, read_tables
 from transect.generators.faceworld.strands import shade, strands
+from transect.generators.faceworld.windows import Window, cut, hair_window
 
 _WIDEST_Y = -0.16
 _COIL_Y = -0.36
@@ -22,9 +23,9 @@ _COIL_Y = -0.36
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hair:
-    """radiance [b, 3, h, w]; depth: its share behind the face; back, front: coverage behind and before the face.
+    """Within `window` of the picture: radiance [b, 3, h, w] and the share of it behind the face; coverages [b, h, w].
 
-    shadow: optical depth on the skin.
+    back, front: coverage behind and before the face. shadow: optical depth on the skin, of the whole picture.
     """
 
     radiance: Tensor
@@ -32,10 +33,15 @@ class Hair:
     back: Tensor
     front: Tensor
     shadow: Tensor
+    window: Window
 
 
-def hair(frame: Frame, p: Parameters, lattices: dict[str, Tensor], under_hat: Tensor | None = None) -> Hair:
+def hair(whole: Frame, p: Parameters, lattices: dict[str, Tensor], under_hat: Tensor | None = None) -> Hair:
     """The hair of the head, at each pixel. under_hat: [b, h, w], the half width to which a hat presses it."""
+    window = hair_window(whole, _lowest(p))
+    frame = cut(whole, window)
+    if under_hat is not None:
+        under_hat = window.of(under_hat)
     widest = read_tables(frame.tables, torch.full_like(frame.V, _WIDEST_Y))[:, 2] * (1 + _side(p) / 0.62)
     outer = _outline(frame, p, widest)
     locks = strands(frame, p, lattices, outer, widest)
@@ -60,7 +66,21 @@ def hair(frame: Frame, p: Parameters, lattices: dict[str, Tensor], under_hat: Te
         knot, base = _bun(frame, p, locks.ragged)
         back = torch.maximum(back, knot * grown)
         depth = depth * (1 - 0.6 * base)
-    return Hair(radiance, depth, back, front, _shadow(frame, p))
+    shadow = torch.zeros_like(whole.U)
+    window.of(shadow).copy_(_shadow(frame, p))
+    return Hair(radiance, depth, back, front, shadow, window)
+
+
+def _lowest(p: Parameters) -> float:
+    """Height of the upright head below which no hair is, and none of its shade on the skin."""
+    hanging = _end(p) + 0.35 * p["coil"] + 0.45 * smoothstep(p["hang"], 0.0, 0.1)
+    tail = 0.75 + 0.85 * p["tail"] - 10 * (p["tail"] == 0)
+    return float(torch.maximum(hanging, tail).clamp(min=0.30).max())
+
+
+def _end(p: Parameters) -> Tensor:
+    """Height at which hanging hair ends."""
+    return -0.12 + 1.62 * p["hang"]
 
 
 def _side(p: Parameters) -> Tensor:
@@ -85,7 +105,7 @@ def _outline(frame: Frame, p: Parameters, widest: Tensor) -> Tensor:
     loose = smoothstep(p["hang"], 0.15, 0.7)
     flare = (0.06 + 0.05 * p["hair_volume"] + 0.05 * p["wave"] + 0.16 * p["curl"]) * loose
     swing = 0.016 * p["wave"] * torch.sin(11 * frame.V + 1.4) * smoothstep(hanging, 0.0, 0.4)
-    end = -0.12 + 1.62 * p["hang"]
+    end = _end(p)
     tapered = 0.16 * smoothstep(frame.V, end - 0.55, end + 0.1) ** 2 * smoothstep(p["hang"], 0.2, 0.5)
     hung = cap + flare * hanging - 0.09 * loose * hanging**2 + swing - tapered
     return mix(hung, _cloud(frame, p, widest), p["coil"]) if float(p["coil"].max()) > 0 else hung
@@ -103,7 +123,7 @@ def _bottom(frame: Frame, p: Parameters, ragged: Tensor) -> Tensor:
     """Height at which hanging hair ends, lock by lock; longer behind than beside the face."""
     hang = p["hang"]
     locks = (0.03 + 0.07 * smoothstep(hang, 0.1, 0.6)) * (1 - 0.5 * p["curl"]) * ragged
-    return -0.12 + 1.62 * hang + 0.35 * p["coil"] + locks - 0.10 * bump(frame.U.abs() - 0.62, 0.14) * hang
+    return _end(p) + 0.35 * p["coil"] + locks - 0.10 * bump(frame.U.abs() - 0.62, 0.14) * hang
 
 
 def _hairline(frame: Frame, p: Parameters, ragged: Tensor) -> Tensor:
@@ -179,7 +199,7 @@ def _shadow(frame: Frame, p: Parameters) -> Tensor:
     line = HAIRLINE_Y + 0.45 * p["bangs"] * (1 - p["tied"])
     grown = (1 - smoothstep(p["baldness"], 0.0, 0.4)) * (1 - p["scalp"]) * (0.25 + smoothstep(p["lift"], 0.0, 0.08))
     below = 0.28 * (1 - smoothstep(frame.face.y - line, -0.05, 0.20)) * grown
-    beside = smoothstep(frame.face.sine.abs(), 0.72, 0.98) * smoothstep(-0.12 + 1.62 * p["hang"] - frame.V, -0.05, 0.3)
+    beside = smoothstep(frame.face.sine.abs(), 0.72, 0.98) * smoothstep(_end(p) - frame.V, -0.05, 0.3)
     return below + 0.55 * beside * smoothstep(p["hang"], 0.18, 0.3) * (1 - p["scalp"])
 
 

@@ -13,7 +13,6 @@ from torch import Tensor
 from transect.generators.faceworld.compositing import Parameters, Vector, bump, coverage, over, smoothstep, tint, unit
 from transect.generators.faceworld.head import CROWN, Frame, read_tables
 from transect.generators.faceworld.lighting import illuminate, light_color
-from transect.generators.faceworld.textures import spread
 
 _EDGE_Y = -0.50
 _PEAK_DEPTH = 0.95
@@ -40,8 +39,8 @@ def hat_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float
     return {"capped": (level == 1).astype(np.float64), "knitted": (level == 2).astype(np.float64)}
 
 
-def hat(frame: Frame, p: Parameters, lattices: dict[str, Tensor]) -> Hat | None:
-    """The hat at each pixel, None where none is worn."""
+def hat(frame: Frame, p: Parameters, folds: Tensor) -> Hat | None:
+    """The hat at each pixel, None where none is worn. folds: [b, h, w] smooth noise."""
     if float(p["hat"].max()) == 0:
         return None
     outer, edge = _outline(frame, p), _edge(frame, p)
@@ -49,7 +48,7 @@ def hat(frame: Frame, p: Parameters, lattices: dict[str, Tensor]) -> Hat | None:
     dome = coverage(torch.minimum(outer - frame.U.abs(), above), frame.pixel)
     under = torch.where(above > -0.02, outer - 0.012, outer - 0.012 + 0.55 * (-0.02 - above).clamp(min=0))
     normal = _normal(frame, outer)
-    radiance = _cloth(frame, p, lattices, normal, above)
+    radiance = _cloth(frame, p, folds, normal, above)
     shadow = 0.55 * smoothstep(above, -0.16, 0.0) * (1 + 1.0 * p["capped"])
     if float(p["capped"].max()) == 0:
         return Hat(radiance, dome, under, shadow)
@@ -83,10 +82,9 @@ def _normal(frame: Frame, outer: Tensor) -> Vector:
     return unit(nx, 0.9 * ny, (1 - nx * nx - 0.6 * ny * ny).clamp(min=0.05).sqrt())
 
 
-def _cloth(frame: Frame, p: Parameters, lattices: dict[str, Tensor], normal: Vector, above: Tensor) -> Tensor:
+def _cloth(frame: Frame, p: Parameters, folds: Tensor, normal: Vector, above: Tensor) -> Tensor:
     """Radiance of the dome: a cap's panels and seams, a beanie's ribs and cuff."""
     light = illuminate(p, normal, 0.06)
-    folds = spread(lattices["folds"], frame.size, frame.size)
     seams = 1 - 0.30 * bump(normal[0] - 0.62 * torch.sin(p["yaw"]), 0.018) - 0.22 * bump(normal[0].abs() - 0.62, 0.02)
     ribs = 1 + 0.16 * torch.sin(46 * torch.asin(normal[0].clamp(-0.99, 0.99))) * min(1.0, 0.02 / frame.pixel)
     cuff = 1 - 0.40 * bump(above - 0.205, 0.018) + 0.10 * smoothstep(0.19 - above, 0.0, 0.02)

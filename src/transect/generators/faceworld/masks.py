@@ -54,10 +54,11 @@ def _shown(frame: Frame, p: Parameters, maps: Tensor, lattices: dict[str, Tensor
     """The share of each pixel that shows each part, after all that lies before it."""
     nothing = torch.zeros_like(frame.U)
     parts = ("background", "hair", "neck", "clothes", "head", "ears", "earrings", "beard", "hat")
-    shown = dict.fromkeys(parts, nothing) | {"background": nothing + 1}
+    shown = {part: nothing.clone() for part in parts} | {"background": nothing + 1}
     for layer in layers(frame, p, maps, lattices):
-        shown = {part: share * (1 - layer.cover) for part, share in shown.items()}
-        shown[layer.part] = shown[layer.part] + layer.cover
+        for share in shown.values():
+            layer.window.of(share).mul_(1 - layer.cover)
+        layer.window.of(shown[layer.part]).add_(layer.cover)
     return shown
 
 

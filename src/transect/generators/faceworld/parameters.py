@@ -77,7 +77,7 @@ def _cloth(hue: Float[np.ndarray, " n"], lightness: Float[np.ndarray, " n"]) -> 
 
 
 def _backdrop(hue: Float[np.ndarray, " n"], lightness: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-    """Radiance of the background under nominal light, on a logarithmic scale: wood and walls, sky and leaves, no pink."""
+    """Radiance of the background under nominal light, on a logarithmic scale: wood, leaves, sky, no pink."""
     darkest, span = BACKDROP
     near = [np.exp(-((((hue - center + 0.5) % 1 - 0.5) / 0.11) ** 2)) for center in (0.09, 0.30, 0.58)]
     chroma = np.asarray(0.02 + 0.06 * near[0] + 0.05 * near[1] + 0.09 * near[2])

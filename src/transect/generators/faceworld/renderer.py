@@ -29,7 +29,8 @@ from transect.generators.faceworld.mouth import mouth, nostrils
 from transect.generators.faceworld.relief import face_maps, read_maps
 from transect.generators.faceworld.scene import background, clothes
 from transect.generators.faceworld.skin import ears, face_skin, neck
-from transect.generators.faceworld.textures import draw_lattices, sample_mirrored
+from transect.generators.faceworld.textures import draw_lattices, sample_mirrored, spread
+from transect.generators.faceworld.windows import Window, Windows, below, cut, cut_light, windows_of
 
 RENDERER_VERSION = "2"
 """Changes whenever the same latents give other pixels."""
@@ -49,32 +50,44 @@ def radiance(p: Parameters, seed: int, size: int) -> Tensor:
     frame, maps = shape_head(Shape({name: p[name] for name in SHAPE}), seed, size)
     picture = background(frame, p, lattices)
     for layer in layers(frame, p, maps, lattices):
-        picture = over(picture, layer.radiance, layer.cover)
+        part = layer.window.of(picture)
+        part.copy_(over(part, layer.radiance, layer.cover))
     return glasses(frame, p, picture)
 
 
+NECK_TOP, CLOTHES_TOP = 0.26, 0.78
+"""Heights above which neither is seen."""
+
+WHOLE = Window(slice(None), slice(None))
+
+
 class Layer(NamedTuple):
-    """A part of the person: radiance [b, 3, h, w] and coverage [b, h, w]."""
+    """A part of the person: radiance [b, 3, h, w] and coverage [b, h, w] within a window of the picture."""
 
     part: str
     radiance: Tensor
     cover: Tensor
+    window: Window = WHOLE
 
 
 def layers(frame: Frame, p: Parameters, maps: Tensor, lattices: dict[str, Tensor]) -> Iterator[Layer]:
     """What is laid over the background, from back to front; glasses, which let light through, come after all."""
-    worn = hat(frame, p, lattices)
+    folds = spread(lattices["folds"], frame.size, frame.size)
+    worn = hat(frame, p, folds)
     locks = hair(frame, p, lattices, None if worn is None else worn.under)
-    yield Layer("hair", locks.radiance * locks.depth.unsqueeze(1), locks.back)
-    yield Layer("neck", *neck(frame, p))
-    yield Layer("clothes", *clothes(frame, p, lattices))
+    yield Layer("hair", locks.radiance * locks.depth.unsqueeze(1), locks.back, locks.window)
+    throat, shoulders = below(frame.size, NECK_TOP), below(frame.size, CLOTHES_TOP)
+    yield Layer("neck", *neck(cut(frame, throat), p), throat)
+    yield Layer("clothes", *clothes(cut(frame, shoulders), p, shoulders.of(folds)), shoulders)
     shadow = locks.shadow if worn is None else locks.shadow + worn.shadow
-    yield Layer("head", _face(frame, p, maps, lattices, shadow), frame.head)
-    yield from (Layer("ears", *ear) for ear in ears(frame, p))
-    yield from (Layer("earrings", *ring) for ring in earrings(frame, p))
+    windows = windows_of(frame)
+    skull, beside = cut(frame, windows.head), cut(frame, windows.ears)
+    yield Layer("head", _face(skull, p, maps, lattices, windows.head.of(shadow), windows), skull.head, windows.head)
+    yield from (Layer("ears", *ear, windows.ears) for ear in ears(beside, p))
+    yield from (Layer("earrings", *ring, windows.ears) for ring in earrings(beside, p))
     if float(p["facial_hair"].max()) > 0:
         yield Layer("beard", *hanging_beard(frame, p, lattices))
-    yield Layer("hair", locks.radiance, locks.front)
+    yield Layer("hair", locks.radiance, locks.front, locks.window)
     if worn is not None:
         yield Layer("hat", worn.radiance, worn.cover)
 
@@ -119,13 +132,19 @@ def locate_landmarks(p: Parameters, seed: int, size: int) -> Float[np.ndarray, "
     return landmarks(p, read_maps(maps[:, :1], x.unsqueeze(1), y.unsqueeze(1))[:, 0, 0], size)
 
 
-def _face(frame: Frame, p: Parameters, maps: Tensor, lattices: dict[str, Tensor], shadow: Tensor) -> Tensor:
-    """The head's skin with all that is on it."""
+def _face(
+    frame: Frame, p: Parameters, maps: Tensor, lattices: dict[str, Tensor], shadow: Tensor, windows: Windows
+) -> Tensor:
+    """The head's skin with all that is on it; frame and shadow are those of the head's window."""
     skin, light = face_skin(frame, p, maps)
     skin = shade_skin(skin, shadow)
     stubble = sample_mirrored(lattices["stubble"].unsqueeze(1), 1.5 * frame.face.x, 0.75 * frame.face.y).squeeze(1)
-    skin = nostrils(frame, p, skin)
+    nose, mouth_window, eyes_window = windows.nose, windows.mouth, windows.eyes
+    nose.of(skin).copy_(nostrils(cut(frame, nose), p, nose.of(skin)))
     skin = facial_hair(frame, p, skin, light, lattices)
-    skin = mouth(frame, p, skin, light, stubble)
-    skin = eyes(frame, p, skin, light)
-    return brows(frame, p, skin, stubble)
+    part, lit, grain = cut(frame, mouth_window), cut_light(light, mouth_window), mouth_window.of(stubble)
+    mouth_window.of(skin).copy_(mouth(part, p, mouth_window.of(skin), lit, grain))
+    part, lit, grain = cut(frame, eyes_window), cut_light(light, eyes_window), eyes_window.of(stubble)
+    seeing = eyes(part, p, eyes_window.of(skin), lit)
+    eyes_window.of(skin).copy_(brows(part, p, seeing, grain))
+    return skin

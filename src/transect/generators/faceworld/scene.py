@@ -87,9 +87,8 @@ def _outdoors(frame: Frame, lattices: dict[str, Tensor], soft: Tensor) -> tuple[
     return depth, -0.6 * (1 - horizon) + 0.5 * horizon * leaves
 
 
-def clothes(frame: Frame, p: Parameters, lattices: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
-    """Radiance of the clothes and their coverage: shoulders, a neckline and a pattern."""
-    folds = spread(lattices["folds"], frame.size, frame.size)
+def clothes(frame: Frame, p: Parameters, folds: Tensor) -> tuple[Tensor, Tensor]:
+    """Radiance of the clothes and their coverage: shoulders, a neckline, a pattern. folds: smooth noise [b, h, w]."""
     side, masculine = frame.X.abs(), p["face_shape"] - 0.5
     slope = 1.03 - 0.02 * masculine + (0.30 - 0.12 * masculine) * ((side - 0.30).clamp(min=0) / 0.95) ** 1.4
     shoulder, neckline = frame.Y - slope, frame.Y - _neckline(p, frame.X)
@@ -135,4 +134,4 @@ def _patterned(frame: Frame, p: Parameters, folds: Tensor) -> Tensor:
     bars, rows = smoothstep(torch.sin(34 * x), -0.2, 0.5), smoothstep(torch.sin(34 * y), -0.2, 0.5)
     share = p["stripes"] * rows + p["checks"] * 0.5 * (bars + rows)
     second = 0.5 * p["cloth"] + color(p["cloth"], 0.07, 0.07, 0.075)
-    return mix(p["cloth"].expand(-1, -1, frame.size, frame.size), second, 0.8 * share.unsqueeze(1))
+    return mix(p["cloth"].expand(-1, -1, *share.shape[-2:]), second, 0.8 * share.unsqueeze(1))
