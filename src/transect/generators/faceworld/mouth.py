@@ -25,7 +25,7 @@ def mouth(frame: Frame, p: Parameters, radiance: Tensor, light: Illumination, gr
     within = half - x.abs()
     lips = coverage(torch.minimum(v - top, bottom - v).minimum(within), 1.5 * frame.pixel)
     form = light.diffuse * (1 - 0.36 * (1 - smoothstep(v, -0.03, 0.02))) * (1 + 0.04 * grain)
-    shine = light.highlight + 0.5 * p["lipstick"] * bump(v - gap_bottom - 0.026 * full, 0.012) * arch
+    shine = 0.5 * light.highlight + 0.5 * p["lipstick"] * bump(v - gap_bottom - 0.026 * full, 0.012) * arch
     lip_color = lit_skin(p, lip_reflectance(p).expand_as(radiance), Illumination(form, shine))
     radiance = over(radiance, lip_color, 0.94 * lips)
     opening = coverage(torch.minimum(v - gap_top, gap_bottom - v).minimum(within), frame.pixel)
@@ -73,8 +73,8 @@ def mouth_curves(p: Parameters, t: Tensor) -> MouthCurves:
     line = mouth_y(p) - 0.095 * smile * (t * t - 0.25) - 0.012 * (1 - smile) * (0.3 - t * t)
     full = (1 + 0.30 * p["lip_fullness"] - 0.22 * (p["face_shape"] - 0.5) - 0.28 * p["old"]) * (1 - 0.22 * smile)
     gap_top, gap_bottom = -0.30 * _gap(p) * arch, 0.70 * _gap(p) * arch
-    top = gap_top - 0.048 * full * arch**0.85 * (1 - 0.26 * bump(t, 0.15))
-    return MouthCurves(t, half, line, arch, full, top, gap_bottom + 0.064 * full * arch**0.7, gap_top, gap_bottom)
+    top = gap_top - 0.053 * full * arch**0.85 * (1 - 0.26 * bump(t, 0.15))
+    return MouthCurves(t, half, line, arch, full, top, gap_bottom + 0.070 * full * arch**0.7, gap_top, gap_bottom)
 
 
 def _gap(p: Parameters) -> Tensor:
