@@ -104,7 +104,7 @@ def hanging_beard(frame: Frame, p: Parameters, lattices: dict[str, Tensor]) -> t
     X, Y = project(p, zero, CHIN * vertical_scale(p), zero + 0.34)
     c, s = torch.cos(p["roll"]), torch.sin(p["roll"])
     x, y = frame.U - (c * X + s * Y), frame.V - (c * Y - s * X)
-    half = 0.22 + 0.30 * p["on_jaw"]
+    half = 0.14 + 0.38 * p["on_jaw"]
     length = 0.13 * smoothstep(p["beard"], 0.45, 1.0) * torch.maximum(0.8 * p["on_chin"], p["on_jaw"])
     hairs = _read(lattices["strands"], 1.2 * x, 1.2 * y)
     reach = length * (1 - (x / half) ** 2).clamp(min=0)

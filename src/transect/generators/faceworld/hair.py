@@ -92,7 +92,7 @@ def _side(p: Parameters) -> Tensor:
 
 
 def _roughness(p: Parameters) -> Tensor:
-    return 0.005 + 0.006 * p["wave"] + 0.020 * p["curl"] + 0.010 * p["coil"] * smoothstep(p["lift"], 0.02, 0.15)
+    return 0.005 + 0.006 * p["wave"] + 0.013 * p["curl"] + 0.010 * p["coil"] * smoothstep(p["lift"], 0.02, 0.15)
 
 
 def _outline(frame: Frame, p: Parameters, widest: Tensor) -> Tensor:
