@@ -29,7 +29,7 @@ def hair_reflectance(
     """Reflectance of hair: melanin from black (0) to blond (1), share of red melanin 0..1, share `grey` 0..1 without.
 
     >>> hair_reflectance(np.array([0.0, 1.0]), np.zeros(2), np.zeros(2)).round(2).tolist()
-    [[0.01, 0.01, 0.01], [0.3, 0.23, 0.14]]
+    [[0.01, 0.01, 0.01], [0.28, 0.23, 0.17]]
     """
     color = np.asarray(hair_color, dtype=np.float64)
     melanin = _MELANIN_OF_BLACK * np.exp(-_DECADES * color)
