@@ -40,8 +40,7 @@ def landmarks(p: Parameters, relief: Tensor, size: int) -> Float[np.ndarray, "b 
     tables = profile_tables(p)
     w, d, reach = read_tables(tables, y.unsqueeze(1))[:, :3, 0].unbind(1)
     sine = (x / w).clamp(-1, 1)
-    z = (d + 0 * sine) * (1 - sine * sine).clamp(min=0).sqrt()
-    z = z + relief * (1 - sine * sine).clamp(min=0).sqrt()
+    z = (d + relief) * (1 - sine * sine).clamp(min=0).sqrt()
     flat = {name: value.reshape(-1, 1) for name, value in p.items() if value.dim() == 3}
     X, Y = project(flat, x, y * vertical_scale(p).reshape(-1, 1), z)
     X, Y = _within_silhouette(flat, X, Y, reach)
