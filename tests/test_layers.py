@@ -21,9 +21,11 @@ LAYERS = [
     {"effects"},
     {"report"},
     {"testing"},
+    {"verify"},
     {"findings"},
     {"publication"},
     {"study"},
+    {"rendering"},
     {"cli"},
     {"__main__"},
 ]

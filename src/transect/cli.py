@@ -146,23 +146,28 @@ def render(
     ] = None,
     hold: Annotated[list[str] | None, typer.Option(help="Keep a downstream attribute; as in audit.")] = None,
     columns: Annotated[int, typer.Option(help="Images in a row, where no attribute varies.")] = 8,
-    out: Annotated[Path, typer.Option(help="The picture to write (PNG).")] = Path("sheet.png"),
+    data_set: Annotated[
+        bool, typer.Option("--data-set", help="Write pictures, attributes, masks as Parquet into the folder --out.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="The picture (default sheet.png) or data set to write.")] = None,
     json: Json = False,
 ) -> None:
-    """Render subjects as one contact sheet; with --vary, a strip per subject."""
-    from transect import study
+    """Render subjects as a contact sheet, with --vary a strip per subject; or as a data set of any size, resumable."""
+    from transect import rendering
 
-    path = study.render_sheet(
-        out,
-        subjects=subjects,
-        seed=seed,
-        image_size=size,
-        population=population,
-        generator=generator,
-        vary=vary or (),
-        hold=hold or (),
-        columns=columns,
-    )
+    asked: dict[str, Any] = {
+        "subjects": subjects,
+        "seed": seed,
+        "image_size": size,
+        "population": population,
+        "generator": generator,
+        "vary": vary or (),
+        "hold": hold or (),
+    }
+    if data_set:
+        path = rendering.render_data_set(out or Path("data_set"), **asked, quiet=json)
+    else:
+        path = rendering.render_sheet(out or Path("sheet.png"), **asked, columns=columns)
     print(json_format.dumps({"out": str(path)}) if json else f"wrote {path}")
 
 

@@ -5,7 +5,6 @@ Whatever a run needs to be analysed again stands in its spec (run.json) and its 
 
 from __future__ import annotations
 
-import io
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +23,7 @@ from transect.errors import BadInput, Interrupted
 from transect.progress import Progress
 from transect.protocols import Controls, Generator, Target
 from transect.records import Attribute, Design, Images, Task
-from transect.store import RunFolder, write_atomically
+from transect.store import RunFolder
 
 STUDIES = "studies"
 SMILE_NEIGHBORS = 20
@@ -63,8 +62,6 @@ class Study:
 
     def __post_init__(self) -> None:
         slugs = [findings.slug(target.name) for target in self.targets]
-        if not slugs:
-            raise BadInput("expected at least one target, got none; see: transect targets")
         for slug in slugs:
             if slugs.count(slug) > 1:
                 raise BadInput(f"two targets are named {slug!r}: give each a name of its own")
@@ -245,6 +242,8 @@ def _design(
 
 def run(study: Study, out: Path, *, quiet: bool = False) -> None:
     """Render and ask, part by part, into the run folder `out`; finished parts are kept and skipped."""
+    if not study.targets:
+        raise BadInput("expected at least one target, got none; see: transect targets")
     spec = study.spec()
     with RunFolder(out, spec) as folder:
         try:
@@ -360,32 +359,3 @@ def demo(out: Path, *, seed: int = 0, quiet: bool = False) -> publication.Result
     for one in studies:
         run(one, out / STUDIES / one.name, quiet=quiet)
     return report(out)
-
-
-def render_sheet(
-    out: Path,
-    *,
-    subjects: int,
-    seed: int,
-    image_size: int,
-    population: str,
-    generator: str,
-    vary: Sequence[str] = (),
-    hold: Sequence[str] = (),
-    columns: int = 8,
-) -> Path:
-    """Render subjects as one picture: a contact sheet, or with `vary` a row of levels per subject. Returns its path."""
-    from transect.generators import load
-    from transect.report import contact_sheet
-
-    world: Any = load(generator, image_size=image_size, population=population)
-    if vary:
-        design = transect_design(vary, world.attributes, subjects=subjects, seed=seed, hold=hold)
-    else:
-        design = population_design(population, images=subjects, seed=seed)
-    latents = transect_latents(design, world.sample(design.subject_seeds()), world)
-    picture = contact_sheet(world.render(latents).pixels, columns=design.n_cells if vary else columns)
-    sink = io.BytesIO()
-    picture.save(sink, "PNG")
-    write_atomically(out, sink.getvalue())
-    return out

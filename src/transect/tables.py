@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Bool, Float, Int, UInt8
 
 from transect.records import Design, Images, Predictions, Task
 
@@ -61,13 +61,36 @@ def images_table(design: Design, subjects: Int[np.ndarray, " s"], true: pa.Table
     return pa.table(columns)
 
 
-def encode(pixels: UInt8[np.ndarray, "n h w 3"]) -> list[bytes]:
-    """Each image as PNG, lossless."""
+PICTURE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+"""How Hugging Face `datasets` stores a picture."""
+
+
+def data_set_table(
+    images: pa.Table, masks: Mapping[str, Bool[np.ndarray, "n h w"]], landmarks: Float[np.ndarray, "n 68 2"]
+) -> pa.Table:
+    """Rows of `images` with `mask.<name>` (PNG, white inside) and landmarks (x, y in pixels, 68 pairs).
+
+    Pictures and masks are of the type PICTURE, and the schema says so to Hugging Face `datasets`, which decodes them.
+    """
+    pictures = {"image": images["image"].to_pylist()}
+    pictures |= {f"mask.{name}": encode(mask.astype(np.uint8) * 255) for name, mask in masks.items()}
+    columns = {name: images[name] for name in images.column_names if name != "image"}
+    columns["landmarks"] = pa.array(landmarks.reshape(len(landmarks), -1).tolist(), pa.list_(pa.float64()))
+    names = images["id"].to_pylist()
+    for name, encoded in pictures.items():
+        rows = [{"bytes": png, "path": f"{one}.png"} for png, one in zip(encoded, names, strict=True)]
+        columns[name] = pa.array(rows, PICTURE)
+    features = {"info": {"features": {name: {"_type": "Image"} for name in pictures}}}
+    return pa.table(columns).replace_schema_metadata({"huggingface": json.dumps(features)})
+
+
+def encode(pixels: UInt8[np.ndarray, "n h w 3"] | UInt8[np.ndarray, "n h w"]) -> list[bytes]:
+    """Each image, of three channels or one, as PNG, lossless."""
     with ThreadPoolExecutor() as pool:
         return list(pool.map(_encode_one, pixels))
 
 
-def _encode_one(pixels: UInt8[np.ndarray, "h w 3"]) -> bytes:
+def _encode_one(pixels: UInt8[np.ndarray, "h w 3"] | UInt8[np.ndarray, "h w"]) -> bytes:
     from PIL import Image
 
     sink = io.BytesIO()

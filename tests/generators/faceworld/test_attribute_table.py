@@ -9,7 +9,7 @@ from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY, NAMES
 
 NUISANCES = {
     "hair_volume", "yaw", "pitch", "roll", "light_azimuth", "light_elevation", "light_level", "exposure", "noise",
-    "background_hue", "background_lightness", "clothing_hue", "clothing_lightness",
+    "white_balance", "blur", "jpeg_quality", "background", "clothing", "clothing_pattern", "background_hue", "background_lightness", "clothing_hue", "clothing_lightness",
 }  # fmt: skip
 
 
@@ -29,7 +29,14 @@ def test_identity_code_has_at_least_sixteen_dimensions():
 
 @pytest.mark.parametrize(
     ("name", "bounds"),
-    [("skin_tone", (1, 10)), ("age", (18, 85)), ("light_level", (-6, 1)), ("face_width", (-1, 1)), ("glasses", (0, 1))],
+    [
+        ("skin_tone", (1, 10)),
+        ("age", (18, 85)),
+        ("light_level", (-6, 1)),
+        ("face_width", (-1, 1)),
+        ("glasses", (0, 1)),
+        ("hat", (0, 2)),
+    ],
 )
 def test_bounds(name, bounds):
     assert attribute(name).bounds == bounds

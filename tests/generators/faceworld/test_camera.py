@@ -2,46 +2,121 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
-from transect.generators.faceworld.camera import READ_NOISE, SHOT_NOISE, expose, sensor_noise
+from transect.generators.faceworld.camera import (
+    READ_NOISE,
+    SHOT_NOISE,
+    WHITE,
+    compress,
+    defocus,
+    expose,
+    roll_off,
+    sensor_noise,
+)
 from transect.generators.faceworld.world import FaceWorld
 
 WORLD = FaceWorld(image_size=64, threads=1)
 
 
+def settings(**values):
+    neutral = {"light_level": 0.0, "exposure": 0.0, "noise": 0.0, "white_balance": 0.0, "blur": 0.0}
+    return {name: torch.tensor(float(value)).view(1, 1, 1) for name, value in (neutral | values).items()}
+
+
 def shot(radiance, light_level=0.0, exposure=0.0, noise=0.0, draws=None):
-    p = {name: torch.tensor(value).view(1, 1, 1) for name, value in
-         {"light_level": light_level, "exposure": exposure, "noise": noise}.items()}  # fmt: skip
+    p = settings(light_level=light_level, exposure=exposure, noise=noise)
     field = torch.full((1, 3, 200, 200), radiance)
     return expose(field, p, torch.zeros_like(field) if draws is None else draws)
 
 
 def test_middle_grey_by_hand():
-    # .18 -> 1.055 * .18 ** (1 / 2.4) - .055 = .4613 -> 117.6; a stop more light or gain: .36 -> .6343 -> 161.7.
-    assert int(shot(0.18)[0, 0, 0, 0]) == 118
-    assert int(shot(0.18, light_level=1.0)[0, 0, 0, 0]) == 162
-    assert int(shot(0.18, exposure=1.0)[0, 0, 0, 0]) == 162
-    assert int(shot(0.18, light_level=-3.0, exposure=3.0)[0, 0, 0, 0]) == 118
+    # Tone curve, WHITE = 6: .18 * (1 + .18 / 36) / 1.18 = .15331 -> 1.055 * .15331 ** (1 / 2.4) - .055 = .4280 -> 109.1;
+    # a stop more light or gain: .36 * (1 + .36 / 36) / 1.36 = .26735 -> .5539 -> 141.2.
+    assert int(shot(0.18)[0, 0, 0, 0]) == 109
+    assert int(shot(0.18, light_level=1.0)[0, 0, 0, 0]) == 141
+    assert int(shot(0.18, exposure=1.0)[0, 0, 0, 0]) == 141
+    assert int(shot(0.18, light_level=-3.0, exposure=3.0)[0, 0, 0, 0]) == 109
 
 
-def test_light_beyond_white_and_below_black_is_cut():
-    assert int(shot(5.0).min()) == 255
+def test_white_is_white_and_light_beyond_it_and_below_black_is_cut():
+    assert int(shot(WHITE).min()) == 255
+    assert int(shot(0.9 * WHITE).max()) < 255
+    assert int(shot(2 * WHITE).min()) == 255
     assert int(shot(-1.0).max()) == 0
 
 
+def test_the_tone_curve_rises_and_pales_colors_in_part():
+    light = torch.linspace(0.01, 3.0, 200).view(1, 1, -1, 1)
+    bent = roll_off(torch.cat([light, light, 0.5 * light], dim=1))[0, :, :, 0]
+    assert (bent[1, 1:] > bent[1, :-1]).all()
+    ratio = bent[2] / bent[1]
+    # By luminance alone the ratio would stay .5; channel by channel, at light 3, .5 * (1 + 3) / (1 + 1.5) * 1.0417 /
+    # 1.0833 = .7692.
+    assert (ratio > 0.5).all()
+    assert (ratio[1:] > ratio[:-1]).all()
+    assert 0.55 < ratio[-1] < 0.70
+
+
 def test_noise_grows_with_the_gain_as_the_model_says():
+    # Near light c = Y = .18 with h = (1 + Y / 36) / (1 + Y) = .8517, h' = -.698: .8 of the curve, c h(Y), passes noise of
+    # a channel by h and noise of luminance by c h' = -.1257; .2, c h(c), passes noise of a channel by h + c h'. In all a
+    # channel by a = .8517 - .2 * .1257 = .8266, luminance by b = -.8 * .1257 = -.1006; the mean variance is
+    # a^2 + 2 a b / 3 + b^2 * (.2126^2 + .7152^2 + .0722^2) = .6833 - .0554 + .0057 = .7959^2.
     draws = sensor_noise(3, 200)
     for light, gain in ((0.0, 0.0), (-4.0, 4.0)):
         values = shot(0.18, light, gain, 1.0, draws).numpy().astype(float) / 255
         linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
         signal = 0.18 * 2.0**light
-        expected = np.sqrt(SHOT_NOISE * signal + READ_NOISE**2) * 2.0**gain
-        # Eight bits add a rounding error of 1/sqrt(12) levels; a level is .0031 of linear light at this grey.
-        assert linear.std() == pytest.approx(np.hypot(expected, 0.0031 / np.sqrt(12)), rel=0.04)
-        assert linear.mean() == pytest.approx(0.18, abs=0.002)
+        expected = 0.7959 * np.sqrt(SHOT_NOISE * signal + READ_NOISE**2) * 2.0**gain
+        # Eight bits add a rounding error of 1/sqrt(12) levels; a level is .0030 of linear light at this grey.
+        assert linear.std() == pytest.approx(np.hypot(expected, 0.0030 / np.sqrt(12)), rel=0.04)
+        assert linear.mean() == pytest.approx(0.1533, abs=0.002)
+
+
+def test_white_balance_by_hand():
+    # One stop of red over blue: red .18 * 2 ** .5 = .2546, blue .18 / 2 ** .5 = .1273, green .18: Y = .1920. By
+    # luminance the tone curve multiplies by (1 + .1920 / 36) / 1.1920 = .8434: .2147, .1518, .1074; channel by channel:
+    # .2044, .1533, .1133. .8 of the first and .2 of the second: .2127, .1521, .1086 -> 127.1, 108.7, 92.6.
+    field = torch.full((1, 3, 2, 2), 0.18)
+    found = expose(field, settings(white_balance=1.0), torch.zeros_like(field))[0, 0, 0]
+    assert found.tolist() == [127, 109, 93]
+
+
+def test_blur_by_loops():
+    rng = np.random.default_rng(0)
+    field = torch.from_numpy(rng.uniform(0, 1, (1, 3, 12, 12)).astype(np.float32))
+    found = defocus(field, settings(blur=4.0))[0].numpy()
+    # 4 % of 12 pixels: a standard deviation of .48 pixels; weights sum to 1 at the borders too.
+    weight = np.array([[np.exp(-0.5 * ((i - j) / 0.48) ** 2) for j in range(12)] for i in range(12)])
+    weight /= weight.sum(1, keepdims=True)
+    for c, i, j in ((0, 0, 0), (1, 5, 7), (2, 11, 3)):
+        slow = sum(weight[i, k] * weight[j, m] * field[0, c, k, m].item() for k in range(12) for m in range(12))
+        assert found[c, i, j] == pytest.approx(slow, abs=1e-5)
+    assert defocus(field, settings(blur=0.0)) is field
+
+
+def test_jpeg_is_what_pillow_writes_and_nothing_at_100():
+    pixels = WORLD.render(WORLD.sample([2])).pixels[0]
+    assert compress(pixels, 100.0) is pixels
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, format="JPEG", quality=30)
+    np.testing.assert_array_equal(compress(pixels, 30.4), np.asarray(Image.open(file)))
+
+
+def test_jpeg_comes_last_and_its_loss_grows():
+    latents = WORLD.sample([2, 3])
+    clean = WORLD.render(latents).pixels.astype(float)
+    loss = [
+        np.abs(WORLD.render(WORLD.set(latents, {"jpeg_quality": quality})).pixels - clean).mean()
+        for quality in (90, 40, 10)
+    ]
+    assert 0 < loss[0] < loss[1] < loss[2]
 
 
 def cheek(pixels):

@@ -11,108 +11,128 @@ from transect.generators.faceworld.world import FaceWorld
 
 SIZE = 96
 WORLD = FaceWorld(image_size=SIZE, threads=1)
-UPRIGHT = {"yaw": 0.0, "pitch": 0.0, "roll": 0.0, "glasses": 0.0, "earrings": 0.0}
 SEEDS = [1, 2, 3, 4]
+MANY = range(10, 18)
 
 AXIS = (np.arange(SIZE) + 0.5) * (2 * HALF_EXTENT / SIZE) - HALF_EXTENT
 X, Y = np.meshgrid(AXIS, AXIS + CENTER_Y)
 
 
-def pair(low, high, **settings):
-    """The same subjects at two settings, all else and the exposure held: [n, h, w, 3] each."""
-    base = WORLD.set(WORLD.sample(SEEDS), UPRIGHT | settings)
-    return [WORLD.render(WORLD.set(base, values, hold=["exposure"])).pixels for values in (low, high)]
+def masks(name, *latents):
+    """[n, h, w]: where the mask of that name holds for any of the latents."""
+    return np.any([WORLD.masks(one)[name] for one in latents], axis=0)
 
 
-def changed(low, high):
-    """[h, w]: where any subject's pixel differs."""
-    return (low != high).any(axis=(0, 3))
+def settled(low, high, **settings):
+    """Latents at two settings and their pictures."""
+    base = WORLD.set(WORLD.sample(MANY), settings)
+    latents = [WORLD.set(base, values, hold=["exposure"]) for values in (low, high)]
+    return latents, [WORLD.render(one).pixels for one in latents]
 
 
-def assert_only_within(mask, low, high):
-    """Nothing changes outside the mask, something inside it in every picture."""
-    assert not (changed(low, high) & ~mask).any()
-    assert all((a != b).any() for a, b in zip(low, high, strict=True))
+def assert_reaches_only(mask, pictures, everywhere=True):
+    reached = (pictures[0] != pictures[1]).any(-1)
+    assert not (reached & ~mask).any()
+    assert reached.any((1, 2)).all() if everywhere else reached.any()
 
 
-def test_glasses_reach_only_the_glasses():
-    # Lenses: centers at most .27 * 1.2 from the middle, .185 wide, .140 high, a rim of .02; arms reach the ears at .70
-    # at the height of the eyes (-.13). The plane lies before the face; upright, x and y are the picture's own.
-    lenses = (np.abs(X) < 0.33 + 0.185 + 0.05) & (np.abs(Y + 0.07) < 0.140 + 0.06)
-    arms = (np.abs(X) < 0.72) & (np.abs(Y + 0.13) < 0.06)
-    assert_only_within(lenses | arms, *pair({"glasses": 0.0}, {"glasses": 1.0}))
+def test_glasses_reach_only_their_mask():
+    latents, pictures = settled({"glasses": 0.0}, {"glasses": 1.0})
+    assert_reaches_only(masks("glasses", latents[1]), pictures)
+    assert not masks("glasses", latents[0]).any()
 
 
 def test_skin_tone_leaves_background_clothes_and_irises():
-    low, high = pair({"skin_tone": 2.0}, {"skin_tone": 9.0}, smile=0.0, age=25.0)
-    reached = changed(low, high)
-    # Head and ears: half width at most .62 * 1.15 + .1, from the crown at -1.1 down; neck: half width at most .55 above
-    # the collar at 1.25.
-    head = (np.abs(X) < 0.82) & (Y > -1.15) & (Y < 0.98)
-    neck = (np.abs(X) < 0.62) & (Y >= 0.9) & (Y < 1.26)
-    assert not (reached & ~(head | neck)).any()
-    assert not reached[(Y > 1.26)].any()
-    assert reached[(np.abs(X) < 0.1) & (np.abs(Y - 0.75) < 0.05)].all()
+    latents, pictures = settled({"skin_tone": 2.0}, {"skin_tone": 9.0}, hat=0.0)
+    reached = (pictures[0] != pictures[1]).any(-1)
+    assert not (reached & masks("background", latents[0])).any()
+    # Clothes: what of the person lies below the chin and is neither skin nor hair, nor mixed with either. The neck ends
+    # at Y = 1.03 + .62 * .46 = 1.29 in the deepest neckline, hanging beards at .89 * 1.1 + .15 + .03; hair is excluded.
+    clothes = (Y > 1.12) & (np.abs(X) > 0.70)
+    assert not reached[:, clothes].any()
+    skin = masks("skin", latents[0])
+    assert (reached & skin).sum() > 0.95 * skin.sum()
 
 
 def test_skin_tone_leaves_the_irises():
-    # Irises have a radius of .058; a pixel is .027 wide. Within .03 of the pupil's center (up to .02 above the eye's
-    # line, up to .03 in and out for spacing) a pixel of the iris is covered in full.
-    low, high = pair({"skin_tone": 2.0}, {"skin_tone": 9.0}, smile=0.0, age=25.0, light_level=0.0)
-    for before, after in zip(low, high, strict=True):
-        same = (before == after).all(-1)
-        for side in (-1, 1):
-            eye = (np.abs(X - side * 0.27) < 0.09) & (np.abs(Y + 0.10) < 0.05)
-            # At the least the inner half of the disc: pi * .03² / .027² = 3.9 pixels.
-            assert (same & eye).sum() >= 4
+    latents, pictures = settled({"skin_tone": 2.0}, {"skin_tone": 9.0}, smile=0.0, age=25.0, hat=0.0, bangs=0.0)
+    eyes = masks("eyes", latents[0])
+    colored = [WORLD.render(WORLD.set(latents[0], {"eye_color": value})).pixels for value in (0.0, 1.0)]
+    iris = (colored[0] != colored[1]).any(-1) & eyes
+    same = (pictures[0] == pictures[1]).all(-1)
+    # An iris has a radius of .058 and a pixel a width of .027; mixed with sclera or lid are those within a pixel of its
+    # edge: at the least a disc of radius .03 above the lower lid, pi * .03² / .027² = 3.9 pixels, is iris alone.
+    assert ((same & iris).sum((1, 2)) >= 4).all()
+
+
+@pytest.mark.parametrize(("name", "mask"), [("eye_color", "eyes"), ("lipstick", "mouth")])
+def test_parts_of_the_face_reach_only_their_mask(name, mask):
+    latents, pictures = settled({name: 0.0}, {name: 1.0}, hat=0.0, facial_hair=0.0, glasses=0.0)
+    assert_reaches_only(masks(mask, *latents), pictures)
+
+
+@pytest.mark.parametrize("name", ["background_hue", "background_lightness", "background"])
+def test_the_background_leaves_the_person(name):
+    latents, pictures = settled({name: 0.0}, {name: 1.0 if name == "background" else 0.6}, yaw=0.0)
+    # Soft edges of the person let the background through; where it is covered in full nothing changes.
+    inner = (X / 0.5) ** 2 + ((Y - 0.05) / 0.7) ** 2 < 1
+    reached = (pictures[0] != pictures[1]).any(-1)
+    assert not (reached & inner).any()
+    assert (reached & masks("background", latents[0])).any((1, 2)).all()
+
+
+@pytest.mark.parametrize("name", ["clothing_hue", "clothing_lightness", "clothing", "clothing_pattern"])
+def test_clothing_reaches_only_below_the_chin(name):
+    discrete = next(a.discrete for a in ATTRIBUTES if a.name == name)
+    latents, pictures = settled({name: 0.0}, {name: 2.0 if discrete else 0.6})
+    # The highest collar starts at .86 - .04, beside and below the chin.
+    assert_reaches_only(np.broadcast_to(Y > 0.80, pictures[0].shape[:3]), pictures)
+    assert not ((pictures[0] != pictures[1]).any(-1) & masks("background", *latents)).any() or name == "clothing"
+
+
+@pytest.mark.parametrize("name", ["hair_style", "hair_color", "hair_redness", "hair_length", "bangs", "hair_volume"])
+def test_hair_leaves_the_background_and_the_middle_of_the_face(name):
+    low, high = next(a.bounds for a in ATTRIBUTES if a.name == name)
+    fixed = {"facial_hair": 0.0, "hat": 0.0, "age": 25.0, "baldness": 0.0, "hair_style": 4.0, "hair_color": 0.5}
+    latents, pictures = settled({name: low}, {name: high}, **{k: v for k, v in fixed.items() if k != name})
+    outside = np.all([WORLD.masks(one)["background"] for one in latents], axis=0)
+    nose_and_mouth = (np.abs(X) < 0.15) & (Y > 0.05) & (Y < 0.55)
+    assert_reaches_only(~outside & ~nose_and_mouth, pictures)
+
+
+def test_a_hat_leaves_the_lower_face_and_the_background():
+    latents, pictures = settled({"hat": 0.0}, {"hat": 2.0}, hair_style=4.0, pitch=0.0)
+    outside = np.all([WORLD.masks(one)["background"] for one in latents], axis=0)
+    assert_reaches_only(~outside & ((Y < 0.1) | (np.abs(X) > 0.45)), pictures)
+
+
+@pytest.mark.parametrize("style", [0.0, 1.0, 2.0, 3.0])
+def test_facial_hair_leaves_the_upper_face_and_the_background(style):
+    latents, pictures = settled({"facial_hair": 0.0}, {"facial_hair": 1.0}, facial_hair_style=style, glasses=0.0)
+    outside = np.all([WORLD.masks(one)["background"] for one in latents], axis=0)
+    # It grows below .40 - .80 (|x| - .27): on the widest face, |x| = .70, from y = .06, less .07 for the ragged edge.
+    assert_reaches_only(~outside & (Y > -0.12) & (np.abs(X) < 0.85), pictures)
 
 
 def test_earrings_reach_only_below_the_ears():
-    # Ears hang at .613 * (1 ± .055) at y = .03; rings of .042 * 1.35 at .18 below, drawn in the ear's frame.
-    below = (np.abs(np.abs(X) - 0.62) < 0.16) & (np.abs(Y - 0.21) < 0.16)
-    assert_only_within(below, *pair({"earrings": 0.0}, {"earrings": 1.0}, hair_length=0.0))
-
-
-def test_lipstick_reaches_only_the_lips():
-    # Half width at most .2 + .03 + .055, lips between .505 - .17 and .505 + .2 for a closed mouth.
-    lips = (np.abs(X) < 0.33) & (np.abs(Y - 0.51) < 0.2)
-    assert_only_within(lips, *pair({"lipstick": 0.0}, {"lipstick": 1.0}, mouth_open=0.0))
-
-
-def test_facial_hair_leaves_the_upper_face():
-    # It grows below .43 - .75 (|x| - .27): on the widest face, |x| = .70, from y = .107, less .07 for the ragged edge.
-    reach = (Y > 0.0) & (np.abs(X) < 0.8)
-    assert_only_within(reach, *pair({"facial_hair": 0.0}, {"facial_hair": 1.0}))
-
-
-def test_eye_color_reaches_only_the_eyes():
-    eyes = (np.abs(np.abs(X) - 0.27) < 0.14) & (np.abs(Y + 0.10) < 0.11)
-    assert_only_within(eyes, *pair({"eye_color": 0.0}, {"eye_color": 1.0}, age=25.0))
-
-
-def test_clothing_reaches_only_below_the_collar():
-    for name in ("clothing_hue", "clothing_lightness"):
-        assert_only_within(Y > 0.95, *pair({name: 0.1}, {name: 0.6}))
-
-
-def test_background_leaves_the_face():
-    for name in ("background_hue", "background_lightness"):
-        face = (X / 0.5) ** 2 + ((Y - 0.05) / 0.7) ** 2 < 1
-        assert_only_within(~face, *pair({name: 0.1}, {name: 0.6}))
+    _, pictures = settled({"earrings": 0.0}, {"earrings": 1.0}, hair_style=1.0, yaw=0.0, roll=0.0, pitch=0.0)
+    # Ears hang at .613 * (1 ± .055) at y = .03; rings of .06 * 1.35 at .18 below, drawn in the ear's frame.
+    below = (np.abs(np.abs(X) - 0.62) < 0.18) & (np.abs(Y - 0.21) < 0.18)
+    assert_reaches_only(np.broadcast_to(below, pictures[0].shape[:3]), pictures)
 
 
 @pytest.mark.parametrize("name", ["smile", "mouth_open", "makeup"])
-def test_expression_and_makeup_stay_on_the_face(name):
-    face = (np.abs(X) < 0.75) & (Y > -1.1) & (Y < 0.98)
-    assert_only_within(face, *pair({name: 0.0}, {name: 1.0}))
+def test_expression_and_makeup_stay_on_the_head(name):
+    latents, pictures = settled({name: 0.0}, {name: 1.0})
+    outside = np.all([WORLD.masks(one)["background"] for one in latents], axis=0)
+    assert_reaches_only(~outside & (Y < 1.1), pictures)
 
 
-@pytest.mark.parametrize("name", ["hair_color", "hair_length", "bangs", "baldness", "hair_volume"])
-def test_hair_leaves_nose_and_mouth(name):
-    # Bangs end above the eyes and curtains hang beside |x| = .4; brows have the hair's color, from -.45 to -.2.
-    nose_and_mouth = (np.abs(X) < 0.2) & (Y > -0.03) & (Y < 0.6)
-    low, high = next(a.bounds for a in ATTRIBUTES if a.name == name)
-    assert_only_within(~nose_and_mouth, *pair({name: low}, {name: high}, facial_hair=0.0))
+def test_a_shaven_head_is_a_bald_one():
+    bald, pictures = settled({"hair_style": 0.0, "baldness": 0.3}, {"hair_style": 5.0, "baldness": 1.0}, hat=0.0)
+    assert not masks("hair", *bald).any()
+    # The recession of the hairline still dims nothing: both scalps are bare, the pictures equal.
+    np.testing.assert_array_equal(pictures[0], pictures[1])
 
 
 @pytest.mark.parametrize("name", [a.name for a in ATTRIBUTES if a.name != "earrings"])
@@ -121,7 +141,8 @@ def test_every_attribute_changes_the_picture(name):
     low, high = attribute.bounds
     # Hues are circular: not from end to end.
     ends = (low, high if attribute.discrete else low + 0.6 * (high - low))
-    base = WORLD.set(WORLD.sample(SEEDS), {"facial_hair": 0.0})
+    worn = {"facial_hair": 0.8 if name == "facial_hair_style" else 0.0, "hair_style": 4.0, "hat": 0.0, "age": 30.0}
+    base = WORLD.set(WORLD.sample(SEEDS), worn | {"baldness": 0.0})
     before, after = (WORLD.render(WORLD.set(base, {name: value})).pixels for value in ends)
     assert all((a != b).any() for a, b in zip(before, after, strict=True))
 

@@ -10,14 +10,9 @@ from scipy import stats
 
 from transect.errors import BadInput, UnknownName
 from transect.generators.faceworld.attributes import ATTRIBUTES, NAMES
-from transect.generators.faceworld.population import (
-    SHIPPED,
-    Bernoulli,
-    Normal,
-    Sometimes,
-    Uniform,
-    load_population,
-)
+from transect.generators.faceworld.copula import nearest_correlation
+from transect.generators.faceworld.marginals import Bernoulli, Categorical, Normal, Sometimes, Uniform
+from transect.generators.faceworld.population import SHIPPED, load_population
 
 
 def column(name):
@@ -74,6 +69,7 @@ def test_quantiles_do_not_decrease(scores):
         Normal(distribution="normal", mean=0, sd=1, low=-2, high=2),
         Sometimes(distribution="sometimes", share=0.3, low=0.2, high=1),
         Bernoulli(distribution="bernoulli", probability=0.4),
+        Categorical(distribution="categorical", shares=(0.2, 0.0, 0.5, 0.3)),
     ):
         assert (np.diff(marginal.quantile(z)) >= 0).all()
 
@@ -88,6 +84,20 @@ def test_sometimes_by_hand():
 def test_share_zero_never_differs():
     marginal = Sometimes(distribution="sometimes", share=0.0, low=0.2, high=1.0)
     np.testing.assert_array_equal(marginal.quantile(np.array([-9.0, 0.0, 9.0])), 0)
+
+
+def test_categorical_by_hand():
+    # Shares 0, .25, 0, .75, 0: the lowest quarter of the scores is level 1, all others level 3; never 0, 2 or 4.
+    marginal = Categorical(distribution="categorical", shares=(0, 0.25, 0, 0.75, 0))
+    quarter = stats.norm.ppf(0.25)
+    found = marginal.quantile(np.array([-40.0, quarter - 1e-9, quarter + 1e-9, 0.0, 40.0]))
+    np.testing.assert_array_equal(found, [1, 1, 3, 3, 3])
+    assert marginal.support() == (1.0, 3.0)
+
+
+def test_shares_are_given_by_the_names_of_levels(tmp_path):
+    text = "name='x'\n[marginals]\nhat={distribution='categorical',shares={beanie=0.25,none=0.75}}"
+    assert load_population(write(tmp_path, text)).marginals[column("hat")].shares == (0.75, 0.0, 0.25)
 
 
 def write(tmp_path, text):
@@ -150,6 +160,7 @@ def test_an_edited_file_is_read_again(tmp_path):
     assert (first.name, load_population(write(tmp_path, 'name = "two"')).name) == ("one", "two")
 
 
+HAT = "[marginals]\nhat="
 AGE, GLASSES, PAIR = "[marginals]\nage=", "[marginals]\nglasses=", "[[correlations]]\nbetween="
 
 
@@ -165,7 +176,15 @@ AGE, GLASSES, PAIR = "[marginals]\nage=", "[marginals]\nglasses=", "[[correlatio
         (AGE + "{distribution='normal',mean=30,sd=0}", "marginals.age.normal.sd: .*greater than 0"),
         (AGE + "{distribution='normal',mean=10,sd=1}", "marginals.age.mean: expected within 5 sd of 18 to 85, got 10"),
         (GLASSES + "{distribution='uniform',low=0,high=1}", "glasses.distribution: expected bernoulli"),
-        (AGE + "{distribution='bernoulli',probability=1}", "expected uniform, normal or sometimes"),
+        (AGE + "{distribution='bernoulli',probability=1}", "expected uniform or normal or sometimes"),
+        (HAT + "{distribution='bernoulli',probability=1}", "hat.distribution: expected categorical, got bernoulli"),
+        (HAT + "{distribution='categorical',shares={crown=1}}", "hat.shares: expected levels of hat .*got 'crown'"),
+        (HAT + "{distribution='categorical',shares={cap=0.4}}", "expected 3 shares that sum to 1, got"),
+        (HAT + "{distribution='categorical',shares=[0.5,0.5]}", "expected 3 shares that sum to 1, got"),
+        (
+            HAT + "{distribution='categorical',shares={cap=-1}}",
+            "hat.categorical.shares.1: .*greater than or equal to 0",
+        ),
         (PAIR + "['age','smil']\nvalue=0.1", "correlations.0: unknown attribute 'smil'"),
         (PAIR + "['age','age']\nvalue=0.1", "expected a new pair"),
         (PAIR + "['age','smile']\nvalue=1.0", "correlations.0.value: .*less than 1"),
@@ -187,6 +206,29 @@ def test_a_correlation_that_is_not_positive_definite_says_how_far_to_shrink(tmp_
     with pytest.raises(BadInput, match=r"smallest eigenvalue -0\.2; multiplied by 0\.833 or less they would be"):
         load_population(write(tmp_path, text))
     load_population(write(tmp_path, text.replace("-0.6", str(-0.6 * 0.833))))
+
+
+def test_a_correlation_that_is_not_positive_definite_names_the_nearest(tmp_path):
+    # By symmetry the nearest to three pairs at -.6 has one value r for all three, and 1 + 2 r = 1e-4: r = -.49995.
+    pairs = [("age", "smile"), ("age", "glasses"), ("smile", "glasses")]
+    text = "name='x'\n" + "".join(f"[[correlations]]\nbetween=['{a}','{b}']\nvalue=-0.6\n" for a, b in pairs)
+    with pytest.raises(
+        BadInput, match=r"the nearest that are: age with smile -0\.50, .* with glasses -0\.50, .*-0\.50$"
+    ):
+        load_population(write(tmp_path, text))
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=20, deadline=None)
+def test_nearest_correlation_is_definite_and_nearer_than_shrinking(seed):
+    square = np.random.default_rng(seed).uniform(-1, 1, (5, 5))
+    matrix = np.triu(square, 1) + np.triu(square, 1).T + np.eye(5)
+    found = nearest_correlation(matrix)
+    np.testing.assert_allclose(np.diag(found), 1)
+    assert np.linalg.eigvalsh(found)[0] > 0
+    shrink = min(1.0, (1 - 1e-4) / (1 - np.linalg.eigvalsh(matrix)[0]))
+    by_shrinking = np.eye(5) + shrink * (matrix - np.eye(5))
+    assert np.linalg.norm(found - matrix) <= np.linalg.norm(by_shrinking - matrix) + 1e-3
 
 
 def test_unknown_population_offers_the_nearest():

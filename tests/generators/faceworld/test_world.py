@@ -97,7 +97,7 @@ def test_describe_is_json_and_names_what_makes_the_pictures(world):
     assert spec["name"] == "faceworld"
     assert spec["image_size"] == 40
     assert len(spec["population_sha256"]) == 64
-    assert spec["camera"]["maximum_gain"] == 5.0
+    assert spec["camera"]["maximum_gain"] == 6.0
     assert spec["renderer_version"]
 
 

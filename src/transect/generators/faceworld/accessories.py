@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -20,6 +23,25 @@ EARRING_Y, EARRING_RADIUS = 0.180, 0.042
 
 def glasses(frame: Frame, p: Parameters, radiance: Tensor) -> Tensor:
     """The picture with glasses where the subject wears them."""
+    if float(p["glasses"].max()) == 0:
+        return radiance
+    parts = glasses_parts(frame, p)
+    worn = p["glasses"]
+    radiance = radiance * (1 - 0.10 * worn * parts.lens).unsqueeze(1) + (0.012 * worn * parts.glare).unsqueeze(1)
+    return over(radiance, _frame_color(p, radiance, parts.y), 0.96 * worn * parts.wire)
+
+
+class GlassesParts(NamedTuple):
+    """Coverage of the frame and of the lenses, the reflection on these, and the height on the glasses' plane."""
+
+    wire: Tensor
+    lens: Tensor
+    glare: Tensor
+    y: Tensor
+
+
+def glasses_parts(frame: Frame, p: Parameters) -> GlassesParts:
+    """Where glasses are, or would be."""
     x, y = _on_plane(frame, p, FRAME_DEPTH)
     square = 2.2 + 1.6 * torch.sigmoid(1.5 * p["frame_shape"])
     thick = 0.012 + 0.009 * smoothstep(p["frame_color"], -1.0, 0.8)
@@ -29,13 +51,9 @@ def glasses(frame: Frame, p: Parameters, radiance: Tensor) -> Tensor:
     ring = coverage(thick - ((radius - 1) * 0.5 * (LENS_HALF_WIDTH + LENS_HALF_HEIGHT)).abs(), frame.pixel)
     bridge = coverage(0.8 * thick - (y - EYE_Y + 0.015 + 0.25 * x * x).abs(), frame.pixel)
     bridge = bridge * coverage(eye_x(p) * 1.02 - LENS_HALF_WIDTH - x.abs(), frame.pixel)
-    wire = torch.maximum(ring, bridge).maximum(_temples(frame, p, thick))
     lens = coverage((1 - radius) * LENS_HALF_HEIGHT, frame.pixel)
-    worn = p["glasses"]
     glare = lens * smoothstep(bump(outward + 0.9 * down - 0.3, 0.28), 0.2, 1.0)
-    radiance = radiance * (1 - 0.10 * worn * lens).unsqueeze(1)
-    radiance = radiance + (0.012 * worn * glare).unsqueeze(1)
-    return over(radiance, _frame_color(p, radiance, y), 0.96 * worn * wire)
+    return GlassesParts(torch.maximum(ring, bridge).maximum(_temples(frame, p, thick)), lens, glare, y)
 
 
 def _on_plane(frame: Frame, p: Parameters, z: float) -> tuple[Tensor, Tensor]:
@@ -71,14 +89,18 @@ def _frame_color(p: Parameters, radiance: Tensor, y: Tensor) -> Tensor:
     return base * (1 + 0.25 * bump(y - EYE_Y + 0.09, 0.05)).unsqueeze(1) * light_color(radiance)
 
 
-def earrings(frame: Frame, p: Parameters, radiance: Tensor) -> Tensor:
-    """The picture with a pendant below each ear, where the subject wears them; hair is laid over it later."""
+def earrings(frame: Frame, p: Parameters) -> Iterator[tuple[Tensor, Tensor]]:
+    """Radiance and coverage of a ring or drop below each ear, where the subject wears them."""
+    if float(p["earrings"].max()) == 0:
+        return
     for side in (-1.0, 1.0):
         x, y = ear_coordinates(frame, p, side)
         radius = (x * x + (y - EARRING_Y) ** 2).sqrt()
         far = smoothstep(side * torch.sin(p["yaw"]), -0.10, 0.02) * frame.head
-        cover = coverage(EARRING_RADIUS - radius, frame.pixel) * (1 - far)
-        shine = 0.55 + 1.3 * bump(x + 0.012, 0.012) * bump(y - EARRING_Y + 0.012, 0.014)
-        gold = tint(color(radiance, 0.26, 0.17, 0.055), shine)
-        radiance = over(radiance, gold * light_color(radiance), p["earrings"] * cover)
-    return radiance
+        hoop = smoothstep(p["frame_shape"], 0.1, 0.3)
+        ring = 0.014 - (radius - 0.045).abs()
+        cover = coverage(mix(EARRING_RADIUS - radius, ring, hoop), frame.pixel)
+        shine = 0.55 + 1.6 * bump(x + 0.012, 0.014) * bump(y - EARRING_Y + 0.012, 0.016)
+        gold, silver = color(frame.U, 0.30, 0.20, 0.065), color(frame.U, 0.30, 0.30, 0.30)
+        metal = mix(gold, silver, smoothstep(p["frame_color"], 0.0, 0.3).unsqueeze(1))
+        yield tint(metal, shine) * light_color(frame.U), p["earrings"] * cover * (1 - far)

@@ -7,13 +7,15 @@ No renderer and no tensor library is imported here, so that the table prints at 
 from __future__ import annotations
 
 from transect.errors import UnknownName
-from transect.records import Attribute
+from transect.records import Attribute, Role
 
 _MONK = "Monk 2022, Monk Skin Tone Scale, doi:10.31235/osf.io/pdf4c"
 _SHAPE = "Oosterhof & Todorov 2008, doi:10.1073/pnas.0805664105"
 _FACS = "Ekman & Friesen 1978, Facial Action Coding System"
 _NORWOOD = "Norwood 1975, doi:10.1097/00007611-197511000-00009"
+_MELANIN = "d'Eon et al. 2011, doi:10.1111/j.1467-8659.2011.01976.x"
 _PHOTOGRAPHY = "photographic convention"
+_JPEG = "ITU-T T.81 (JPEG), quality as the Independent JPEG Group scales it"
 _PORTRAIT = "defined by the renderer"
 
 
@@ -27,18 +29,32 @@ def _switch(name: str, meaning: str) -> Attribute:
     return Attribute(name, "binary", meaning, levels=("off", "on"), source=_PORTRAIT)
 
 
+def _choice(name: str, meaning: str, *levels: str, role: Role = "attribute") -> Attribute:
+    return Attribute(name, "categorical", meaning, levels=levels, role=role, source=_PORTRAIT)
+
+
 def _nuisance(name: str, meaning: str, low: float = 0, high: float = 1, unit: str = "", source: str = "") -> Attribute:
     return Attribute(name, "continuous", meaning, unit, low, high, role="nuisance", source=source or _PORTRAIT)
 
 
+HAIR_STYLES = ("bald", "cropped", "coily", "curly", "wavy", "straight", "ponytail", "bun")
+FACIAL_HAIR_STYLES = ("stubble", "mustache", "goatee", "full")
+BACKGROUNDS = ("studio", "wall", "interior", "outdoors")
+CLOTHES = ("crew neck", "v-neck", "shirt", "turtleneck")
+PATTERNS = ("plain", "stripes", "checks")
+
 ATTRIBUTES: tuple[Attribute, ...] = (
     _appearance("skin_tone", "skin from light to dark", 1, 10, "Monk scale", _MONK),
-    _appearance("hair_length", "hair from cropped (0) to below the shoulders (1)"),
-    _appearance("hair_color", "hair pigment from black (0) to blond (1)"),
+    _choice("hair_style", "how hair is cut and worn; bald: shaven, whatever the other hair attributes", *HAIR_STYLES),
+    _appearance("hair_length", "hair from the shortest (0) to the longest (1) of its style: 1 is below the shoulders"),
+    _appearance("hair_color", "melanin in the hair from black (0) over brown to blond (1)", source=_MELANIN),
+    _appearance("hair_redness", "share of red melanin (pheomelanin) in the hair", source=_MELANIN),
     _nuisance("hair_volume", "hair from flat (-1) to full (1)", -1),
-    _appearance("baldness", "hair loss from none (0) to a bare scalp (1)", source=_NORWOOD),
-    _appearance("bangs", "hair over the forehead, from none (0) to the brows (1)"),
-    _appearance("facial_hair", "from shaven (0) over stubble to a full beard (1)"),
+    _appearance("baldness", "hair loss from none (0) to a bare scalp (1), in any style", source=_NORWOOD),
+    _appearance("bangs", "hair over the forehead, from none (0) to the brows (1); tied hair: loose strands"),
+    _choice("hat", "what is worn on the head", "none", "cap", "beanie"),
+    _appearance("facial_hair", "facial hair from shaven (0) to the fullest of its style (1)"),
+    _choice("facial_hair_style", "where facial hair is left to grow", *FACIAL_HAIR_STYLES),
     _appearance("makeup", "eye shadow, liner and blush from none (0) to heavy (1)"),
     _appearance("lipstick", "lip color from bare (0) to opaque (1)"),
     _appearance("face_shape", "shape of face from feminine (0) to masculine (1)", source=_SHAPE),
@@ -56,11 +72,17 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     _nuisance("light_elevation", "key light above the eyes (+)", -20, 75, "degrees"),
     _nuisance("light_level", "scene light around nominal", -6, 1, "stops", _PHOTOGRAPHY),
     _nuisance("exposure", "camera gain; responds to skin_tone and light_level", -4, 7, "stops", _PHOTOGRAPHY),
+    _nuisance("white_balance", "picture from cool (-) to warm (+): red over blue", -1, 1, "stops", _PHOTOGRAPHY),
+    _choice("background", "what stands behind, out of focus", *BACKGROUNDS, role="nuisance"),
     _nuisance("background_hue", "hue of the background", unit="turns"),
     _nuisance("background_lightness", "background from dark (0) to light (1)"),
+    _choice("clothing", "neckline of the clothes", *CLOTHES, role="nuisance"),
+    _choice("clothing_pattern", "pattern of the clothes", *PATTERNS, role="nuisance"),
     _nuisance("clothing_hue", "hue of the clothes", unit="turns"),
     _nuisance("clothing_lightness", "clothes from dark (0) to light (1)"),
     _nuisance("noise", "sensor noise, 1 for the nominal sensor", 0, 3, source=_PHOTOGRAPHY),
+    _nuisance("blur", "standard deviation of the blur, 0 for none", 0, 4, "% of the width", _PHOTOGRAPHY),
+    _nuisance("jpeg_quality", "JPEG quality, rounded; 100: not compressed at all", 10, 100, "", _JPEG),
 )
 
 IDENTITY: tuple[str, ...] = (
@@ -96,6 +118,10 @@ IDENTITY: tuple[str, ...] = (
     "complexion",
     "frame_shape",
     "frame_color",
+    "hair_fall",
+    "hair_tuck",
+    "hat_hue",
+    "hat_lightness",
 )
 """The identity code: what makes a subject that subject. Standard normal, part of u, neither read nor set."""
 

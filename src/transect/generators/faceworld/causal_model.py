@@ -1,10 +1,11 @@
 """From exogenous noise to attribute values: the structural causal model of FaceWorld.
 
 u ~ N(0, I) holds the identity code first and then one coordinate per attribute, which the population turns into
-values. `exposure` has a mechanism: the camera's meter, downstream of skin_tone and light_level; its own coordinate of u
-is the subject's metering error. Interventions do(name = value) stand in `Latents.settings` and are applied when the
-model is solved, so that u is never changed: the same noise under another population is the same subject (abduction).
-Source: Pearl 2009, Causality, chapters 3 and 7; direct effects: Pearl 2001, arXiv:1301.2300.
+values; a population may give an attribute a mechanism, a linear equation in other attributes. `exposure` always has
+one: the camera's meter, downstream of skin_tone and light_level; its own coordinate of u is the metering error.
+Interventions do(name = value) stand in `Latents.settings` and are applied when the model is solved, so that u is never
+changed: the same noise under another population is the same subject (abduction). Source: Pearl 2009, Causality,
+chapters 3 and 7; direct effects: Pearl 2001, arXiv:1301.2300.
 """
 
 from __future__ import annotations
@@ -40,15 +41,15 @@ class CausalModel:
         Raises BadInput when the latents are not of FaceWorld's space u or have another number of coordinates.
         """
         check_latents(latents)
-        columns = self.population.values(latents.values[:, len(IDENTITY) :])
-        values = {name: columns[:, j].copy() for j, name in enumerate(NAMES)}
-        for name in NAMES:  # parents of exposure first, then exposure itself
-            if name != "exposure":
-                values[name] = _intervened(values[name], latents.settings.get(name))
-        low, high = attribute("exposure").bounds
-        metered = metered_exposure(values["skin_tone"], values["light_level"]) + values["exposure"]
-        values["exposure"] = _intervened(np.clip(metered, low, high), latents.settings.get("exposure"))
-        return values
+        scores = self.population.scores(latents.values[:, len(IDENTITY) :])
+        values: dict[str, Float[np.ndarray, " n"]] = {}
+        for name in self.population.order:  # causes before what they cause
+            own = self.population.value(name, values, scores[:, NAMES.index(name)])
+            if name == "exposure":
+                metered = metered_exposure(values["skin_tone"], values["light_level"])
+                own = np.clip(metered + own, *attribute(name).bounds)
+            values[name] = _intervened(own, latents.settings.get(name))
+        return {name: values[name] for name in NAMES}
 
     def intervene(self, latents: Latents, values: pa.Table | Mapping[str, Any], hold: Sequence[str] = ()) -> Latents:
         """do(values): the same rows with these values set; `hold` pins attributes to their values from before.

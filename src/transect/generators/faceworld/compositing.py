@@ -20,7 +20,7 @@ Vector: TypeAlias = tuple[Tensor, Tensor, Tensor]
 """Components x, y, z, each [b, h, w]."""
 
 
-def coverage(distance: Tensor, pixel: float) -> Tensor:
+def coverage(distance: Tensor, pixel: float | Tensor) -> Tensor:
     """Share of a pixel on the inner side of an edge at that signed distance (inside > 0): an edge one pixel wide."""
     return (distance / pixel + 0.5).clamp(0, 1)
 

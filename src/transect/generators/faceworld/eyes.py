@@ -16,10 +16,13 @@ from transect.generators.faceworld.head import EYE_Y, Frame
 from transect.generators.faceworld.lighting import Illumination, light_color
 from transect.generators.faceworld.relief import eye_x
 
-HALF_WIDTH = 0.140
+HALF_WIDTH = 0.147
 """Half the width of an average eye's opening, in face units."""
 
-IRIS_RADIUS, PUPIL_RADIUS = 0.058, 0.022
+BROW_HALF_WIDTH = 0.195
+"""Half the length of an average brow."""
+
+IRIS_RADIUS, PUPIL_RADIUS = 0.056, 0.022
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,24 +46,44 @@ def eyes(frame: Frame, p: Parameters, radiance: Tensor, light: Illumination) -> 
     """The face with its eyes."""
     lids = locate_lids(frame, p)
     radiance = _lid_skin(p, lids, radiance)
-    inside = torch.minimum(lids.down - lids.upper, lids.lower - lids.down).minimum(lids.half - lids.outward.abs())
-    radiance = over(radiance, _eyeball(frame, p, lids, light), coverage(inside, lids.pixel) * lids.front)
+    radiance = over(radiance, _eyeball(frame, p, lids, light), eye_opening(lids))
     return _lashes(p, lids, radiance)
+
+
+def eye_opening(lids: Lids) -> Tensor:
+    """Coverage of what is seen of the eyeballs between the lids."""
+    inside = torch.minimum(lids.down - lids.upper, lids.lower - lids.down).minimum(lids.half - lids.outward.abs())
+    return coverage(inside, lids.pixel) * lids.front
 
 
 def locate_lids(frame: Frame, p: Parameters) -> Lids:
     """The lids at each pixel: an arch each, which age, smile and identity lower or raise."""
-    x, y = frame.face.x, frame.face.y
-    masculine = p["face_shape"] - 0.5
-    half = HALF_WIDTH * (1 + 0.05 * p["eye_size"] - 0.06 * masculine)
-    outward = x.abs() - eye_x(p)
-    down = y - EYE_Y + (0.06 + 0.05 * p["eye_tilt"]) * outward - 0.10 * p["old"] * outward.clamp(min=0)
-    t = (outward / half).clamp(-1, 1)
+    outward = frame.face.x.abs() - eye_x(p)
+    half, upper, lower = lid_edges(p, outward / eye_half_width(p))
+    front = (frame.face.cosine > 0).to(outward.dtype)
+    return Lids(frame.pixel, outward, frame.face.y - eye_line(p, outward), half, upper, lower, front)
+
+
+def eye_half_width(p: Parameters) -> Tensor:
+    """Half the width of the eye's opening."""
+    return HALF_WIDTH * (1 + 0.07 * p["eye_size"] - 0.06 * (p["face_shape"] - 0.5))
+
+
+def eye_line(p: Parameters, outward: Tensor) -> Tensor:
+    """Height of the line between the eye's corners; identity tilts it, and age lowers its outer end."""
+    return EYE_Y - (0.06 + 0.07 * p["eye_tilt"]) * outward + 0.10 * p["old"] * outward.clamp(min=0)
+
+
+def lid_edges(p: Parameters, t: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Half width, and the upper and lower lid's edge below the eye's line at t = -1 (inner corner) .. 1 (outer)."""
+    t = t.clamp(-1, 1)
     arch = (1 - t * t).clamp(min=0)
-    openness = 1 + 0.10 * p["eye_openness"] - 0.12 * masculine - 0.16 * p["old"] - 0.16 * p["smile"]
-    upper = -0.066 * openness * arch.sqrt() * (0.80 + 0.20 * arch)
-    lower = 0.040 * (openness - 0.30 * p["smile"]) * arch * (1 + 0.18 * t)
-    return Lids(frame.pixel, outward, down, half, upper, lower, (frame.face.cosine > 0).to(x.dtype))
+    masculine = p["face_shape"] - 0.5
+    openness = 1 + 0.12 * p["eye_openness"] - 0.10 * masculine - 0.14 * p["old"] - 0.12 * p["smile"]
+    size = 1 + 0.07 * p["eye_size"]
+    upper = -0.068 * size * openness * arch.sqrt() * (0.84 + 0.16 * arch) * (1 - 0.10 * t)
+    lower = 0.041 * size * (openness - 0.26 * p["smile"]) * arch**0.8 * (1 + 0.18 * t)
+    return eye_half_width(p), upper, lower
 
 
 def _lid_skin(p: Parameters, lids: Lids, radiance: Tensor) -> Tensor:
@@ -70,7 +93,7 @@ def _lid_skin(p: Parameters, lids: Lids, radiance: Tensor) -> Tensor:
     fold = lids.upper - 0.036 - 0.006 * p["eyelid_fold"]
     crease = bump(v - fold, 0.013) * near * (0.42 + 0.10 * p["eyelid_fold"]).clamp(min=0.1)
     socket = bump(v - lids.upper, 0.055) * bump(t, 1.25) * lids.front
-    radiance = radiance * ((1 - crease) * torch.exp(-0.55 * socket)).unsqueeze(1)
+    radiance = radiance * ((1 - crease) * torch.exp(-1.1 * socket)).unsqueeze(1)
     lid = smoothstep(v, -0.17, -0.09) * (1 - smoothstep(v, -0.01, 0.05)) * near
     shadow = color(radiance, 0.50, 0.36, 0.52)
     return radiance * (1 + (0.85 * p["makeup"] * lid).unsqueeze(1) * (shadow - 1))
@@ -80,10 +103,10 @@ def _eyeball(frame: Frame, p: Parameters, lids: Lids, light: Illumination) -> Te
     """Radiance of sclera, iris and pupil under the lids' shade; the eyes look at the camera, whatever the head does."""
     side = torch.sign(frame.face.x)
     dx = lids.outward + 0.045 * torch.sin(p["yaw"]) * side
-    dy = lids.down - 0.03 * torch.sin(p["pitch"]) + 0.008
+    dy = lids.down - 0.03 * torch.sin(p["pitch"]) + 0.014
     radius = (dx * dx + dy * dy).sqrt()
     lid_shade = 0.40 + 0.60 * smoothstep(lids.down - lids.upper, -0.005, 0.05)
-    shade = lid_shade * (0.22 + 0.36 * light.diffuse.clamp(max=1.3))
+    shade = lid_shade * (0.18 + 0.30 * light.diffuse.clamp(max=1.3))
     sclera = color(p["iris"], 0.60, 0.51, 0.47) * p["beside_skin"].unsqueeze(1)
     ball = tint(sclera, shade * (1 - 0.45 * (lids.outward / lids.half).abs().clamp(max=1) ** 2.5))
     ring = 1.15 - 0.65 * smoothstep(radius, 0.7 * IRIS_RADIUS, IRIS_RADIUS)
@@ -102,7 +125,7 @@ def _lashes(p: Parameters, lids: Lids, radiance: Tensor) -> Tensor:
     thickness = 0.012 + 0.004 * smoothstep(lids.outward, -lids.half, lids.half) + 0.008 * makeup
     upper = coverage(thickness - (v - lids.upper + 0.5 * thickness).abs(), lids.pixel)
     lower = coverage(0.006 + 0.004 * makeup - (v - lids.lower).abs(), lids.pixel)
-    density = (0.80 + 0.18 * makeup) * upper + (0.30 + 0.35 * makeup) * lower * (1 - upper)
+    density = (0.88 + 0.10 * makeup) * upper + (0.30 + 0.35 * makeup) * lower * (1 - upper)
     return radiance * (1 - (density * across * lids.front).clamp(max=0.97)).unsqueeze(1)
 
 
@@ -112,19 +135,19 @@ def brows(frame: Frame, p: Parameters, radiance: Tensor, hairs: Tensor) -> Tenso
     hairs: [b, h, w] noise of standard deviation about 1.
     """
     masculine = p["face_shape"] - 0.5
-    t = (frame.face.x.abs() - eye_x(p)) / 0.195
+    t = (frame.face.x.abs() - eye_x(p)) / BROW_HALF_WIDTH
     taper = (1 - 0.62 * smoothstep(t, 0.0, 1.0)) * (0.75 + 0.25 * smoothstep(t, -1.0, -0.6))
-    half = (0.027 + 0.004 * p["brow_thickness"] + 0.016 * masculine) * taper * (1 - 0.15 * p["old"])
+    half = (0.034 + 0.006 * p["brow_thickness"] + 0.018 * masculine) * taper * (1 - 0.15 * p["old"])
     inside = half - (frame.face.y - brow_line(p, t)).abs() + 0.004 * hairs
     ends = smoothstep(1.05 - t.abs(), 0.0, 0.22) * (frame.face.cosine > 0)
-    density = (0.80 + 0.10 * masculine + 0.12 * hairs).clamp(0.35, 0.95) * coverage(inside, 1.7 * frame.pixel) * ends
-    pigment = (p["hair"] / 0.30).clamp(max=0.62)
+    density = (0.86 + 0.10 * masculine + 0.12 * hairs).clamp(0.35, 0.95) * coverage(inside, 1.7 * frame.pixel) * ends
+    pigment = (p["hair"] / 0.30).clamp(max=0.185)
     return radiance * mix(torch.ones_like(pigment), pigment, density.unsqueeze(1))
 
 
 def brow_line(p: Parameters, t: Tensor) -> Tensor:
     """Height of the brow's middle line at t = -1 (inner end) .. 1 (outer end)."""
     masculine = p["face_shape"] - 0.5
-    arch = (0.040 + 0.013 * p["brow_arch"] - 0.030 * masculine).clamp(min=0.002)
-    lift = 0.012 * p["brow_height"] - 0.055 * masculine - 0.012 * p["old"]
+    arch = (0.040 + 0.018 * p["brow_arch"] - 0.030 * masculine).clamp(min=0.002)
+    lift = 0.016 * p["brow_height"] - 0.055 * masculine - 0.012 * p["old"]
     return EYE_Y - 0.185 - lift - arch * (1 - (t - 0.25) ** 2) + 0.012 * t

@@ -33,7 +33,7 @@ HAIRLINE_Y = -0.76
 
 _HEIGHTS = np.array([CROWN, -1.02, -0.94, -0.82, -0.64, -0.42, -0.2, 0.02, 0.22, 0.4, 0.55, 0.68, 0.77, 0.84, CHIN])
 _HALF_WIDTH = np.array([0.0, 0.24, 0.4, 0.505, 0.575, 0.61, 0.62, 0.61, 0.583, 0.54, 0.474, 0.375, 0.275, 0.165, 0.0])
-_HALF_DEPTH = np.array([0.0, 0.30, 0.46, 0.57, 0.64, 0.68, 0.7, 0.7, 0.69, 0.67, 0.64, 0.59, 0.51, 0.37, 0.0])
+_HALF_DEPTH = np.array([0.0, 0.30, 0.46, 0.57, 0.64, 0.68, 0.7, 0.7, 0.69, 0.67, 0.65, 0.62, 0.57, 0.43, 0.0])
 _TABLE = 512
 _COARSE = 48
 _ITERATIONS = 3
@@ -49,7 +49,7 @@ def _spline_bases() -> tuple[Tensor, Tensor]:
 
 def vertical_scale(p: Parameters) -> Tensor:
     """How much longer than the average head this one is."""
-    return 1 + 0.022 * p["face_length"] + 0.02 * (p["face_shape"] - 0.5)
+    return 1 + 0.030 * p["face_length"] + 0.02 * (p["face_shape"] - 0.5)
 
 
 def _profile(p: Parameters) -> tuple[Tensor, Tensor]:
@@ -58,10 +58,10 @@ def _profile(p: Parameters) -> tuple[Tensor, Tensor]:
     masculine = q["face_shape"] - 0.5
     old = ((q["age"] - 50) / 35).clamp(-1, 1)
     widen = 1 + 0.055 * q["face_width"] + 0.015 * masculine
-    widen = widen + (0.02 * q["jaw_width"] + 0.12 * masculine + 0.025 * old) * _near(0.52, 0.22)
-    widen = widen + (0.05 * q["chin_width"] + 0.28 * masculine) * _near(0.80, 0.13)
-    widen = widen + 0.012 * q["cheekbones"] * _near(0.02, 0.2) + 0.02 * q["cheek_fullness"] * _near(0.35, 0.22)
-    widen = widen + 0.014 * q["forehead_width"] * _near(-0.5, 0.3)
+    widen = widen + (0.032 * q["jaw_width"] + 0.12 * masculine + 0.025 * old) * _near(0.52, 0.22)
+    widen = widen + (0.06 * q["chin_width"] + 0.28 * masculine) * _near(0.80, 0.13)
+    widen = widen + 0.016 * q["cheekbones"] * _near(0.02, 0.2) + 0.02 * q["cheek_fullness"] * _near(0.35, 0.22)
+    widen = widen + 0.018 * q["forehead_width"] * _near(-0.5, 0.3)
     depth = torch.tensor(_HALF_DEPTH, dtype=torch.float32) * (1 + 0.05 * masculine * _near(0.8, 0.2))
     return torch.tensor(_HALF_WIDTH, dtype=torch.float32) * widen, depth
 

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from transect.generators.faceworld.compositing import Parameters, Vector, unit
 
-KEY, AMBIENT, WRAP = 0.92, 0.34, 0.28
-LIGHT_COLOR = (1.12, 0.98, 0.86)
+KEY, AMBIENT, WRAP = 1.20, 0.21, 0.12
+LIGHT_COLOR = (1.17, 0.963, 0.86)
 """Warm light under a daylight white balance, as in most portrait photographs."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -14,20 +16,16 @@ from transect.generators.faceworld.skin import lip_reflectance, lit_skin
 
 def mouth(frame: Frame, p: Parameters, radiance: Tensor, light: Illumination, grain: Tensor) -> Tensor:
     """The face with its mouth. grain: [b, h, w] noise that creases the lips."""
-    x, y = frame.face.x, frame.face.y
-    half = 0.200 + 0.013 * p["mouth_width"] + 0.055 * p["smile"] + 0.012 * (p["face_shape"] - 0.5)
-    t = (x / half).clamp(-1, 1)
-    arch = (1 - t * t).clamp(min=0)
-    v = y - mouth_y(p) + 0.095 * p["smile"] * (t * t - 0.25) + 0.012 * (1 - p["smile"]) * (0.3 - t * t)
-    full = (1 + 0.22 * p["lip_fullness"] - 0.22 * (p["face_shape"] - 0.5) - 0.28 * p["old"]) * (1 - 0.22 * p["smile"])
-    gap = _gap(p)
-    gap_top, gap_bottom = -0.30 * gap * arch, 0.70 * gap * arch
-    top = gap_top - 0.042 * full * arch**0.75 * (1 - 0.20 * bump(x, 0.032))
-    bottom = gap_bottom + 0.056 * full * arch**0.7
+    x = frame.face.x
+    half = mouth_half_width(p)
+    curves = mouth_curves(p, x / half)
+    t, v = curves.t, frame.face.y - curves.line
+    top, bottom, gap_top, gap_bottom = curves.top, curves.bottom, curves.gap_top, curves.gap_bottom
+    arch, full, gap = curves.arch, curves.full, _gap(p)
     within = half - x.abs()
     lips = coverage(torch.minimum(v - top, bottom - v).minimum(within), 1.5 * frame.pixel)
-    form = light.diffuse * (1 - 0.18 * (1 - smoothstep(v, -0.02, 0.02))) * (1 + 0.04 * grain)
-    shine = light.highlight + 0.5 * p["lipstick"] * bump(v - gap_bottom - 0.026 * full, 0.012) * arch
+    form = light.diffuse * (1 - 0.36 * (1 - smoothstep(v, -0.03, 0.02))) * (1 + 0.04 * grain)
+    shine = 0.5 * light.highlight + 0.5 * p["lipstick"] * bump(v - gap_bottom - 0.026 * full, 0.012) * arch
     lip_color = lit_skin(p, lip_reflectance(p).expand_as(radiance), Illumination(form, shine))
     radiance = over(radiance, lip_color, 0.94 * lips)
     opening = coverage(torch.minimum(v - gap_top, gap_bottom - v).minimum(within), frame.pixel)
@@ -36,6 +34,47 @@ def mouth(frame: Frame, p: Parameters, radiance: Tensor, light: Illumination, gr
     corner = 0.35 * bump(within, 0.03) * bump(v, 0.02)
     seam = bump(v - gap_top, 0.011) * smoothstep(within, -0.01, 0.03) * (1 - smoothstep(gap, 0.0, 0.03)) * 0.62
     return radiance * (1 - seam.maximum(corner)).unsqueeze(1)
+
+
+def mouth_cover(frame: Frame, p: Parameters) -> Tensor:
+    """Coverage of lips and open mouth together."""
+    x = frame.face.x
+    half = mouth_half_width(p)
+    curves = mouth_curves(p, x / half)
+    v = frame.face.y - curves.line
+    inside = torch.minimum(v - curves.top, curves.bottom - v).minimum(half - x.abs())
+    return coverage(inside, 1.5 * frame.pixel) * (frame.face.cosine > 0)
+
+
+class MouthCurves(NamedTuple):
+    """The mouth at t = -1 .. 1 from corner to corner: heights below `line`, the line on which the lips meet."""
+
+    t: Tensor
+    half: Tensor
+    line: Tensor
+    arch: Tensor
+    full: Tensor
+    top: Tensor
+    bottom: Tensor
+    gap_top: Tensor
+    gap_bottom: Tensor
+
+
+def mouth_half_width(p: Parameters) -> Tensor:
+    """Half the distance of the mouth's corners."""
+    return 0.200 + 0.016 * p["mouth_width"] + 0.055 * p["smile"] + 0.012 * (p["face_shape"] - 0.5)
+
+
+def mouth_curves(p: Parameters, t: Tensor) -> MouthCurves:
+    """The edges of the lips and of the gap between them."""
+    t = t.clamp(-1, 1)
+    smile, half = p["smile"], mouth_half_width(p)
+    arch = (1 - t * t).clamp(min=0)
+    line = mouth_y(p) - 0.095 * smile * (t * t - 0.25) - 0.012 * (1 - smile) * (0.3 - t * t)
+    full = (1 + 0.30 * p["lip_fullness"] - 0.22 * (p["face_shape"] - 0.5) - 0.28 * p["old"]) * (1 - 0.22 * smile)
+    gap_top, gap_bottom = -0.30 * _gap(p) * arch, 0.70 * _gap(p) * arch
+    top = gap_top - 0.053 * full * arch**0.85 * (1 - 0.26 * bump(t, 0.15))
+    return MouthCurves(t, half, line, arch, full, top, gap_bottom + 0.070 * full * arch**0.7, gap_top, gap_bottom)
 
 
 def _gap(p: Parameters) -> Tensor:

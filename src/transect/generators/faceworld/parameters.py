@@ -14,16 +14,22 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transect.generators.faceworld.attributes import IDENTITY, NAMES
+from transect.generators.faceworld.facial_hair import facial_hair_traits
+from transect.generators.faceworld.hair_pigment import hair_reflectance
+from transect.generators.faceworld.hair_styles import hair_traits
+from transect.generators.faceworld.hats import hat_traits
 from transect.generators.faceworld.reflectance import (
-    hair_reflectance,
     iris_reflectance,
     luminance,
     skin_reflectance,
 )
+from transect.generators.faceworld.scene import scene_traits
 
 _ANGLES = ("yaw", "pitch", "roll", "light_azimuth", "light_elevation")
 _IDENTITY_LIMIT, _IDENTITY_SCALE = 2.4, 1.25
-_RELATIVE_REFERENCE, _RELATIVE_POWER = 0.45, 0.92
+_RELATIVE_REFERENCE, _RELATIVE_POWER = 0.45, 0.80
+BACKDROP = (0.124, 2.0)
+"""Radiance of the darkest background, and how many times brighter the lightest is."""
 
 
 def parameters(values: Mapping[str, Float[np.ndarray, " n"]], identity: Float[np.ndarray, "n d"]) -> dict[str, Tensor]:
@@ -37,14 +43,17 @@ def parameters(values: Mapping[str, Float[np.ndarray, " n"]], identity: Float[np
     skin = skin_reflectance(scalars["skin_tone"])
     colors = {
         "skin": skin,
-        "hair": hair_reflectance(scalars["hair_color"], 0.85 * grey),
+        "hair": hair_reflectance(scalars["hair_color"], scalars["hair_redness"], 0.9 * grey),
         "iris": iris_reflectance(scalars["eye_color"]),
         "cloth": _cloth(scalars["clothing_hue"], scalars["clothing_lightness"]),
+        "hat_cloth": _cloth(0.6 + 0.45 * scalars["hat_hue"], np.clip(0.42 + 0.22 * scalars["hat_lightness"], 0, 1)),
         "backdrop": _backdrop(scalars["background_hue"], scalars["background_lightness"]),
     }
     # Swatches span 47x, living skin about a fifth of that. What photographs show beside skin (sclera, teeth) is
     # therefore given relative to it, so that the ratio to the cheek stays in the range that photographs have.
     scalars["beside_skin"] = (luminance(skin) / _RELATIVE_REFERENCE) ** _RELATIVE_POWER
+    scalars |= hair_traits(values) | facial_hair_traits(values) | hat_traits(values)
+    scalars |= scene_traits(values)
     made = {name: _tensor(value).view(-1, 1, 1) for name, value in scalars.items()}
     made |= {name: _tensor(value).view(-1, 3, 1, 1) for name, value in colors.items()}
     made |= _key_light(made)
@@ -62,14 +71,17 @@ def _hue(turns: Float[np.ndarray, " n"], chroma: Float[np.ndarray, " n"]) -> Flo
 
 
 def _cloth(hue: Float[np.ndarray, " n"], lightness: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-    """Reflectance of cloth: .012 to .3 on a logarithmic scale; the middle tones carry the color."""
-    chroma = 0.15 + 0.45 * np.sin(np.pi * lightness) ** 2
-    return np.asarray(0.012 * 25.0 ** lightness[:, None] * _hue(hue, chroma))
+    """Reflectance of cloth: .008 to .24 on a logarithmic scale; the middle tones carry the color."""
+    chroma = 0.08 + 0.34 * np.sin(np.pi * lightness) ** 2
+    return np.asarray(0.008 * 30.0 ** lightness[:, None] * _hue(hue, chroma))
 
 
 def _backdrop(hue: Float[np.ndarray, " n"], lightness: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-    """Radiance of the background under nominal light: .013 to .29 on a logarithmic scale, hardly saturated."""
-    return np.asarray(0.013 * 22.0 ** lightness[:, None] * _hue(hue, np.full_like(hue, 0.16)))
+    """Radiance of the background under nominal light, on a logarithmic scale: wood, leaves, sky, no pink."""
+    darkest, span = BACKDROP
+    near = [np.exp(-((((hue - center + 0.5) % 1 - 0.5) / 0.11) ** 2)) for center in (0.09, 0.30, 0.58)]
+    chroma = np.asarray(0.02 + 0.06 * near[0] + 0.05 * near[1] + 0.09 * near[2])
+    return np.asarray(darkest * span ** lightness[:, None] * _hue(hue, chroma))
 
 
 def _key_light(p: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
+import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from transect.generators.faceworld.accessories import earrings, glasses
@@ -17,15 +20,19 @@ from transect.generators.faceworld.attributes import IDENTITY
 from transect.generators.faceworld.camera import expose, sensor_noise
 from transect.generators.faceworld.compositing import Parameters, over
 from transect.generators.faceworld.eyes import brows, eyes
-from transect.generators.faceworld.hair import Hair, beard, hair, shade_skin
+from transect.generators.faceworld.facial_hair import facial_hair, hanging_beard
+from transect.generators.faceworld.hair import hair, shade_skin
+from transect.generators.faceworld.hats import hat
 from transect.generators.faceworld.head import Frame, locate
+from transect.generators.faceworld.landmarks import face_points, landmarks
 from transect.generators.faceworld.mouth import mouth, nostrils
 from transect.generators.faceworld.relief import face_maps, read_maps
 from transect.generators.faceworld.scene import background, clothes
 from transect.generators.faceworld.skin import ears, face_skin, neck
-from transect.generators.faceworld.textures import draw_lattices, sample_mirrored
+from transect.generators.faceworld.textures import draw_lattices, sample_mirrored, spread
+from transect.generators.faceworld.windows import Window, Windows, below, cut, cut_light, windows_of
 
-RENDERER_VERSION = "1"
+RENDERER_VERSION = "2"
 """Changes whenever the same latents give other pixels."""
 
 SHAPE = (*IDENTITY, "face_shape", "face_width", "age", "old", "smile", "makeup", "yaw", "pitch", "roll")
@@ -41,14 +48,48 @@ def radiance(p: Parameters, seed: int, size: int) -> Tensor:
     """Scene radiance [1, 3, size, size] in linear light, before the camera."""
     lattices = draw_lattices(seed)
     frame, maps = shape_head(Shape({name: p[name] for name in SHAPE}), seed, size)
-    locks = hair(frame, p, lattices)
-    picture = _behind(frame, p, lattices, locks)
-    picture = over(picture, _face(frame, p, maps, lattices, locks), frame.head)
-    for ear, cover in ears(frame, p):
-        picture = over(picture, ear, cover)
-    picture = earrings(frame, p, picture)
-    picture = over(picture, locks.radiance, locks.front)
+    picture = background(frame, p, lattices)
+    for layer in layers(frame, p, maps, lattices):
+        part = layer.window.of(picture)
+        part.copy_(over(part, layer.radiance, layer.cover))
     return glasses(frame, p, picture)
+
+
+NECK_TOP, CLOTHES_TOP = 0.26, 0.78
+"""Heights above which neither is seen."""
+
+WHOLE = Window(slice(None), slice(None))
+
+
+class Layer(NamedTuple):
+    """A part of the person: radiance [b, 3, h, w] and coverage [b, h, w] within a window of the picture."""
+
+    part: str
+    radiance: Tensor
+    cover: Tensor
+    window: Window = WHOLE
+
+
+def layers(frame: Frame, p: Parameters, maps: Tensor, lattices: dict[str, Tensor]) -> Iterator[Layer]:
+    """What is laid over the background, from back to front; glasses, which let light through, come after all."""
+    folds = spread(lattices["folds"], frame.size, frame.size)
+    worn = hat(frame, p, folds)
+    locks = hair(frame, p, lattices, None if worn is None else worn.under)
+    yield Layer("hair", locks.radiance * locks.depth.unsqueeze(1), locks.back, locks.window)
+    throat, shoulders = below(frame.size, NECK_TOP), below(frame.size, CLOTHES_TOP)
+    yield Layer("neck", *neck(cut(frame, throat), p), throat)
+    yield Layer("clothes", *clothes(cut(frame, shoulders), p, shoulders.of(folds)), shoulders)
+    shadow = locks.shadow if worn is None else locks.shadow + worn.shadow
+    windows = windows_of(frame)
+    skull, beside = cut(frame, windows.head), cut(frame, windows.ears)
+    yield Layer("head", _face(skull, p, maps, lattices, windows.head.of(shadow), windows), skull.head, windows.head)
+    yield from (Layer("ears", *ear, windows.ears) for ear in ears(beside, p))
+    yield from (Layer("earrings", *ring, windows.ears) for ring in earrings(beside, p))
+    if float(p["facial_hair"].max()) > 0:
+        yield Layer("beard", *hanging_beard(frame, p, lattices))
+    yield Layer("hair", locks.radiance, locks.front, locks.window)
+    if worn is not None:
+        yield Layer("hat", worn.radiance, worn.cover)
 
 
 class Shape(Mapping[str, Tensor]):
@@ -84,21 +125,26 @@ def shape_head(shape: Shape, seed: int, size: int) -> tuple[Frame, Tensor]:
     return locate(shape, size, lambda x, y: read_maps(maps[:, :1], x, y).squeeze(1)), maps
 
 
-def _behind(frame: Frame, p: Parameters, lattices: dict[str, Tensor], locks: Hair) -> Tensor:
-    """Background, hair behind the neck, neck and clothes."""
-    picture = background(frame, p, lattices)
-    picture = over(picture, 0.7 * locks.radiance, locks.back)
-    picture = over(picture, *neck(frame, p))
-    return over(picture, *clothes(frame, p, lattices))
+def locate_landmarks(p: Parameters, seed: int, size: int) -> Float[np.ndarray, "1 68 2"]:
+    """The 68 points, in dlib's order, of the picture of one row of parameters, in pixels."""
+    maps = face_maps(Shape({name: p[name] for name in SHAPE}), draw_lattices(seed))
+    x, y = face_points(p)
+    return landmarks(p, read_maps(maps[:, :1], x.unsqueeze(1), y.unsqueeze(1))[:, 0, 0], size)
 
 
-def _face(frame: Frame, p: Parameters, maps: Tensor, lattices: dict[str, Tensor], locks: Hair) -> Tensor:
-    """The head's skin with all that is on it."""
+def _face(
+    frame: Frame, p: Parameters, maps: Tensor, lattices: dict[str, Tensor], shadow: Tensor, windows: Windows
+) -> Tensor:
+    """The head's skin with all that is on it; frame and shadow are those of the head's window."""
     skin, light = face_skin(frame, p, maps)
-    skin = shade_skin(skin, locks.shadow)
+    skin = shade_skin(skin, shadow)
     stubble = sample_mirrored(lattices["stubble"].unsqueeze(1), 1.5 * frame.face.x, 0.75 * frame.face.y).squeeze(1)
-    skin = nostrils(frame, p, skin)
-    skin = beard(frame, p, skin, light, stubble)
-    skin = mouth(frame, p, skin, light, stubble)
-    skin = eyes(frame, p, skin, light)
-    return brows(frame, p, skin, stubble)
+    nose, mouth_window, eyes_window = windows.nose, windows.mouth, windows.eyes
+    nose.of(skin).copy_(nostrils(cut(frame, nose), p, nose.of(skin)))
+    skin = facial_hair(frame, p, skin, light, lattices)
+    part, lit, grain = cut(frame, mouth_window), cut_light(light, mouth_window), mouth_window.of(stubble)
+    mouth_window.of(skin).copy_(mouth(part, p, mouth_window.of(skin), lit, grain))
+    part, lit, grain = cut(frame, eyes_window), cut_light(light, eyes_window), eyes_window.of(stubble)
+    seeing = eyes(part, p, eyes_window.of(skin), lit)
+    eyes_window.of(skin).copy_(brows(part, p, seeing, grain))
+    return skin

@@ -14,8 +14,11 @@ from transect.generators.faceworld.head import Frame
 from transect.generators.faceworld.lighting import Illumination, illuminate, light_color, relieved
 from transect.generators.faceworld.relief import nose_base, read_maps
 
-SHEEN = 0.030
+SHEEN = 0.055
 """Reflectance of the skin's surface at the peak of the highlight."""
+
+SURROUNDINGS = 0.012
+"""Radiance of the surroundings that oil and water on the skin mirror, where all light reaches it."""
 
 _BLOOD = (0.16, -0.16, -0.13)
 
@@ -25,10 +28,10 @@ def face_skin(frame: Frame, p: Parameters, maps: Tensor) -> tuple[Tensor, Illumi
     face = frame.face
     _, slope_x, slope_y, occlusion, blush, mottle, pores, freckles = read_maps(maps, face.x, face.y).unbind(1)
     front = smoothstep(face.cosine, 0.0, 0.35)
-    occlusion = occlusion.clamp(min=0) * front + 0.25 * smoothstep(face.y, 0.70, 0.95)
+    occlusion = occlusion.clamp(min=0) * front + 0.20 * smoothstep(face.y, 0.78, 0.95)
     normal = relieved(frame.normal, slope_x * front, slope_y * front)
     light = illuminate(p, normal, occlusion, _cast_shadow(frame, p) * front)
-    rough = 0.065 * mottle + (0.040 + 0.025 * p["old"]) * (1 - 0.6 * p["makeup"]) * pores
+    rough = 0.19 * mottle + (0.11 + 0.025 * p["old"]) * (1 - 0.6 * p["makeup"]) * pores
     spots = smoothstep(freckles, 1.1, 2.0) * (0.10 * smoothstep(p["complexion"], 0.4, 1.6) + 0.12 * p["old"])
     albedo = p["skin"] * (1 + rough - spots * front).unsqueeze(1)
     albedo = albedo * blood(albedo, (0.45 + blush * front + 0.35 * mottle + 0.25 * p["complexion"]) * _translucency(p))
@@ -39,15 +42,16 @@ def face_skin(frame: Frame, p: Parameters, maps: Tensor) -> tuple[Tensor, Illumi
 def lit_skin(p: Parameters, albedo: Tensor, light: Illumination) -> Tensor:
     """Radiance of skin of that reflectance: diffuse light that reddens as it fails, and the sheen."""
     failing = (1 - light.diffuse).clamp(0, 1).unsqueeze(1)
-    scattered = albedo * light.diffuse.unsqueeze(1) * (1 + failing * color(albedo, 0.10, -0.04, -0.08))
+    scattered = albedo * light.diffuse.unsqueeze(1) * (1 + failing * color(albedo, 0.07, -0.025, -0.05))
     # Oil and water are the same on every tone, but swatches are darker than living skin: see parameters.beside_skin.
     sheen = SHEEN * p["beside_skin"] ** 0.6
-    return (scattered + (light.highlight * sheen).unsqueeze(1)) * light_color(albedo)
+    mirrored = light.highlight * sheen + SURROUNDINGS * light.diffuse.clamp(max=1)
+    return (scattered + mirrored.unsqueeze(1)) * light_color(albedo)
 
 
 def _translucency(p: Parameters) -> Tensor:
     """How much of the blood shows through the pigment above it."""
-    return 0.55 + 0.45 * p["beside_skin"].clamp(max=1.2)
+    return 0.25 + 0.65 * p["beside_skin"].clamp(max=1.1)
 
 
 def blood(like: Tensor, amount: Tensor) -> Tensor:
@@ -69,14 +73,14 @@ def _cast_shadow(frame: Frame, p: Parameters) -> Tensor:
 
 def neck(frame: Frame, p: Parameters) -> tuple[Tensor, Tensor]:
     """Radiance of the neck, darkened by the head above it, and its coverage."""
-    half = 0.37 + 0.075 * (p["face_shape"] - 0.5) + 0.012 * p["neck_width"] + 0.015 * p["face_width"]
+    half = 0.355 + 0.085 * (p["face_shape"] - 0.5) + 0.012 * p["neck_width"] + 0.015 * p["face_width"]
     center = 0.10 * torch.sin(p["yaw"]) - 0.35 * torch.sin(p["roll"])
     x = (frame.X - center) / half
     flare = 1 + 0.5 * smoothstep(frame.Y, 0.95, 1.5)
     edge = (flare - x.abs()) * half
     sine = (x / flare).clamp(-1, 1)
     normal = (sine, torch.full_like(sine, 0.15), (1 - sine * sine).clamp(min=0.02).sqrt())
-    chin_shadow = 1.5 * (1 - smoothstep(frame.Y - 0.12 * x * x, 0.86, 1.20))
+    chin_shadow = 1.1 * (1 - smoothstep(frame.Y - 0.12 * x * x, 0.80, 1.45))
     sides = 0.5 * smoothstep(sine.abs(), 0.6, 1.0)
     light = illuminate(p, normal, 0.20 + 0.55 * chin_shadow + sides, 1.2 * chin_shadow)
     cords = 0.05 * torch.cos(9 * x) * p["old"]
@@ -114,6 +118,6 @@ def ear_coordinates(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, T
 
 def lip_reflectance(p: Parameters) -> Tensor:
     """Lips are skin with less pigment and more blood; lipstick lies on top, lightest where skin is light."""
-    bare = p["skin"] * color(p["skin"], 0.72, 0.43, 0.46)
+    bare = p["skin"] * color(p["skin"], 0.36, 0.135, 0.155)
     stick = color(p["skin"], 0.44, 0.030, 0.065) * (0.35 + 0.65 * p["beside_skin"].unsqueeze(1)).clamp(max=1.2)
     return mix(bare, stick, 0.88 * p["lipstick"].unsqueeze(1))

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 import pyarrow as pa
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
 
 from transect.errors import BadInput
 from transect.generators.faceworld import camera, exposure
@@ -21,14 +22,18 @@ from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY
 from transect.generators.faceworld.causal_model import LATENT_DIM, SPACE, CausalModel
 from transect.generators.faceworld.chance import check_seeds, exogenous_noise
 from transect.generators.faceworld.head import face_boxes
+from transect.generators.faceworld.latent_view import rotate, rotate_back
+from transect.generators.faceworld.masks import MASKS, draw_masks
 from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.population import load_population
-from transect.generators.faceworld.renderer import RENDERER_VERSION, render_tile
+from transect.generators.faceworld.renderer import RENDERER_VERSION, locate_landmarks, render_tile
 from transect.protocols import Table
 from transect.records import Attribute, Images, Latents
 
 SMALLEST, LARGEST = 32, 512
 WORTH_SHARING = 192
+
+_Work: TypeAlias = Callable[[int, dict[str, Tensor], int], None]
 
 
 @final
@@ -66,6 +71,23 @@ class FaceWorld:
         checked = check_seeds(seeds)
         return Latents(checked, exogenous_noise(checked, LATENT_DIM), SPACE)
 
+    def to_z(self, latents: Latents) -> Latents:
+        """The latent view z = R u, R a fixed random rotation: as in a learned generator, no coordinate means anything.
+
+        Interventions are kept beside it. Raises BadInput when the latents are not of space u.
+        """
+        return rotate(latents)
+
+    def from_z(self, latents: Latents) -> Latents:
+        """Latents of space u from the latent view, u = Rᵀ z; raises BadInput when the latents are not of space z.
+
+        >>> world = FaceWorld(image_size=32)
+        >>> subject = world.sample([7])
+        >>> bool(np.allclose(world.from_z(world.to_z(subject)).values, subject.values, rtol=0, atol=1e-9))
+        True
+        """
+        return rotate_back(latents)
+
     def read(self, latents: Latents) -> pa.Table:
         """The value of every attribute and nuisance, one float64 column each, after the latents' interventions."""
         return pa.table({name: pa.array(column, pa.float64()) for name, column in self.model.solve(latents).items()})
@@ -92,23 +114,67 @@ class FaceWorld:
         pixels = np.empty((len(latents), self.image_size, self.image_size, 3), dtype=np.uint8)
         boxes = np.empty((len(latents), 4))
 
-        def render_row(row: int) -> None:
-            one = {name: column[row : row + 1] for name, column in values.items()}
-            p = parameters(one, latents.values[row : row + 1, : len(IDENTITY)])
-            pixels[row] = render_tile(p, int(latents.seeds[row]), self.image_size)[0].numpy()
+        def render_row(row: int, p: dict[str, Tensor], seed: int) -> None:
+            taken = render_tile(p, seed, self.image_size)[0].numpy()
+            pixels[row] = camera.compress(taken, float(values["jpeg_quality"][row]))
             boxes[row] = face_boxes(p, self.image_size)[0]
 
-        with _one_thread_per_operation():
-            self._for_each(render_row, len(latents))
+        self._for_each(render_row, latents, values)
         return Images(pixels, boxes)
 
-    def _for_each(self, work: Callable[[int], None], rows: int) -> None:
-        if self.threads == 1 or rows < 2:
-            for row in range(rows):
-                work(row)
-            return
-        with ThreadPoolExecutor(min(self.threads, rows), initializer=_one_thread) as pool:
-            list(pool.map(work, range(rows)))
+    def masks(self, latents: Latents) -> dict[str, Bool[np.ndarray, "n h w"]]:
+        """Which pixels show what: boolean [n, h, w] for skin, hair, face, eyes, mouth, glasses, background and person.
+
+        glasses, eyes, mouth and person hold every pixel that the part touches: whatever is done to the part alone
+        (and without blur and JPEG, which mix pixels) leaves all others as they are. skin, hair and face hold pixels of
+        which the part is at least half; background is what the person does not touch. Masks may overlap.
+
+        >>> world = FaceWorld(image_size=32)
+        >>> masks = world.masks(world.sample([7]))
+        >>> bool((masks["background"] ^ masks["person"]).all())
+        True
+        """
+        shape = (len(latents), self.image_size, self.image_size)
+        masks = {name: np.empty(shape, dtype=np.bool_) for name in MASKS}
+
+        def draw_row(row: int, p: dict[str, Tensor], seed: int) -> None:
+            for name, mask in draw_masks(p, seed, self.image_size).items():
+                masks[name][row] = mask[0].numpy()
+
+        self._for_each(draw_row, latents, self.model.solve(latents))
+        return masks
+
+    def landmarks(self, latents: Latents) -> Float[np.ndarray, "n 68 2"]:
+        """The 68 points of dlib's order, x and y in pixels, float64 [n, 68, 2]; turned heads hide some of them.
+
+        Pixel i spans i to i + 1, as in face_boxes.
+
+        >>> world = FaceWorld(image_size=32)
+        >>> world.landmarks(world.sample([7])).shape
+        (1, 68, 2)
+        """
+        points = np.empty((len(latents), 68, 2))
+
+        def locate_row(row: int, p: dict[str, Tensor], seed: int) -> None:
+            points[row] = locate_landmarks(p, seed, self.image_size)[0]
+
+        self._for_each(locate_row, latents, self.model.solve(latents))
+        return points
+
+    def _for_each(self, work: _Work, latents: Latents, values: dict[str, Float[np.ndarray, " n"]]) -> None:
+        """Calls work(row, parameters, seed) for every row, alone in its tile."""
+
+        def do(row: int) -> None:
+            one = {name: column[row : row + 1] for name, column in values.items()}
+            work(row, parameters(one, latents.values[row : row + 1, : len(IDENTITY)]), int(latents.seeds[row]))
+
+        with _one_thread_per_operation():
+            if self.threads == 1 or len(latents) < 2:
+                for row in range(len(latents)):
+                    do(row)
+                return
+            with ThreadPoolExecutor(min(self.threads, len(latents)), initializer=_one_thread) as pool:
+                list(pool.map(do, range(len(latents))))
 
     def describe(self) -> dict[str, Any]:
         """What recreates the pictures, for a run's spec: plain numbers and text."""

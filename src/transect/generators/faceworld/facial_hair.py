@@ -1,0 +1,116 @@
+"""Facial hair: where it grows, how dense it is, and how its hairs lie on the skin and hang from the chin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from transect.generators.faceworld.attributes import FACIAL_HAIR_STYLES
+from transect.generators.faceworld.compositing import Parameters, bump, color, coverage, mix, over, smoothstep, tint
+from transect.generators.faceworld.head import CHIN, Frame, project, vertical_scale
+from transect.generators.faceworld.lighting import Illumination, light_color
+from transect.generators.faceworld.relief import mouth_y, nose_base
+from transect.generators.faceworld.textures import sample_mirrored
+
+_REGIONS: dict[str, tuple[float, float, float]] = {
+    "stubble": (1.0, 1.0, 1.0),
+    "mustache": (1.0, 0.0, 0.0),
+    "goatee": (1.0, 1.0, 0.0),
+    "full": (1.0, 1.0, 1.0),
+}
+"""Shares of upper lip, chin and jaw that are left to grow."""
+
+
+def facial_hair_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
+    """on_lip, on_chin, on_jaw: where hair grows; beard: its density 0..1; shadow: the darkness of stubble 0..1.
+
+    >>> rows = {"facial_hair": np.array([1.0, 1.0]), "facial_hair_style": np.array([0.0, 3.0])}
+    >>> facial_hair_traits(rows)["beard"].tolist()
+    [0.25, 1.0]
+    """
+    level, amount = np.asarray(values["facial_hair_style"]).astype(int), np.asarray(values["facial_hair"])
+    regions = np.array([_REGIONS[name] for name in FACIAL_HAIR_STYLES])[level]
+    stubble = level == FACIAL_HAIR_STYLES.index("stubble")
+    return {
+        **{name: regions[:, j] for j, name in enumerate(("on_lip", "on_chin", "on_jaw"))},
+        "beard": amount * np.where(stubble, 0.25, 1.0),
+        "stubble": np.clip(amount / np.where(stubble, 0.6, 0.25), 0, 1),
+    }
+
+
+def facial_hair(
+    frame: Frame, p: Parameters, radiance: Tensor, light: Illumination, lattices: dict[str, Tensor]
+) -> Tensor:
+    """The face with its facial hair: first a shade of stubble, then hair that hides the skin."""
+    if float(p["facial_hair"].max()) == 0:
+        return radiance
+    hairs, dots = _hairs(frame, p, lattices)
+    edge = 0.012 * dots + 0.006 * hairs
+    growth = smoothstep(_region(p, frame.face.x, frame.face.y) + edge, -0.025, 0.045)
+    growth = growth * smoothstep(frame.face.cosine, -0.15, 0.05)
+    shadow = growth * p["stubble"] * (0.46 + 0.14 * dots).clamp(0.08, 0.75)
+    stain = (0.35 + 0.65 * (p["hair"] / 0.3).clamp(max=1)) * color(radiance, 0.96, 1.0, 1.06)
+    radiance = radiance * mix(torch.ones_like(stain), stain, shadow.unsqueeze(1))
+    dense = 1.35 * smoothstep(p["beard"], 0.10, 1.0) + (0.14 * hairs + 0.10 * dots) * smoothstep(p["beard"], 0.05, 0.3)
+    hidden = growth * dense.clamp(0, 0.97) * smoothstep(p["beard"], 0.0, 0.15)
+    return over(radiance, _lit_hairs(p, light.diffuse, hairs + 0.4 * dots), hidden)
+
+
+def _hairs(frame: Frame, p: Parameters, lattices: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+    """Hairs that lie downwards and outwards from the mouth, or in curls; and the dots of stubble. Unit variance."""
+    x, y = frame.face.x, frame.face.y
+    away = x / (0.5 + 0.9 * (y - 0.15).clamp(min=0.0))
+    curly = torch.maximum(p["coil"], 0.8 * p["curl"])
+    lying = _read(lattices["strands"], 1.7 * away + 0.02 * torch.sin(30 * y), 2.2 * y)
+    curled = 1.1 - 1.9 * _read(lattices["curls"], 1.5 * x, 1.2 * y).abs()
+    return mix(lying, curled, curly), _read(lattices["stubble"], 1.5 * x, 0.75 * y)
+
+
+def _read(lattice: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    return sample_mirrored(lattice.unsqueeze(1), x, y).squeeze(1)
+
+
+def _lit_hairs(p: Parameters, diffuse: Tensor, hairs: Tensor) -> Tensor:
+    return tint(p["hair"], torch.exp(0.30 * hairs.clamp(-2, 2)) * (0.08 + 0.55 * diffuse)) * light_color(diffuse)
+
+
+def _region(p: Parameters, x: Tensor, y: Tensor) -> Tensor:
+    """Signed distance into the region where facial hair grows: jaw, chin and upper lip, not lips or cheeks."""
+    side, my = x.abs(), mouth_y(p)
+    nowhere = torch.full_like(x, -1.0)
+    lip_half = 0.235 + 0.05 * p["smile"]
+    mouth_area = 1 - (((x / lip_half) ** 2) + ((y - my - 0.008) / 0.088) ** 2).sqrt()
+    # The line sinks from the sideburn over the cheek to the corner of the mouth.
+    cheek_line = 0.40 - 0.80 * (side - 0.27).clamp(min=0) - 0.05 * bump(side - 0.38, 0.10)
+    jaw = torch.minimum(y - cheek_line, -0.14 * mouth_area)
+    around = 0.215 + 0.04 * p["smile"] - 0.10 * smoothstep(y, 0.66, 0.90)
+    chin = torch.minimum(around - side, y - my + 0.05).minimum(-0.14 * mouth_area)
+    upper_lip = torch.minimum(y - nose_base(p) - 0.050, my - 0.022 - y).minimum(0.250 - side + 0.25 * (y - my))
+    upper_lip = upper_lip.maximum(torch.minimum(chin, 0.62 - y) if float(p["on_chin"]) > 0 else nowhere)
+    chin_strip = torch.minimum(y - my - 0.10, 0.07 - side) - 0.02
+    parts = ((upper_lip, "on_lip"), (chin.maximum(chin_strip), "on_chin"), (jaw, "on_jaw"))
+    for part, grows in parts:
+        nowhere = torch.where(p[grows] > 0, torch.maximum(nowhere, part), nowhere)
+    return nowhere
+
+
+def hanging_beard(frame: Frame, p: Parameters, lattices: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+    """Radiance and coverage of what hangs below the chin, before the neck."""
+    zero = torch.zeros_like(p["yaw"])
+    X, Y = project(p, zero, CHIN * vertical_scale(p), zero + 0.34)
+    c, s = torch.cos(p["roll"]), torch.sin(p["roll"])
+    x, y = frame.U - (c * X + s * Y), frame.V - (c * Y - s * X)
+    half = 0.14 + 0.38 * p["on_jaw"]
+    length = 0.13 * smoothstep(p["beard"], 0.45, 1.0) * torch.maximum(0.8 * p["on_chin"], p["on_jaw"])
+    hairs = _read(lattices["strands"], 1.2 * x, 1.2 * y)
+    reach = length * (1 - (x / half) ** 2).clamp(min=0)
+    # The jaw from below is nearly a parabola; what of it lies on the head is drawn there.
+    below = (y + 1.4 * x * x) / (1 + (2.8 * x) ** 2).sqrt()
+    edge = reach * (1 + 0.22 * hairs) - below
+    shading = 0.46 - 0.40 * smoothstep(below, -0.02, 0.12) + 0.12 * p["light_x"] * x / half
+    shown = smoothstep(reach, 0.005, 0.03) * smoothstep(y, -0.45, -0.30) * (1 - frame.head)
+    return _lit_hairs(p, shading, hairs), coverage(edge, 1.8 * frame.pixel) * shown

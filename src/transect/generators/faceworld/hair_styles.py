@@ -1,0 +1,66 @@
+"""What a hair style is made of: how far hair hangs, how high it lies, how it bends, and whether it is tied.
+
+Traits are numbers, so that every style is the same geometry in other proportions; `hair_length` moves each style
+between its own shortest and longest. Lengths are in face units; hanging length is 0 at the ears and 1 below the
+shoulders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, fields
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.generators.faceworld.attributes import HAIR_STYLES
+
+Span = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """A style at hair_length 0 and 1.
+
+    hang: how far hair hangs. lift: how high it lies on the skull. wave, curl, coil: shares of S-shaped, ringlet and
+    coily texture. tied: swept back. tail, knot: size of ponytail and bun. density: share of the scalp that is hidden.
+    """
+
+    hang: Span = (0.0, 0.0)
+    lift: Span = (0.02, 0.02)
+    wave: Span = (0.0, 0.0)
+    curl: Span = (0.0, 0.0)
+    coil: Span = (0.0, 0.0)
+    tied: Span = (0.0, 0.0)
+    tail: Span = (0.0, 0.0)
+    knot: Span = (0.0, 0.0)
+    density: Span = (1.0, 1.0)
+
+
+STYLES: dict[str, Traits] = {
+    "bald": Traits(lift=(0.0, 0.0), density=(0.0, 0.0)),
+    "cropped": Traits(lift=(0.008, 0.050), density=(0.62, 0.97)),
+    "coily": Traits(hang=(0.0, 0.26), lift=(0.035, 0.30), coil=(1.0, 1.0), density=(0.92, 1.0)),
+    "curly": Traits(hang=(0.0, 0.80), lift=(0.060, 0.15), wave=(0.4, 0.4), curl=(1.0, 1.0)),
+    "wavy": Traits(hang=(0.03, 1.0), lift=(0.055, 0.085), wave=(1.0, 1.0)),
+    "straight": Traits(hang=(0.0, 1.0), lift=(0.045, 0.070)),
+    "ponytail": Traits(lift=(0.022, 0.035), tied=(1.0, 1.0), tail=(0.35, 1.0)),
+    "bun": Traits(lift=(0.022, 0.035), tied=(1.0, 1.0), knot=(0.13, 0.21)),
+}
+_TABLE = np.array([astuple(STYLES[name]) for name in HAIR_STYLES])
+_NAMES = tuple(field.name for field in fields(Traits))
+
+
+def hair_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
+    """The traits of each row's style at its length, and `scalp`, the share of the scalp that is bare.
+
+    >>> rows = {"hair_style": np.array([0.0, 5.0]), "hair_length": np.array([1.0, 0.5]), "baldness": np.zeros(2)}
+    >>> hair_traits(rows)["hang"].tolist(), hair_traits(rows)["scalp"].tolist()
+    ([0.0, 0.5], [1.0, 0.0])
+    """
+    ends = _TABLE[np.asarray(values["hair_style"]).astype(int)]
+    at = ends[..., 0] + np.asarray(values["hair_length"])[:, None] * (ends[..., 1] - ends[..., 0])
+    traits = {name: at[:, j] for j, name in enumerate(_NAMES)}
+    lost = np.clip((values["baldness"] - 0.82) / 0.18, 0, 1)
+    shaven = (ends[:, _NAMES.index("density"), 1] == 0).astype(np.float64)
+    return traits | {"scalp": np.maximum(shaven, lost)}

@@ -1,0 +1,111 @@
+"""Hats: a dome around the skull with a cap's peak or a beanie's cuff. They press down the hair above their edge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from transect.generators.faceworld.compositing import Parameters, Vector, bump, coverage, over, smoothstep, tint, unit
+from transect.generators.faceworld.head import CROWN, Frame, read_tables
+from transect.generators.faceworld.lighting import illuminate, light_color
+
+_EDGE_Y = -0.50
+_PEAK_DEPTH = 0.95
+_NO_LIMIT = 1e3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hat:
+    """radiance [b, 3, h, w]; cover: coverage; under: half width that hair keeps to; shadow: optical depth on skin."""
+
+    radiance: Tensor
+    cover: Tensor
+    under: Tensor
+    shadow: Tensor
+
+
+def hat_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
+    """capped, knitted: 1 where a cap or a beanie is worn, else 0.
+
+    >>> {name: column.tolist() for name, column in hat_traits({"hat": np.array([0.0, 1.0, 2.0])}).items()}
+    {'capped': [0.0, 1.0, 0.0], 'knitted': [0.0, 0.0, 1.0]}
+    """
+    level = np.asarray(values["hat"])
+    return {"capped": (level == 1).astype(np.float64), "knitted": (level == 2).astype(np.float64)}
+
+
+def hat(frame: Frame, p: Parameters, folds: Tensor) -> Hat | None:
+    """The hat at each pixel, None where none is worn. folds: [b, h, w] smooth noise."""
+    if float(p["hat"].max()) == 0:
+        return None
+    outer, edge = _outline(frame, p), _edge(frame, p)
+    above = edge - frame.V
+    dome = coverage(torch.minimum(outer - frame.U.abs(), above), frame.pixel)
+    under = torch.where(above > -0.02, outer - 0.012, outer - 0.012 + 0.55 * (-0.02 - above).clamp(min=0))
+    normal = _normal(frame, outer)
+    radiance = _cloth(frame, p, folds, normal, above)
+    shadow = 0.55 * smoothstep(above, -0.16, 0.0) * (1 + 1.0 * p["capped"])
+    if float(p["capped"].max()) == 0:
+        return Hat(radiance, dome, under, shadow)
+    peak, shade = _peak(frame, p, edge)
+    light = illuminate(p, (0 * frame.U, 0 * frame.U - 0.75, 0 * frame.U + 0.66), 0.1)
+    brim = tint(p["hat_cloth"], light.diffuse * shade) * light_color(radiance)
+    return Hat(over(radiance, brim, peak), torch.maximum(dome, peak), under, shadow + 0.5 * _below_peak(frame, p, edge))
+
+
+def _outline(frame: Frame, p: Parameters) -> Tensor:
+    """Half width of the dome: the skull's, enlarged and, for a beanie, drawn up."""
+    lift = 0.085 + 0.05 * p["knitted"]
+    y = (frame.V - 0.1) / (1 + lift / 1.1) + 0.1
+    thick = 1.075 + 0.02 * p["knitted"]
+    widest = read_tables(frame.tables, y.clamp(max=-0.16))[:, 2]
+    return widest * thick - 3.0 * (CROWN - y).clamp(min=0)
+
+
+def _edge(frame: Frame, p: Parameters) -> Tensor:
+    """Height of the hat's lower edge on the picture: an ellipse around the head, seen from above or below."""
+    across = (frame.U / (0.66 * (1 + 0.055 * p["face_width"]))).clamp(-1, 1)
+    round_ = (1 - across * across).clamp(min=0).sqrt()
+    lean = torch.sin(p["pitch"])
+    drop = 0.15 * across * across + 0.10 * across * torch.sin(p["yaw"])
+    return _EDGE_Y - 0.02 * p["knitted"] + drop - 0.70 * lean * round_
+
+
+def _normal(frame: Frame, outer: Tensor) -> Vector:
+    nx = (frame.U / outer.clamp(min=0.05)).clamp(-1, 1)
+    ny = -smoothstep(-frame.V, 0.35, 1.25)
+    return unit(nx, 0.9 * ny, (1 - nx * nx - 0.6 * ny * ny).clamp(min=0.05).sqrt())
+
+
+def _cloth(frame: Frame, p: Parameters, folds: Tensor, normal: Vector, above: Tensor) -> Tensor:
+    """Radiance of the dome: a cap's panels and seams, a beanie's ribs and cuff."""
+    light = illuminate(p, normal, 0.06)
+    seams = 1 - 0.30 * bump(normal[0] - 0.62 * torch.sin(p["yaw"]), 0.018) - 0.22 * bump(normal[0].abs() - 0.62, 0.02)
+    ribs = 1 + 0.16 * torch.sin(46 * torch.asin(normal[0].clamp(-0.99, 0.99))) * min(1.0, 0.02 / frame.pixel)
+    cuff = 1 - 0.40 * bump(above - 0.205, 0.018) + 0.10 * smoothstep(0.19 - above, 0.0, 0.02)
+    knit = ribs * cuff * (1 + 0.04 * folds)
+    panel = seams * (1 + 0.05 * folds) * (1 - 0.25 * bump(above, 0.03))
+    surface = p["capped"] * panel + (1 - p["capped"]) * knit
+    return tint(p["hat_cloth"], light.diffuse * surface) * light_color(light.diffuse)
+
+
+def _peak(frame: Frame, p: Parameters, edge: Tensor) -> tuple[Tensor, Tensor]:
+    """Coverage and shade of a cap's peak, which comes forward and a little down from the edge."""
+    x = (frame.U - 0.85 * torch.sin(p["yaw"])) / 0.54
+    arch = (1 - x * x).clamp(min=0)
+    lower = edge - 0.005 + (0.25 - 0.55 * torch.sin(p["pitch"])).clamp(min=0.03) * arch**0.7
+    upper = edge - 0.045 * arch
+    cover = coverage(torch.minimum(lower - frame.V, frame.V - upper), frame.pixel) * coverage(
+        1 - x.abs(), 2 * frame.pixel
+    )
+    return cover, 1.05 - 0.50 * smoothstep(frame.V, upper, lower) + 0.30 * bump(frame.V - upper, 0.025)
+
+
+def _below_peak(frame: Frame, p: Parameters, edge: Tensor) -> Tensor:
+    reach = (0.22 + 0.20 * (-p["key_y"]).clamp(min=0)) * bump(frame.U - 0.4 * torch.sin(p["yaw"]), 0.5)
+    return 1.6 * smoothstep(edge + reach + 0.20 - frame.V, 0.0, 0.14)

@@ -1,0 +1,67 @@
+"""Which pixels show what: masks of the parts of a picture, from the very coverages that compose it.
+
+A mask of `touched` pixels holds every pixel that the part reaches at all, so that what happens to the part alone leaves
+all others as they are, bit by bit; the other masks hold the pixels of which the part is at least half.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from transect.generators.faceworld.accessories import glasses_parts
+from transect.generators.faceworld.compositing import Parameters
+from transect.generators.faceworld.eyes import eye_opening, locate_lids
+from transect.generators.faceworld.head import HAIRLINE_Y, Frame
+from transect.generators.faceworld.mouth import mouth_cover
+from transect.generators.faceworld.renderer import SHAPE, Shape, layers, shape_head
+from transect.generators.faceworld.textures import draw_lattices
+
+MASKS: dict[str, str] = {
+    "skin": "at least half of the pixel is bare or bearded skin of head, ears or neck",
+    "hair": "at least half is hair of the head",
+    "face": "at least half is the front of the head from hairline to chin, uncovered by hair or hat",
+    "eyes": "touched by the opening of the lids",
+    "mouth": "touched by the lips or what is between them",
+    "glasses": "touched by frame or lenses; nothing where none are worn",
+    "background": "untouched by the person",
+    "person": "touched by head, hair, neck, clothes or what is worn",
+}
+"""The masks and what their pixels are."""
+
+
+def draw_masks(p: Parameters, seed: int, size: int) -> dict[str, Tensor]:
+    """Boolean [1, size, size] by the names of MASKS, of the picture of one row of parameters."""
+    frame, maps = shape_head(Shape({name: p[name] for name in SHAPE}), seed, size)
+    shown = _shown(frame, p, maps, draw_lattices(seed))
+    glasses = _glasses(frame, p)
+    lids, lips = eye_opening(locate_lids(frame, p)), mouth_cover(frame, p)
+    person = (shown["background"] < 1) | glasses
+    head = shown["head"]
+    return {
+        "skin": head * (1 - lids).clamp(min=0) * (1 - lips) + shown["ears"] + shown["neck"] >= 0.5,
+        "hair": shown["hair"] >= 0.5,
+        "face": (head >= 0.5) & (frame.face.cosine > 0) & (frame.face.y > HAIRLINE_Y),
+        "eyes": (lids > 0) & (head > 0),
+        "mouth": (lips > 0) & (head > 0),
+        "glasses": glasses,
+        "background": ~person,
+        "person": person,
+    }
+
+
+def _shown(frame: Frame, p: Parameters, maps: Tensor, lattices: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The share of each pixel that shows each part, after all that lies before it."""
+    nothing = torch.zeros_like(frame.U)
+    parts = ("background", "hair", "neck", "clothes", "head", "ears", "earrings", "beard", "hat")
+    shown = {part: nothing.clone() for part in parts} | {"background": nothing + 1}
+    for layer in layers(frame, p, maps, lattices):
+        for share in shown.values():
+            layer.window.of(share).mul_(1 - layer.cover)
+        layer.window.of(shown[layer.part]).add_(layer.cover)
+    return shown
+
+
+def _glasses(frame: Frame, p: Parameters) -> Tensor:
+    parts = glasses_parts(frame, p)
+    return (torch.maximum(parts.wire, parts.lens) > 0) & (p["glasses"] > 0)

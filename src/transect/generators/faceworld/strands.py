@@ -1,0 +1,106 @@
+"""Strands: in which direction hair runs, how it waves and curls, and the light on it.
+
+A strand is a line of constant `across`. Parted hair runs in arches from the parting over the side of the head and then
+hangs parallel to the outline; swept and cropped hair runs along meridians from the crown. Highlights across strands:
+Kajiya & Kay 1989, Rendering fur with three dimensional textures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transect.generators.faceworld.compositing import Parameters, bump, mix, smoothstep, tint
+from transect.generators.faceworld.head import Frame
+from transect.generators.faceworld.lighting import AMBIENT, KEY, light_color
+from transect.generators.faceworld.textures import sample_mirrored
+
+_ARCH_Y, _ARCH_HEIGHT = -0.22, 0.98
+_SPACING = 0.0085
+"""Distance of neighboring strands in the lattice, in face units."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Strands:
+    """lateral: -1..1 across the mass; fine: unit variance, strand by strand; ragged: unit variance, lock by lock."""
+
+    lateral: Tensor
+    fine: Tensor
+    ragged: Tensor
+
+
+def parting_x(p: Parameters) -> Tensor:
+    """Where the hair is parted, on the top of the head."""
+    return 0.17 * torch.tanh(p["hair_parting"])
+
+
+def strands(frame: Frame, p: Parameters, lattices: dict[str, Tensor], outer: Tensor, widest: Tensor) -> Strands:
+    """The strands at each pixel of a mass of half width `outer`, `widest` at the temples."""
+    lateral = (frame.U / outer.clamp(min=0.05)).clamp(-1.2, 1.2)
+    side = frame.U - parting_x(p) * (1 - smoothstep(frame.V, -0.95, -0.1))
+    rise = (_ARCH_Y - frame.V).clamp(min=0) / _ARCH_HEIGHT
+    arch = ((side / torch.where(rise > 0, widest, outer.clamp(min=0.3))) ** 2 + rise * rise + 1e-6).sqrt()
+    parted = (1 - smoothstep(p["bangs"], 0.1, 0.3)) * (1 - p["tied"]) * smoothstep(p["hang"], 0.02, 0.15)
+    across = mix(0.9 * lateral, arch * torch.where(side > 0, 1.0, -1.0), parted)
+    along = frame.V / 1.4
+    coarse = _read(lattices["locks"], across, along)
+    phase = 1.6 * torch.sin(8 * across) + 0.3 * coarse
+    bend = p["wave"] * (0.040 * torch.sin(11 * frame.V + phase) + 0.014 * torch.sin(23 * frame.V - phase))
+    fine = _read(lattices["strands"], across + bend, along) * _resolved(1.5 * _SPACING, frame)
+    straight = 0.75 * fine + 0.45 * _read(lattices["locks"], across + bend, along)
+    return Strands(lateral, *_curled(frame, p, lattices, across, straight, coarse))
+
+
+def _curled(
+    frame: Frame, p: Parameters, lattices: dict[str, Tensor], across: Tensor, straight: Tensor, coarse: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Ringlets turn along each lock; coils are the crests of a noise, which close on themselves."""
+    curly = torch.maximum(p["curl"], p["coil"])
+    if float(curly.max()) == 0:
+        return straight, coarse
+    size = 2.3 - 1.5 * p["coil"]
+    noise = _read(lattices["curls"], frame.U / size, frame.V / (1.25 * size))
+    if float(p["coil"].max()) > 0:
+        noise = 0.55 * noise + 0.8 * _resolved(0.026, frame) * _read(lattices["stubble"], frame.U / 1.1, frame.V / 1.1)
+    turns = torch.sin(34 * frame.V + 9 * across + 2.3 * noise + 2.6 * coarse)
+    rings = mix(0.42 * turns + 0.60 * straight + 0.38 * noise, 0.62 * noise - 0.1, p["coil"])
+    ragged = mix(coarse, mix(0.45 * turns + 0.9 * coarse, noise, p["coil"]), curly)
+    return mix(straight, 0.8 * rings, curly), ragged
+
+
+def _resolved(spacing: float, frame: Frame) -> float:
+    """The share of a texture's contrast that pixels of that width still show."""
+    return min(1.0, spacing / frame.pixel)
+
+
+def _read(lattice: Tensor, across: Tensor, along: Tensor) -> Tensor:
+    return sample_mirrored(lattice.unsqueeze(1), across, along).squeeze(1)
+
+
+def shade(frame: Frame, p: Parameters, locks: Strands, rounded: Tensor) -> Tensor:
+    """Radiance of hair: light on a rounded mass, strands, and a band of highlight across them."""
+    curly = torch.maximum(p["curl"], p["coil"])
+    nx = locks.lateral.clamp(-1, 1)
+    ny = -smoothstep(-frame.V, 0.25, 1.15)
+    nz = (1 - nx * nx - 0.8 * ny * ny).clamp(min=0.02).sqrt()
+    toward = nx * p["light_x"] + ny * p["light_y"] + nz * p["light_z"]
+    diffuse = AMBIENT * (0.75 - 0.2 * ny) + KEY * ((toward + 0.25) / 1.25).clamp(min=0)
+    contrast = torch.exp((0.34 + 0.18 * curly) * locks.fine + 0.10 * locks.ragged)
+    body = tint(p["hair"], 0.85 * diffuse * contrast * _depth(frame, p, rounded))
+    # Strands run down the mass: light that meets them across makes the band.
+    across = ny * p["light_y"] + nz * (1 + p["light_z"]) + 0.07 * locks.fine + 0.05 * locks.ragged
+    band = bump(across - 1.72, 0.15) * (1 - 0.8 * curly) * (nz * 1.2).clamp(max=1) * p["density"]
+    sheen = (0.014 + 0.10 * p["hair"]) * (band * (1 + 0.5 * locks.fine).clamp(0, 2)).unsqueeze(1)
+    return (body + sheen) * light_color(body)
+
+
+def _depth(frame: Frame, p: Parameters, rounded: Tensor) -> Tensor:
+    """What hair keeps from hair: darker below, beside the face, at the outline of coils and in the parting."""
+    low = 1 - 0.32 * smoothstep(frame.V, -0.2, 0.9)
+    beside = 1 - 0.45 * bump(frame.U.abs() - 0.56, 0.11) * smoothstep(frame.V, -0.4, 0.0) * (1 - p["tied"])
+    opening = 0.014 + 0.05 * (frame.V + 1.12).clamp(min=0)
+    parted = (1 - smoothstep(p["bangs"], 0.1, 0.3)) * (1 - p["tied"]) * smoothstep(p["hang"], 0.05, 0.2)
+    parting = bump((frame.U - parting_x(p)) / opening, 1.0) * bump(frame.V + 0.93, 0.16) * parted * (1 - p["curl"])
+    return low * beside * (1 - 0.45 * parting) * (1 - 0.25 * p["coil"] * (1 - rounded))

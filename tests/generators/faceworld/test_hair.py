@@ -1,0 +1,157 @@
+"""Hair, facial hair and hats: what each style shows and hides, by the renderer's own masks and layers."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from transect.generators.faceworld.attributes import FACIAL_HAIR_STYLES, HAIR_STYLES
+from transect.generators.faceworld.facial_hair import facial_hair_traits
+from transect.generators.faceworld.hair_pigment import hair_reflectance
+from transect.generators.faceworld.hair_styles import STYLES, hair_traits
+from transect.generators.faceworld.head import CENTER_Y, HALF_EXTENT
+from transect.generators.faceworld.reflectance import luminance
+from transect.generators.faceworld.world import FaceWorld
+
+SIZE = 96
+WORLD = FaceWorld(image_size=SIZE, threads=1)
+PLAIN = {"hat": 0.0, "baldness": 0.0, "bangs": 0.0, "facial_hair": 0.0, "glasses": 0.0, "yaw": 0.0, "pitch": 0.0,
+         "roll": 0.0, "face_shape": 0.5, "age": 30.0, "hair_volume": 0.0}  # fmt: skip
+SUBJECTS = WORLD.set(WORLD.sample(range(6)), PLAIN)
+AXIS = (np.arange(SIZE) + 0.5) * (2 * HALF_EXTENT / SIZE) - HALF_EXTENT
+X, Y = np.meshgrid(AXIS, AXIS + CENTER_Y)
+
+
+def hair(**settings):
+    """[n, h, w]: the mask of hair of the plain subjects under these settings."""
+    style = settings.pop("style", None)
+    if style is not None:
+        settings["hair_style"] = float(HAIR_STYLES.index(style))
+    return WORLD.masks(WORLD.set(SUBJECTS, settings))["hair"]
+
+
+def pixels(**settings):
+    return WORLD.render(WORLD.set(SUBJECTS, settings)).pixels.astype(float)
+
+
+def test_every_level_has_a_style():
+    assert tuple(STYLES) == HAIR_STYLES
+    assert len(HAIR_STYLES) >= 8
+
+
+def test_traits_run_from_one_end_to_the_other():
+    rows = {
+        "hair_style": np.full(3, float(HAIR_STYLES.index("wavy"))),
+        "hair_length": np.array([0, 0.5, 1]),
+        "baldness": np.zeros(3),
+    }
+    low, high = STYLES["wavy"].hang
+    np.testing.assert_allclose(hair_traits(rows)["hang"], [low, (low + high) / 2, high])
+
+
+@pytest.mark.parametrize("style", ["curly", "wavy", "straight"])
+def test_long_hair_reaches_below_the_chin_and_short_hair_does_not(style):
+    beside_the_neck = (Y > 0.80) & (Y < 1.0) & (np.abs(X) > 0.35)
+    assert (hair(style=style, hair_length=1.0) & beside_the_neck).any((1, 2)).all()
+    assert not (hair(style=style, hair_length=0.0) & beside_the_neck).any()
+
+
+def test_hair_grows_with_its_length():
+    for style in ("coily", "curly", "wavy", "straight", "ponytail"):
+        areas = [hair(style=style, hair_length=length).sum((1, 2)) for length in (0.05, 0.5, 1.0)]
+        assert (areas[0] < areas[1]).all(), style
+        assert (areas[1] < areas[2]).all(), style
+
+
+def test_bald_shows_no_hair_and_cropped_hair_stays_on_the_skull():
+    assert not hair(style="bald").any()
+    cropped = hair(style="cropped", hair_length=0.3)
+    assert cropped.any((1, 2)).all()
+    # The skull: half width .62 * (1 + .055 + some) + .03 of hair; the crown at -1.06 * 1.07, less .05 of hair.
+    assert not (cropped & ((np.abs(X) > 0.80) | (Y > 0.35) | (Y < -1.22))).any()
+
+
+def test_coily_hair_is_the_widest_and_tied_hair_shows_the_ears():
+    width = {s: hair(style=s, hair_length=0.8).any(1).sum(1) for s in ("coily", "straight", "bun", "cropped")}
+    assert (width["coily"] > width["straight"]).all()
+    assert (width["straight"] > width["bun"]).all()
+    ear = (np.abs(np.abs(X) - 0.66) < 0.06) & (np.abs(Y - 0.05) < 0.08)
+    tied, loose = (
+        WORLD.masks(WORLD.set(SUBJECTS, {"hair_style": float(HAIR_STYLES.index(style)), "hair_length": 0.8}))["skin"]
+        & ear
+        for style in ("bun", "straight")
+    )
+    assert tied.any((1, 2)).all()
+    assert tied.sum() > 2 * loose.sum()
+
+
+def test_a_bun_stands_above_the_crown_and_a_ponytail_hangs_at_one_side():
+    above = (Y < -1.14) & (np.abs(X) < 0.15)
+    assert (hair(style="bun", hair_length=0.5) & above).any((1, 2)).all()
+    tail = hair(style="ponytail", hair_length=0.8) & (Y > 0.5) & (Y < 0.85)
+    left, right = (tail & (X < 0)).any((1, 2)), (tail & (X > 0)).any((1, 2))
+    assert (left ^ right).all()
+
+
+def test_bangs_cover_the_forehead():
+    forehead = (np.abs(X) < 0.2) & (np.abs(Y + 0.50) < 0.06)
+    bare, covered = (hair(style="straight", bangs=amount) & forehead for amount in (0.0, 1.0))
+    assert covered.sum() > 0.9 * 6 * forehead.sum()
+    assert bare.sum() < 0.1 * 6 * forehead.sum()
+
+
+def test_baldness_bares_the_scalp_step_by_step():
+    areas = [hair(style="cropped", baldness=amount).sum((1, 2)) for amount in (0.0, 0.4, 0.7, 1.0)]
+    assert all((more > less).all() for more, less in itertools.pairwise(areas))
+    assert (areas[-1] == 0).all()
+
+
+@pytest.mark.parametrize("hat", [1.0, 2.0])
+def test_a_hat_hides_the_hair_of_the_crown(hat):
+    crown = (Y < -0.68) & (np.abs(X) < 0.7)
+    for style in ("coily", "bun", "straight"):
+        assert not (hair(style=style, hat=hat, hair_length=1.0) & crown).any(), style
+
+
+def test_facial_hair_grows_where_its_style_says():
+    lip, chin, jaw = ((np.abs(X) < 0.05) & (np.abs(Y - 0.40) < 0.03), (np.abs(X) < 0.08) & (np.abs(Y - 0.72) < 0.05),
+                      (np.abs(np.abs(X) - 0.42) < 0.05) & (np.abs(Y - 0.45) < 0.06))  # fmt: skip
+    fixed = {"hair_style": 1.0, "hair_color": 0.0, "skin_tone": 3.0, "light_azimuth": 0.0}
+    bare = pixels(facial_hair=0.0, **fixed)
+    for style, grows in {"mustache": (1, 0, 0), "goatee": (1, 1, 0), "full": (1, 1, 1)}.items():
+        shown = pixels(facial_hair=1.0, facial_hair_style=float(FACIAL_HAIR_STYLES.index(style)), **fixed)
+        for region, here in zip((lip, chin, jaw), grows, strict=True):
+            darker = (bare - shown)[:, region].mean()
+            assert (darker > 25) if here else (abs(darker) < 6), (style, grows)
+
+
+def test_stubble_is_a_shade_and_not_a_beard():
+    rows = {"facial_hair": np.ones(2), "facial_hair_style": np.array([0.0, 3.0])}
+    traits = facial_hair_traits(rows)
+    assert traits["beard"][0] < 0.3 * traits["beard"][1]
+    assert (traits["stubble"] == 1).all()
+
+
+def test_shaven_faces_do_not_depend_on_the_style_of_beard():
+    shaven = [pixels(facial_hair=0.0, facial_hair_style=float(i)) for i in range(len(FACIAL_HAIR_STYLES))]
+    for other in shaven[1:]:
+        np.testing.assert_array_equal(shaven[0], other)
+
+
+def test_melanin_by_hand():
+    # hair_color .5, redness 1: concentration 1.9 exp(-2.05) = .2446 of pheomelanin: absorption (.0457, .0978, .2568),
+    # exp(-5.89 sqrt) = (.2838, .1585, .0505); .007 + .52 * that = (.155, .089, .033).
+    found = hair_reflectance(np.array([0.5]), np.array([1.0]), np.array([0.0]))[0]
+    np.testing.assert_allclose(found, [0.155, 0.089, 0.033], atol=1e-3)
+
+
+def test_hair_lightens_reddens_and_greys():
+    scale = np.linspace(0, 1, 21)
+    zero = np.zeros(21)
+    assert (np.diff(luminance(hair_reflectance(scale, zero, zero))) > 0).all()
+    brown = hair_reflectance(np.full(21, 0.5), scale, zero)
+    assert (np.diff(brown[:, 0] / brown[:, 2]) > 0).all()
+    grey = hair_reflectance(np.array([0.3]), np.array([0.5]), np.array([1.0]))[0]
+    assert grey.max() / grey.min() < 1.1

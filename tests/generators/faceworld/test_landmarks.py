@@ -1,0 +1,111 @@
+"""The 68 points lie where the face is drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from transect.generators.faceworld.head import CENTER_Y, EYE_Y, HALF_EXTENT
+from transect.generators.faceworld.world import FaceWorld
+
+SIZE = 192
+WORLD = FaceWorld(image_size=SIZE, threads=1)
+UPRIGHT = {"yaw": 0.0, "pitch": 0.0, "roll": 0.0, "glasses": 0.0, "hat": 0.0, "facial_hair": 0.0, "bangs": 0.0,
+           "smile": 0.0, "mouth_open": 0.0, "age": 25.0}  # fmt: skip
+SEEDS = list(range(8))
+MIRROR = [*range(16, -1, -1), *range(26, 16, -1), *range(27, 31), *range(35, 30, -1), 45, 44, 43, 42, 47, 46, 39, 38, 37,
+          36, 41, 40, *range(54, 47, -1), *range(59, 54, -1), *range(64, 59, -1), 67, 66, 65]  # fmt: skip
+
+
+def points(**settings):
+    latents = WORLD.set(WORLD.sample(SEEDS), UPRIGHT | settings)
+    return latents, WORLD.landmarks(latents)
+
+
+def test_an_upright_face_is_its_own_mirror_image():
+    _, found = points()
+    mirrored = found[:, MIRROR] * np.array([-1, 1]) + np.array([SIZE, 0])
+    np.testing.assert_allclose(mirrored, found, atol=1e-3)
+
+
+def test_the_eyes_are_at_the_height_of_the_eyes_and_parts_are_in_order_down_the_face():
+    _, found = points()
+    # Frontal eye level -.1 (times at most 1.1 for length): pixel (-.1 - .02 + 1.3) * 192 / 2.6 = 87.1.
+    eye_level = (EYE_Y - CENTER_Y + HALF_EXTENT) * SIZE / (2 * HALF_EXTENT)
+    eyes = found[:, 36:48, 1].mean(axis=1)
+    assert np.abs(eyes - eye_level).max() < 3
+    heights = np.stack([found[:, part, 1].mean(axis=1) for part in
+                        (slice(17, 27), slice(36, 48), slice(31, 36), slice(48, 60), slice(8, 9))], axis=1)  # fmt: skip
+    assert (np.diff(heights, axis=1) > 0).all()
+
+
+def test_the_jaw_encloses_all_other_points_across():
+    _, found = points()
+    assert (found[:, 17:, 0].min(axis=1) > found[:, :17, 0].min(axis=1)).all()
+    assert (found[:, 17:, 0].max(axis=1) < found[:, :17, 0].max(axis=1)).all()
+
+
+def test_irises_lie_within_the_eyes_points():
+    # Blue and brown irises differ only where an iris is seen; the centroid of the difference is the eye's middle.
+    latents, found = points(skin_tone=5.0)
+    images = [
+        WORLD.render(WORLD.set(latents, {"eye_color": c, "noise": 0.0}, hold=["exposure"])).pixels.astype(int)
+        for c in (0.0, 1.0)
+    ]
+    changed = np.abs(images[0] - images[1]).sum(axis=-1)
+    for difference, these in zip(changed, found, strict=True):
+        y, x = np.nonzero(difference)
+        for eye, side in ((slice(36, 42), x < SIZE / 2), (slice(42, 48), x >= SIZE / 2)):
+            center = np.array([np.average(v[side] + 0.5, weights=difference[y[side], x[side]]) for v in (x, y)])
+            width = np.ptp(these[eye, 0])
+            assert np.abs(center - these[eye].mean(axis=0)).max() < 0.2 * width
+
+
+def test_lipstick_colors_the_hull_of_the_lips():
+    latents, found = points(skin_tone=4.0)
+    images = [
+        WORLD.render(WORLD.set(latents, {"lipstick": c, "noise": 0.0}, hold=["exposure"])).pixels.astype(int)
+        for c in (0.0, 1.0)
+    ]
+    changed = np.abs(images[0] - images[1]).sum(axis=-1) > 30
+    for mask, these in zip(changed, found, strict=True):
+        y, x = np.nonzero(mask)
+        lips = these[48:60]
+        # The row of lipstick runs from corner to corner, from upper lip to lower lip, to within three pixels.
+        box = np.array([lips[:, 0].min(), lips[:, 0].max(), lips[:, 1].min(), lips[:, 1].max()])
+        assert np.abs(np.array([x.min(), x.max() + 1, y.min(), y.max() + 1]) - box).max() < 4
+
+
+def test_opening_the_mouth_parts_the_inner_lips():
+    _, closed = points(mouth_open=0.0)
+    _, wide = points(mouth_open=1.0)
+    gap = [found[:, 66, 1] - found[:, 62, 1] for found in (closed, wide)]
+    assert np.abs(gap[0]).max() < 0.5
+    # .14 of the half extent of 1.3: .14 * 192 / 2.6 = 10.3 pixels, a little less where the face is foreshortened.
+    assert (gap[1] > 8).all()
+
+
+@pytest.mark.parametrize(("yaw", "direction"), [(25.0, 1), (-25.0, -1)])
+def test_the_nose_leads_when_the_head_turns(yaw, direction):
+    _, straight = points()
+    _, turned = points(yaw=yaw)
+    moved = turned[..., 0] - straight[..., 0]
+    assert (direction * moved[:, 30] > direction * moved[:, 27]).all()
+    assert (direction * moved[:, 30] > 8).all()
+
+
+def test_points_turn_with_the_roll():
+    _, straight = points()
+    _, rolled = points(roll=20.0)
+    for found, degrees in ((straight, 0.0), (rolled, 20.0)):
+        across = found[:, 42:48].mean(axis=1) - found[:, 36:42].mean(axis=1)
+        np.testing.assert_allclose(np.degrees(np.arctan2(across[:, 1], across[:, 0])), degrees, atol=0.5)
+
+
+def test_points_lie_in_the_picture_and_scale_with_it():
+    _, found = points()
+    assert (found > 0).all()
+    assert (found < SIZE).all()
+    small = FaceWorld(image_size=SIZE // 3, threads=1)
+    again = small.landmarks(small.set(small.sample(SEEDS), UPRIGHT))
+    np.testing.assert_allclose(3 * again, found, atol=1e-4)
