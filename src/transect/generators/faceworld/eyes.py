@@ -93,7 +93,7 @@ def _lid_skin(p: Parameters, lids: Lids, radiance: Tensor) -> Tensor:
     fold = lids.upper - 0.036 - 0.006 * p["eyelid_fold"]
     crease = bump(v - fold, 0.013) * near * (0.42 + 0.10 * p["eyelid_fold"]).clamp(min=0.1)
     socket = bump(v - lids.upper, 0.055) * bump(t, 1.25) * lids.front
-    radiance = radiance * ((1 - crease) * torch.exp(-1.1 * socket)).unsqueeze(1)
+    radiance = radiance * ((1 - crease) * torch.exp(-1.35 * socket)).unsqueeze(1)
     lid = smoothstep(v, -0.17, -0.09) * (1 - smoothstep(v, -0.01, 0.05)) * near
     shadow = color(radiance, 0.50, 0.36, 0.52)
     return radiance * (1 + (0.85 * p["makeup"] * lid).unsqueeze(1) * (shadow - 1))
@@ -137,11 +137,11 @@ def brows(frame: Frame, p: Parameters, radiance: Tensor, hairs: Tensor) -> Tenso
     masculine = p["face_shape"] - 0.5
     t = (frame.face.x.abs() - eye_x(p)) / BROW_HALF_WIDTH
     taper = (1 - 0.62 * smoothstep(t, 0.0, 1.0)) * (0.75 + 0.25 * smoothstep(t, -1.0, -0.6))
-    half = (0.034 + 0.006 * p["brow_thickness"] + 0.018 * masculine) * taper * (1 - 0.15 * p["old"])
+    half = (0.036 + 0.006 * p["brow_thickness"] + 0.018 * masculine) * taper * (1 - 0.15 * p["old"])
     inside = half - (frame.face.y - brow_line(p, t)).abs() + 0.004 * hairs
     ends = smoothstep(1.05 - t.abs(), 0.0, 0.22) * (frame.face.cosine > 0)
     density = (0.86 + 0.10 * masculine + 0.12 * hairs).clamp(0.35, 0.95) * coverage(inside, 1.7 * frame.pixel) * ends
-    pigment = (p["hair"] / 0.30).clamp(max=0.185)
+    pigment = (p["hair"] / 0.30).clamp(max=0.175)
     return radiance * mix(torch.ones_like(pigment), pigment, density.unsqueeze(1))
 
 

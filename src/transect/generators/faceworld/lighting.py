@@ -14,7 +14,7 @@ from torch import Tensor
 from transect.generators.faceworld.compositing import Parameters, Vector, unit
 
 KEY, AMBIENT, WRAP = 1.20, 0.21, 0.12
-LIGHT_COLOR = (1.17, 0.963, 0.86)
+LIGHT_COLOR = (1.163, 0.965, 0.86)
 """Warm light under a daylight white balance, as in most portrait photographs."""
 
 

@@ -31,7 +31,7 @@ def face_skin(frame: Frame, p: Parameters, maps: Tensor) -> tuple[Tensor, Illumi
     occlusion = occlusion.clamp(min=0) * front + 0.20 * smoothstep(face.y, 0.78, 0.95)
     normal = relieved(frame.normal, slope_x * front, slope_y * front)
     light = illuminate(p, normal, occlusion, _cast_shadow(frame, p) * front)
-    rough = 0.19 * mottle + (0.11 + 0.025 * p["old"]) * (1 - 0.6 * p["makeup"]) * pores
+    rough = 0.215 * mottle + (0.125 + 0.025 * p["old"]) * (1 - 0.6 * p["makeup"]) * pores
     spots = smoothstep(freckles, 1.1, 2.0) * (0.10 * smoothstep(p["complexion"], 0.4, 1.6) + 0.12 * p["old"])
     albedo = p["skin"] * (1 + rough - spots * front).unsqueeze(1)
     albedo = albedo * blood(albedo, (0.45 + blush * front + 0.35 * mottle + 0.25 * p["complexion"]) * _translucency(p))
@@ -118,6 +118,6 @@ def ear_coordinates(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, T
 
 def lip_reflectance(p: Parameters) -> Tensor:
     """Lips are skin with less pigment and more blood; lipstick lies on top, lightest where skin is light."""
-    bare = p["skin"] * color(p["skin"], 0.36, 0.135, 0.155)
+    bare = p["skin"] * color(p["skin"], 0.31, 0.115, 0.135)
     stick = color(p["skin"], 0.44, 0.030, 0.065) * (0.35 + 0.65 * p["beside_skin"].unsqueeze(1)).clamp(max=1.2)
     return mix(bare, stick, 0.88 * p["lipstick"].unsqueeze(1))
