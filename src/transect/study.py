@@ -353,7 +353,7 @@ def demo(out: Path, *, seed: int = 0, quiet: bool = False) -> publication.Result
     face = resolve("opencv:haarcascade_frontalface_default")
     smile = resolve("opencv:haarcascade_smile", min_neighbors=SMILE_NEIGHBORS)
     studies = [
-        study("face", face, ["skin_tone=1:10:3", "light_level=-4:0:3", "glasses"], "face"),
+        study("face", face, ["skin_tone=1:10:3", "light_level=-6:0:3", "glasses"], "face"),
         study("smile", smile, ["smile=0,1", "facial_hair=0,1"], None),
     ]
     for one in studies:

@@ -54,8 +54,8 @@ def notice(document: Document) -> Markup | None:
         return None
     return Markup(
         "<strong>The photometry of this world is not yet validated.</strong> The images come from {}, whose rendering "
-        "of skin, light and camera has not yet been held to measured photographs: a part of an effect may belong to "
-        "the rendering and not to the target."
+        "of skin, light and camera does not yet pass its check against measured photographs: a part of an effect may "
+        "belong to the rendering and not to the target."
     ).format(document.text("/world/name"))
 
 
