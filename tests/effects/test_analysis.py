@@ -3,7 +3,16 @@ import math
 import numpy as np
 import pytest
 
-from transect.effects import adjust, analyse_population, analyse_transects, bca, bootstrap, paired_score_interval
+from transect.effects import (
+    adjust,
+    analyse_population,
+    analyse_transects,
+    bca,
+    bootstrap,
+    paired_score_interval,
+    permutation,
+    sign_flip,
+)
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute, Design, Effect
 
@@ -162,12 +171,54 @@ def test_what_is_zero_by_construction_is_not_tested():
     glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
     y = np.stack([np.zeros(12), np.linspace(0.1, 0.3, 12)], axis=1)
     none = np.full(y.shape, "", dtype=object)
-    made = analyse_transects(
-        y, none, Design({"glasses": (0.0, 1.0)}, subjects=12), {"glasses": glasses}, target="t", outcome="distance",
-        is_binary=False, tested=False,
-    )  # fmt: skip
-    (effect,) = adjust(made.effects)
-    assert np.isnan(effect.p)
-    assert np.isnan(effect.p_adjusted)
-    assert effect.test_method.startswith("none: a distance")
-    assert effect.low > 0
+    made, tested = (
+        analyse_transects(
+            y,
+            none,
+            Design({"glasses": (0.0, 1.0)}, subjects=12),
+            {"glasses": glasses},
+            target="t",
+            outcome="distance",
+            is_binary=False,
+            tested=tested,
+        )
+        for tested in (False, True)
+    )
+    # Linearly spaced differences lie on a lattice, so that the test that must reject is exact: 2 / 2^12.
+    assert tested.effects[0].p == 2 / 4096
+    one, other = adjust([made.effects[0], effect(0.03)])
+    assert (math.isnan(one.p), math.isnan(one.p_adjusted), other.p_adjusted) == (True, True, 0.03)
+    assert one.test_method == "none: a distance from the first image cannot fall below 0"
+    assert (one.low, one.high, one.estimate) == (tested.effects[0].low, tested.effects[0].high, pytest.approx(0.2))
+    assert one.low > 0
+    assert "flips" not in one.spec
+    assert one.sources[0] == bootstrap.SOURCE
+    assert not any("Pagano" in source or "Phipson" in source for source in one.sources)
+
+
+def test_the_spec_recreates_the_number():
+    """Everything that the interval and the test drew on: read back from the spec, it gives the same numbers."""
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=(30, 2))
+    options = {"confidence": 0.9, "resamples": 300, "seed": 7}
+    effect = analyse(y, {"glasses": (0.0, 1.0)}, is_binary=False, **options).effects[0]
+    assert effect.spec == {**options, "flips": 9999, "subjects": 30, "subjects_dropped": 0}
+    d, spec = y[:, [1]] - y[:, [0]], effect.spec
+    again = bca(d, confidence=spec["confidence"], resamples=spec["resamples"], seed=spec["seed"])
+    assert (effect.low, effect.high) == (again[0][0], again[1][0])
+    assert effect.p == sign_flip(d, resamples=spec["flips"], seed=spec["seed"])[0][0]
+    exact = analyse((y > 0).astype(np.float64), {"glasses": (0.0, 1.0)}, **options).effects[0]
+    assert exact.test_method == "exact sign-flip"
+    assert exact.spec == {**options, "subjects": 30, "subjects_dropped": 0}
+
+
+def test_the_spec_of_an_association_recreates_it():
+    age = np.linspace(18, 80, 90)
+    y = (np.random.default_rng(0).uniform(size=90) < 0.5).astype(np.float64)
+    options = {"confidence": 0.9, "resamples": 300, "seed": 7}
+    contrast, slope = analyse_population(y, no_reasons(y), {"age": age}, ATTRIBUTES, **NAMES, **options).effects
+    assert slope.spec["flips"] == 9999
+    assert {key: slope.spec[key] for key in options} == options
+    x = age - age.mean()
+    assert slope.p == permutation(y, x / (x @ x), resamples=slope.spec["flips"], seed=slope.spec["seed"])
+    assert (contrast.test_method, "flips" in contrast.spec) == ("Fisher exact", False)

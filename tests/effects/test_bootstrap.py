@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from transect.effects import bca
-from transect.effects.bootstrap import bca_interval, resample_counts
+from transect.effects.bootstrap import bca_interval, ratio, resample_counts
 
 
 @pytest.mark.parametrize("kind", ["normal", "skewed", "ternary"])
@@ -110,3 +110,17 @@ def test_equivariant_under_shift_and_scale(shift, scale):
     np.testing.assert_allclose(
         bca(shift + scale * sample, resamples=200), (shift + scale * low, shift + scale * high), rtol=1e-6, atol=1e-6
     )
+
+
+@pytest.mark.parametrize("value", [0.1, 0.3 + 1e-16, -1e9 / 3])
+def test_equal_values_do_not_vary_whatever_rounding_leaves(value):
+    # The mean of twenty times 0.1 differs from 0.1 in the last bit.
+    assert np.isnan(bca(np.full((20, 1), value))).all()
+    assert np.isnan(bca(np.full((20, 1), 3 * value), np.full((20, 1), 3.0))).all()
+
+
+def test_the_residuals_of_a_ratio_by_hand():
+    # (1 + 5) / (1 + 3) = 3/2: 1 - 3/2, 5 - 9/2.
+    mean, residual = ratio(np.array([[1.0], [5.0]]), np.array([[1.0], [3.0]]))
+    np.testing.assert_array_equal(mean, [1.5])
+    np.testing.assert_array_equal(residual, [[-0.5], [0.5]])

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from oracles.effects_by_loops import tango_by_likelihood
@@ -220,3 +221,36 @@ def test_few_subjects_have_student_intervals():
     assert made.methods == ("Student t by subject",)
     many = mean_difference_interval(np.arange(1.0, 11.0)[:, None], binary=False)
     assert many.methods == ("BCa bootstrap by subject",)
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+@pytest.mark.parametrize("n", [2, 5, 9])
+def test_student_is_that_of_scipy_on_the_subjects_with_a_difference(n, confidence):
+    d = np.random.default_rng(n).normal(0.2, 1, size=(n, 1))
+    with_missing = np.concatenate([d, np.full((20, 1), np.nan)])
+    made = mean_difference_interval(with_missing, binary=False, confidence=confidence)
+    expected = stats.ttest_1samp(d[:, 0], 0).confidence_interval(confidence)
+    np.testing.assert_allclose((made.low[0], made.high[0]), expected, rtol=1e-9)
+    assert made.methods == ("Student t by subject",)
+
+
+def test_each_column_has_the_method_of_its_own_number_of_subjects():
+    d = np.random.default_rng(0).normal(size=(12, 2))
+    d[9:, 1] = np.nan
+    made = mean_difference_interval(d, binary=False, seed=2)
+    assert made.methods == ("BCa bootstrap by subject", "Student t by subject")
+    alone = mean_difference_interval(d[:, [0]], binary=False, seed=2)
+    np.testing.assert_allclose((made.low[0], made.high[0]), (alone.low[0], alone.high[0]))
+
+
+def test_few_binary_pairs_keep_their_score_interval():
+    assert choose(pairs(2, 1, 5)).methods == ("paired score",)
+
+
+@pytest.mark.parametrize("n", [2, 3, 9, 10, 20])
+def test_differences_equal_up_to_rounding_have_no_interval(n):
+    # 0.4 - 0.1 and 0.5 - 0.2 differ in the last bit.
+    d = np.resize([0.4 - 0.1, 0.5 - 0.2], (n, 1))
+    made = mean_difference_interval(d, binary=False)
+    assert np.isnan([made.low, made.high]).all()
+    assert made.methods == ("",)

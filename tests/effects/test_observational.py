@@ -173,10 +173,15 @@ def test_a_rare_outcome_has_no_interval_of_its_slope():
     """24 events among 100 images are one too few; with 25 there is an interval."""
     ages = np.linspace(20, 60, 100)
     for events, interval in ((24, False), (25, True)):
-        y = np.zeros(100)
-        y[:: 100 // events][:events] = 1
-        y[: int(events - y.sum())] = 1
-        _, slope = associate(AGE, ages, y)
-        assert np.isfinite(slope.estimate)
-        assert np.isfinite(slope.low) == interval
-        assert ("too few events" in slope.reason) == (not interval)
+        y = np.random.default_rng(0).permutation(np.arange(100) < events).astype(np.float64)
+        for outcome in (y, 1 - y):
+            _, slope = associate(AGE, ages, outcome)
+            assert slope.estimate == pytest.approx(stats.linregress(ages, outcome).slope)
+            assert slope.test_method == "Monte Carlo permutation"
+            assert 0 < slope.p <= 1
+            assert np.isfinite([slope.low, slope.high]).tolist() == [interval, interval]
+            assert slope.interval_method == ("BCa bootstrap by subject" if interval else "")
+            told = "too few events for an interval of the slope: 24; at least 25 of each kind"
+            assert slope.reason == ("" if interval else told)
+        # The same numbers as a score, which has no events, have an interval.
+        assert np.isfinite(associate(AGE, ages, y, is_binary=False)[1].low)

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import stats
 
 from oracles import effects_by_loops
 from transect.effects import bca, transect_rates, wilson, wilson_clustered
@@ -65,6 +66,25 @@ def test_scores_have_bootstrap_intervals_by_subject():
     expected = bca(y.sum(axis=1, keepdims=True), np.full((40, 1), 2.0), seed=3)
     assert (overall.low, overall.high) == pytest.approx((expected[0][0], expected[1][0]))
     assert (off.low, off.high) == pytest.approx(np.ravel(bca(y[:, [0]], seed=3)))
+
+
+def test_scores_of_few_subjects_have_students_interval():
+    # Sums 2, 1, 6 of 2, 1, 2 images: mean 9/5, residuals -8/5, -4/5, 12/5, squares 64 + 16 + 144 = 224 over 25.
+    # sd of the residuals over the mean count 5/3: sqrt(224/25 / 2) * 3/5 = 1.26996; t(2, .975) = 4.30265:
+    # 1.8 ± 4.30265 * 1.26996 / sqrt(3) = 1.8 ± 3.15475.
+    y = np.array([[0.5, 1.5], [1.0, NAN], [2.0, 4.0]])
+    overall, off, on = rates_of(y, {"glasses": (0.0, 1.0)}, is_binary=False)
+    assert overall.method == off.method == on.method == "Student t by subject"
+    np.testing.assert_allclose((overall.low, overall.high), (1.8 - 3.15475, 1.8 + 3.15475), atol=1e-4)
+    # One image per subject: t of the three values, and of the two that are there.
+    np.testing.assert_allclose((off.low, off.high), stats.ttest_1samp([0.5, 1, 2], 0).confidence_interval())
+    np.testing.assert_allclose((on.low, on.high), stats.ttest_1samp([1.5, 4], 0).confidence_interval())
+
+
+@pytest.mark.parametrize(("subjects", "method"), [(9, "Student t by subject"), (10, "BCa bootstrap by subject")])
+def test_ten_subjects_are_enough_for_the_bootstrap(subjects, method):
+    y = np.random.default_rng(0).normal(size=(subjects, 2))
+    assert {rate.method for rate in rates_of(y, {"glasses": (0.0, 1.0)}, is_binary=False)} == {method}
 
 
 def test_a_cell_of_one_subject_has_a_score_but_no_interval():

@@ -16,7 +16,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from transect.effects import holm, mean_difference_interval, sign_flip, wilson_clustered
+from transect.effects.bootstrap import bca_interval
 from transect.effects.contrasts import level_differences, slopes
+from transect.effects.observational import FEW_EVENTS, slope_bootstrap
 
 TABLES, SUBJECTS, BLOCK = 5000, 150, 1000
 LEVELS = np.array([1.0, 2.0, 4.0])  # unequal steps: the slope is not half of the contrast, nor its test exact
@@ -218,6 +220,33 @@ def unequal_rows(subjects):
         yield Row(name, np.nan, 0, 0, subjects, 100 * covers.mean(), widths.mean(), widths.min(), rejected=rejected)
 
 
+def slope_intervals(y, x, seed):
+    """The interval of each column's slope on x, as in an association, whatever the number of events."""
+    x = x - x.mean()
+    replicates, influence = slope_bootstrap(y, x, resamples=2000, seed=seed)
+    return bca_interval(x @ y / (x @ x), replicates, influence, units=np.full(y.shape[1], len(x)))
+
+
+def population_slope_rows(cases, tables_each=100):
+    """A binary outcome of rate base + effect * (x - 1/2) at uniform x, redrawn for every 100 tables.
+
+    A table with too few events for an interval, or without any, counts as not covered, unless the bootstrap is alone.
+    """
+    for base, effect, subjects, alone in cases:
+        rng = np.random.Generator(np.random.Philox(hash_seed("population", base, effect, subjects)))
+        covers, widths = [], []
+        for block in range(TABLES // tables_each):
+            x = rng.uniform(size=subjects)
+            y = (rng.uniform(size=(subjects, tables_each)) < (base + effect * (x - 0.5))[:, None]).astype(np.float64)
+            low, high = slope_intervals(y, x, seed=block)
+            enough = alone | (np.minimum(y.sum(axis=0), subjects - y.sum(axis=0)) >= FEW_EVENTS)
+            covers.append(enough & (low <= effect) & (effect <= high))
+            widths.append(np.nan_to_num(high - low))
+        covers, widths = np.concatenate(covers), np.concatenate(widths)
+        name = "population slope" + ", BCa alone" * alone
+        yield Row(name, base, effect, 0, subjects, 100 * covers.mean(), widths.mean(), widths.min())
+
+
 def bootstrap_alone_rows(subjects=SUBJECTS):
     """BCa where the rule replaces it; a table without any difference has no interval and counts as not covered."""
     cases = [(0.01, 0, 0), (0.02, 0, 0), (0.02, 0, 0.9), (0.05, 0, 0.9), (0.1, 0, 0.97), (0.1, 0.03, 0.9)]
@@ -264,7 +293,13 @@ def sections():
         ),
     )
     yield "Few discordant subjects", pair_rows((0.1, 0.3, 0.5), (0.0, 0.01), (0.97, 0.995))
-    yield "The bootstrap alone, where the rule replaces it", bootstrap_alone_rows()
+    yield (
+        "The bootstrap alone, where the rule replaces it",
+        itertools.chain(
+            bootstrap_alone_rows(),
+            population_slope_rows([(0.02, 0, 150, True), (0.05, 0, 150, True)]),
+        ),
+    )
     yield (
         "Cell rates",
         itertools.chain(
@@ -278,6 +313,12 @@ def sections():
             pair_rows((0.02, 0.1, 0.3), (0.0, 0.2), (0.5,), subjects=20),
             rate_rows((0.05, 0.3), (0.3, 0.8), cells=18, subjects=20),
             score_rows(subjects=20),
+        ),
+    )
+    yield (
+        "Slopes in a population",
+        population_slope_rows(
+            [(0.2, 0, 300, False), (0.2, 0.2, 300, False), (0.5, 0, 150, False), (0.5, 0.4, 150, False)]
         ),
     )
     yield "Few subjects", itertools.chain.from_iterable(score_rows(n, ("normal",)) for n in (3, 5, 10))

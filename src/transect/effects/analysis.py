@@ -23,6 +23,7 @@ UNTESTED: Final = "none: a distance from the first image cannot fall below 0"
 NO_VARIATION: Final = "the differences do not vary: no interval"
 
 _ADJUSTMENTS: Final = {"holm": multiplicity.holm, "benjamini-hochberg": multiplicity.benjamini_hochberg}
+_WITHOUT_SOURCE: Final = (intervals.NO_INTERVAL, UNTESTED)
 _SOURCES: Final = {**intervals.SOURCES, **randomization.SOURCES, **observational.SOURCES}
 
 
@@ -55,7 +56,7 @@ def analyse_transects(
 
     values: outcomes [n_subjects, *design.shape], NaN where there is no valid answer; reasons: same shape, why. The
     unit is the subject: an effect is the mean over subjects of each subject's own difference, its interval BCa (all
-    contrasts on the same resamples) or the paired score interval, its test the sign-flip of the subjects'
+    contrasts on the same resamples), the paired score interval or Student's t, its test the sign-flip of the subjects'
     differences. p_adjusted is left to `adjust`, since the family is the report's. tested: False for outcomes that
     are 0 at the first cell by construction (distance), whose differences "no effect" would not make symmetric about 0:
     p is NaN.
@@ -85,9 +86,9 @@ def analyse_transects(
         resamples=resamples,
         seed=seed,
     )
-    p, tests = randomization.sign_flip(d, seed=seed)
-    if not tested:
-        p, tests = np.full(len(found), np.nan), (UNTESTED,) * len(found)
+    p, tests = (
+        randomization.sign_flip(d, seed=seed) if tested else (np.full(len(found), np.nan), (UNTESTED,) * len(found))
+    )
     spec = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": design.subjects}
     effects = tuple(
         _experimental(contrast, column, made, float(p[column]), tests[column], target, outcome, unit, spec)
@@ -272,4 +273,4 @@ def _flips(test: str) -> dict[str, int]:
 
 
 def _sources(*methods: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_SOURCES[method] for method in methods if method in _SOURCES))
+    return tuple(dict.fromkeys(_SOURCES[method] for method in methods if method not in _WITHOUT_SOURCE))

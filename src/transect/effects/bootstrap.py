@@ -21,6 +21,7 @@ SOURCE: Final = (
     "doi:10.1080/00031305.2015.1089789"
 )
 
+_ROUNDING: Final = 1e-12
 _DRAWS_AT_ONCE = 1 << 22  # bounds the memory of one block of counts at 32 MiB; the stream of draws is the same
 
 
@@ -49,13 +50,32 @@ def bca(
     if counts is None:
         counts = np.isfinite(totals).astype(np.float64)
         totals = np.where(np.isfinite(totals), totals, 0.0)
-    whole = counts.sum(axis=0)
-    estimate = np.divide(totals.sum(axis=0), whole, out=np.full(whole.shape, np.nan), where=whole > 0)
-    influence = totals - np.nan_to_num(estimate) * counts  # of each subject on the ratio, up to a constant factor
+    estimate, influence = ratio(totals, counts)
     replicates = _ratios(totals, counts, resamples, seed)
     n = (counts > 0).sum(axis=0)
     low, high = bca_interval(estimate, replicates, influence, confidence, n if expand else None)
     return np.where(n < 2, np.nan, low), np.where(n < 2, np.nan, high)
+
+
+def ratio(
+    totals: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"]
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "n k"]]:
+    """Sum of totals over sum of counts, and each subject's residual, totals - ratio * counts.
+
+    A residual is the subject's influence on the ratio, up to a constant factor; what rounding leaves of a residual of 0
+    is 0, so that equal subjects do not seem to vary.
+
+    Returns the ratio, NaN where there is no count, and the residuals.
+
+    >>> ratio(np.array([[2.0], [4.0]]), np.array([[1.0], [3.0]]))
+    (array([1.5]), array([[ 0.5],
+           [-0.5]]))
+    """
+    whole = counts.sum(axis=0)
+    estimate = np.divide(totals.sum(axis=0), whole, out=np.full(whole.shape, np.nan), where=whole > 0)
+    residual = totals - np.nan_to_num(estimate) * counts
+    rounding = _ROUNDING * np.max(np.abs(totals), axis=0, initial=0.0)
+    return estimate, np.where(np.abs(residual) <= rounding, 0.0, residual)
 
 
 def bca_interval(

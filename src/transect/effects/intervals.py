@@ -167,10 +167,10 @@ def mean_interval(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Intervals:
-    """Interval of the mean of images whose subjects contribute `counts[i]` each (default: one, none where NaN).
+    """Interval of the mean of images, of which subject i contributes `counts[i]` (default: one, none where NaN).
 
-    BCa by subject; below 10 subjects, where resampling covers too little, Student's t on the subjects' residuals
-    (totals - mean * counts, in units of the mean count).
+    BCa by subject; below 10 subjects, where resampling covers too little, Student's t on the subjects' linearized
+    residuals, (totals - mean * counts) / mean count, with one degree of freedom less than subjects. Student 1908.
 
     Returns Intervals; NaN with an empty method with fewer than two subjects, or where nothing varies.
 
@@ -178,19 +178,29 @@ def mean_interval(
     >>> made.low.round(3), made.high.round(3), made.methods
     (array([-0.484]), array([4.484]), ('Student t by subject',))
     """
+    if counts is None:
+        counts = np.isfinite(totals).astype(np.float64)
+        totals = np.where(np.isfinite(totals), totals, 0.0)
+    few = (counts > 0).sum(axis=0) < FEW_SUBJECTS
     low, high = bootstrap.bca(totals, counts, confidence=confidence, resamples=resamples, seed=seed)
-    weights = np.isfinite(totals).astype(np.float64) if counts is None else counts
-    sums = np.where(weights > 0, totals, 0.0)
-    n, images = (weights > 0).sum(axis=0), np.maximum(weights.sum(axis=0), 1e-300)
-    mean = sums.sum(axis=0) / images
-    residual = (sums - mean * weights) * n / images
-    freedom = np.maximum(n - 1, 1)
-    half = stdtrit(freedom, (1 + confidence) / 2) * np.sqrt((residual**2).sum(axis=0) / freedom / np.maximum(n, 1))
-    few = (n < FEW_SUBJECTS) & np.isfinite(low)
-    low, high = np.where(few, mean - half, low), np.where(few, mean + half, high)
-    known = (n >= 2) & np.isfinite(low) & np.isfinite(high)
-    names = np.where(known, np.where(few, STUDENT, bootstrap.METHOD), NO_INTERVAL)
-    return Intervals(np.where(known, low, np.nan), np.where(known, high, np.nan), tuple(names.tolist()))
+    t_low, t_high = _student(totals, counts, confidence)
+    low, high = np.where(few, t_low, low), np.where(few, t_high, high)
+    names = np.where(np.isfinite(low), np.where(few, STUDENT, bootstrap.METHOD), NO_INTERVAL)
+    return Intervals(low, high, tuple(names.tolist()))
+
+
+def _student(
+    totals: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"], confidence: float
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """The mean ∓ t sd / sqrt(n) of the n subjects' linearized residuals; NaN where they do not vary."""
+    mean, residual = bootstrap.ratio(totals, counts)
+    n, images = (counts > 0).sum(axis=0), counts.sum(axis=0)
+    squares = (residual**2).sum(axis=0)
+    freedom = np.maximum(n - 1.0, 1.0)
+    # sd² = squares (n / images)² / (n - 1), so that sd / sqrt(n) = sqrt(squares n / (n - 1)) / images.
+    half = stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(squares * n / freedom) / np.maximum(images, 1.0)
+    half = np.where((n >= 2) & (squares > 0), half, np.nan)
+    return mean - half, mean + half
 
 
 def mean_difference_interval(

@@ -151,7 +151,8 @@ def associations(
     values.
 
     Levels: each minus the first; ranges: the last minus the first. column: the attribute's values [n]. Proportions have
-    Newcombe's interval and Fisher's exact test, scores and slopes a BCa interval by image and a permutation test.
+    Newcombe's interval and Fisher's exact test, scores and slopes a BCa interval by image and a permutation test. The
+    slope of a binary outcome with fewer than 25 images of either kind has no interval: BCa covers too little there.
 
     >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
     >>> column, y = np.repeat([0.0, 1.0], 10), np.repeat([0.0, 1.0, 0.0], [10, 5, 5])
@@ -259,25 +260,44 @@ def _slope(
     resamples: int,
     seed: int,
 ) -> _Estimate:
-    """Least-squares slope over images; without an interval for a rare binary outcome, where BCa covers 89 %."""
+    """Least-squares slope over images; no interval for a rare binary outcome, of which BCa covers some 90 %."""
     rows = known & np.isfinite(values)
     y, x = values[rows], column[rows]
     if len(y) < 3 or np.ptp(x) == 0:
         return _Estimate(reason=f"a slope needs three images and two values of {name}; got {len(y)} images")
     x = x - x.mean()
-    squares = float(x @ x)
-    estimate = float(x @ y) / squares
-    p = randomization.permutation(y, x / squares, resamples=randomization.FLIPS, seed=seed)
-    columns = np.stack([np.ones_like(x), x, y, x * y, x * x], axis=1)
-    one, sx, sy, sxy, sxx = np.concatenate(
-        [block @ columns for block in bootstrap.resample_counts(len(y), resamples, seed)]
-    ).T
-    spread = sxx - sx**2 / one
-    replicates = np.divide(sxy - sx * sy / one, spread, out=np.full(len(one), np.nan), where=spread > 1e-12 * squares)
-    influence = x * (y - y.mean() - estimate * x)
+    weights = x / (x @ x)
+    p = randomization.permutation(y, weights, resamples=randomization.FLIPS, seed=seed)
+    replicates, influence = slope_bootstrap(y[:, None], x, resamples=resamples, seed=seed)
     events = int(min(y.sum(), len(y) - y.sum())) if is_binary and np.ptp(y) > 0 else FEW_EVENTS
     few = f"too few events for an interval of the slope: {events}; at least {FEW_EVENTS} of each kind"
-    return _with_interval(estimate, replicates[:, None], influence, p, confidence, few if events < FEW_EVENTS else "")
+    reason = few if events < FEW_EVENTS else ""
+    return _with_interval(float(weights @ y), replicates, influence[:, 0], p, confidence, reason)
+
+
+def slope_bootstrap(
+    y: Float[np.ndarray, "n k"], x: Float[np.ndarray, " n"], *, resamples: int, seed: int
+) -> tuple[Float[np.ndarray, "b k"], Float[np.ndarray, "n k"]]:
+    """Replicates of the least-squares slope of each column of y on x (of mean 0), and each image's influence on it.
+
+    All columns are on the same resamples; a replicate is NaN where the resample holds one value of x only. Influences
+    are up to a constant factor.
+
+    >>> replicates, influence = slope_bootstrap(np.array([[1.0], [2.0], [3.0]]), np.array([-1.0, 0.0, 1.0]),
+    ...                                         resamples=50, seed=0)
+    >>> bool(np.allclose(replicates[np.isfinite(replicates)], 1)), np.abs(influence).max()  # three points on a line
+    (True, np.float64(0.0))
+    """
+    n, k = y.shape
+    squares = float(x @ x)
+    columns = np.hstack([np.stack([np.ones_like(x), x, x * x], axis=1), y, x[:, None] * y])
+    sums = np.concatenate([block @ columns for block in bootstrap.resample_counts(n, resamples, seed)])
+    sx, sy, sxy = sums[:, [1]], sums[:, 3 : 3 + k], sums[:, 3 + k :]
+    spread = sums[:, [2]] - sx**2 / n
+    varies = np.broadcast_to(spread > 1e-12 * squares, sy.shape)
+    replicates = np.divide(sxy - sx * sy / n, spread, out=np.full(sy.shape, np.nan), where=varies)
+    slope = x @ y / squares
+    return replicates, x[:, None] * (y - y.mean(axis=0) - slope * x[:, None])
 
 
 def _with_interval(

@@ -1,8 +1,9 @@
 """Could chance alone have made this difference? Sign-flip tests of paired differences, permutation tests of groups.
 
-Under the null that an attribute changes nothing, a subject's difference is as likely as its negative: the test is
-exact where a difference is symmetric about 0 under the null (a pair of exchangeable answers, their average over
-cells, or a slope over levels that lie symmetrically), and approximate for slopes over other levels.
+Under the null that an attribute changes nothing for any subject, a subject's difference is as likely as its negative:
+the test is exact where a difference is symmetric about 0 under the null (a pair of exchangeable answers, their average
+over cells, or a slope over levels that lie symmetrically), and approximate for slopes over other levels. That effects
+differ between subjects and average 0 is another hypothesis, which these tests may reject too often.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ def sign_flip(
     differences: Float[np.ndarray, "n k"], *, resamples: int = FLIPS, seed: int = 0
 ) -> tuple[Float[np.ndarray, " k"], tuple[str, ...]]:
     """Two-sided p of each column's sum of subjects' differences (NaN: the subject has none) under random signs.
+
+    What p tests is that the differences are symmetric about 0, as they are where there is no effect on any subject. It
+    does not test that they average 0: where effects are unequal and lopsided, an average of 0 may be rejected more
+    often than p says (docs/explanation/coverage.md shows how often).
 
     Exact by convolution where the absolute differences lie on a lattice (shares of cells, counts); exact McNemar is the
     case of -1, 0 and 1. Otherwise by Monte Carlo, (1 + extreme flips) / (1 + flips), all columns on the same flips.

@@ -54,7 +54,7 @@ def transect_rates(
     """Rates of a transect design: values and reasons [n, *shape] with one axis per attribute of `levels`.
 
     Binary outcomes have Wilson intervals, on the effective number of images where a subject contributes several; others
-    the pooled mean with a BCa interval by subject. Images count equally.
+    the pooled mean with a BCa interval by subject, Student's t below 10 subjects. Images count equally.
 
     Returns the overall rate, then every level of each attribute, then the intersections of two and of three attributes.
 
