@@ -1,8 +1,10 @@
-"""How fast are the estimators, on one core, against SciPy in the same run?
+"""How fast are the estimators, on one core, against SciPy and scikit-learn in the same run?
 
 python benchmarks/effects.py
 
-Prints one table; exit 1 when 2,000 resamples of 1,000 subjects x 25 cells take a second or more.
+Prints one table. Exit 1 when 2,000 resamples of 1,000 subjects x 25 cells take a second or more, when 50 contrasts x
+2,000 resamples x 100,000 rows take five, or when 1,000 penalised logistic regressions of 5,335 images x 17 indicators
+are not 30 times as fast as a loop over scikit-learn's. Seconds are processor time: a busy machine does not count.
 """
 
 # ruff: noqa: E402 -- numpy reads the number of threads when it is imported
@@ -17,21 +19,29 @@ import time
 
 import numpy as np
 from scipy import stats
+from sklearn.linear_model import LogisticRegression
 
-from transect.effects import analyse_transects, bca, sign_flip
+from transect.effects import analyse_transects, bca, logistic_bootstrap, sign_flip
+from transect.effects.bootstrap import resample_counts
 from transect.records import Attribute, Design
 
 SUBJECTS, CELLS, RESAMPLES = 1000, 25, 2000
 SECONDS_ALLOWED = 1.0
+ROWS, CONTRASTS, SECONDS_OF_CONTRASTS = 100_000, 50, 5.0
+IMAGES, LEVELS, FITS = 5335, (2, 2, 2, 2, 2, 3, 4), 1000
+"""As Balakrishnan et al. 2020: 17 indicators of seven attributes, 1,000 resamples."""
+TIMES_FASTER = 30
+LOOPED = 100
+"""Fits of the scikit-learn loop that are timed; the others would take as long."""
 
 
 def best_of(times, function):
-    """Shortest wall time in seconds, and the result."""
+    """Shortest processor time in seconds, and the result."""
     best, result = float("inf"), None
     for _ in range(times):
-        start = time.perf_counter()
+        start = time.process_time()
         result = function()
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     return best, result
 
 
@@ -60,6 +70,49 @@ def analysis(values):
     return analyse_transects(
         y, np.full(y.shape, "", dtype=object), design, attributes, target="t", outcome="answer", resamples=RESAMPLES
     )
+
+
+def audited(indicators):
+    """Errors of some 5 % of the images, and 17 columns: indicators as published, or as many numbers."""
+    rng = np.random.default_rng(0)
+    if indicators:
+        x = np.hstack([np.eye(k)[rng.choice(k, IMAGES, p=rng.dirichlet(np.full(k, 5.0)))] for k in LEVELS])
+    else:
+        x = rng.normal(size=(IMAGES, sum(LEVELS)))
+    eta = -3 + x @ rng.normal(0, 0.5, x.shape[1])
+    return (rng.random(IMAGES) < 1 / (1 + np.exp(-eta))).astype(np.float64), x
+
+
+def scikit_learn_loop(y, x):
+    """Resamples of images, each fitted at scikit-learn's default settings."""
+    rng = np.random.default_rng(0)
+    for _ in range(LOOPED):
+        drawn = rng.integers(0, len(y), len(y))
+        LogisticRegression().fit(x[drawn], y[drawn])
+
+
+def farthest(y, x, made):
+    """Largest difference from scikit-learn's exact solver on a few of the same resamples."""
+    judge = LogisticRegression(solver="newton-cholesky", tol=1e-10, max_iter=1000)
+    counts = next(resample_counts(len(y), FITS, 0))[:5]
+    fits = [judge.fit(x, y, sample_weight=weights).coef_[0].copy() for weights in counts]
+    return np.abs(np.array(fits) - made.replicates[:5, :-1]).max()
+
+
+def logistic_row(indicators):
+    """One row of the table, and how many times faster than the loop."""
+    y, x = audited(indicators)
+    ours, made = best_of(3, lambda: logistic_bootstrap(y, x, resamples=FITS))
+    theirs = best_of(1, lambda: scikit_learn_loop(y, x))[0] * FITS / LOOPED
+    what = f"penalised logit, {FITS:,} x {IMAGES:,} images x {sum(LEVELS)} {'indicators' if indicators else 'numbers'}"
+    agreement = f"coefficients {farthest(y, x, made):.0e} from newton-cholesky"
+    return (what, ours, f"scikit-learn loop, {LOOPED} fits timed", theirs, agreement), theirs / ours
+
+
+def contrasts_row():
+    """Processor time of many contrasts over many rows, each row a subject: the most draws that there can be."""
+    values = np.random.default_rng(0).normal(size=(ROWS, CONTRASTS))
+    return best_of(1, lambda: bca(values, resamples=RESAMPLES))[0]
 
 
 def main():
@@ -93,11 +146,17 @@ def main():
             )
         )
     whole, _ = best_of(1, lambda: analysis(values))
+    indicators, faster = logistic_row(indicators=True)
+    rows += [indicators, logistic_row(indicators=False)[0]]
+    contrasts = contrasts_row()
     print("| what | seconds | peer | seconds | ratio | agreement |\n| --- | --- | --- | --- | --- | --- |")
     for what, fast, peer, slow, agreement in rows:
         print(f"| {what} | {fast:.5f} | {peer} | {slow:.3f} | {slow / fast:.0f} x | {agreement} |")
     print(f"| a whole 5 x 5 analysis of {SUBJECTS:,} subjects | {whole:.3f} | | | | |")
-    return int(ours >= SECONDS_ALLOWED)
+    print(
+        f"| BCa bootstrap, {RESAMPLES:,} resamples x {ROWS:,} rows x {CONTRASTS} contrasts | {contrasts:.3f} | | | | |"
+    )
+    return int(ours >= SECONDS_ALLOWED or contrasts >= SECONDS_OF_CONTRASTS or faster < TIMES_FASTER)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,27 @@
-"""Writes docs/reference/cli.md from the command line itself: python docs/generate.py."""
+"""Writes the pages that follow from the program: python docs/generate.py.
+
+docs/reference/cli.md from the command line itself; docs/explanation/faceworld-figures.md and its figure from the facts
+that ship with FaceWorld.
+"""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import typer
 
+sys.path.insert(0, str(Path(__file__).parent))
+import world_figures
+
 from transect.cli import app
+from transect.generators.faceworld.validity import measured
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"
+
+FIGURES = Path(__file__).parent / "explanation" / "faceworld-figures.md"
+PHOTOMETRY = Path(__file__).parent / "images" / "photometry.svg"
 
 HEAD = """# The command line
 
@@ -24,9 +36,13 @@ done is kept, and the same command goes on. Progress goes to standard error; res
 def reference() -> str:
     """The page: every command with its arguments and options."""
     group: Any = typer.main.get_command(app)
-    pages = [_command("transect", group)]
-    pages += [_command(f"transect {name}", command) for name, command in group.commands.items()]
-    return HEAD + "".join(pages)
+    return HEAD + "".join(_pages("transect", group))
+
+
+def _pages(name: str, command: Any) -> list[str]:
+    """The page of a command and, where it is a group, of each of its own."""
+    within = getattr(command, "commands", {})
+    return [_command(name, command)] + [page for key, one in within.items() for page in _pages(f"{name} {key}", one)]
 
 
 def _command(name: str, command: Any) -> str:
@@ -47,5 +63,13 @@ def _row(parameter: Any) -> str:
     return f"| `{name}` | {shown} | {meaning} |\n"
 
 
+def pages() -> dict[Path, str]:
+    """Every generated file and its text; the figure only where there are facts to draw."""
+    facts = measured()
+    drawn = {PHOTOMETRY: world_figures.figure(facts)} if facts else {}
+    return {PAGE: reference(), FIGURES: world_figures.page(facts), **drawn}
+
+
 if __name__ == "__main__":
-    PAGE.write_text(reference(), encoding="utf-8")
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")

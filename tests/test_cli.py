@@ -15,7 +15,8 @@ HERE = Path(__file__).parent
 
 def run(*arguments: str, hide: str = "") -> subprocess.CompletedProcess:
     """The installed command in a process of its own; `hide` makes one library unimportable."""
-    environment = {**os.environ, "PYTHONPATH": str(HERE), "COLUMNS": "200"}
+    path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "PYTHONPATH": path, "COLUMNS": "200"}
     code = f"import sys; sys.modules[{hide!r}] = None; from transect.cli import main; main()"
     start = [sys.executable, "-c", code] if hide else [sys.executable, "-m", "transect"]
     return subprocess.run(
@@ -46,6 +47,9 @@ AUDIT = ("audit", "audited:brightness", "--size", "32", "--subjects", "4")
         ((*AUDIT, "--vary", "skin_tone=3"), "skin_tone: a comparison needs at least two levels, got 1"),
         (AUDIT, "nothing to compare: give --vary ATTRIBUTE, or --population P --images N"),
         ((*AUDIT[:-1], "0", "--vary", "glasses"), "expected at least one of --subjects, got 0"),
+        ((*AUDIT, "--vary", "glasses", "--device", "gpu"), "device: expected cpu"),
+        (("render", "--device", "cuda:99"), "device: expected cpu"),
+        (("demo", "--device", "tpu"), "device: expected cpu"),
         ((*AUDIT, "--vary", "glasses", "--population", "balancd"), "unknown population 'balancd': did you mean balanced"),
         ((*AUDIT, "--vary", "glasses", "--generator", "faceword"), "unknown generator 'faceword': did you mean faceworld"),
         ((*AUDIT, "--vary", "glasses", "--truth", "smile>"), "truth 'smile>'"),
@@ -56,6 +60,13 @@ AUDIT = ("audit", "audited:brightness", "--size", "32", "--subjects", "4")
         (("audit", "onnx:nowhere.onnx", "--vary", "glasses"), "model file nowhere.onnx: expected a file, found none"),
         (("audit", f"onnx:{HERE / 'audited.py'}", "--vary", "glasses"), "model file"),
         (("report", "nowhere"), "nowhere is not a run folder: expected a run.json in it"),
+        (("generators", "convert", "nowhere.pkl", "x.safetensors"), "model file nowhere.pkl: expected a file, found none"),
+        (("generators", "convert", f"{HERE / 'audited.py'}", "x.safetensors"), "expected an official pickle, a .pt or"),
+        (("verify", "world", "--subjects", "0"), "subjects: expected at least 1, got 0"),
+        (("verify", "world", "--only", "photometri"), "unknown part of the check 'photometri': did you mean photometry"),
+        (("verify", "world", "--device", "cuda:77"), "device: expected a CUDA device for 'cuda:77'"),
+        (("verify", "world", "--size", "8"), "image_size: expected a whole number of pixels from 32 to 512, got 8"),
+        (("verify", "world", "--landmark-model", "nowhere.dat"), "landmark_model nowhere.dat: expected a file of dlib's, found none"),
         (("audit",), "Missing argument"),
         (("bogus",), "No such command 'bogus'"),
         (("audit", "x", "--siz", "3"), "No such option: --siz"),

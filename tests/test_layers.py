@@ -14,23 +14,35 @@ LAYERS = [
     {"__init__", "errors"},
     {"records"},
     {"protocols"},
-    {"store", "engine", "progress", "tables"},
-    {"generators"},
+    {"store", "engine", "progress", "tables", "model_files", "console"},
+    {"generators", "datasets"},
+    {"controls"},
     {"designs"},
     {"targets"},
     {"effects"},
+    {"ratings"},
+    {"leakage"},
     {"report"},
+    {"sections"},
     {"testing"},
     {"verify"},
-    {"findings"},
-    {"publication"},
+    {"findings", "outcome_choice"},
+    {"pilots"},
+    {"further"},
+    {"publication", "negative_control"},
     {"study"},
+    {"audits"},
     {"rendering"},
+    {"match_files"},
+    {"match_input"},
+    {"matching"},
+    {"match_page"},
+    {"verify_command", "generators_command", "plan_command", "leakage_command", "match_command"},
     {"cli"},
     {"__main__"},
 ]
 RANK = {stage: rank for rank, stages in enumerate(LAYERS) for stage in stages}
-HEAVY = {"torch", "cv2", "dlib", "onnxruntime", "matplotlib", "pandas", "statsmodels"}
+HEAVY = {"torch", "cv2", "dlib", "onnxruntime", "matplotlib", "pandas", "statsmodels", "sklearn"}
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 

@@ -1,6 +1,5 @@
 """The main job in small: an audit from design to report, its resumption, and its refusals."""
 
-import json
 import os
 import random
 import signal
@@ -25,11 +24,8 @@ from transect.errors import (
     TooManyFailures,
     UnknownName,
 )
-from transect.generators.faceworld.world import FaceWorld
 from transect.records import Predictions, Task
-from transect.rendering import render_data_set, render_sheet
 from transect.study import Limits, report
-from transect.tables import decode
 
 SMALL = {"subjects": 12, "image_size": 32, "seed": 3, "quiet": True}
 TABLES = ["images", "predictions"]
@@ -65,7 +61,8 @@ def test_a_planted_effect_is_found_and_everything_is_written(tmp_path):
         **SMALL,
     )
     effects = {effect.attribute: effect for effect in result.effects}
-    assert effects["background_lightness"].low > 0.05
+    # From dark to light the background gains .8 stops on about a third of the picture.
+    assert effects["background_lightness"].low > 0.02
     assert abs(effects["glasses"].estimate) < 0.02
     assert effects["background_lightness"].n_subjects == 12
     assert effects["background_lightness"].n_images == 48
@@ -73,7 +70,7 @@ def test_a_planted_effect_is_found_and_everything_is_written(tmp_path):
     assert images.num_rows == 48
     assert images["intended.background_lightness"].to_pylist() == images["true.background_lightness"].to_pylist()
     assert sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith(".")) == [
-        "effects.parquet", "images", "log.jsonl", "predictions", "report.html", "results.json", "run.json", "run.lock",
+        "effects.parquet", "images", "log.jsonl", "negative-control", "predictions", "report.html", "results.json", "run.json", "run.lock",
     ]  # fmt: skip
 
 
@@ -271,7 +268,7 @@ def test_a_generator_object_needs_no_more_than_its_contract(tmp_path):
     world = transect.generators.FaceWorld(image_size=32, population="celebrity-like")
     result = transect.audit(audited.brightness, generator=world, out=tmp_path / "world", **few)
     assert result.results["studies"][0]["population"] == "celebrity-like"
-    with pytest.raises(BadInput, match="a generator object has its own image size and population"):
+    with pytest.raises(BadInput, match="expected no image_size, population and device beside a generator object"):
         transect.audit(audited.brightness, generator=world, image_size=64, out=tmp_path / "no", **few)
     with pytest.raises(BadInput, match="generator: expected a name, or an object with"):
         transect.audit(audited.brightness, generator=object(), out=tmp_path / "no", **few)
@@ -312,56 +309,6 @@ def test_a_folder_of_another_audit_is_refused(tmp_path):
     transect.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
     with pytest.raises(FolderOfAnotherSpec, match=r"differs in design\.seed"):
         transect.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **{**SMALL, "seed": 4})
-
-
-def test_render_sheet_has_a_row_a_subject(tmp_path):
-    from PIL import Image
-
-    path = render_sheet(
-        tmp_path / "sheet.png", subjects=2, seed=0, image_size=32, population="balanced", generator="faceworld",
-        vary=["glasses"],
-    )  # fmt: skip
-    with Image.open(path) as picture:
-        assert picture.width < picture.height * 1.2  # two rows of two
-
-
-DATA = {"subjects": 5, "seed": 3, "image_size": 32, "population": "balanced", "generator": "faceworld", "quiet": True}
-
-
-def test_a_data_set_holds_pictures_attributes_masks_and_landmarks(tmp_path):
-    folder = render_data_set(tmp_path / "data", **DATA)
-    table = pq.read_table(folder / "images")
-    world = FaceWorld(32, threads=1)
-    latents = world.sample(table["subject"].to_numpy())
-    np.testing.assert_array_equal(table["true.age"].to_numpy(), world.read(latents)["age"].to_numpy())
-    pictures = decode([row["bytes"] for row in table["image"].to_pylist()])
-    np.testing.assert_array_equal(pictures, world.render(latents).pixels)
-    for name, mask in world.masks(latents).items():
-        found = decode([row["bytes"] for row in table[f"mask.{name}"].to_pylist()])[..., 0] > 0
-        np.testing.assert_array_equal(found, mask)
-    points = np.array(table["landmarks"].to_pylist()).reshape(5, 68, 2)
-    np.testing.assert_array_equal(points, world.landmarks(latents))
-    features = json.loads(table.schema.metadata[b"huggingface"])["info"]["features"]
-    assert features["image"] == features["mask.hair"] == {"_type": "Image"}
-
-
-def test_a_data_set_resumes_byte_by_byte_and_refuses_another(tmp_path, monkeypatch):
-    monkeypatch.setattr("transect.study.IMAGES_PER_PART", 2)
-    folder = render_data_set(tmp_path / "data", **DATA)
-    parts = sorted((folder / "images").glob("*.parquet"))
-    whole = [part.read_bytes() for part in parts]
-    assert len(parts) == 3
-    parts[1].unlink()
-    render_data_set(folder, **DATA)
-    assert [part.read_bytes() for part in parts] == whole
-    with pytest.raises(FolderOfAnotherSpec, match=r"design\.seed"):
-        render_data_set(folder, **{**DATA, "seed": 4})
-
-
-def test_a_data_set_of_strips(tmp_path):
-    table = pq.read_table(render_data_set(tmp_path / "data", **DATA, vary=["glasses"]) / "images")
-    assert table.num_rows == 10
-    assert table["intended.glasses"].to_pylist() == [0.0, 1.0] * 5
 
 
 SMALL_PARTS = "import transect.study; transect.study.IMAGES_PER_PART = 16; from transect.cli import main; main()"

@@ -21,7 +21,7 @@ _HOME = {
     "Predictions": "transect.records",
     "Task": "transect.records",
     "TransectError": "transect.errors",
-    "audit": "transect.study",
+    "audit": "transect.audits",
     "generators": "",
     "effects": "",
     "targets": "",

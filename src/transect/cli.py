@@ -15,7 +15,13 @@ from typing import Annotated, Any
 import typer
 
 from transect import __version__
+from transect.console import table
 from transect.errors import BadInput, TransectError
+from transect.generators_command import generators
+from transect.leakage_command import leakage
+from transect.match_command import match
+from transect.plan_command import plan
+from transect.verify_command import verify
 
 app = typer.Typer(
     name="transect",
@@ -24,19 +30,26 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(generators)
+app.command()(plan)
+app.add_typer(verify)
+app.command()(leakage)
+app.command()(match)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
 Out = Annotated[Path | None, typer.Option(help="The run folder; default runs/<target>.")]
 Seed = Annotated[int, typer.Option(help="Seed of the run; the same seed gives the same subjects.")]
+Device = Annotated[str, typer.Option(help="Where images are computed: cpu, cuda, cuda:1 and so on.")]
 Population = Annotated[
     str, typer.Option(help="A shipped population or a TOML file: where subjects come from. See the how-to.")
 ]
 
 
-def _print_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> bool:
     if wanted:
         print(__version__)
         raise typer.Exit
+    return wanted
 
 
 @app.callback()
@@ -55,12 +68,13 @@ def options(
 def demo(
     out: Annotated[Path, typer.Option(help="The folder of the report and of its studies.")] = Path("runs/demo"),
     seed: Seed = 0,
+    device: Device = "cpu",
     json: Json = False,
 ) -> None:
     """Audit OpenCV's stock face and smile detectors on rendered faces: the main job, in a minute or so."""
-    from transect import study
+    from transect import audits
 
-    _show(study.demo(out, seed=seed), json)
+    _show(audits.demo(out, seed=seed, device=device), json)
 
 
 @app.command()
@@ -69,6 +83,19 @@ def audit(
     vary: Annotated[
         list[str] | None,
         typer.Option(help="An attribute to set: NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…; repeat for more."),
+    ] = None,
+    steps: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Move an attribute λ half-ranges from each subject's own value: NAME or NAME=-1:1:5; repeat."
+        ),
+    ] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option(help="Labelled photographs as they are, READER:PATH, e.g. folder:faces; see the how-to."),
+    ] = None,
+    observe: Annotated[
+        int | None, typer.Option(help="Beside the experiment, so many images of --population as they come.")
     ] = None,
     subjects: Annotated[int, typer.Option(help="Subjects, each shown at every combination of levels.")] = 100,
     images: Annotated[
@@ -87,7 +114,11 @@ def audit(
         list[str] | None, typer.Option(help="What to count: answer, score, miss, false_alarm, error, loss, distance.")
     ] = None,
     generator: Annotated[str, typer.Option(help="What makes the images.")] = "faceworld",
-    size: Annotated[int, typer.Option(help="Width and height of the images, in pixels.")] = 128,
+    size: Annotated[
+        int | None,
+        typer.Option(help="Width and height of the images, in pixels; default 128, photographs as they are."),
+    ] = None,
+    device: Device = "cpu",
     seed: Seed = 0,
     task: Annotated[
         str | None,
@@ -101,11 +132,14 @@ def audit(
     timeout: Annotated[float, typer.Option(help="Seconds that a target may take for an image.")] = 10.0,
     batch: Annotated[int, typer.Option(help="Images that a target gets at a time.")] = 16,
     max_failures: Annotated[float, typer.Option(help="Share of failed images above which the run stops.")] = 0.05,
+    control: Annotated[
+        bool, typer.Option(help="Also vary the background's hue, which cannot matter, on some subjects (20 % images).")
+    ] = True,
     out: Out = None,
     json: Json = False,
 ) -> None:
     """Set attributes, ask the target, estimate what each attribute causes, and write the report."""
-    from transect import study
+    from transect import audits, study
 
     given = {
         "task": task,
@@ -115,9 +149,12 @@ def audit(
         "threshold": threshold,
         "output": output,
     }
-    result = study.audit(
+    result = audits.audit(
         targets,
         vary=vary or (),
+        steps=steps or (),
+        dataset=dataset,
+        observe=observe,
         subjects=subjects,
         images=images,
         population=population,
@@ -126,9 +163,11 @@ def audit(
         outcomes=outcome or (),
         generator=generator,
         image_size=size,
+        device=device,
         seed=seed,
         target_options={name: value for name, value in given.items() if value is not None},
         limits=study.Limits(timeout=timeout, batch=batch, max_failures=max_failures),
+        control=control,
         out=out,
     )
     _show(result, json)
@@ -145,6 +184,7 @@ def render(
         list[str] | None, typer.Option(help="Show each subject at these levels, a row each; as in audit.")
     ] = None,
     hold: Annotated[list[str] | None, typer.Option(help="Keep a downstream attribute; as in audit.")] = None,
+    device: Device = "cpu",
     columns: Annotated[int, typer.Option(help="Images in a row, where no attribute varies.")] = 8,
     data_set: Annotated[
         bool, typer.Option("--data-set", help="Write pictures, attributes, masks as Parquet into the folder --out.")
@@ -163,6 +203,7 @@ def render(
         "generator": generator,
         "vary": vary or (),
         "hold": hold or (),
+        "device": device,
     }
     if data_set:
         path = rendering.render_data_set(out or Path("data_set"), **asked, quiet=json)
@@ -174,12 +215,28 @@ def render(
 @app.command()
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A finished run folder, or a folder of studies.")],
+    shares: Annotated[
+        list[Path] | None,
+        typer.Option(help="A population's shares (CSV or TOML) to project the rates to; repeat for more."),
+    ] = None,
+    correction: Annotated[
+        str, typer.Option(help="For many tests: holm, benjamini-hochberg or max-t (experiments only).")
+    ] = "holm",
+    perceived: Annotated[
+        Path | None,
+        typer.Option(help="CSV or Parquet of what raters saw: id, and a column per attribute; kept in DIR."),
+    ] = None,
+    prune: Annotated[
+        list[str] | None,
+        typer.Option(help="Leave out images by their ratings, e.g. 'fakeness>=0.75'; repeat; kept in DIR."),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Build the report of a finished run again from its tables."""
-    from transect import study
+    """Build the report of a finished run again from its tables, with other corrections or populations if you like."""
+    from transect import ratings, study
 
-    _show(study.report(folder), json)
+    ratings.attach(folder, perceived, prune or ())
+    _show(study.report(folder, shares=shares or (), correction=correction), json)
 
 
 @app.command()
@@ -190,15 +247,7 @@ def targets(json: Json = False) -> None:
     rows = [
         [t.name, t.task, t.meaning, "" if t.installed else f"pip install 'transect[{t.extra}]'"] for t in available()
     ]
-    _table(["target", "task", "what it is", "to install"], rows, json)
-
-
-@app.command()
-def generators(json: Json = False) -> None:
-    """List what can make images."""
-    from transect.generators import available
-
-    _table(["generator", "what it is"], [list(row) for row in available().items()], json)
+    table(["target", "task", "what it is", "to install"], rows, json)
 
 
 @app.command()
@@ -214,23 +263,7 @@ def attributes(json: Json = False) -> None:
         print(json_format.dumps([{f: getattr(a, f) for f in fields} for a in ATTRIBUTES], indent=2))
         return
     rows = [[a.name, a.role, a.kind, span(a), a.unit, a.meaning, a.source] for a in ATTRIBUTES]
-    _table(["attribute", "role", "kind", "range or levels", "unit", "meaning", "source"], rows, json)
-
-
-def _table(headings: list[str], rows: list[list[str]], as_json: bool) -> None:
-    if as_json:
-        keys = [heading.replace(" ", "_") for heading in headings]
-        print(json_format.dumps([dict(zip(keys, row, strict=True)) for row in rows], indent=2))
-        return
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(*headings, box=box.SIMPLE_HEAD, pad_edge=False)
-    for row in rows:
-        table.add_row(*row)
-    console = Console()
-    console.print(table) if console.is_terminal else Console(width=200).print(table)
+    table(["attribute", "role", "kind", "range or levels", "unit", "meaning", "source"], rows, json)
 
 
 def _show(result: Any, as_json: bool) -> None:
@@ -238,7 +271,7 @@ def _show(result: Any, as_json: bool) -> None:
     if as_json:
         print(json_format.dumps(result.summary(), indent=2, allow_nan=False))
         return
-    _table(["effect", "target", "outcome", "estimate", "95 % interval", "p (adjusted)"], result.rows(), False)
+    table(["effect", "target", "outcome", "estimate", "95 % interval", "p (adjusted)"], result.rows(), False)
     print(f"report: {result.report}")
 
 

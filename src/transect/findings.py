@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float
 
+from transect import ratings
 from transect import tables as columns
 from transect.effects.analysis import Analysis, analyse_population, analyse_transects
 from transect.effects.outcomes import Outcome, category, compute, offered
@@ -24,10 +25,10 @@ from transect.effects.overlap import IOU
 from transect.effects.rates import Rate
 from transect.effects.truth import FACE, Truth
 from transect.errors import BadInput
-from transect.protocols import Target
 from transect.records import Attribute, Design, Effect, Predictions, Task
 from transect.report import selection
 from transect.report.records import Gallery
+from transect.sections.answers import Answers
 from transect.store import FinishedRun
 from transect.targets.boxes import BoxConvention
 
@@ -41,66 +42,45 @@ def slug(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-.") or "target"
 
 
-def choose_outcomes(task: Task, truth: str | None, wanted: Sequence[str]) -> list[str]:
-    """The outcomes to count: those wanted, or the usual ones of the task.
-
-    Raises BadInput for an outcome that the task and the truth do not offer.
-
-    >>> choose_outcomes(Task.DETECTION, None, ())
-    ['answer']
-    """
-    possible = offered(task, truth is not None)
-    for outcome in wanted:
-        if outcome not in possible:
-            hint = "" if truth else "; give --truth to count what needs to know what is right"
-            raise BadInput(
-                f"outcome {outcome!r} is not offered for a {task} target: choose from {', '.join(possible)}{hint}"
-            )
-    return list(dict.fromkeys(wanted)) or _usual_outcomes(task, truth)
-
-
-def _usual_outcomes(task: Task, truth: str | None) -> list[str]:
-    if task is Task.EMBEDDING:
-        return ["distance"]
-    if task is Task.REGRESSION:
-        return ["score", "error"] if truth else ["score"]
-    if task is Task.DETECTION:
-        return ["answer"] if truth is None else ["miss"] if truth.strip() == FACE else ["answer", "error"]
-    return ["answer", "error"] if truth else ["answer", "score"]
-
+PERSON = "subject"
+"""The column of true values that says who is on a photograph, where several show one person."""
 
 Groups = Mapping[float, str]
 """What is compared of one attribute: value and label of each level, or center and range of each group."""
 
 
-def rehearse(target: Target, outcomes: Sequence[str], truth: Truth | None, attributes: Mapping[str, Attribute]) -> None:
-    """Compute the outcomes of two made-up answers, so that what cannot be counted is refused before anything is made.
+@final
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One outcome of one target under a transect design: values [subjects, *shape], NaN where reasons say why."""
 
-    Raises BadInput or UnknownName: no positive class, a class that is not there, a truth that is no label.
-    """
-    task, positive = Task(target.task), getattr(target, "positive", None)
-    labels = tuple(getattr(target, "labels", ()) or ())
-    asked = "" if positive is None else str(positive)
-    width = len(labels) or (int(asked) + 1 if asked.isdecimal() else 2)
-    one_score = task in (Task.BINARY, Task.REGRESSION, Task.DETECTION)
-    # A positive class that the target will name only in its predictions is taken as it is.
-    known = labels or ((asked,) * width if asked and not asked.isdecimal() else ())
-    boxes = (np.empty((0, 5)),) * 2 if task is Task.DETECTION else None
-    answers = Predictions(task, np.full((2, 1 if one_score else width), 0.5), ("", ""), boxes, known)
-    label = None if truth is None else truth.of({name: np.array(a.bounds) for name, a in attributes.items()})
-    for name in outcomes:
-        compute(name, answers, truth=label, positive=positive, reference=np.zeros(2, dtype=np.int64))
+    target: str
+    outcome: str
+    unit: str
+    is_binary: bool
+    tested: bool
+    values: Float[np.ndarray, "n ..."]
+    reasons: np.ndarray
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What one run folder's tables say: its entry in results.json, effects, rates and pictures."""
+    """What one run folder's tables say: its entry in results.json, effects, rates and pictures.
+
+    answered, differences: the outcomes, and the subjects' differences behind each effect, of an experiment; none in a
+    population study.
+    """
 
     entry: Mapping[str, Any]
     effects: tuple[Effect, ...]
     rates: tuple[Mapping[str, Any], ...]
     gallery: Gallery
+    design: Design
+    attributes: Mapping[str, Attribute]
+    answered: tuple[Answered, ...] = ()
+    differences: tuple[Float[np.ndarray, " n"], ...] = ()
+    answers: tuple[Answers, ...] = ()
 
 
 @final
@@ -114,6 +94,8 @@ class _Run:
     attributes: Mapping[str, Attribute]
     images: pa.Table
     true: Mapping[str, Float[np.ndarray, " n"]]
+    perceived: Mapping[str, Float[np.ndarray, " n"]]
+    pruned: np.ndarray
 
     @property
     def parts(self) -> int:
@@ -137,19 +119,35 @@ def analyse(path: Path) -> Findings:
     effects: list[Effect] = []
     rates: list[Mapping[str, Any]] = []
     galleries: list[Gallery] = []
+    answered: list[Answered] = []
+    differences: list[Float[np.ndarray, " n"]] = []
     groups: Mapping[str, Groups] = {}
-    entries = []
+    entries, answers = [], []
     for target in run.spec["targets"]:
         predictions = run.predictions(target)
         outcomes = [_outcome(run, target, predictions, name) for name in target["outcomes"]]
         for outcome in outcomes:
             analysis = _estimate(run, target["name"], outcome)
+            answered += [_answered(run, target["name"], outcome)] if run.design.levels else []
             groups = _groups(run, analysis.rates)
             effects += analysis.effects
+            differences += analysis.differences
             rates += [_rate_entry(run, target["name"], outcome, rate) for rate in analysis.rates]
         entries.append(_target_entry(run, target, predictions))
         galleries.append(_gallery(run, target, predictions, outcomes))
-    return Findings(_study_entry(run, entries, groups), tuple(effects), tuple(rates), merge(galleries))
+        answers.append(_answers(run, target, predictions))
+    entry = _study_entry(run, entries, groups)
+    return Findings(
+        entry,
+        tuple(effects),
+        tuple(rates),
+        merge(galleries),
+        run.design,
+        run.attributes,
+        tuple(answered),
+        tuple(differences),
+        tuple(answers),
+    )
 
 
 def merge(galleries: Sequence[Gallery]) -> Gallery:
@@ -170,7 +168,9 @@ def _read(path: Path) -> _Run:
     attributes = {fields["name"]: _attribute(fields) for fields in spec["attributes"]}
     parts = -(-design.subjects // int(spec["subjects_per_part"]))
     images = folder.read_table("images", parts, without=("image",))
-    return _Run(folder, spec, design, attributes, images, columns.columns_of(images, "true"))
+    seen = ratings.read(path, images["id"].to_pylist())
+    true = columns.columns_of(images, "true")
+    return _Run(folder, spec, design, attributes, images, true, seen.columns, seen.reasons)
 
 
 def _attribute(fields: Mapping[str, Any]) -> Attribute:
@@ -180,7 +180,7 @@ def _attribute(fields: Mapping[str, Any]) -> Attribute:
 def _outcome(run: _Run, target: Mapping[str, Any], predictions: Predictions, name: str) -> Outcome:
     n, description = len(predictions), target["description"]
     stated = run.spec["truth"]
-    return compute(
+    made = compute(
         name,
         predictions,
         truth=None if stated is None else Truth(**stated).of({**run.true, "": np.zeros(n)}),
@@ -188,6 +188,39 @@ def _outcome(run: _Run, target: Mapping[str, Any], predictions: Predictions, nam
         positive=description.get("positive"),
         expected_boxes=run.expected_boxes(target),
         reference=np.arange(n) // run.design.n_cells * run.design.n_cells,
+    )
+    reasons = np.where(made.reasons == "", run.pruned, made.reasons)
+    return replace(made, values=np.where(reasons == "", made.values, np.nan), reasons=reasons)
+
+
+def _answers(run: _Run, target: Mapping[str, Any], predictions: Predictions) -> Answers:
+    """The target's answers as arrays, for the sections."""
+    task, truth = Task(target["task"]), run.spec["truth"]
+    possible, none = offered(task, truth is not None), np.full(len(predictions), np.nan)
+
+    def values(name: str) -> Float[np.ndarray, " n"]:
+        return _outcome(run, target, predictions, name).values if name in possible else none
+
+    label = none if truth is None else Truth(**truth).of({**run.true, "": np.zeros(len(predictions))})
+    threshold = target["description"].get("threshold")
+    subjects = run.true[PERSON] if PERSON in run.true else run.images["subject"].to_numpy()
+    return Answers(
+        study=run.spec["name"],
+        target=target["name"],
+        task=task,
+        design=run.design,
+        attributes=run.attributes,
+        subjects=subjects.astype(np.int64),
+        cells=run.images["cell"].to_numpy().astype(np.int64),
+        scores=values("score"),
+        answers=values("answer"),
+        truth=label,
+        errors=values("error"),
+        threshold=0.5 if threshold is None else float(threshold),
+        truth_attribute="" if truth is None or truth["attribute"] == FACE else truth["attribute"],
+        values={name: run.true[name] for name in run.attributes},
+        perceived=run.perceived,
+        steps=run.spec["generator"].get("steps", {}),
     )
 
 
@@ -202,10 +235,21 @@ def _estimate(run: _Run, target: str, outcome: Outcome) -> Analysis:
     if not run.design.levels:
         true = {name: run.true[name] for name in run.attributes}
         return analyse_population(outcome.values, outcome.reasons, true, run.attributes, **options)
+    made = _answered(run, target, outcome)
+    return analyse_transects(made.values, made.reasons, run.design, run.attributes, tested=made.tested, **options)
+
+
+def _answered(run: _Run, target: str, outcome: Outcome) -> Answered:
     shape = (run.design.subjects, *run.design.shape)
-    values, reasons = outcome.values.reshape(shape), outcome.reasons.reshape(shape)
-    tested = outcome.name != "distance"
-    return analyse_transects(values, reasons, run.design, run.attributes, tested=tested, **options)
+    return Answered(
+        target=target,
+        outcome=outcome.name,
+        unit=outcome.unit,
+        is_binary=outcome.is_binary,
+        tested=outcome.name != "distance",
+        values=outcome.values.reshape(shape),
+        reasons=outcome.reasons.reshape(shape),
+    )
 
 
 def _rate_entry(run: _Run, target: str, outcome: Outcome, rate: Any) -> dict[str, Any]:

@@ -14,11 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from transect import __version__
-from transect.effects.analysis import adjust
+from transect.effects.analysis import MAX_T, adjust, adjust_together
 from transect.effects.intervals import SOURCES
+from transect.effects.shares import PopulationShares
 from transect.errors import BadInput
 from transect.findings import Findings, merge
+from transect.further import Further, analyse_further
 from transect.records import Effect
+from transect.sections import build as build_sections
 from transect.store import write_atomically
 
 ALPHA: Final = 0.05
@@ -59,29 +62,56 @@ class Result:
         return [_row(effect) for effect in self.effects]
 
 
-def publish(folder: Path, found: Sequence[Findings]) -> Result:
+def publish(
+    folder: Path,
+    found: Sequence[Findings],
+    controls: Sequence[Findings | None] = (),
+    *,
+    shares: Sequence[PopulationShares] = (),
+    correction: str = "holm",
+    limits: Sequence[str] = (),
+) -> Result:
     """Write effects.parquet, results.json and report.html of one or several studies.
 
-    All effects are one family: their p-values are adjusted together (Holm).
+    All effects are one family: their p-values are adjusted together, by "holm", "benjamini-hochberg" or "max-t".
+    controls: the negative control of each study, or None. shares: populations to project to. limits: what else the
+    page says of what it cannot show.
+
+    Raises BadInput for max-T with effects that have no differences within subjects, UnknownName for another correction.
     """
     from transect.report import write
 
-    effects = adjust([effect for one in found for effect in one.effects])
+    effects = _adjusted(found, correction)
+    further = analyse_further(found, controls or [None] * len(found), shares, effects, ALPHA, correction)
     studies = [one.entry["name"] for one in found for _ in one.effects]
     entries = [_effect_entry(study, effect) for study, effect in zip(studies, effects, strict=True)]
-    write(_results(found, effects, entries), merge([one.gallery for one in found]), folder)
+    write(_results(found, effects, entries, further, correction, limits), merge([one.gallery for one in found]), folder)
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     write_atomically(folder / "effects.parquet", _parquet(entries))
     return Result(folder, effects, results)
 
 
+def _adjusted(found: Sequence[Findings], correction: str) -> tuple[Effect, ...]:
+    effects = [effect for one in found for effect in one.effects]
+    if correction != MAX_T:
+        return adjust(effects, correction)
+    return adjust_together(effects, [column for one in found for column in one.differences])
+
+
 def _results(
-    found: Sequence[Findings], effects: Sequence[Effect], entries: Sequence[Mapping[str, Any]]
+    found: Sequence[Findings],
+    effects: Sequence[Effect],
+    entries: Sequence[Mapping[str, Any]],
+    further: Further,
+    correction: str,
+    limits: Sequence[str],
 ) -> dict[str, Any]:
     specs = [one.entry["spec"] for one in found]
     worlds = [{"name": s["generator"]["name"], **s["world"]} for s in specs]
-    if any(world != worlds[0] for world in worlds):
+    rendered = [world for world, spec in zip(worlds, specs, strict=True) if not _photographs(spec)] or worlds[:1]
+    if any(world != rendered[0] for world in rendered):
         raise BadInput("the studies of one report must come from one world; report them one by one")
+    sections = build_sections([answers for one in found for answers in one.answers])
     return {
         "schema_version": 1,
         "transect_version": __version__,
@@ -91,11 +121,23 @@ def _results(
         "effects": list(entries),
         "rates": [rate for one in found for rate in one.rates],
         "largest": largest(effects, studies_truth(found)),
-        "family": {"size": sum(effect.p == effect.p for effect in effects), "method": "holm", "alpha": ALPHA},
-        "world": worlds[0],
-        "limits": [],
-        "citations": _citations(found, effects),
+        "family": {"size": sum(effect.p == effect.p for effect in effects), "method": correction, "alpha": ALPHA},
+        "world": {**rendered[0], "readings": _readings(specs)},
+        "limits": [*limits, *(world["statement"] for world, s in zip(worlds, specs, strict=True) if _photographs(s))],
+        "citations": _citations(found, effects, sections, further.sources),
+        "sections": sections,
+        **further.entries,
     }
+
+
+def _readings(specs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """How well each attribute of any study is read back from the world's pictures, once."""
+    return list({row["attribute"]: row for spec in specs for row in spec.get("readings", ())}.values())
+
+
+def _photographs(spec: Mapping[str, Any]) -> bool:
+    """Whether a study's images come from a data set and not from a world."""
+    return "labels_sha256" in spec["generator"]
 
 
 def studies_truth(found: Sequence[Findings]) -> list[str]:
@@ -157,12 +199,18 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
-def _citations(found: Sequence[Findings], effects: Sequence[Effect]) -> list[dict[str, str]]:
+def _citations(
+    found: Sequence[Findings],
+    effects: Sequence[Effect],
+    sections: Sequence[Mapping[str, Any]],
+    further: Sequence[str],
+) -> list[dict[str, str]]:
     texts = [TRANSECTS, COUNTERFACTUAL] if any(one.entry["basis"] == "experimental" for one in found) else [TRANSECTS]
     texts += [HELD] if any(one.entry["hold"] for one in found) else []
     texts += [source for effect in effects for source in effect.citation()]
+    texts += [source for section in sections for source in section["sources"]]
     texts += [SOURCES[rate["method"]] for one in found for rate in one.rates if rate["method"] in SOURCES]
-    return [citation(text) for text in dict.fromkeys(texts)]
+    return [citation(text) for text in dict.fromkeys([*texts, *further])]
 
 
 def citation(text: str) -> dict[str, str]:

@@ -268,8 +268,9 @@ class Effect:
     """An estimand, its estimate and what it rests on.
 
     estimate, low, high are in `unit` ("proportion" lies in [-1, 1]); NaN with `reason` where not estimable.
-    kind: "contrast" (level `to` minus level `origin`) or "slope" (per unit of the attribute). p_adjusted:
-    within the family of the report. excluded: reason -> number of images left out. spec: what recreates it.
+    kind: "contrast" (level `to` minus level `origin`), "slope" (per unit of the attribute) or "interaction" (a
+    difference of contrasts; its spec says of which attributes and levels). p_adjusted: within
+    the family of the report. excluded: reason -> number of images left out. spec: what recreates it.
     """
 
     name: str

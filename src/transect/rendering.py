@@ -27,6 +27,7 @@ def render_data_set(
     image_size: int,
     population: str,
     generator: str,
+    device: str = "cpu",
     vary: Sequence[str] = (),
     hold: Sequence[str] = (),
     quiet: bool = False,
@@ -38,7 +39,7 @@ def render_data_set(
     """
     from transect.generators import load
 
-    world: Any = load(generator, image_size=image_size, population=population)
+    world: Any = load(generator, image_size=image_size, population=population, device=device)
     if not hasattr(world, "masks"):
         raise BadInput(f"a data set needs a generator with masks and landmarks, got {generator}; use faceworld")
     design = _rendered(world, vary, hold, subjects, seed, population)
@@ -83,6 +84,7 @@ def render_sheet(
     image_size: int,
     population: str,
     generator: str,
+    device: str = "cpu",
     vary: Sequence[str] = (),
     hold: Sequence[str] = (),
     columns: int = 8,
@@ -91,7 +93,7 @@ def render_sheet(
     from transect.generators import load
     from transect.report import contact_sheet
 
-    world: Any = load(generator, image_size=image_size, population=population)
+    world: Any = load(generator, image_size=image_size, population=population, device=device)
     design = _rendered(world, vary, hold, subjects, seed, population)
     latents = transect_latents(design, world.sample(design.subject_seeds()), world)
     picture = contact_sheet(world.render(latents).pixels, columns=design.n_cells if vary else columns)

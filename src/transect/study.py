@@ -14,21 +14,20 @@ from typing import Any, final
 
 import pyarrow as pa
 
-from transect import __version__, findings, publication
+from transect import __version__, findings, negative_control, publication
 from transect import tables as columns
 from transect.designs import population_design, transect_design, transect_latents
+from transect.effects.shares import read_shares
 from transect.effects.truth import Truth
 from transect.engine import map_parts
-from transect.errors import BadInput, Interrupted
+from transect.errors import BadInput, Interrupted, TooManyFailures
+from transect.outcome_choice import choose_outcomes, rehearse
 from transect.progress import Progress
 from transect.protocols import Controls, Generator, Target
 from transect.records import Attribute, Design, Images, Task
 from transect.store import RunFolder
 
 STUDIES = "studies"
-SMILE_NEIGHBORS = 20
-"""As the smile cascade is commonly used: with the detectors' default of 3 it says yes to almost every face."""
-
 IMAGES_PER_PART = 256
 PIXELS_PER_PART = 1 << 24
 
@@ -94,6 +93,7 @@ class Study:
             "name": self.name,
             "generator": _described(self.world),
             "world": _world_entry(self.world),
+            "readings": _readings(self.world, shown),
             "attributes": [asdict(known[name]) for name in shown],
             "design": {**asdict(design), "levels": levels, "basis": design.basis},
             "subjects_per_part": self.subjects_per_part,
@@ -106,8 +106,8 @@ class Study:
         from transect.targets import describe
 
         task, truth = Task(target.task), self.truth.text if self.truth else None
-        outcomes = findings.choose_outcomes(task, truth, self.outcomes)
-        findings.rehearse(target, outcomes, self.truth, {a.name: a for a in self.world.attributes})
+        outcomes = choose_outcomes(task, truth, self.outcomes)
+        rehearse(target, outcomes, self.truth, {a.name: a for a in self.world.attributes})
         return {
             "name": target.name,
             "slug": findings.slug(target.name),
@@ -144,12 +144,26 @@ def _described(world: Any) -> dict[str, Any]:
 
 def _world_entry(world: Any) -> dict[str, Any]:
     """What the report says of the world; a generator that states no validity is not validated."""
-    unstated = {"photometry_validated": False, "statement": f"The generator {world.name} states no validity figures."}
+    stated = _validity(world)
     return {
         "name": world.name,
-        **(world.validity() if hasattr(world, "validity") else unstated),
+        **{name: stated.get(name) for name in ("photometry_validated", "statement", "photometry", "identity")},
         "maximum_gain_stops": _described(world).get("camera", {}).get("maximum_gain", 0.0),
     }
+
+
+def _validity(world: Any) -> dict[str, Any]:
+    unstated = {"photometry_validated": False, "statement": f"The generator {world.name} states no validity figures."}
+    return dict(world.validity()) if hasattr(world, "validity") else unstated
+
+
+def _readings(world: Any, names: Iterable[str]) -> list[dict[str, Any]]:
+    """How well each of these attributes is read back from the world's pictures; the reason where that is not known."""
+    stated = _validity(world)
+    nothing = {"figure": None, "value": None, "low": None, "high": None, "n": 0, "gate": None, "met": None, "seen": ""}
+    nothing["reason"] = stated.get("not_measured") or "not measured"
+    kept = {name: stated.get("readings", {}).get(name, nothing) for name in names}
+    return [{"attribute": name, **{key: row[key] for key in nothing}} for name, row in kept.items()]
 
 
 def audit(
@@ -164,10 +178,12 @@ def audit(
     outcomes: Sequence[str] = (),
     generator: Any = "faceworld",
     image_size: int | None = None,
+    device: str | None = None,
     seed: int = 0,
     target_options: Mapping[str, Any] | None = None,
     limits: Limits | None = None,
     name: str = "audit",
+    control: bool = True,
     out: str | Path | None = None,
     quiet: bool = False,
 ) -> publication.Result:
@@ -175,31 +191,57 @@ def audit(
 
     targets: a spec string (see `transect targets`), a callable, an object with `predict`, or a list of them.
     vary: texts as on the command line, or levels by attribute. With `images` instead of `vary`, an observational
-    study of `population`. generator: a name, with image_size (128) and population ("balanced"), or an object that
-    generates and controls, which has its own. Returns the Result, whose `effects` are records and whose `report` is
-    the page's path.
+    study of `population`. control: also ask about something that cannot matter, where that is cheap. generator: a
+    name, with image_size (128), population ("balanced") and device ("cpu"), or an object that generates and controls,
+    which has its own. Returns the Result, whose `effects` are records and whose `report` is the page's path.
 
     Raises BadInput, UnknownName or MissingExtra before anything is made; TooManyFailures and Interrupted keep what is
     done, and the same call goes on.
     """
-    from transect.targets import as_target, resolve
-
-    world = _world(generator, image_size, population)
-    origin = str(_described(world).get("population", ""))
-    design = _design(world.attributes, vary, subjects, images, origin, hold, seed)
-    asked = [targets] if isinstance(targets, str) or not isinstance(targets, Sequence) else list(targets)
-    options = dict(target_options or {})
-    resolved = [resolve(t, **options) if isinstance(t, str) else as_target(t, **options) for t in asked]
+    world = open_world(generator, image_size, population, device)
+    design = _design(world.attributes, vary, subjects, images, population_of(world), hold, seed)
+    resolved = resolve_targets(targets, target_options)
     known = {attribute.name: attribute for attribute in world.attributes}
     stated = None if truth is None else Truth.parse(truth, known)
-    _check_hold(world, design)
+    check_hold(world, design)
     study = Study(name, world, design, tuple(resolved), stated, tuple(outcomes), limits or Limits())
     folder = Path(out) if out is not None else Path("runs") / findings.slug(resolved[0].name)
     run(study, folder, quiet=quiet)
+    if control:
+        run_control(study, folder, quiet=quiet)
     return report(folder)
 
 
-def _check_hold(world: Any, design: Design) -> None:
+def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:
+    """Ask the targets of a finished study about a negative control, into a folder of its own beside the tables.
+
+    Nothing where the study has no cheap one; where too many images fail, its incomplete folder is left and not used.
+    """
+    design = negative_control.control_design(study.design, study.world, study.targets)
+    if design is None:
+        return
+    name = f"{study.name}: negative control"
+    try:
+        run(replace(study, name=name, design=design), out / negative_control.FOLDER, quiet=quiet)
+    except TooManyFailures as error:
+        print(f"{name} left out: {error}", file=sys.stderr)
+
+
+def resolve_targets(targets: Any, options: Mapping[str, Any] | None = None) -> list[Target]:
+    """The targets that specs, callables or objects name."""
+    from transect.targets import as_target, resolve
+
+    asked = [targets] if isinstance(targets, str) or not isinstance(targets, Sequence) else list(targets)
+    given = dict(options or {})
+    return [resolve(one, **given) if isinstance(one, str) else as_target(one, **given) for one in asked]
+
+
+def population_of(world: Any) -> str:
+    """The population that a world says it draws from; "" where it says none."""
+    return str(_described(world).get("population", ""))
+
+
+def check_hold(world: Any, design: Design) -> None:
     """Refuse to hold what nothing varied changes: the report would call a total effect direct."""
     if not design.hold:
         return
@@ -211,16 +253,22 @@ def _check_hold(world: Any, design: Design) -> None:
             raise BadInput(f"--hold {name}: nothing that is varied changes {name}; drop it")
 
 
-def _world(generator: Any, image_size: int | None, population: str | None) -> Any:
+def open_world(generator: Any, image_size: int | None, population: str | None, device: str | None = None) -> Any:
+    """The generator that a name or an object stands for. Raises BadInput for another object, or settings beside one."""
     from transect.generators import load
 
     if isinstance(generator, str):
-        return load(generator, image_size=image_size or 128, population=population or "balanced")
+        return load(
+            generator, image_size=image_size or 128, population=population or "balanced", device=device or "cpu"
+        )
     if not (isinstance(generator, Generator) and isinstance(generator, Controls)):
         wanted = "name, image_size, latent_dim, sample and render, attributes, read and set"
         raise BadInput(f"generator: expected a name, or an object with {wanted}, got {type(generator).__name__}")
-    if image_size is not None or population is not None:
-        raise BadInput("a generator object has its own image size and population: leave image_size and population out")
+    if not (image_size is None and population is None and device is None):
+        own = "image_size, population and device"
+        raise BadInput(
+            f"expected no {own} beside a generator object, which has its own, got some of them; leave them out"
+        )
     return generator
 
 
@@ -332,30 +380,16 @@ def _seconds_per_image(study: Study) -> float:
     return (time.monotonic() - started) / len(images)
 
 
-def report(folder: Path) -> publication.Result:
-    """Analyse a finished run folder, or every study under it, and write its effects, results and page anew."""
+def report(folder: Path, *, shares: Sequence[str | Path] = (), correction: str = "holm") -> publication.Result:
+    """Analyse a finished run folder, or every study under it, and write its effects, results and page anew.
+
+    shares: files of populations' shares (CSV, TOML) to project to. correction: for many tests,
+    "holm", "benjamini-hochberg" or "max-t".
+    """
     runs = sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
-    return publication.publish(folder, [findings.analyse(path) for path in runs])
-
-
-def demo(out: Path, *, seed: int = 0, quiet: bool = False) -> publication.Result:
-    """The main job: OpenCV's face cascade over skin tone, light and glasses; its smile cascade over smile and beard."""
-    from transect.generators import load
-    from transect.targets import resolve
-
-    world: Any = load("faceworld", image_size=96)
-    known = {attribute.name: attribute for attribute in world.attributes}
-
-    def study(name: str, target: Target, vary: Sequence[str], truth: str | None) -> Study:
-        design = transect_design(vary, world.attributes, subjects=150, seed=seed)
-        return Study(name, world, design, (target,), Truth.parse(truth, known) if truth else None)
-
-    face = resolve("opencv:haarcascade_frontalface_default")
-    smile = resolve("opencv:haarcascade_smile", min_neighbors=SMILE_NEIGHBORS)
-    studies = [
-        study("face", face, ["skin_tone=1:10:3", "light_level=-6:0:3", "glasses"], "face"),
-        study("smile", smile, ["smile=0,1", "facial_hair=0,1"], None),
-    ]
-    for one in studies:
-        run(one, out / STUDIES / one.name, quiet=quiet)
-    return report(out)
+    found = [findings.analyse(path) for path in runs]
+    known = {name: attribute for one in found for name, attribute in one.attributes.items()}
+    populations = [read_shares(path, known) for path in shares]
+    controls = [negative_control.finished(path) for path in runs]
+    notes = [note for path in runs for note in negative_control.unfinished(path)]
+    return publication.publish(folder, found, controls, shares=populations, correction=correction, limits=notes)

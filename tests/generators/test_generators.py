@@ -26,9 +26,16 @@ def test_unknown_generator_offers_the_nearest():
         generators.load("faceword")
 
 
-@pytest.mark.parametrize("name", ["reference", "weights/ffhq.pkl", "g.safetensors", "g.PT"])
-def test_learned_generators_are_said_to_be_absent(name):
-    with pytest.raises(BadInput, match="learned generators are not in this version; use faceworld"):
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("weights/ffhq.pkl", "first: transect generators convert weights/ffhq.pkl ffhq.safetensors"),
+        ("g.PT", "expected a safetensors file, got .PT"),
+        ("g.safetensors", "expected a file, found none"),
+    ],
+)
+def test_checkpoints_are_converted_first(name, message):
+    with pytest.raises(BadInput, match=message):
         generators.load(name)
 
 

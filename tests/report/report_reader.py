@@ -62,6 +62,16 @@ def _scales(place, results):
     if table in ("effects", "rates") and rest.rpartition("/")[2] in ("estimate", "rate", "low", "high"):
         unit = results[table][int(rest.split("/")[0])]["unit"]
         return (100,) if unit.split(" per ")[0] == "proportion" else (1,)
+    if table in ("interactions", "negative_controls") and rest.rpartition("/")[2] in ("estimate", "low", "high"):
+        return (100,) if results[table][int(rest.split("/")[0])]["unit"] == "proportion" else (1,)
+    if table == "variance_shares" and "/indices/" in place:
+        return (100,)
+    if table == "projections" and rest.rpartition("/")[2] in ("estimate", "low", "high"):
+        row = at(results, place.rpartition("/")[0])
+        unit = results[table][int(rest.split("/")[0])]["unit"]
+        return (100,) if unit == "proportion" and row["quantity"] != "ratio of rates" else (1,)
+    if table == "plans" and rest.rpartition("/")[2] in ("wanted", "power", "found"):
+        return (100,) if results[table][int(rest.split("/")[0])]["unit"] == "proportion" else (1, 100)
     return (1,)
 
 

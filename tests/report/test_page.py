@@ -71,6 +71,7 @@ def test_sections_are_in_the_order_of_the_contract(tree):
         *[f"study-0-{part}" for part in ("effects", "levels", "intersections", "strips", "failures")],
         "study-1",
         *[f"study-1-{part}" for part in ("effects", "levels", "intersections", "strips")],
+        "world",
         "methods",
         "exclusions",
         "specification",

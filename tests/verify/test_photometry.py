@@ -116,7 +116,7 @@ def test_photographs_medians_compare_as_photographs():
     assert found.share_inside == 1
     assert found.faces_per_fifth == (1, 1, 1, 1, 1)
     assert found.unmeasured == 1
-    assert not found.enough
+    assert not found.as_dict()["photometry_passes"]  # one face a fifth is too few
 
 
 def test_a_median_beyond_the_photographs_is_named():

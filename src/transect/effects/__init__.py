@@ -4,6 +4,11 @@ A transect design's outcomes are float64 [n_subjects, *design.shape], NaN where 
 design's are [n]. The unit is the subject.
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
 from transect.effects.analysis import Analysis, adjust, analyse_population, analyse_transects
 from transect.effects.bootstrap import bca
 from transect.effects.contrasts import Contrast, contrasts
@@ -15,13 +20,70 @@ from transect.effects.intervals import (
     wilson,
     wilson_clustered,
 )
-from transect.effects.multiplicity import benjamini_hochberg, holm
+from transect.effects.multiplicity import benjamini_hochberg, holm, max_t
 from transect.effects.observational import associations, cut
 from transect.effects.outcomes import Outcome, compute, offered
 from transect.effects.overlap import found, intersection_over_union
 from transect.effects.randomization import permutation, sign_flip
 from transect.effects.rates import Rate, transect_rates
 from transect.effects.truth import Truth
+
+_LAZY = {
+    "EValue": "confounding",
+    "Factorial": "factorial",
+    "Labels": "samples",
+    "PopulationShares": "shares",
+    "PredictionPowered": "prediction_powered",
+    "adjusted_for_hidden": "confounding",
+    "aipw": "doubly_robust",
+    "angles": "perception",
+    "at_thresholds": "thresholds",
+    "balakrishnan": "adjustment",
+    "classification_sensitivity": "sensitivity",
+    "control_function": "residual_inclusion",
+    "correlations": "perception",
+    "difference_in_means": "linear",
+    "disaggregated": "thresholds",
+    "e_value": "confounding",
+    "equivalence": "validity",
+    "factorial_effects": "interactions",
+    "factorial_of_table": "factorial",
+    "g_computation": "doubly_robust",
+    "gee_logit": "generalized",
+    "instrumental": "instruments",
+    "interpolation_consistency": "sensitivity",
+    "logistic_bootstrap": "logistic",
+    "logit": "generalized",
+    "mean_ratings": "perception",
+    "ols": "linear",
+    "one_hot": "encoding",
+    "perception_sensitivity": "perception",
+    "plan": "planning",
+    "plan_from_pilot": "planning",
+    "poisson": "generalized",
+    "ppi_difference": "prediction_powered",
+    "ppi_mean": "prediction_powered",
+    "project": "projection",
+    "prune": "pruning",
+    "read_shares": "shares",
+    "robustness": "confounding",
+    "rosenbaum_bounds": "confounding",
+    "score_sensitivity": "sensitivity",
+    "shares_of": "shares",
+    "sobol": "sobol_indices",
+    "standardised_differences": "distributions",
+    "threshold_curves": "thresholds",
+}
+"""Names of modules that most audits do not need: loaded when they are first used."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'transect.effects' has no attribute {name!r}")
+    found = getattr(importlib.import_module(f"transect.effects.{_LAZY[name]}"), name)
+    globals()[name] = found
+    return found
+
 
 __all__ = [
     "Analysis",
@@ -42,6 +104,7 @@ __all__ = [
     "found",
     "holm",
     "intersection_over_union",
+    "max_t",
     "mean_difference_interval",
     "newcombe",
     "offered",

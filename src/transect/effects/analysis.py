@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, final
 
 import numpy as np
@@ -21,6 +21,7 @@ NO_PAIR: Final = "no subject has a valid pair"
 ONE_SUBJECT: Final = "one subject: no interval"
 UNTESTED: Final = "none: a distance from the first image cannot fall below 0"
 NO_VARIATION: Final = "the differences do not vary: no interval"
+MAX_T: Final = "max-t"
 
 _ADJUSTMENTS: Final = {"holm": multiplicity.holm, "benjamini-hochberg": multiplicity.benjamini_hochberg}
 _WITHOUT_SOURCE: Final = (intervals.NO_INTERVAL, UNTESTED)
@@ -30,10 +31,14 @@ _SOURCES: Final = {**intervals.SOURCES, **randomization.SOURCES, **observational
 @final
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What one outcome of one target showed under one design."""
+    """What one outcome of one target showed under one design.
+
+    differences: of the subjects, behind each effect of an experiment; none in a population.
+    """
 
     effects: tuple[Effect, ...]
     rates: tuple[Rate, ...]
+    differences: tuple[Float[np.ndarray, " n"], ...] = field(default=(), compare=False)
 
 
 def analyse_transects(
@@ -95,7 +100,8 @@ def analyse_transects(
         for column, contrast in enumerate(found)
     )
     options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed, "max_order": max_order}
-    return Analysis(effects, transect_rates(values, reasons, design.levels, is_binary=is_binary, **options))
+    rates = transect_rates(values, reasons, design.levels, is_binary=is_binary, **options)
+    return Analysis(effects, rates, tuple(contrast.differences for contrast in found))
 
 
 def analyse_population(
@@ -170,6 +176,31 @@ def adjust(effects: Sequence[Effect], method: str = "holm") -> tuple[Effect, ...
         raise UnknownName("adjustment", method, _ADJUSTMENTS)
     adjusted = _ADJUSTMENTS[method](np.array([effect.p for effect in effects], dtype=np.float64))
     source = multiplicity.SOURCES[method]
+    return tuple(
+        replace(effect, p_adjusted=float(p), sources=tuple(dict.fromkeys((*effect.sources, source))))
+        for effect, p in zip(effects, adjusted, strict=True)
+    )
+
+
+def adjust_together(
+    effects: Sequence[Effect], differences: Sequence[Float[np.ndarray, " _"]], *, seed: int = 0
+) -> tuple[Effect, ...]:
+    """The effects with p_adjusted by the max-T bootstrap of the whole family, which knows how effects go together.
+
+    differences: the subjects' differences behind each effect, as `Contrast` has them; subject i of one effect is taken
+    as subject i of another. Effects without a p keep NaN and are not counted.
+
+    Raises BadInput where an effect is observational, or the lengths differ.
+    """
+    if len(differences) != len(effects) or any(effect.basis == "observational" for effect in effects):
+        raise BadInput("max-t needs differences within subjects: correct a population study with holm")
+    longest = max((len(column) for column in differences), default=0)
+    table = np.full((longest, len(effects)), np.nan)
+    for place, (effect, column) in enumerate(zip(effects, differences, strict=True)):
+        if np.isfinite(effect.p):
+            table[: len(column), place] = column
+    adjusted = multiplicity.max_t(table, seed=seed)
+    source = multiplicity.SOURCES[MAX_T]
     return tuple(
         replace(effect, p_adjusted=float(p), sources=tuple(dict.fromkeys((*effect.sources, source))))
         for effect, p in zip(effects, adjusted, strict=True)

@@ -115,18 +115,26 @@ def bca_interval(
     return np.where(varies, ends[0], np.nan), np.where(varies, ends[1], np.nan)
 
 
-def resample_counts(n: int, resamples: int, seed: int) -> Iterator[Float[np.ndarray, "b n"]]:
+def resample_counts(
+    n: int, resamples: int, seed: int, cells: Int[np.ndarray, " n"] | None = None, n_cells: int = 0
+) -> Iterator[Float[np.ndarray, "b k"]]:
     """How often each of n subjects enters each resample, in blocks of resamples; every row sums to n.
+
+    cells: where many subjects are alike, the cell (0 to n_cells - 1) of each: then the same resamples are counted by
+    cell, k = n_cells instead of n.
 
     >>> next(resample_counts(4, resamples=3, seed=0)).sum(axis=1)
     array([4., 4., 4.])
     """
     rng = np.random.Generator(np.random.Philox(seed))
-    block = max(1, _DRAWS_AT_ONCE // max(n, 1))
+    block, width = max(1, _DRAWS_AT_ONCE // max(n, 1)), n if cells is None else n_cells
     for start in range(0, resamples, block):
         rows = min(block, resamples - start)
-        draws = rng.integers(0, n, size=(rows, n)) + n * np.arange(rows)[:, None]
-        yield np.bincount(draws.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+        draws = rng.integers(0, n, size=(rows, n))
+        if cells is not None:
+            draws = cells[draws]
+        draws += width * np.arange(rows)[:, None]
+        yield np.bincount(draws.ravel(), minlength=rows * width).reshape(rows, width).astype(np.float64)
 
 
 def _ratios(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["FaceWorld", "available", "load"]
 
 _AVAILABLE = {"faceworld": "rendered faces with exact controls: a structural causal model, nothing to download"}
+_DEFAULT_SIZE = 128
 _CHECKPOINTS = (".safetensors", ".pt", ".pth", ".pkl")
 
 
@@ -26,25 +27,45 @@ def available() -> dict[str, str]:
     return dict(_AVAILABLE)
 
 
-def load(name_or_path: str | Path, *, image_size: int = 128, population: str | Path = "balanced") -> Generator:
-    """The generator of that name. image_size: pixels. population: a shipped name or the path of a TOML file.
+def load(
+    name_or_path: str | Path,
+    *,
+    image_size: int | None = None,
+    population: str | Path = "balanced",
+    device: str = "cpu",
+) -> Generator:
+    """The generator of that name, or of a safetensors file with a StyleGAN2.
 
-    Raises UnknownName (generator, population) and BadInput (a learned generator, size, population's file).
+    image_size: pixels (FaceWorld: 128 by default; a network has its own). population: for FaceWorld, a shipped name or
+    the path of a TOML file. device: where it computes: cpu, cuda, cuda:1 and so on. Raises UnknownName (generator,
+    population) and BadInput (another file, another size than the network's, device, population's file).
 
     >>> load("faceworld", image_size=64).image_size
     64
     """
     name = str(name_or_path)
-    if name == "reference" or Path(name).suffix.lower() in _CHECKPOINTS:
-        raise BadInput(
-            f"expected a generator of this version ({', '.join(_AVAILABLE)}), got {name!r}:"
-            " learned generators are not in this version; use faceworld"
-        )
+    if Path(name).suffix.lower() in _CHECKPOINTS:
+        return _network(Path(name), image_size, device)
     if name not in _AVAILABLE:
         raise UnknownName("generator", name, _AVAILABLE)
     from transect.generators.faceworld.world import FaceWorld
 
-    return FaceWorld(image_size=image_size, population=population)
+    size = _DEFAULT_SIZE if image_size is None else image_size
+    return FaceWorld(image_size=size, population=population, device=device)
+
+
+def _network(path: Path, image_size: int | None, device: str) -> Generator:
+    if path.suffix.lower() != ".safetensors":
+        raise BadInput(
+            f"{path}: expected a safetensors file, got {path.suffix}; first: transect generators convert {path}"
+            f" {path.with_suffix('.safetensors').name}"
+        )
+    from transect.generators.stylegan2.generator import StyleGAN2
+
+    network = StyleGAN2.from_file(path, device=device)
+    if image_size not in (None, network.image_size):
+        raise BadInput(f"{path}: expected its own size of {network.image_size} pixels, got {image_size}; leave it out")
+    return network
 
 
 def __getattr__(name: str) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,10 +16,15 @@ from typing import Any, Literal, final
 
 from markupsafe import Markup
 
-from transect.report.results import JsonObject, Results, tree
+from transect.report.models import JsonObject
+from transect.report.results import Results, tree
 
-Style = Literal["points", "percent", "p", "count", "plain", "name"]
-"""points, percent: 100 x; p: p value; count: thousands apart; plain: three significant digits; name: whole."""
+Style = Literal["points", "percent", "p", "count", "plain", "name", "fixed"]
+"""How a number is rounded.
+
+points, percent: 100 x; fixed: as it is; p: p value; count: thousands apart; plain: three significant digits; name:
+whole.
+"""
 
 NOT_ESTIMABLE = "not estimable"
 _SMALLEST_P = 0.001
@@ -48,7 +54,7 @@ def follow(document: Any, place: str) -> Any:
 
 
 def rounded(value: float, style: Style, decimals: int = 1) -> str:
-    """The text of a number: true minus sign, no minus before zero. `decimals` holds for points and percent.
+    """The text of a number: true minus sign, no minus before zero. `decimals`: of points, percent, fixed.
 
     >>> rounded(-0.3125, "points"), rounded(0.00004, "p"), rounded(2700, "count"), rounded(0.123456, "plain")
     ('−31.2', '< 0.001', '2,700', '0.123')
@@ -62,7 +68,7 @@ def rounded(value: float, style: Style, decimals: int = 1) -> str:
     elif style == "plain":
         text = f"{value:,.0f}" if abs(value) >= 1000 and float(value).is_integer() else f"{value:.3g}"
     else:
-        text = f"{100 * value:.{decimals}f}"
+        text = f"{value if style == 'fixed' else 100 * value:.{decimals}f}"
     negative_zero = text.startswith("-") and not text.strip("-0.")
     text = text[1:] if negative_zero else text
     return text.replace("-", "−")
@@ -77,17 +83,13 @@ def decimals_for(low: float | None, high: float | None) -> int:
     return 0 if low is not None and high is not None and high - low > _NARROW else 1
 
 
-@final
-@dataclass(frozen=True)
-class Document:
-    """The results of one page, and the only printer of its numbers and names."""
+class Printer(ABC):
+    """The only printer of the numbers and names of a JSON document."""
 
-    results: Results
-
-    @cached_property
+    @property
+    @abstractmethod
     def tree(self) -> JsonObject:
-        """`results.json` as it is written."""
-        return tree(self.results)
+        """The document as it is written."""
 
     def value(self, place: str) -> Any:
         """What stands at a place of `results.json`."""
@@ -127,6 +129,19 @@ class Document:
     def text(self, place: str) -> Markup:
         """A text of `results.json`, verbatim and escaped."""
         return Markup('<span data-source="{}">{}</span>').format(place, breakable(self.value(place)))
+
+
+@final
+@dataclass(frozen=True)
+class Document(Printer):
+    """The results of one page, and the only printer of its numbers and names."""
+
+    results: Results
+
+    @cached_property
+    def tree(self) -> JsonObject:
+        """`results.json` as it is written."""
+        return tree(self.results)
 
 
 def breakable(text: str) -> Markup:

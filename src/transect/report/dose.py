@@ -128,8 +128,8 @@ def _panel(
         ordered=ordered,
         bands=not measured(attribute),
         wide=not measured(attribute) and len(attribute.levels) > _MOST_NAMES,
-        x_ticks=_x_ticks(document, study, attribute),
-        y_ticks=_y_ticks(scale, style == "percent"),
+        x_ticks=level_ticks(document, study, attribute),
+        y_ticks=axis_ticks(scale, style == "percent"),
         series=_series(document, attribute, targets, positions, scale),
         slopes=_slopes(document, study, attribute.name, outcome, targets),
         table=tuple(
@@ -145,7 +145,7 @@ def _task(document: Document, study: int, targets: list[str]) -> str:
     return tasks.pop() if len(tasks) == 1 else ""
 
 
-def _x(attribute: AttributeEntry, value: float) -> float:
+def place_of(attribute: AttributeEntry, value: float) -> float:
     """Per cent from the left: in proportion to a number, with a margin for the marks; named levels share the width."""
     if not measured(attribute):
         return round(100 * (attribute.levels.index(value) + 0.5) / len(attribute.levels), 3)
@@ -153,20 +153,23 @@ def _x(attribute: AttributeEntry, value: float) -> float:
     return round(_MARGIN + (100 - 2 * _MARGIN) * ((value - low) / (high - low) if high > low else 0.5), 3)
 
 
-def _y(scale: Scale, value: float) -> float:
+def y_of(scale: Scale, value: float) -> float:
+    """Pixels from the top of a panel."""
     return round(HEIGHT * (1 - scale.fraction(value)), 2)
 
 
-def _x_ticks(document: Document, study: int, attribute: AttributeEntry) -> tuple[Tick, ...]:
+def level_ticks(document: Document, study: int, attribute: AttributeEntry) -> tuple[Tick, ...]:
+    """Labels along the levels of an attribute."""
     every = -(-len(attribute.levels) // _MOST_LABELS) if measured(attribute) else 1
     return tuple(
-        Tick(_x(attribute, value), level(document, study, attribute.name, value, ""), value)
+        Tick(place_of(attribute, value), level(document, study, attribute.name, value, ""), value)
         for value in attribute.levels[::every]
     )
 
 
-def _y_ticks(scale: Scale, hundredfold: bool) -> tuple[Tick, ...]:
-    return tuple(Tick(_y(scale, tick), tick_text(scale, tick, hundredfold), tick) for tick in scale.ticks)
+def axis_ticks(scale: Scale, hundredfold: bool) -> tuple[Tick, ...]:
+    """Labels of the upright axis of a panel."""
+    return tuple(Tick(y_of(scale, tick), tick_text(scale, tick, hundredfold), tick) for tick in scale.ticks)
 
 
 def _series(
@@ -199,8 +202,10 @@ def _points(
         rate = None if position is None else document.results.rates[position]
         if position is None or rate is None or rate.rate is None:
             continue
-        ends = [None if end is None else _y(scale, end) for end in (rate.low, rate.high)]
-        points.append(Point(pointer("rates", position), _x(attribute, value), _y(scale, rate.rate), ends[0], ends[1]))
+        ends = [None if end is None else y_of(scale, end) for end in (rate.low, rate.high)]
+        points.append(
+            Point(pointer("rates", position), place_of(attribute, value), y_of(scale, rate.rate), ends[0], ends[1])
+        )
     return tuple(points)
 
 

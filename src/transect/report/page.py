@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 from urllib.parse import quote
 
-from transect.report import album
+from transect.report import album, drawing
+from transect.report.crossed import SIDE, Crossing, crossings
 from transect.report.document import Document, pointer
 from transect.report.dose import HEIGHT, SERIES, Panel, panels
 from transect.report.forest import Forest, forests
+from transect.report.further_views import Further, further
 from transect.report.intersections import MANY_TABLES, Sheet, sheets
 from transect.report.records import Gallery
 from transect.report.results import Results, StudyEntry, complete, read, tree
@@ -21,6 +23,7 @@ from transect.report.summary import found, plain_text, summarize
 from transect.report.wording import (
     ATTRIBUTE_NOTE,
     correction,
+    correction_name,
     effect_style,
     level,
     outcome_meaning,
@@ -30,6 +33,7 @@ from transect.report.wording import (
     unit_words,
     with_unit,
 )
+from transect.report.world import describe_world
 from transect.store import write_atomically
 
 if TYPE_CHECKING:
@@ -58,6 +62,8 @@ class StudyView:
     strips: tuple[album.Row, ...]
     failures: tuple[album.Picture, ...]
     spec: str
+    crossings: tuple[Crossing, ...]
+    further: Further
 
     @property
     def experimental(self) -> bool:
@@ -112,13 +118,15 @@ def _fit(results: Results, gallery: Gallery) -> tuple[Results, str]:
 def _render(document: Document, shown: Gallery) -> str:
     studies = [_study(document, index, shown) for index in range(len(document.results.studies))]
     return (
-        _environment()
+        environment()
         .get_template("report.html.j2")
         .render(
             doc=document,
             results=document.results,
             summary=summarize(document),
+            world=describe_world(document),
             studies=studies,
+            sections=drawing.sections(document),
             attribute_note=ATTRIBUTE_NOTE,
             correction=correction(document),
             methods=_methods(document),
@@ -146,6 +154,8 @@ def _study(document: Document, index: int, shown: Gallery) -> StudyView:
         strips=album.strip_rows(document, index, shown),
         failures=album.failure_pictures(document, index, shown),
         spec=json.dumps(entry.spec, ensure_ascii=False, indent=2),
+        crossings=crossings(document, index),
+        further=further(document, index),
     )
 
 
@@ -183,7 +193,8 @@ def _first_places(found: list[tuple[str, int, str, str]]) -> list[str]:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """The templates with their filters."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -209,6 +220,8 @@ def _environment() -> Environment:
         "level": level,
         "with_unit": with_unit,
         "plot_height": HEIGHT,
+        "scatter_side": SIDE,
+        "correction_name": correction_name,
         "most_series": SERIES,
         "many_tables": MANY_TABLES,
     }

@@ -11,17 +11,15 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from transect.errors import BadInput
 from transect.records import Basis, Kind
+from transect.report.analyses import SectionEntry
+from transect.report.entries import ComparedEntry, PlanEntry, ProjectionEntry, TestFamily, VarianceEntry
+from transect.report.models import Count, Estimate, JsonObject, Model, Number, Probability
 from transect.report.records import Example, Gallery
-
-Count = Annotated[int, Field(ge=0)]
-Number = Annotated[float, Field(allow_inf_nan=False)]
-Probability = Annotated[float, Field(ge=0, le=1)]
-Estimate = Number | None
-JsonObject = dict[str, Any]
+from transect.report.world_entries import FigureEntry, PhotometryEntry, ReadingEntry
 
 STANDING_LIMITS = (
     "Effects on rendered faces are evidence about the target; confirm them on photographs before acting on them.",
@@ -31,13 +29,7 @@ STANDING_LIMITS = (
 """What no audit of this kind can show; added to the limits of every report."""
 
 
-class _Model(BaseModel):
-    """Frozen, nothing unknown, no silent conversion of text into numbers."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class AttributeEntry(_Model):
+class AttributeEntry(Model):
     """One varied attribute: its levels as numbers and as people read them."""
 
     name: str
@@ -55,7 +47,7 @@ class AttributeEntry(_Model):
         return self
 
 
-class TargetEntry(_Model):
+class TargetEntry(Model):
     """One model under audit, its settings, and what it did not answer."""
 
     name: str
@@ -68,7 +60,7 @@ class TargetEntry(_Model):
     found_rule: str | None = Field(description="what counts as found, for a detector")
 
 
-class StudyEntry(_Model):
+class StudyEntry(Model):
     """One design on one population, put to one or more targets."""
 
     name: str
@@ -86,7 +78,7 @@ class StudyEntry(_Model):
     outcomes: list[str]
 
 
-class EffectEntry(_Model):
+class EffectEntry(Model):
     """An estimand and its estimate; null with a reason where it is not estimable."""
 
     study: str
@@ -116,7 +108,7 @@ class EffectEntry(_Model):
     )
 
 
-class RateEntry(_Model):
+class RateEntry(Model):
     """The mean of an outcome in one cell of the design; order is the number of attributes that the cell fixes."""
 
     study: str
@@ -134,7 +126,7 @@ class RateEntry(_Model):
     unit: str
 
 
-class FamilyEntry(_Model):
+class FamilyEntry(Model):
     """The family of tests that the adjusted p values belong to. The last two are counted from the effects."""
 
     size: Count
@@ -145,16 +137,19 @@ class FamilyEntry(_Model):
     not_estimable: Count = Field(default=0, description="effects without an estimate")
 
 
-class WorldEntry(_Model):
+class WorldEntry(Model):
     """Where the images come from, and how far it is validated."""
 
     name: str
     photometry_validated: bool
     statement: str
     maximum_gain_stops: Number
+    photometry: PhotometryEntry | None = None
+    identity: FigureEntry | None = Field(default=None, description="AUC of pairs of one subject against pairs of two")
+    readings: list[ReadingEntry] = Field(default_factory=list)
 
 
-class Citation(_Model):
+class Citation(Model):
     """One work that a method is taken from."""
 
     key: str
@@ -162,7 +157,7 @@ class Citation(_Model):
     url: str
 
 
-class ExampleEntry(_Model):
+class ExampleEntry(Model):
     """One image that the page shows (its pixels stand in the page alone)."""
 
     study: str
@@ -174,27 +169,28 @@ class ExampleEntry(_Model):
     expected_box: list[Number] | None
     failed: bool
     wrong: bool
+    said: bool | None = Field(default=None, description="the answer yes or no, where the task has one")
 
 
-class StripEntry(_Model):
+class StripEntry(Model):
     """One transect that the page shows."""
 
     title: str
     examples: list[ExampleEntry]
 
 
-class GalleryEntry(_Model):
+class GalleryEntry(Model):
     """What the page shows of the images, and of how many."""
 
-    strips: list[StripEntry] = []
-    failures: list[ExampleEntry] = []
+    strips: list[StripEntry] = Field(default=[])
+    failures: list[ExampleEntry] = Field(default=[])
     strips_shown: Count = 0
     strips_total: Count = 0
     failures_shown: Count = 0
     failures_total: Count = 0
 
 
-class Results(_Model):
+class Results(Model):
     """Every number of a report."""
 
     schema_version: Literal[1]
@@ -209,7 +205,16 @@ class Results(_Model):
     world: WorldEntry
     limits: list[str]
     citations: list[Citation]
+    sections: list[SectionEntry] = Field(
+        default=[], description="analyses beyond effects and rates, as figures and tables"
+    )
     gallery: GalleryEntry = GalleryEntry()
+    interactions: list[ComparedEntry] = Field(default=[])
+    variance_shares: list[VarianceEntry] = Field(default=[])
+    projections: list[ProjectionEntry] = Field(default=[])
+    negative_controls: list[ComparedEntry] = Field(default=[])
+    plans: list[PlanEntry] = Field(default=[])
+    families: list[TestFamily] = Field(default=[])
 
     @model_validator(mode="after")
     def _names_are_known(self) -> Results:
@@ -226,6 +231,9 @@ class Results(_Model):
             study = _known(f"rates.{index}", rate, studies)
             _among(f"rates.{index}", "outcome", rate.outcome, study.outcomes)
             _check_cell(f"rates.{index}", rate, study)
+        for name in ("interactions", "variance_shares", "projections", "negative_controls", "plans"):
+            for index, row in enumerate(getattr(self, name)):
+                _known(f"{name}.{index}", row, studies)
         for example in self._shown():
             _known("gallery", example, studies)
         return self
@@ -234,7 +242,10 @@ class Results(_Model):
         return [example for strip in self.gallery.strips for example in strip.examples] + self.gallery.failures
 
 
-def _known(place: str, row: EffectEntry | RateEntry | ExampleEntry, studies: Mapping[str, StudyEntry]) -> StudyEntry:
+_OfStudy = EffectEntry | RateEntry | ExampleEntry | ComparedEntry | VarianceEntry | ProjectionEntry | PlanEntry
+
+
+def _known(place: str, row: _OfStudy, studies: Mapping[str, StudyEntry]) -> StudyEntry:
     """The study that a row belongs to; the page would drop a row whose study or target it does not know."""
     _among(place, "study", row.study, list(studies))
     _among(place, "target", row.target, [target.name for target in studies[row.study].targets])
@@ -327,6 +338,7 @@ def _entries(examples: Sequence[Example]) -> list[ExampleEntry]:
             expected_box=None if example.expected_box is None else [float(side) for side in example.expected_box],
             failed=example.failed,
             wrong=example.wrong,
+            said=example.said,
         )
         for example in examples
     ]

@@ -64,6 +64,7 @@ class Shown:
             expected_box=None if expected is None or np.isnan(expected[row]).any() else tuple(expected[row].tolist()),
             failed=bool(self.predictions.failures[row]),
             wrong=bool(self.wrong[row]),
+            said=None if np.isnan(self.said[row]) else bool(self.said[row]),
         )
 
 

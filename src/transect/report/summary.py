@@ -11,6 +11,7 @@ from typing import final
 from markupsafe import Markup
 
 from transect.report.document import Document, decimals_for, pointer
+from transect.report.further_views import alarms
 from transect.report.results import EffectEntry, StudyEntry, significant
 from transect.report.wording import correction, effect_style, level, listed, outcome_words, spaced, with_unit
 
@@ -21,6 +22,7 @@ class Summary:
     """The opening of the report, in the order in which it is read."""
 
     notice: Markup | None
+    alarms: tuple[Markup, ...]
     asked: tuple[Markup, ...]
     found: tuple[Markup, ...]
     tested: Markup
@@ -32,6 +34,7 @@ def summarize(document: Document) -> Summary:
     results = document.results
     return Summary(
         notice=notice(document),
+        alarms=alarms(document),
         asked=tuple(asked(document, study) for study in range(len(results.studies))),
         found=tuple(found(document, index) for index in results.largest),
         tested=family_words(document),

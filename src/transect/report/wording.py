@@ -87,12 +87,26 @@ def unit_words(unit: str) -> str:
     return f"{words} per unit" if per == "unit" else f"{words} per unit ({per})"
 
 
-_METHODS = {"holm": "Holm", "benjamini-hochberg": "Benjamini-Hochberg", "bh": "Benjamini-Hochberg"}
+_METHODS = {
+    "holm": "Holm",
+    "benjamini-hochberg": "Benjamini-Hochberg",
+    "bh": "Benjamini-Hochberg",
+    "max-t": "max-T bootstrap",
+}
 
 
 def correction(document: Document) -> str | Markup:
     """The name of the correction for many tests, as the literature writes it."""
-    return _METHODS.get(document.results.family.method) or document.text("/family/method")
+    return correction_name(document.results.family.method) or document.text("/family/method")
+
+
+def correction_name(method: str) -> str:
+    """The name of a correction as the literature writes it; empty for another.
+
+    >>> correction_name("max-t")
+    'max-T bootstrap'
+    """
+    return _METHODS.get(method, "")
 
 
 def listed(items: Sequence[str | Markup], last: str = "and") -> Markup:

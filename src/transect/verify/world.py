@@ -10,15 +10,16 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from transect.errors import BadInput
+from transect.generators.faceworld.validity import photometry_passes
 from transect.generators.faceworld.world import FaceWorld
 from transect.records import Latents
 from transect.verify.photometry import FIFTH_EDGES, STATISTICS, face_photometry, photograph_quantiles
 
-FEWEST_OF_A_FIFTH = 200
-"""A fifth with fewer measured faces says nothing about its medians."""
-
 FIRST_SEED = 1_000_000
 """Seeds of the check begin here, apart from those that a study or a fit uses."""
+
+DARKEST_TONES = 9.0
+"""Subjects from this point of the Monk scale on are the darkest tones."""
 
 _BATCH = 250
 _QUANTILES = ("p05", "p25", "p50", "p75", "p95")
@@ -57,6 +58,8 @@ class Photometry:
     faces_per_fifth: tuple[int, ...]
     unmeasured: int
     """Faces too dark or too small to measure, or beyond the photographs' cheek luminances."""
+    darkest_cheek: float = float("nan")
+    """Median cheek luminance of the darkest tones; NaN where there are none."""
 
     @property
     def medians_inside(self) -> int:
@@ -76,22 +79,20 @@ class Photometry:
         """
         return float(np.min([row.share_inside for row in self.rows]))
 
-    @property
-    def enough(self) -> bool:
-        """Whether every fifth has enough faces."""
-        return min(self.faces_per_fifth) >= FEWEST_OF_A_FIFTH
-
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers and text, NaN as None, for JSON."""
         rows = [{k: None if v != v else v for k, v in asdict(row).items()} for row in self.rows]
-        return {
+        figures: dict[str, Any] = {
             "photometry": rows,
+            "subjects": sum(self.faces_per_fifth) + self.unmeasured,
             "faces_per_fifth": list(self.faces_per_fifth),
             "unmeasured": self.unmeasured,
             "medians_inside": self.medians_inside,
             "medians_outside": [list(pair) for pair in self.medians_outside],
             "share_inside": None if self.share_inside != self.share_inside else self.share_inside,
+            "darkest_cheek": None if self.darkest_cheek != self.darkest_cheek else self.darkest_cheek,
         }
+        return figures | {"photometry_passes": photometry_passes(figures)}
 
 
 def verify_photometry(
@@ -114,19 +115,22 @@ def verify_photometry(
 def measure(
     world: FaceWorld, seeds: Int[np.ndarray, " n"], landmarks: Callable[[Latents], Float[np.ndarray, "n 68 2"]]
 ) -> dict[str, Float[np.ndarray, " k"]]:
-    """The eighteen statistics of the subjects of those seeds that can be measured, one column each."""
+    """The eighteen statistics, and skin_tone, of the subjects that can be measured, one float64 column each."""
     rows: list[dict[str, float]] = []
     for start in range(0, len(seeds), _BATCH):
         latents = world.sample(seeds[start : start + _BATCH])
         pixels, points = world.render(latents).pixels, landmarks(latents)
-        found = (face_photometry(image, these) for image, these in zip(pixels, points, strict=True))
-        rows += [row for row in found if row is not None]
+        tones = world.read(latents)["skin_tone"].to_pylist()
+        for image, these, tone in zip(pixels, points, tones, strict=True):
+            row = face_photometry(image, these)
+            rows += [] if row is None else [{**row, "skin_tone": tone}]
     return columns(rows)
 
 
 def columns(rows: Sequence[Mapping[str, float]]) -> dict[str, Float[np.ndarray, " k"]]:
-    """Rows of statistics as one float64 column per statistic."""
-    return {name: np.array([row[name] for row in rows], dtype=np.float64) for name in STATISTICS}
+    """Rows of statistics as one float64 column each; a column that a row lacks is NaN there."""
+    names = (*STATISTICS, "skin_tone")
+    return {name: np.array([row.get(name, np.nan) for row in rows], dtype=np.float64) for name in names}
 
 
 def compare(measured: Mapping[str, Float[np.ndarray, " k"]], subjects: int) -> Photometry:
@@ -134,7 +138,8 @@ def compare(measured: Mapping[str, Float[np.ndarray, " k"]], subjects: int) -> P
     fifth = np.digitize(measured["cheek"], FIFTH_EDGES) - 1
     counts = tuple(int((fifth == k).sum()) for k in range(5))
     rows = tuple(_row(k, name, measured[name][fifth == k]) for k in range(5) for name in STATISTICS)
-    return Photometry(rows, counts, subjects - sum(counts))
+    darkest = measured["cheek"][measured["skin_tone"] >= DARKEST_TONES]
+    return Photometry(rows, counts, subjects - sum(counts), float(np.median(darkest)) if len(darkest) else float("nan"))
 
 
 def _row(fifth: int, statistic: str, values: Float[np.ndarray, " k"]) -> PhotometryRow:

@@ -9,23 +9,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transect.generators.faceworld.attributes import IDENTITY
+from transect.generators.faceworld.canvas import CENTER_Y, HALF_EXTENT, canvas_of
 from transect.generators.faceworld.head import (
-    CENTER_Y,
     CHIN,
     CROWN,
+    DEPTH,
     HAIRLINE_Y,
-    HALF_EXTENT,
+    LEAN,
+    REACH,
+    WIDTH,
     face_boxes,
+    inside_silhouette,
     locate,
     profile_tables,
     project,
+    read_tables,
     smooth_normal,
     surface_at,
     vertical_scale,
 )
+from transect.generators.faceworld.heads import head_maps
 from transect.generators.faceworld.parameters import parameters, to_head
-from transect.generators.faceworld.relief import X_EXTENT, Y_CENTER, Y_EXTENT, face_maps, read_maps
-from transect.generators.faceworld.textures import draw_lattices
+from transect.generators.faceworld.relief import X_EXTENT, Y_CENTER, Y_EXTENT, read_maps
 from transect.generators.faceworld.world import FaceWorld
 
 WORLD = FaceWorld(image_size=64, threads=1)
@@ -36,8 +41,11 @@ def subject(seed=3, **settings):
     return parameters(WORLD.model.solve(latents), latents.values[:, : len(IDENTITY)])
 
 
-def flat(x, y):
-    return torch.zeros_like(x)
+def seen(tables, X, y):
+    """The surface and the depth of the smooth head at upright X and head height y."""
+    *turned, d = read_tables(tables[:, REACH : DEPTH + 1], y).unbind(1)
+    face = surface_at(turned, X, y)
+    return face, d * face.cosine
 
 
 @settings(max_examples=20, deadline=None)
@@ -46,7 +54,9 @@ def test_closed_form_finds_the_foremost_point_of_the_turned_section(yaw, y, shar
     p = subject(yaw=yaw, pitch=0.0, roll=0.0)
     tables = profile_tables(p)
     at = (y - CROWN) / (CHIN - CROWN) * (tables.shape[-1] - 1)
-    w, d, reach = (float(np.interp(at, np.arange(tables.shape[-1]), tables[0, k].numpy())) for k in (0, 1, 2))
+    w, d, reach = (
+        float(np.interp(at, np.arange(tables.shape[-1]), tables[0, k].numpy())) for k in (WIDTH, DEPTH, REACH)
+    )
     X = share * reach
     # Slow oracle: walk round the section, turn every point, keep those at X, take the one nearest to the viewer.
     phi, theta = np.linspace(-np.pi, np.pi, 400_001), np.radians(yaw)
@@ -55,19 +65,19 @@ def test_closed_form_finds_the_foremost_point_of_the_turned_section(yaw, y, shar
     # Steps are 1.6e-5 radians: 1e-3 always catches points of both sides, less near the silhouette.
     candidates = np.flatnonzero(np.abs(turned - X) < 1e-4)
     best = candidates[np.argmax(forward[candidates])]
-    found = surface_at(tables, torch.tensor([[[X]]]), torch.tensor([[[y]]]) * vertical_scale(p), vertical_scale(p))
+    found, depth = seen(tables, torch.tensor([[[X]]]), torch.tensor([[[y]]]))
     assert float(found.x) == pytest.approx(x[best], abs=2e-3)
-    assert float(found.depth) == pytest.approx(z[best], abs=2e-3)
+    assert float(depth) == pytest.approx(z[best], abs=2e-3)
 
 
 def test_normals_are_perpendicular_to_the_surface():
     p = subject(yaw=0.0, pitch=0.0, roll=0.0)
-    tables, scale = profile_tables(p), vertical_scale(p)
+    tables = profile_tables(p)
     X, y, step = torch.tensor([[[0.31]]]), torch.tensor([[[0.25]]]), 2e-3
-    at = lambda dx, dy: surface_at(tables, X + dx, (y + dy) * scale, scale)  # noqa: E731
-    depth_x = (at(step, 0).depth - at(-step, 0).depth) / (2 * step)
-    depth_y = (at(0, step).depth - at(0, -step).depth) / (2 * step)
-    nx, ny, nz = (float(component) for component in smooth_normal(tables, at(0, 0)))
+    at = lambda dx, dy: seen(tables, X + dx, y + dy)  # noqa: E731
+    depth_x = (at(step, 0)[1] - at(-step, 0)[1]) / (2 * step)
+    depth_y = (at(0, step)[1] - at(0, -step)[1]) / (2 * step)
+    nx, ny, nz = (float(component) for component in smooth_normal(tables, at(0, 0)[0]))
     # The surface z(x, y) has the normal (-dz/dx, -dz/dy, 1).
     assert -nx / nz == pytest.approx(float(depth_x), abs=0.02)
     assert -ny / nz == pytest.approx(float(depth_y), abs=0.02)
@@ -76,14 +86,17 @@ def test_normals_are_perpendicular_to_the_surface():
 @pytest.mark.parametrize(("yaw", "pitch", "roll"), [(0, 0, 0), (20, 0, 0), (-15, 8, 5), (0, -12, -10)])
 def test_projecting_what_a_pixel_sees_gives_the_pixel(yaw, pitch, roll):
     p = subject(yaw=float(yaw), pitch=float(pitch), roll=float(roll))
-    maps = face_maps(p, draw_lattices(3))
+    maps = head_maps(p, [3], canvas_of(128))
     relief = lambda x, y: read_maps(maps[:, :1], x, y).squeeze(1)  # noqa: E731
-    frame = locate(p, 128, relief)
+    frame = locate(p, canvas_of(128), relief)
     face = frame.face
     height = relief(face.x, face.y) * face.cosine.clamp(min=0)
-    X, Y = project(p, face.x, face.y * vertical_scale(p), face.depth + height)
+    d = read_tables(frame.tables[:, DEPTH : DEPTH + 1], face.y)[:, 0]
+    X, Y = project(p, face.x, face.y * vertical_scale(p), d * face.cosine + height)
     # On the front of the face, away from the silhouette: half a pixel on average (nose wings jump).
-    inner = (face.inside > 0.12) & (face.y > -0.6) & (face.y < 0.7)
+    lean, reach = (read_tables(frame.tables[:, k : k + 1], face.y)[:, 0] for k in (LEAN, REACH))
+    inside = inside_silhouette(lean, reach, frame.U, face.y)
+    inner = (inside > 0.12) & (face.y > -0.6) & (face.y < 0.7)
     distance = ((X - frame.X) ** 2 + (Y - frame.Y) ** 2).sqrt()[inner] / frame.pixel
     assert inner.sum() > 1500
     assert float(distance.mean()) < 0.5
@@ -105,7 +118,7 @@ def test_vectors_turn_with_the_head():
 
 def test_relief_slopes_are_the_derivatives_of_the_relief():
     p = subject(11)
-    maps = face_maps(p, draw_lattices(11))[0]
+    maps = head_maps(p, [11], canvas_of(128))[0]
     rows, columns = maps.shape[-2:]
     dx, dy = 2 * X_EXTENT / (columns - 1), 2 * Y_EXTENT / (rows - 1)
     slope_y, slope_x = np.gradient(maps[0].numpy(), dy, dx)
@@ -118,13 +131,13 @@ def test_relief_slopes_are_the_derivatives_of_the_relief():
 
 
 def test_frontal_face_box_by_hand():
-    p = subject(5, yaw=0.0, pitch=0.0, roll=0.0)
+    p = subject(5, yaw=0.0, pitch=0.0, roll=0.0, distance=1.1)
     x0, y0, x1, y1 = face_boxes(p, 128)[0]
-    scale, width = float(vertical_scale(p)), float(profile_tables(p)[0, 0].max())
-    pixels = 128 / (2 * HALF_EXTENT)
+    scale, width = float(vertical_scale(p)), float(profile_tables(p)[0, WIDTH].max())
+    pixels = 128 / (2 * 1.1 * HALF_EXTENT)
     # Upright and frontal: from hairline to chin, and the widest section to both sides of the middle, 64.
-    assert y0 == pytest.approx((HAIRLINE_Y * scale - CENTER_Y + HALF_EXTENT) * pixels, abs=0.01)
-    assert y1 == pytest.approx((CHIN * scale - CENTER_Y + HALF_EXTENT) * pixels, abs=0.01)
+    assert y0 == pytest.approx((HAIRLINE_Y * scale - CENTER_Y + 1.1 * HALF_EXTENT) * pixels, abs=0.01)
+    assert y1 == pytest.approx((CHIN * scale - CENTER_Y + 1.1 * HALF_EXTENT) * pixels, abs=0.01)
     assert (x0 + x1) / 2 == pytest.approx(64, abs=0.01)
     assert x1 - 64 == pytest.approx(width * pixels, abs=0.1)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transect.generators.faceworld.head import CENTER_Y, EYE_Y, HALF_EXTENT
+from transect.generators.faceworld.canvas import CENTER_Y, HALF_EXTENT
+from transect.generators.faceworld.head import EYE_Y
 from transect.generators.faceworld.world import FaceWorld
 
 SIZE = 192
 WORLD = FaceWorld(image_size=SIZE, threads=1)
 UPRIGHT = {"yaw": 0.0, "pitch": 0.0, "roll": 0.0, "glasses": 0.0, "hat": 0.0, "facial_hair": 0.0, "bangs": 0.0,
-           "smile": 0.0, "mouth_open": 0.0, "age": 25.0}  # fmt: skip
+           "smile": 0.0, "mouth_open": 0.0, "age": 25.0, "distance": 1.0, "mouth_slant": 0.0, "gaze": 0.0}  # fmt: skip
 SEEDS = list(range(8))
 MIRROR = [*range(16, -1, -1), *range(26, 16, -1), *range(27, 31), *range(35, 30, -1), 45, 44, 43, 42, 47, 46, 39, 38, 37,
           36, 41, 40, *range(54, 47, -1), *range(59, 54, -1), *range(64, 59, -1), 67, 66, 65]  # fmt: skip
@@ -30,7 +31,7 @@ def test_an_upright_face_is_its_own_mirror_image():
 
 def test_the_eyes_are_at_the_height_of_the_eyes_and_parts_are_in_order_down_the_face():
     _, found = points()
-    # Frontal eye level -.1 (times at most 1.1 for length): pixel (-.1 - .02 + 1.3) * 192 / 2.6 = 87.1.
+    # Frontal eye level -.1 (times at most 1.1 for length): pixel (-.1 + .06 + 1.06) * 192 / 2.12 = 92.4.
     eye_level = (EYE_Y - CENTER_Y + HALF_EXTENT) * SIZE / (2 * HALF_EXTENT)
     eyes = found[:, 36:48, 1].mean(axis=1)
     assert np.abs(eyes - eye_level).max() < 3
@@ -81,7 +82,7 @@ def test_opening_the_mouth_parts_the_inner_lips():
     _, wide = points(mouth_open=1.0)
     gap = [found[:, 66, 1] - found[:, 62, 1] for found in (closed, wide)]
     assert np.abs(gap[0]).max() < 0.5
-    # .14 of the half extent of 1.3: .14 * 192 / 2.6 = 10.3 pixels, a little less where the face is foreshortened.
+    # .14 of the extent of 2.12: .14 * 192 / 2.12 = 12.7 pixels, a little less where the face is foreshortened.
     assert (gap[1] > 8).all()
 
 

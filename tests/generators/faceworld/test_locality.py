@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from transect.generators.faceworld.attributes import ATTRIBUTES
-from transect.generators.faceworld.head import CENTER_Y, HALF_EXTENT
+from transect.generators.faceworld.canvas import CENTER_Y, HALF_EXTENT
 from transect.generators.faceworld.world import FaceWorld
 
 SIZE = 96
@@ -14,7 +14,10 @@ WORLD = FaceWorld(image_size=SIZE, threads=1)
 SEEDS = [1, 2, 3, 4]
 MANY = range(10, 18)
 
-AXIS = (np.arange(SIZE) + 0.5) * (2 * HALF_EXTENT / SIZE) - HALF_EXTENT
+# From farther off, so that hair and clothes are in the picture.
+DISTANCE = 1.2
+HALF = DISTANCE * HALF_EXTENT
+AXIS = (np.arange(SIZE) + 0.5) * (2 * HALF / SIZE) - HALF
 X, Y = np.meshgrid(AXIS, AXIS + CENTER_Y)
 
 
@@ -25,7 +28,7 @@ def masks(name, *latents):
 
 def settled(low, high, **settings):
     """Latents at two settings and their pictures."""
-    base = WORLD.set(WORLD.sample(MANY), settings)
+    base = WORLD.set(WORLD.sample(MANY), {"distance": DISTANCE} | settings)
     latents = [WORLD.set(base, values, hold=["exposure"]) for values in (low, high)]
     return latents, [WORLD.render(one).pixels for one in latents]
 
@@ -47,8 +50,9 @@ def test_skin_tone_leaves_background_clothes_and_irises():
     reached = (pictures[0] != pictures[1]).any(-1)
     assert not (reached & masks("background", latents[0])).any()
     # Clothes: what of the person lies below the chin and is neither skin nor hair, nor mixed with either. The neck ends
-    # at Y = 1.03 + .62 * .46 = 1.29 in the deepest neckline, hanging beards at .89 * 1.1 + .15 + .03; hair is excluded.
-    clothes = (Y > 1.12) & (np.abs(X) > 0.70)
+    # at Y = .93 + .66 * .56 = 1.30 in the deepest neckline and is at most .56 * (1 + .5 * .3 + 2.6 * .3²) = .78 wide on
+    # either side where the shoulders begin, at 1.14; hanging beards end at .89 * 1.1 + .15 + .03.
+    clothes = (Y > 1.16) & (np.abs(X) > 0.80)
     assert not reached[:, clothes].any()
     skin = masks("skin", latents[0])
     assert (reached & skin).sum() > 0.95 * skin.sum()
@@ -85,7 +89,7 @@ def test_the_background_leaves_the_person(name):
 def test_clothing_reaches_only_below_the_chin(name):
     discrete = next(a.discrete for a in ATTRIBUTES if a.name == name)
     latents, pictures = settled({name: 0.0}, {name: 2.0 if discrete else 0.6})
-    # The highest collar starts at .86 - .04, beside and below the chin.
+    # The highest collar starts at .85, beside the chin.
     assert_reaches_only(np.broadcast_to(Y > 0.80, pictures[0].shape[:3]), pictures)
     assert not ((pictures[0] != pictures[1]).any(-1) & masks("background", *latents)).any() or name == "clothing"
 
@@ -116,8 +120,8 @@ def test_facial_hair_leaves_the_upper_face_and_the_background(style):
 
 def test_earrings_reach_only_below_the_ears():
     _, pictures = settled({"earrings": 0.0}, {"earrings": 1.0}, hair_style=1.0, yaw=0.0, roll=0.0, pitch=0.0)
-    # Ears hang at .613 * (1 ± .055) at y = .03; rings of .06 * 1.35 at .18 below, drawn in the ear's frame.
-    below = (np.abs(np.abs(X) - 0.62) < 0.18) & (np.abs(Y - 0.21) < 0.18)
+    # Ears hang at .613 * (1 ± .055) at y = .055; rings of .06 * 1.35 at .235 below, drawn in the ear's frame.
+    below = (np.abs(np.abs(X) - 0.62) < 0.18) & (np.abs(Y - 0.29) < 0.20)
     assert_reaches_only(np.broadcast_to(below, pictures[0].shape[:3]), pictures)
 
 

@@ -99,10 +99,3 @@ def test_describe_is_json_and_names_what_makes_the_pictures(world):
     assert len(spec["population_sha256"]) == 64
     assert spec["camera"]["maximum_gain"] == 6.0
     assert spec["renderer_version"]
-
-
-def test_validity_says_that_photometry_is_not_validated(world):
-    validity = world.validity()
-    assert validity["photometry_validated"] is False
-    assert "not yet validated" in validity["statement"]
-    assert "\n" not in validity["statement"]

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from transect.generators.faceworld.compositing import Parameters, bump, color, coverage, mix, over, smoothstep, tint
+from transect.generators.faceworld.compositing import (
+    Parameters,
+    bump,
+    color,
+    coverage,
+    mix,
+    over,
+    power,
+    smoothstep,
+    tint,
+)
 from transect.generators.faceworld.head import EYE_Y, Frame
 from transect.generators.faceworld.lighting import light_color
 from transect.generators.faceworld.relief import eye_x
@@ -18,13 +27,11 @@ FRAME_DEPTH = 0.66
 """How far before the head's axis the lenses stand."""
 
 LENS_HALF_WIDTH, LENS_HALF_HEIGHT = 0.185, 0.140
-EARRING_Y, EARRING_RADIUS = 0.180, 0.042
+EARRING_Y, EARRING_RADIUS = 0.235, 0.042
 
 
 def glasses(frame: Frame, p: Parameters, radiance: Tensor) -> Tensor:
-    """The picture with glasses where the subject wears them."""
-    if float(p["glasses"].max()) == 0:
-        return radiance
+    """The picture with glasses."""
     parts = glasses_parts(frame, p)
     worn = p["glasses"]
     radiance = radiance * (1 - 0.10 * worn * parts.lens).unsqueeze(1) + (0.012 * worn * parts.glare).unsqueeze(1)
@@ -43,11 +50,11 @@ class GlassesParts(NamedTuple):
 def glasses_parts(frame: Frame, p: Parameters) -> GlassesParts:
     """Where glasses are, or would be."""
     x, y = _on_plane(frame, p, FRAME_DEPTH)
-    square = 2.2 + 1.6 * torch.sigmoid(1.5 * p["frame_shape"])
+    square = 2.2 + 1.6 * p["squareness"]
     thick = 0.012 + 0.009 * smoothstep(p["frame_color"], -1.0, 0.8)
     outward = (x.abs() - eye_x(p) * 1.02) / LENS_HALF_WIDTH
     down = (y - EYE_Y - 0.03) / LENS_HALF_HEIGHT
-    radius = (outward.abs() ** square + down.abs() ** square + 1e-9) ** (1 / square)
+    radius = power(power(outward.abs(), square) + power(down.abs(), square) + 1e-9, 1 / square)
     ring = coverage(thick - ((radius - 1) * 0.5 * (LENS_HALF_WIDTH + LENS_HALF_HEIGHT)).abs(), frame.pixel)
     bridge = coverage(0.8 * thick - (y - EYE_Y + 0.015 + 0.25 * x * x).abs(), frame.pixel)
     bridge = bridge * coverage(eye_x(p) * 1.02 - LENS_HALF_WIDTH - x.abs(), frame.pixel)
@@ -58,8 +65,8 @@ def glasses_parts(frame: Frame, p: Parameters) -> GlassesParts:
 
 def _on_plane(frame: Frame, p: Parameters, z: float) -> tuple[Tensor, Tensor]:
     """Head coordinates x, y of the point of the plane at depth z that each pixel sees: the projection, inverted."""
-    sin_yaw, cos_yaw = torch.sin(p["yaw"]), torch.cos(p["yaw"])
-    sin_pitch, cos_pitch = torch.sin(p["pitch"]), torch.cos(p["pitch"])
+    sin_yaw, cos_yaw = p["sin_yaw"], p["cos_yaw"]
+    sin_pitch, cos_pitch = p["sin_pitch"], p["cos_pitch"]
     x = (frame.U - z * sin_yaw) / cos_yaw
     return x, (frame.V + (z * cos_yaw - x * sin_yaw) * sin_pitch) / cos_pitch
 
@@ -70,10 +77,10 @@ def _temples(frame: Frame, p: Parameters, thick: Tensor) -> Tensor:
     for side in (-1.0, 1.0):
         front_x = side * (eye_x(p) * 1.02 + LENS_HALF_WIDTH)
         ear_x = side * 0.625 * (1 + 0.055 * p["face_width"])
-        start, end = front_x * torch.cos(p["yaw"]) + FRAME_DEPTH * torch.sin(p["yaw"]), ear_x * torch.cos(p["yaw"])
+        start, end = front_x * p["cos_yaw"] + FRAME_DEPTH * p["sin_yaw"], ear_x * p["cos_yaw"]
         along = ((frame.U - start) / (end - start + side * 1e-3)).clamp(0, 1)
         depth = FRAME_DEPTH * (1 - along)
-        y = (EYE_Y - 0.03) * torch.cos(p["pitch"]) - depth * torch.sin(p["pitch"])
+        y = (EYE_Y - 0.03) * p["cos_pitch"] - depth * p["sin_pitch"]
         near = smoothstep(side * (end - start), 0.0, 0.02)
         inside = coverage(side * (frame.U - start), frame.pixel) * coverage(side * (end - frame.U), frame.pixel)
         total = torch.maximum(total, near * inside * coverage(0.8 * thick - (frame.V - y).abs(), frame.pixel))
@@ -89,18 +96,15 @@ def _frame_color(p: Parameters, radiance: Tensor, y: Tensor) -> Tensor:
     return base * (1 + 0.25 * bump(y - EYE_Y + 0.09, 0.05)).unsqueeze(1) * light_color(radiance)
 
 
-def earrings(frame: Frame, p: Parameters) -> Iterator[tuple[Tensor, Tensor]]:
-    """Radiance and coverage of a ring or drop below each ear, where the subject wears them."""
-    if float(p["earrings"].max()) == 0:
-        return
-    for side in (-1.0, 1.0):
-        x, y = ear_coordinates(frame, p, side)
-        radius = (x * x + (y - EARRING_Y) ** 2).sqrt()
-        far = smoothstep(side * torch.sin(p["yaw"]), -0.10, 0.02) * frame.head
-        hoop = smoothstep(p["frame_shape"], 0.1, 0.3)
-        ring = 0.014 - (radius - 0.045).abs()
-        cover = coverage(mix(EARRING_RADIUS - radius, ring, hoop), frame.pixel)
-        shine = 0.55 + 1.6 * bump(x + 0.012, 0.014) * bump(y - EARRING_Y + 0.012, 0.016)
-        gold, silver = color(frame.U, 0.30, 0.20, 0.065), color(frame.U, 0.30, 0.30, 0.30)
-        metal = mix(gold, silver, smoothstep(p["frame_color"], 0.0, 0.3).unsqueeze(1))
-        yield tint(metal, shine) * light_color(frame.U), p["earrings"] * cover * (1 - far)
+def earring(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, Tensor]:
+    """Radiance and coverage of a ring or drop below the ear at the viewer's left (-1) or right (1)."""
+    x, y = ear_coordinates(frame, p, side)
+    radius = (x * x + (y - EARRING_Y) ** 2).sqrt()
+    far = smoothstep(side * p["sin_yaw"], -0.10, 0.02) * frame.head
+    hoop = smoothstep(p["frame_shape"], 0.1, 0.3)
+    ring = 0.014 - (radius - 0.045).abs()
+    cover = coverage(mix(EARRING_RADIUS - radius, ring, hoop), frame.pixel)
+    shine = 0.55 + 1.6 * bump(x + 0.012, 0.014) * bump(y - EARRING_Y + 0.012, 0.016)
+    gold, silver = color(frame.U, 0.30, 0.20, 0.065), color(frame.U, 0.30, 0.30, 0.30)
+    metal = mix(gold, silver, smoothstep(p["frame_color"], 0.0, 0.3).unsqueeze(1))
+    return tint(metal * light_color(frame.U), shine), p["earrings"] * cover * (1 - far)

@@ -16,6 +16,7 @@ _NORWOOD = "Norwood 1975, doi:10.1097/00007611-197511000-00009"
 _MELANIN = "d'Eon et al. 2011, doi:10.1111/j.1467-8659.2011.01976.x"
 _PHOTOGRAPHY = "photographic convention"
 _JPEG = "ITU-T T.81 (JPEG), quality as the Independent JPEG Group scales it"
+_FFHQ = "Karras et al. 2019, FFHQ, doi:10.1109/CVPR.2019.00453"
 _PORTRAIT = "defined by the renderer"
 
 
@@ -83,6 +84,10 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     _nuisance("noise", "sensor noise, 1 for the nominal sensor", 0, 3, source=_PHOTOGRAPHY),
     _nuisance("blur", "standard deviation of the blur, 0 for none", 0, 4, "% of the width", _PHOTOGRAPHY),
     _nuisance("jpeg_quality", "JPEG quality, rounded; 100: not compressed at all", 10, 100, "", _JPEG),
+    _nuisance("distance", "camera from near to far; 1: eyes a quarter of the width apart", 0.75, 1.6, "", _FFHQ),
+    _nuisance("brow_raise", "brows from lowered (-1) to raised (1)", -1, source=_FACS + ", AU 4, 1 + 2"),
+    _nuisance("mouth_slant", "the higher corner of the mouth: the viewer's left (-) or right (+)", -1, source=_FACS),
+    _nuisance("gaze", "eyes look past the camera to the viewer's left (-) or right (+)", -1),
 )
 
 IDENTITY: tuple[str, ...] = (

@@ -10,12 +10,12 @@ import io
 
 import numpy as np
 import torch
-from jaxtyping import UInt8
+from jaxtyping import Float, UInt8
 from PIL import Image
 from torch import Tensor
 
-from transect.generators.faceworld.chance import Stream, generator
-from transect.generators.faceworld.compositing import Parameters
+from transect.generators.faceworld.chance import Stream, fine_noise
+from transect.generators.faceworld.compositing import Parameters, power
 from transect.generators.faceworld.reflectance import LUMINANCE
 
 SHOT_NOISE = 1.5e-4
@@ -27,42 +27,50 @@ READ_NOISE = 3.5e-4
 COLOR_KEPT = 0.8
 """Share of the tone curve that follows luminance."""
 
-WHITE = 6.0
-"""The least exposed light that becomes white. The tone curve is that of Reinhard et al. 2002, Photographic tone
-reproduction for digital images, equation 4."""
+_KNEE = 0.0031308
+
+WHITE, HEADROOM = 6.0, 0.84
+"""The exposed light that becomes HEADROOM of white: the rest is kept for lamps and reflections. The tone curve is that
+of Reinhard et al. 2002, Photographic tone reproduction for digital images, equation 4."""
 
 
-def sensor_noise(seed: int, size: int) -> Tensor:
-    """Standard normal [1, 3, size, size]: one draw per photosite, the subject's own."""
-    draws = generator(seed, Stream.SENSOR).standard_normal((1, 3, size, size), dtype="float32")
-    return torch.from_numpy(draws)
+def sensor_noise(seed: int, size: int) -> Float[np.ndarray, "3 size size"]:
+    """Standard normal numbers: one draw per photosite, the subject's own."""
+    return fine_noise(seed, Stream.SENSOR, 3 * size * size).reshape(3, size, size)
 
 
 def expose(radiance: Tensor, p: Parameters, noise: Tensor) -> Tensor:
     """uint8 sRGB [b, h, w, 3] of scene radiance [b, 3, h, w] under the scene's light level and the camera's gain."""
-    gain = torch.exp2(p["exposure"]).unsqueeze(1) * _channel_gains(p)
-    light = defocus(radiance.clamp(min=0), p) * torch.exp2(p["light_level"]).unsqueeze(1)
-    deviation = (SHOT_NOISE * light + READ_NOISE**2).sqrt() * p["noise"].unsqueeze(1)
-    encoded = encode_srgb(roll_off((light + deviation * noise) * gain))
-    return (encoded * 255 + 0.5).to(torch.uint8).permute(0, 2, 3, 1)
+    light = radiance.clamp(min=0) * p["light_factor"].unsqueeze(1)
+    deviation = (SHOT_NOISE * light).add_(READ_NOISE**2).sqrt_().mul_(p["noise"].unsqueeze(1))
+    exposed = light.addcmul_(deviation, noise).mul_(p["gain"])
+    return encode_srgb(roll_off(exposed)).mul_(255).add_(0.5).to(torch.uint8).permute(0, 2, 3, 1)
 
 
-def _channel_gains(p: Parameters) -> Tensor:
-    """White balance [b, 3, 1, 1]: red up and blue down by half of it each, in stops; exactly 1 where it is 0."""
-    half = 0.5 * p["white_balance"].unsqueeze(1)
-    return torch.exp2(torch.cat([half, torch.zeros_like(half), -half], dim=1))
+def defocus(radiance: Tensor, deviations: Float[np.ndarray, " b"], size: int) -> Tensor:
+    """The radiance [b, 3, h, w] under Gaussian blurs, rows and columns by one matrix each.
+
+    deviations: in pixels, above 0. size: rows and columns of the picture, from the first; beyond is black.
+    """
+    b, channels, height, width = radiance.shape
+    kernels = torch.from_numpy(np.stack([blur_kernel(float(one), size, max(height, width)) for one in deviations]))
+    kernels = kernels.to(radiance.device)
+    across = kernels[:, :width, :width].transpose(1, 2).contiguous()
+    down = kernels[:, :height, :height].unsqueeze(1).expand(-1, channels, -1, -1).reshape(-1, height, height)
+    along = torch.bmm(radiance.reshape(b, channels * height, width), across)
+    return torch.bmm(down, along.view(b * channels, height, width)).view(radiance.shape)
 
 
-def defocus(radiance: Tensor, p: Parameters) -> Tensor:
-    """The radiance under a Gaussian blur, rows and columns by one matrix each; untouched where there is none."""
-    size = radiance.shape[-1]
-    deviation = float(p["blur"]) / 100 * size
-    if deviation == 0:
-        return radiance
-    distance = torch.arange(size).view(-1, 1) - torch.arange(size).view(1, -1)
-    weights = torch.exp(-0.5 * (distance.double() / deviation) ** 2)
-    kernel = (weights / weights.sum(dim=1, keepdim=True)).to(radiance.dtype)
-    return kernel @ radiance @ kernel.T
+def blur_kernel(deviation: float, size: int, length: int) -> Float[np.ndarray, "length length"]:
+    """Weights float32 [to, from] of a Gaussian over `size` pixels, whose sum is 1 at the borders too; 0 beyond them."""
+    weights = np.exp(-0.5 * (np.arange(size) / deviation) ** 2)
+    sums = np.cumsum(weights)
+    totals = sums + sums[::-1] - weights[0]
+    kernel = np.zeros((length, length), dtype=np.float32)
+    mirrored = np.concatenate([weights[:0:-1], weights])
+    every = np.lib.stride_tricks.sliding_window_view(mirrored, size)[::-1]
+    kernel[:size, :size] = every / totals[:, None]
+    return kernel
 
 
 def compress(pixels: UInt8[np.ndarray, "h w 3"], quality: float) -> UInt8[np.ndarray, "h w 3"]:
@@ -76,22 +84,24 @@ def compress(pixels: UInt8[np.ndarray, "h w 3"], quality: float) -> UInt8[np.nda
 
 
 def roll_off(linear: Tensor) -> Tensor:
-    """Light under the camera's tone curve: nearly straight in the dark, flat towards WHITE, which becomes 1.
+    """Light under the camera's tone curve: nearly straight in the dark, flat towards WHITE and beyond.
 
     Bent by luminance, colors keep their ratios; bent channel by channel, they pale towards the highlights. Cameras lie
     between the two: COLOR_KEPT of the first.
     """
     light = linear.clamp(min=0)
-    luminance = (light * light.new_tensor(LUMINANCE).view(1, 3, 1, 1)).sum(dim=1, keepdim=True)
-    level = COLOR_KEPT * _curve(luminance) + (1 - COLOR_KEPT) * _curve(light)
-    return (light * level).clamp(max=1)
+    red, green, blue = light.unbind(1)
+    luminance = (red * LUMINANCE[0]).add_(green * LUMINANCE[1]).add_(blue * LUMINANCE[2]).unsqueeze(1)
+    level = _curve(light).mul_(1 - COLOR_KEPT).add_(_curve(luminance).mul_(COLOR_KEPT))
+    return level.mul_(light).clamp_(max=1)
 
 
 def _curve(light: Tensor) -> Tensor:
     """Factor by which the tone curve weakens that light."""
-    return (1 + light / WHITE**2) / (1 + light)
+    return (light * (HEADROOM / WHITE**2)).add_(HEADROOM).div_(light + 1)
 
 
 def encode_srgb(linear: Tensor) -> Tensor:
-    """SRGB values of linear light in 0..1 (IEC 61966-2-1)."""
-    return torch.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear.clamp(min=0.0031308) ** (1 / 2.4) - 0.055)
+    """SRGB values of linear light in 0..1 (IEC 61966-2-1): a curve that goes on as a straight line below a knee."""
+    curve = power(linear.clamp(min=_KNEE), 1 / 2.4).mul_(1.055).sub_(0.055)
+    return curve.sub_((_KNEE - linear).clamp_(min=0).mul_(12.92))

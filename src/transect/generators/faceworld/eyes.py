@@ -11,18 +11,30 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transect.generators.faceworld.compositing import Parameters, bump, color, coverage, mix, over, smoothstep, tint
+from transect.generators.faceworld.compositing import (
+    Parameters,
+    beyond,
+    bump,
+    color,
+    coverage,
+    mix,
+    over,
+    power,
+    smoothstep,
+    tint,
+)
 from transect.generators.faceworld.head import EYE_Y, Frame
 from transect.generators.faceworld.lighting import Illumination, light_color
 from transect.generators.faceworld.relief import eye_x
+from transect.generators.faceworld.textures import sample_mirrored
 
-HALF_WIDTH = 0.147
+HALF_WIDTH = 0.140
 """Half the width of an average eye's opening, in face units."""
 
 BROW_HALF_WIDTH = 0.195
 """Half the length of an average brow."""
 
-IRIS_RADIUS, PUPIL_RADIUS = 0.056, 0.022
+IRIS_RADIUS, PUPIL_RADIUS = 0.054, 0.021
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +45,7 @@ class Lids:
     upper, lower: `down` of the lids' edges at that `outward`.
     """
 
-    pixel: float
+    pixel: Tensor
     outward: Tensor
     down: Tensor
     half: Tensor
@@ -60,7 +72,7 @@ def locate_lids(frame: Frame, p: Parameters) -> Lids:
     """The lids at each pixel: an arch each, which age, smile and identity lower or raise."""
     outward = frame.face.x.abs() - eye_x(p)
     half, upper, lower = lid_edges(p, outward / eye_half_width(p))
-    front = (frame.face.cosine > 0).to(outward.dtype)
+    front = beyond(frame.face.cosine)
     return Lids(frame.pixel, outward, frame.face.y - eye_line(p, outward), half, upper, lower, front)
 
 
@@ -80,9 +92,10 @@ def lid_edges(p: Parameters, t: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     arch = (1 - t * t).clamp(min=0)
     masculine = p["face_shape"] - 0.5
     openness = 1 + 0.12 * p["eye_openness"] - 0.10 * masculine - 0.14 * p["old"] - 0.12 * p["smile"]
+    openness = openness + 0.10 * p["brow_raise"]
     size = 1 + 0.07 * p["eye_size"]
-    upper = -0.068 * size * openness * arch.sqrt() * (0.84 + 0.16 * arch) * (1 - 0.10 * t)
-    lower = 0.041 * size * (openness - 0.26 * p["smile"]) * arch**0.8 * (1 + 0.18 * t)
+    upper = -0.065 * size * openness * arch.sqrt() * (0.84 + 0.16 * arch) * (1 - 0.10 * t)
+    lower = 0.041 * size * (openness - 0.26 * p["smile"]) * power(arch, 0.8) * (1 + 0.18 * t)
     return eye_half_width(p), upper, lower
 
 
@@ -93,7 +106,7 @@ def _lid_skin(p: Parameters, lids: Lids, radiance: Tensor) -> Tensor:
     fold = lids.upper - 0.036 - 0.006 * p["eyelid_fold"]
     crease = bump(v - fold, 0.013) * near * (0.42 + 0.10 * p["eyelid_fold"]).clamp(min=0.1)
     socket = bump(v - lids.upper, 0.055) * bump(t, 1.25) * lids.front
-    radiance = radiance * ((1 - crease) * torch.exp(-1.35 * socket)).unsqueeze(1)
+    radiance = radiance * ((1 - crease) * torch.exp(-1.9 * socket)).unsqueeze(1)
     lid = smoothstep(v, -0.17, -0.09) * (1 - smoothstep(v, -0.01, 0.05)) * near
     shadow = color(radiance, 0.50, 0.36, 0.52)
     return radiance * (1 + (0.85 * p["makeup"] * lid).unsqueeze(1) * (shadow - 1))
@@ -102,13 +115,13 @@ def _lid_skin(p: Parameters, lids: Lids, radiance: Tensor) -> Tensor:
 def _eyeball(frame: Frame, p: Parameters, lids: Lids, light: Illumination) -> Tensor:
     """Radiance of sclera, iris and pupil under the lids' shade; the eyes look at the camera, whatever the head does."""
     side = torch.sign(frame.face.x)
-    dx = lids.outward + 0.045 * torch.sin(p["yaw"]) * side
-    dy = lids.down - 0.03 * torch.sin(p["pitch"]) + 0.014
+    dx = lids.outward + (0.045 * p["sin_yaw"] - 0.034 * p["gaze"]) * side
+    dy = lids.down - 0.03 * p["sin_pitch"] + 0.014
     radius = (dx * dx + dy * dy).sqrt()
     lid_shade = 0.40 + 0.60 * smoothstep(lids.down - lids.upper, -0.005, 0.05)
     shade = lid_shade * (0.18 + 0.30 * light.diffuse.clamp(max=1.3))
     sclera = color(p["iris"], 0.60, 0.51, 0.47) * p["beside_skin"].unsqueeze(1)
-    ball = tint(sclera, shade * (1 - 0.45 * (lids.outward / lids.half).abs().clamp(max=1) ** 2.5))
+    ball = tint(sclera, shade * (1 - 0.45 * power((lids.outward / lids.half).abs().clamp(max=1), 2.5)))
     ring = 1.15 - 0.65 * smoothstep(radius, 0.7 * IRIS_RADIUS, IRIS_RADIUS)
     ball = over(ball, tint(p["iris"], shade * ring), coverage(IRIS_RADIUS - radius, lids.pixel))
     ball = over(ball, color(ball, 0.004, 0.004, 0.004), coverage(PUPIL_RADIUS - radius, lids.pixel))
@@ -132,16 +145,23 @@ def _lashes(p: Parameters, lids: Lids, radiance: Tensor) -> Tensor:
 def brows(frame: Frame, p: Parameters, radiance: Tensor, hairs: Tensor) -> Tensor:
     """The face with its brows. Hair over skin takes light away, so that brows are darker than skin of any tone.
 
-    hairs: [b, h, w] noise of standard deviation about 1.
+    hairs: lattice [b, rows, columns] of strands.
     """
     masculine = p["face_shape"] - 0.5
     t = (frame.face.x.abs() - eye_x(p)) / BROW_HALF_WIDTH
-    taper = (1 - 0.62 * smoothstep(t, 0.0, 1.0)) * (0.75 + 0.25 * smoothstep(t, -1.0, -0.6))
-    half = (0.036 + 0.006 * p["brow_thickness"] + 0.018 * masculine) * taper * (1 - 0.15 * p["old"])
-    inside = half - (frame.face.y - brow_line(p, t)).abs() + 0.004 * hairs
-    ends = smoothstep(1.05 - t.abs(), 0.0, 0.22) * (frame.face.cosine > 0)
-    density = (0.86 + 0.10 * masculine + 0.12 * hairs).clamp(0.35, 0.95) * coverage(inside, 1.7 * frame.pixel) * ends
-    pigment = (p["hair"] / 0.30).clamp(max=0.175)
+    taper = (1 - 0.66 * smoothstep(t, -0.1, 1.0)) * (0.70 + 0.30 * smoothstep(t, -1.0, -0.5))
+    half = (0.041 + 0.006 * p["brow_thickness"] + 0.018 * masculine) * taper * (1 - 0.15 * p["old"])
+    down = frame.face.y - brow_line(p, t)
+    # Hairs stand up at the inner end and lie along the brow at the outer one.
+    across = 4.6 * t * BROW_HALF_WIDTH + (1.2 + 5.0 * smoothstep(t, -0.9, 0.3)) * down
+    strokes = sample_mirrored(hairs.unsqueeze(1), across, 3.0 * down).squeeze(1) * (0.006 / frame.pixel).clamp(max=1)
+    inside = half - down.abs() + 0.007 * strokes
+    ends = smoothstep(1.05 - t.abs(), 0.0, 0.30) * beyond(frame.face.cosine)
+    edge = smoothstep(inside, -0.010 - 0.5 * frame.pixel, 0.022 + 0.5 * frame.pixel)
+    density = (1.02 + 0.10 * masculine + 0.22 * strokes).clamp(0.3, 1.0) * edge * ends
+    # The darker the skin, the less do hairs of the same color stand out from it.
+    deep = (1 - p["beside_skin"]).clamp(min=0).unsqueeze(1)
+    pigment = torch.minimum(p["hair"] / (0.30 - 0.18 * deep), 0.175 + 0.25 * deep)
     return radiance * mix(torch.ones_like(pigment), pigment, density.unsqueeze(1))
 
 
@@ -149,5 +169,6 @@ def brow_line(p: Parameters, t: Tensor) -> Tensor:
     """Height of the brow's middle line at t = -1 (inner end) .. 1 (outer end)."""
     masculine = p["face_shape"] - 0.5
     arch = (0.040 + 0.018 * p["brow_arch"] - 0.030 * masculine).clamp(min=0.002)
-    lift = 0.016 * p["brow_height"] - 0.055 * masculine - 0.012 * p["old"]
-    return EYE_Y - 0.185 - lift - arch * (1 - (t - 0.25) ** 2) + 0.012 * t
+    lift = 0.016 * p["brow_height"] - 0.055 * masculine - 0.012 * p["old"] + 0.030 * p["brow_raise"]
+    frown = 0.022 * (-p["brow_raise"]).clamp(min=0) * (0.6 - t).clamp(min=0)
+    return EYE_Y - 0.185 - lift - arch * (1 - (t - 0.25) ** 2) + 0.012 * t + frown

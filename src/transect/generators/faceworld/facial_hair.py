@@ -10,7 +10,17 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transect.generators.faceworld.attributes import FACIAL_HAIR_STYLES
-from transect.generators.faceworld.compositing import Parameters, bump, color, coverage, mix, over, smoothstep, tint
+from transect.generators.faceworld.compositing import (
+    Parameters,
+    beyond,
+    bump,
+    color,
+    coverage,
+    mix,
+    over,
+    smoothstep,
+    tint,
+)
 from transect.generators.faceworld.head import CHIN, Frame, project, vertical_scale
 from transect.generators.faceworld.lighting import Illumination, light_color
 from transect.generators.faceworld.relief import mouth_y, nose_base
@@ -46,8 +56,6 @@ def facial_hair(
     frame: Frame, p: Parameters, radiance: Tensor, light: Illumination, lattices: dict[str, Tensor]
 ) -> Tensor:
     """The face with its facial hair: first a shade of stubble, then hair that hides the skin."""
-    if float(p["facial_hair"].max()) == 0:
-        return radiance
     hairs, dots = _hairs(frame, p, lattices)
     edge = 0.012 * dots + 0.006 * hairs
     growth = smoothstep(_region(p, frame.face.x, frame.face.y) + edge, -0.025, 0.045)
@@ -90,11 +98,11 @@ def _region(p: Parameters, x: Tensor, y: Tensor) -> Tensor:
     around = 0.215 + 0.04 * p["smile"] - 0.10 * smoothstep(y, 0.66, 0.90)
     chin = torch.minimum(around - side, y - my + 0.05).minimum(-0.14 * mouth_area)
     upper_lip = torch.minimum(y - nose_base(p) - 0.050, my - 0.022 - y).minimum(0.250 - side + 0.25 * (y - my))
-    upper_lip = upper_lip.maximum(torch.minimum(chin, 0.62 - y) if float(p["on_chin"]) > 0 else nowhere)
+    upper_lip = upper_lip.maximum(mix(nowhere, torch.minimum(chin, 0.62 - y), p["on_chin"]))
     chin_strip = torch.minimum(y - my - 0.10, 0.07 - side) - 0.02
     parts = ((upper_lip, "on_lip"), (chin.maximum(chin_strip), "on_chin"), (jaw, "on_jaw"))
     for part, grows in parts:
-        nowhere = torch.where(p[grows] > 0, torch.maximum(nowhere, part), nowhere)
+        nowhere = torch.maximum(nowhere, mix(nowhere, part, p[grows]))
     return nowhere
 
 
@@ -102,7 +110,7 @@ def hanging_beard(frame: Frame, p: Parameters, lattices: dict[str, Tensor]) -> t
     """Radiance and coverage of what hangs below the chin, before the neck."""
     zero = torch.zeros_like(p["yaw"])
     X, Y = project(p, zero, CHIN * vertical_scale(p), zero + 0.34)
-    c, s = torch.cos(p["roll"]), torch.sin(p["roll"])
+    c, s = p["cos_roll"], p["sin_roll"]
     x, y = frame.U - (c * X + s * Y), frame.V - (c * Y - s * X)
     half = 0.14 + 0.38 * p["on_jaw"]
     length = 0.13 * smoothstep(p["beard"], 0.45, 1.0) * torch.maximum(0.8 * p["on_chin"], p["on_jaw"])
@@ -112,5 +120,5 @@ def hanging_beard(frame: Frame, p: Parameters, lattices: dict[str, Tensor]) -> t
     below = (y + 1.4 * x * x) / (1 + (2.8 * x) ** 2).sqrt()
     edge = reach * (1 + 0.22 * hairs) - below
     shading = 0.46 - 0.40 * smoothstep(below, -0.02, 0.12) + 0.12 * p["light_x"] * x / half
-    shown = smoothstep(reach, 0.005, 0.03) * smoothstep(y, -0.45, -0.30) * (1 - frame.head)
+    shown = smoothstep(reach, 0.005, 0.03) * smoothstep(y, -0.45, -0.30) * (1 - beyond(frame.head - 0.999))
     return _lit_hairs(p, shading, hairs), coverage(edge, 1.8 * frame.pixel) * shown

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from transect.generators.faceworld.compositing import Parameters, bump, coverage, mix, smoothstep
-from transect.generators.faceworld.head import CROWN, HAIRLINE_Y, Frame, read_tables
-from transect.generators.faceworld.strands import shade, strands
-from transect.generators.faceworld.windows import Window, cut, hair_window
+from transect.generators.faceworld.compositing import Parameters, beyond, bump, mix, power, smoothstep
+from transect.generators.faceworld.head import CROWN, HAIRLINE_Y, REACH, Frame, read_tables
+from transect.generators.faceworld.rows import Pick, Rows, put, some
+from transect.generators.faceworld.strands import Strands, shade, strands
+from transect.generators.faceworld.windows import Window, cut, upright_box
 
 _WIDEST_Y = -0.16
+_EDGE = 0.15
+"""More than hair departs from its outline."""
+
 _COIL_Y = -0.36
 """Height of the middle of coily hair."""
 
@@ -25,7 +30,7 @@ _COIL_Y = -0.36
 class Hair:
     """Within `window` of the picture: radiance [b, 3, h, w] and the share of it behind the face; coverages [b, h, w].
 
-    back, front: coverage behind and before the face. shadow: optical depth on the skin, of the whole picture.
+    back, front: coverage behind and before the face. shadow: optical depth on the skin.
     """
 
     radiance: Tensor
@@ -36,51 +41,77 @@ class Hair:
     window: Window
 
 
-def hair(whole: Frame, p: Parameters, lattices: dict[str, Tensor], under_hat: Tensor | None = None) -> Hair:
+def hair(whole: Frame, p: Rows, lattices: dict[str, Tensor], under_hat: Tensor | None = None) -> Hair:
     """The hair of the head, at each pixel. under_hat: [b, h, w], the half width to which a hat presses it."""
-    window = hair_window(whole, _lowest(p))
+    height = torch.full_like(p["yaw"], _WIDEST_Y)
+    widest = read_tables(whole.tables[:, REACH : REACH + 1], height)[:, 0] * (1 + _side(p) / 0.62)
+    window = _window(whole, p, widest)
     frame = cut(whole, window)
-    if under_hat is not None:
-        under_hat = window.of(under_hat)
-    widest = read_tables(frame.tables, torch.full_like(frame.V, _WIDEST_Y))[:, 2] * (1 + _side(p) / 0.62)
-    outer = _outline(frame, p, widest)
+    outer = _outline(frame.V, frame.tables, p, widest)
     locks = strands(frame, p, lattices, outer, widest)
     outer = outer + _roughness(p) * locks.ragged
     if under_hat is not None:
-        outer = torch.minimum(outer, under_hat)
+        outer = torch.minimum(outer, window.of(under_hat))
     grown = 1 - p["scalp"]
-    soft = 1.6 * frame.pixel + 0.02 * p["coil"]
     inside = outer - frame.U.abs()
-    bottom = _bottom(frame, p, locks.ragged)
+    edge = _feathered(frame, inside, locks.fine, 0.010 + 0.010 * p["coil"])
+    bottom = _bottom(frame, p, locks)
     density = mix(p["density"], torch.ones_like(inside), smoothstep(p["lift"], 0.0, 0.045))
-    back = coverage(inside, soft) * coverage(bottom - frame.V, 2 * frame.pixel + 0.02) * grown * density
-    front = _hairline(frame, p, locks.ragged).maximum(_curtain(frame, p, locks.ragged, outer, bottom))
-    front = front * coverage(inside, soft) * grown
+    back = edge * _feathered(frame, bottom - frame.V, locks.fine, 0.022) * grown * density
+    line = _hairline(frame, p, locks)
+    front = _grown_from(frame, p, line, locks.fine).maximum(_curtain(frame, p, locks, outer, bottom))
+    front = front * edge * grown
     radiance = shade(frame, p, locks, smoothstep(inside, 0.0, 0.25))
     depth = 1 - 0.45 * smoothstep(frame.V, -0.15, 0.5)
-    if float(p["tail"].max()) > 0:
-        tail = _ponytail(frame, p, locks.ragged) * grown
-        back = torch.maximum(back, tail)
-        front = torch.maximum(front, tail * smoothstep(frame.V, 0.88, 0.96))
-    if float(p["knot"].max()) > 0 and under_hat is None:
-        knot, base = _bun(frame, p, locks.ragged)
-        back = torch.maximum(back, knot * grown)
-        depth = depth * (1 - 0.6 * base)
-    shadow = torch.zeros_like(whole.U)
-    window.of(shadow).copy_(_shadow(frame, p))
-    return Hair(radiance, depth, back, front, shadow, window)
+    made = Hair(radiance, depth, back, front, _shadow(frame, p, line), window)
+    for name, add in (("tail", _add_tail), ("bare_knot", _add_knot)):
+        own = p.with_any(name)
+        if own is not None:
+            add(made, own, frame.take(own), p.take(own), locks.take(own))
+    return made
 
 
-def _lowest(p: Parameters) -> float:
-    """Height of the upright head below which no hair is, and none of its shade on the skin."""
+def _feathered(frame: Frame, inside: Tensor, fine: Tensor, width: float | Tensor) -> Tensor:
+    """Coverage at an edge of hair: single hairs reach beyond it, about that far, and between them one sees through."""
+    half = width + frame.pixel
+    return smoothstep(inside + 0.7 * width * fine, -half, half)
+
+
+def _add_tail(made: Hair, pick: Pick, frame: Frame, p: Parameters, texture: Strands) -> None:
+    """Gives the hair of those rows a tail. frame, p, texture: those of the rows."""
+    tail = _ponytail(frame, p, texture) * (1 - p["scalp"])
+    put(made.back, pick, torch.maximum(some(made.back, pick), tail))
+    put(made.front, pick, torch.maximum(some(made.front, pick), tail * smoothstep(frame.V, 0.88, 0.96)))
+
+
+def _add_knot(made: Hair, pick: Pick, frame: Frame, p: Parameters, texture: Strands) -> None:
+    """Gives the hair of those rows a bun. frame, p, texture: those of the rows."""
+    knot, base = _bun(frame, p, texture)
+    put(made.back, pick, torch.maximum(some(made.back, pick), knot * (1 - p["scalp"])))
+    put(made.depth, pick, some(made.depth, pick) * (1 - 0.6 * base))
+
+
+def _window(whole: Frame, p: Rows, widest: Tensor) -> Window:
+    """Where the rows' hair can be, with room for its ragged edge, and the shade that it throws on the head."""
+    heights = torch.linspace(-1.8, 1.35, 64, dtype=torch.float32, device=p.device).view(1, 1, -1)
+    outline = _outline(heights, whole.tables, p, widest)[:, 0].cpu().numpy()
+    half = np.maximum(outline.max(axis=1) + _EDGE, np.where(p.host("tail")[0] > 0, 1.0, 0.8))
+    top = np.where((outline > -_EDGE).any(axis=1), np.linspace(-1.8, 1.35, 64)[(outline > -_EDGE).argmax(axis=1)], 0.0)
+    top = np.minimum(top - 0.05, np.where(p.host("knot")[0] > 0, -1.7, -1.3))
+    lowest = _lowest(p)[:, 0, 0].cpu().numpy()
+    return upright_box(whole.canvas, p, (-half, half), (top, lowest))
+
+
+def _lowest(p: Parameters) -> Tensor:
+    """Height of the upright head below which no hair is, and none of its shade on the skin, [b, 1, 1]."""
     hanging = _end(p) + 0.35 * p["coil"] + 0.45 * smoothstep(p["hang"], 0.0, 0.1)
-    tail = 0.75 + 0.85 * p["tail"] - 10 * (p["tail"] == 0)
-    return float(torch.maximum(hanging, tail).clamp(min=0.30).max())
+    tail = 0.75 + 0.85 * p["tail"] - 10 * (1 - beyond(p["tail"]))
+    return torch.maximum(hanging, tail).clamp(min=0.30)
 
 
 def _end(p: Parameters) -> Tensor:
     """Height at which hanging hair ends."""
-    return -0.12 + 1.62 * p["hang"]
+    return -0.12 + 1.30 * p["hang"]
 
 
 def _side(p: Parameters) -> Tensor:
@@ -92,113 +123,127 @@ def _side(p: Parameters) -> Tensor:
 
 
 def _roughness(p: Parameters) -> Tensor:
-    return 0.005 + 0.006 * p["wave"] + 0.013 * p["curl"] + 0.010 * p["coil"] * smoothstep(p["lift"], 0.02, 0.15)
+    return 0.006 + 0.008 * p["wave"] + 0.015 * p["curl"] + 0.010 * p["coil"] * smoothstep(p["lift"], 0.02, 0.15)
 
 
-def _outline(frame: Frame, p: Parameters, widest: Tensor) -> Tensor:
-    """Half width of the hair at each height."""
+def _outline(V: Tensor, tables: Tensor, p: Rows, widest: Tensor) -> Tensor:
+    """Half width of the hair at heights V of the upright head."""
     lift = p["lift"] * (1 + 0.45 * p["hair_volume"]) * (1 - 0.85 * smoothstep(p["baldness"], 0.1, 0.7)) + 0.012
-    y = (frame.V - 0.1) / (1 + lift / 1.1) + 0.1
-    cap = read_tables(frame.tables, y.clamp(max=_WIDEST_Y))[:, 2] * (1 + _side(p) / 0.62)
+    y = (V - 0.1) / (1 + lift / 1.1) + 0.1
+    cap = read_tables(tables[:, REACH : REACH + 1], y.clamp(max=_WIDEST_Y))[:, 0] * (1 + _side(p) / 0.62)
     cap = cap - 3.0 * (CROWN - y).clamp(min=0)
-    hanging = (frame.V - _WIDEST_Y).clamp(min=0)
+    hanging = (V - _WIDEST_Y).clamp(min=0)
     loose = smoothstep(p["hang"], 0.15, 0.7)
     flare = (0.06 + 0.05 * p["hair_volume"] + 0.05 * p["wave"] + 0.16 * p["curl"]) * loose
-    swing = 0.016 * p["wave"] * torch.sin(11 * frame.V + 1.4) * smoothstep(hanging, 0.0, 0.4)
+    swing = 0.016 * p["wave"] * torch.sin(11 * V + 1.4) * smoothstep(hanging, 0.0, 0.4)
     end = _end(p)
-    tapered = 0.16 * smoothstep(frame.V, end - 0.55, end + 0.1) ** 2 * smoothstep(p["hang"], 0.2, 0.5)
+    tapered = 0.16 * smoothstep(V, end - 0.55, end + 0.1) ** 2 * smoothstep(p["hang"], 0.2, 0.5)
     hung = cap + flare * hanging - 0.09 * loose * hanging**2 + swing - tapered
-    return mix(hung, _cloud(frame, p, widest), p["coil"]) if float(p["coil"].max()) > 0 else hung
+    coily = p.with_any("coil")
+    if coily is not None:
+        cloud = _cloud(some(V.expand_as(hung), coily), p.take(coily), some(widest, coily))
+        put(hung, coily, mix(some(hung, coily), cloud, some(p["coil"], coily)))
+    return hung
 
 
-def _cloud(frame: Frame, p: Parameters, widest: Tensor) -> Tensor:
+def _cloud(V: Tensor, p: Parameters, widest: Tensor) -> Tensor:
     """Half width of coily hair: a rounded cloud around the skull, lower and wider as it grows."""
     lift = p["lift"] * (1 + 0.3 * p["hair_volume"])
     up, down = 0.735 + lift, 0.42 + 0.8 * lift + 1.1 * p["hang"]
-    rise = (frame.V - _COIL_Y) / torch.where(frame.V < _COIL_Y, up, down)
-    return (widest + 0.65 * lift) * (1 - (rise * rise).clamp(max=1) ** 1.3).clamp(min=0).sqrt() - 0.2 * (rise.abs() > 1)
+    rise = (V - _COIL_Y) / mix(down, up, beyond(_COIL_Y - V))
+    round_ = (1 - power((rise * rise).clamp(max=1), 1.3)).clamp(min=0).sqrt()
+    return (widest + 0.65 * lift) * round_ - 0.2 * beyond(rise.abs() - 1)
 
 
-def _bottom(frame: Frame, p: Parameters, ragged: Tensor) -> Tensor:
+def _bottom(frame: Frame, p: Parameters, texture: Strands) -> Tensor:
     """Height at which hanging hair ends, lock by lock; longer behind than beside the face."""
     hang = p["hang"]
-    locks = (0.03 + 0.07 * smoothstep(hang, 0.1, 0.6)) * (1 - 0.5 * p["curl"]) * ragged
+    locks = (0.02 + 0.05 * smoothstep(hang, 0.1, 0.6)) * (1 - 0.5 * p["curl"]) * texture.ragged
     return _end(p) + 0.35 * p["coil"] + locks - 0.10 * bump(frame.U.abs() - 0.62, 0.14) * hang
 
 
-def _hairline(frame: Frame, p: Parameters, ragged: Tensor) -> Tensor:
-    """Coverage of the hair that grows on the visible skull: over the forehead, down the temples, and bangs."""
+def _hairline(frame: Frame, p: Parameters, texture: Strands) -> Tensor:
+    """How far above the edge of the hair that grows on the visible skull: forehead, temples, and bangs."""
     face, bald, masculine = frame.face, p["baldness"], p["face_shape"]
     # 0 on the midline, 1 beside the face, up to 2 behind.
-    across = torch.where(face.cosine > 0, face.sine.abs(), 2 - face.sine.abs())
+    across = mix(2 - face.sine.abs(), face.sine.abs(), beyond(face.cosine))
     crown = HAIRLINE_Y - 0.028 * p["forehead_height"] - 0.55 * smoothstep(bald, 0.0, 0.75)
     recession = (0.05 * masculine + 0.10 * masculine * p["old"] + 0.25 * bald) * bump(across - 0.52, 0.18)
     peak = 0.030 * p["hairline"] * bump(across, 0.13) - 0.012 * p["hairline"].clamp(max=0) * bump(across - 0.3, 0.2)
     center = crown - recession + peak + 0.05 * across**2
     loose = smoothstep(p["hang"], 0.0, 0.12)
     sideburn = torch.minimum(0.02 + 0.16 * masculine - 0.08 * p["tied"], 0.02 + 0.16 * masculine + loose)
-    temple = smoothstep(across, 0.80, 0.94)
+    temple = smoothstep(across, 0.84, 1.0)
     line = mix(center + 0.20 * smoothstep(across, 0.35, 0.9), sideburn, temple)
     line = torch.maximum(line, mix(_bangs(frame, p, center), line, temple) - 2.0 * bald)
-    fringe = 0.012 + 0.026 * p["bangs"] * (1 - smoothstep(bald, 0.0, 0.4)) * (1 - 0.6 * p["coil"]) + 0.008 * p["coil"]
-    faded = 1 - 0.35 * (1 - smoothstep(p["lift"], 0.0, 0.045)) * smoothstep(face.y, -0.45, 0.0)
-    return coverage(line + fringe * ragged - face.y, 2.2 * frame.pixel + 0.012) * p["density"] * faded
+    fringe = 0.009 + 0.024 * p["bangs"] * (1 - smoothstep(bald, 0.0, 0.4)) * (1 - 0.6 * p["coil"]) + 0.008 * p["coil"]
+    return line + fringe * texture.ragged - face.y
+
+
+def _grown_from(frame: Frame, p: Parameters, line: Tensor, fine: Tensor) -> Tensor:
+    """Coverage of hair by its distance from the hairline: sparse at first, most where it is cropped or lost."""
+    short = 1 - smoothstep(p["lift"], 0.0, 0.045)
+    faded = 1 - 0.35 * short * smoothstep(frame.face.y, -0.45, 0.0)
+    width = 0.020 + 0.012 * p["bangs"] + 0.016 * short + 0.075 * smoothstep(p["baldness"], 0.0, 0.5)
+    return _feathered(frame, line, fine, width) * p["density"] * faded
 
 
 def _bangs(frame: Frame, p: Parameters, center: Tensor) -> Tensor:
     """Height to which bangs fall: parted, swept to a side or straight across; the hairline itself without bangs."""
     x = frame.face.x
     parted = 0.12 * smoothstep((x - 0.1 * p["hair_parting"]).abs(), 0.0, 0.5)
-    swept = 0.16 * torch.tanh(1.5 * p["hair_parting"]) * x
+    swept = 0.16 * p["swept_side"] * x
     low = -0.30 - 0.14 * (1 - p["bangs"]) + (parted + swept) * (1 - 0.5 * p["bangs"]) - 0.05 * p["coil"]
     # Tied hair leaves two loose strands beside the forehead.
     strands_only = mix(low, center + 0.30 * bump(x.abs() - 0.40, 0.07) * p["bangs"], p["tied"])
     return mix(center, strands_only, smoothstep(p["bangs"], 0.0, 0.25) * smoothstep(p["lift"], 0.012, 0.03))
 
 
-def _curtain(frame: Frame, p: Parameters, ragged: Tensor, outer: Tensor, bottom: Tensor) -> Tensor:
+def _curtain(frame: Frame, p: Parameters, texture: Strands, outer: Tensor, bottom: Tensor) -> Tensor:
     """Coverage of the hair that hangs before the ears or, tucked, behind them, and before or behind the shoulders."""
-    shift = 0.30 * torch.sin(p["yaw"])
+    shift = 0.30 * p["sin_yaw"]
     x, V = frame.U - shift, frame.V
-    side = torch.where(x > 0, 1.0, -1.0)
+    side = 2 * beyond(x) - 1
     tucked = smoothstep(p["hair_tuck"] + 0.4 * side * torch.sign(p["hair_parting"]), 0.55, 0.75)
     opens = 0.05 * smoothstep(V, 0.15, 0.8) - 0.07 * bump(V - 0.42, 0.3) * (1 - p["curl"])
     waves = 0.020 * p["wave"] * torch.sin(11 * V + side)
-    inner = 0.535 + 0.03 * p["face_width"] + opens + waves + 0.02 * ragged
+    inner = 0.535 + 0.03 * p["face_width"] + opens + waves + 0.02 * texture.ragged
     inner = inner + 0.22 * tucked * bump(V - 0.02, 0.24)
-    ended = (outer - inner).clamp(min=0) * smoothstep(V, bottom - 0.45, bottom + 0.05)
-    beside = coverage(x.abs() - inner - 0.55 * ended, 1.8 * frame.pixel)
+    ended = (outer - inner).clamp(min=0) * smoothstep(V - bottom, -0.45, 0.05)
+    beside = _feathered(frame, x.abs() - inner - 0.55 * ended, texture.fine, 0.018)
     behind = smoothstep(side * 0.5 * torch.sign(p["hair_parting"]) + p["hair_fall"], -0.1, 0.1)
     falls = 1 - behind * smoothstep(V, 0.92, 1.0)
     below_temple = smoothstep(V, -0.55, -0.30)
-    above_end = coverage(bottom - V, 2 * frame.pixel + 0.02)
+    above_end = _feathered(frame, bottom - V, texture.fine, 0.022)
     return beside * below_temple * above_end * falls * smoothstep(p["hang"], 0.20, 0.28)
 
 
-def _ponytail(frame: Frame, p: Parameters, ragged: Tensor) -> Tensor:
+def _ponytail(frame: Frame, p: Parameters, texture: Strands) -> Tensor:
     """Coverage of a tail that leaves the crown and comes forward over one shoulder, thick above and pointed below."""
-    side = torch.where(p["hair_parting"] > 0, 1.0, -1.0)
+    side = 2 * beyond(p["hair_parting"]) - 1
     t = ((frame.V - 0.30) / (0.35 + 0.85 * p["tail"])).clamp(0, 1.2)
-    sway = 0.05 * torch.sin(4 * frame.V) - 0.1 * torch.sin(p["yaw"])
+    sway = 0.05 * torch.sin(4 * frame.V) - 0.1 * p["sin_yaw"]
     center = side * (0.32 + 0.22 * smoothstep(frame.V, 0.3, 1.0)) + sway
-    half = (0.19 + 0.05 * p["hair_volume"]) * (1 - t).clamp(min=0) ** 0.6 * (0.7 + 0.6 * t)
-    along = smoothstep(frame.V, 0.05, 0.30) * (t < 1).to(t.dtype)
-    return coverage(half + 0.018 * ragged - (frame.U - center).abs(), 2 * frame.pixel) * along
+    half = (0.19 + 0.05 * p["hair_volume"]) * power((1 - t).clamp(min=0), 0.6) * (0.7 + 0.6 * t)
+    along = smoothstep(frame.V, 0.05, 0.30) * beyond(1 - t)
+    inside = half + 0.018 * texture.ragged - (frame.U - center).abs()
+    return _feathered(frame, inside, texture.fine, 0.014) * along
 
 
-def _bun(frame: Frame, p: Parameters, ragged: Tensor) -> tuple[Tensor, Tensor]:
+def _bun(frame: Frame, p: Parameters, texture: Strands) -> tuple[Tensor, Tensor]:
     """Coverage of a knot on the crown, and the dark of its base; it stands behind the head's axis and turns with it."""
-    x, y = frame.U + 0.25 * torch.sin(p["yaw"]), frame.V + 1.06 - 0.25 * torch.sin(p["pitch"])
+    x, y = frame.U + 0.25 * p["sin_yaw"], frame.V + 1.03 - 0.25 * p["sin_pitch"]
     radius = ((x / 1.35) ** 2 + y * y).sqrt()
-    around = bump(x, 1.5 * p["knot"]) * (y < 0.10).to(y.dtype)
-    return coverage(p["knot"] + 0.012 * ragged - radius, 2 * frame.pixel), bump(y + 0.03, 0.05) * around
+    around = bump(x, 1.5 * p["knot"]) * beyond(0.10 - y)
+    knot = _feathered(frame, p["knot"] + 0.012 * texture.ragged - radius, texture.fine, 0.010)
+    return knot, bump(y + 0.03, 0.05) * around
 
 
-def _shadow(frame: Frame, p: Parameters) -> Tensor:
-    """What the hair takes of the light on the skin just below its edge."""
-    line = HAIRLINE_Y + 0.45 * p["bangs"] * (1 - p["tied"])
-    grown = (1 - smoothstep(p["baldness"], 0.0, 0.4)) * (1 - p["scalp"]) * (0.25 + smoothstep(p["lift"], 0.0, 0.08))
-    below = 0.28 * (1 - smoothstep(frame.face.y - line, -0.05, 0.20)) * grown
+def _shadow(frame: Frame, p: Parameters, line: Tensor) -> Tensor:
+    """What the hair takes of the light on the skin just below its edge; line: distance above the hairline."""
+    grown = (1 - smoothstep(p["baldness"], 0.0, 0.4)) * (1 - p["scalp"]) * (0.15 + smoothstep(p["lift"], 0.0, 0.08))
+    overhang = 0.5 + 0.9 * p["bangs"] * (1 - p["tied"])
+    below = 0.42 * overhang * smoothstep(line, -0.05 - 0.09 * p["bangs"], 0.03) * grown
     beside = smoothstep(frame.face.sine.abs(), 0.72, 0.98) * smoothstep(_end(p) - frame.V, -0.05, 0.3)
     return below + 0.55 * beside * smoothstep(p["hang"], 0.18, 0.3) * (1 - p["scalp"])
 

@@ -16,11 +16,11 @@ _SCATTERING = 5.89
 _MELANIN_OF_BLACK, _DECADES = 1.9, 4.1
 """Concentration at hair_color 0, and the natural logarithm by which it falls until 1."""
 
-_BODY, _SURFACE = 0.52, 0.007
+_BODY, _SURFACE = 0.52, 0.004
 """What a mass of fibers without pigment gives back, and what every fiber's surface does."""
 
 _PHEOMELANIN_OF_BLOND = 0.25
-_GREY = np.array([0.155, 0.150, 0.143])
+_GREY = np.array([0.176, 0.171, 0.164])
 
 
 def hair_reflectance(
@@ -29,7 +29,7 @@ def hair_reflectance(
     """Reflectance of hair: melanin from black (0) to blond (1), share of red melanin 0..1, share `grey` 0..1 without.
 
     >>> hair_reflectance(np.array([0.0, 1.0]), np.zeros(2), np.zeros(2)).round(2).tolist()
-    [[0.01, 0.01, 0.01], [0.28, 0.23, 0.17]]
+    [[0.01, 0.0, 0.0], [0.28, 0.23, 0.16]]
     """
     color = np.asarray(hair_color, dtype=np.float64)
     melanin = _MELANIN_OF_BLACK * np.exp(-_DECADES * color)

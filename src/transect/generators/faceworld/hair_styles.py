@@ -39,13 +39,13 @@ class Traits:
 
 STYLES: dict[str, Traits] = {
     "bald": Traits(lift=(0.0, 0.0), density=(0.0, 0.0)),
-    "cropped": Traits(lift=(0.008, 0.050), density=(0.62, 0.97)),
-    "coily": Traits(hang=(0.0, 0.26), lift=(0.035, 0.30), coil=(1.0, 1.0), density=(0.92, 1.0)),
-    "curly": Traits(hang=(0.0, 0.80), lift=(0.060, 0.15), wave=(0.4, 0.4), curl=(1.0, 1.0)),
-    "wavy": Traits(hang=(0.03, 1.0), lift=(0.055, 0.085), wave=(1.0, 1.0)),
-    "straight": Traits(hang=(0.0, 1.0), lift=(0.045, 0.070)),
-    "ponytail": Traits(lift=(0.022, 0.035), tied=(1.0, 1.0), tail=(0.35, 1.0)),
-    "bun": Traits(lift=(0.022, 0.035), tied=(1.0, 1.0), knot=(0.13, 0.21)),
+    "cropped": Traits(lift=(0.010, 0.065), density=(0.80, 0.985)),
+    "coily": Traits(hang=(0.0, 0.26), lift=(0.035, 0.30), coil=(1.0, 1.0), density=(0.985, 1.0)),
+    "curly": Traits(hang=(0.0, 0.80), lift=(0.080, 0.16), wave=(0.4, 0.4), curl=(1.0, 1.0)),
+    "wavy": Traits(hang=(0.03, 1.0), lift=(0.080, 0.110), wave=(1.0, 1.0)),
+    "straight": Traits(hang=(0.0, 1.0), lift=(0.065, 0.090)),
+    "ponytail": Traits(lift=(0.030, 0.045), tied=(1.0, 1.0), tail=(0.35, 1.0)),
+    "bun": Traits(lift=(0.030, 0.045), tied=(1.0, 1.0), knot=(0.13, 0.21)),
 }
 _TABLE = np.array([astuple(STYLES[name]) for name in HAIR_STYLES])
 _NAMES = tuple(field.name for field in fields(Traits))

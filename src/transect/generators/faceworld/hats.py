@@ -10,13 +10,25 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transect.generators.faceworld.compositing import Parameters, Vector, bump, coverage, over, smoothstep, tint, unit
-from transect.generators.faceworld.head import CROWN, Frame, read_tables
+from transect.generators.faceworld.compositing import (
+    Parameters,
+    Vector,
+    bump,
+    coverage,
+    over,
+    power,
+    smoothstep,
+    tint,
+    unit,
+)
+from transect.generators.faceworld.head import CROWN, REACH, Frame, read_tables
 from transect.generators.faceworld.lighting import illuminate, light_color
+from transect.generators.faceworld.rows import Pick, Rows, put, some
 
 _EDGE_Y = -0.50
 _PEAK_DEPTH = 0.95
-_NO_LIMIT = 1e3
+NO_LIMIT = 1e3
+"""Half width to which hair without a hat is pressed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,23 +51,30 @@ def hat_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float
     return {"capped": (level == 1).astype(np.float64), "knitted": (level == 2).astype(np.float64)}
 
 
-def hat(frame: Frame, p: Parameters, folds: Tensor) -> Hat | None:
-    """The hat at each pixel, None where none is worn. folds: [b, h, w] smooth noise."""
-    if float(p["hat"].max()) == 0:
-        return None
+def hat(frame: Frame, p: Rows, folds: Tensor) -> Hat:
+    """The hat at each pixel. folds: [b, h, w] smooth noise."""
     outer, edge = _outline(frame, p), _edge(frame, p)
     above = edge - frame.V
     dome = coverage(torch.minimum(outer - frame.U.abs(), above), frame.pixel)
-    under = torch.where(above > -0.02, outer - 0.012, outer - 0.012 + 0.55 * (-0.02 - above).clamp(min=0))
+    under = outer - 0.035 + 0.55 * (-0.02 - above).clamp(min=0)
     normal = _normal(frame, outer)
     radiance = _cloth(frame, p, folds, normal, above)
     shadow = 0.55 * smoothstep(above, -0.16, 0.0) * (1 + 1.0 * p["capped"])
-    if float(p["capped"].max()) == 0:
-        return Hat(radiance, dome, under, shadow)
+    made, capped = Hat(radiance, dome, under, shadow), p.with_any("capped")
+    if capped is not None:
+        _add_peak(made, capped, frame.take(capped), p.take(capped), some(edge, capped))
+    return made
+
+
+def _add_peak(made: Hat, pick: Pick, frame: Frame, p: Parameters, edge: Tensor) -> None:
+    """Gives the hats of those rows a cap's peak and its shadow. frame, p, edge: those of the rows."""
     peak, shade = _peak(frame, p, edge)
-    light = illuminate(p, (0 * frame.U, 0 * frame.U - 0.75, 0 * frame.U + 0.66), 0.1)
-    brim = tint(p["hat_cloth"], light.diffuse * shade) * light_color(radiance)
-    return Hat(over(radiance, brim, peak), torch.maximum(dome, peak), under, shadow + 0.5 * _below_peak(frame, p, edge))
+    level = torch.full_like(frame.U, 0.0)
+    light = illuminate(p, (level, level - 0.75, level + 0.66), 0.1)
+    brim = tint(p["hat_cloth"], light.diffuse * shade) * light_color(made.radiance)
+    put(made.radiance, pick, over(some(made.radiance, pick), brim, peak))
+    put(made.cover, pick, torch.maximum(some(made.cover, pick), peak))
+    put(made.shadow, pick, some(made.shadow, pick) + 0.5 * _below_peak(frame, p, edge))
 
 
 def _outline(frame: Frame, p: Parameters) -> Tensor:
@@ -63,7 +82,7 @@ def _outline(frame: Frame, p: Parameters) -> Tensor:
     lift = 0.085 + 0.05 * p["knitted"]
     y = (frame.V - 0.1) / (1 + lift / 1.1) + 0.1
     thick = 1.075 + 0.02 * p["knitted"]
-    widest = read_tables(frame.tables, y.clamp(max=-0.16))[:, 2]
+    widest = read_tables(frame.tables[:, REACH : REACH + 1], y.clamp(max=-0.16))[:, 0]
     return widest * thick - 3.0 * (CROWN - y).clamp(min=0)
 
 
@@ -71,8 +90,8 @@ def _edge(frame: Frame, p: Parameters) -> Tensor:
     """Height of the hat's lower edge on the picture: an ellipse around the head, seen from above or below."""
     across = (frame.U / (0.66 * (1 + 0.055 * p["face_width"]))).clamp(-1, 1)
     round_ = (1 - across * across).clamp(min=0).sqrt()
-    lean = torch.sin(p["pitch"])
-    drop = 0.15 * across * across + 0.10 * across * torch.sin(p["yaw"])
+    lean = p["sin_pitch"]
+    drop = 0.15 * across * across + 0.10 * across * p["sin_yaw"]
     return _EDGE_Y - 0.02 * p["knitted"] + drop - 0.70 * lean * round_
 
 
@@ -85,8 +104,8 @@ def _normal(frame: Frame, outer: Tensor) -> Vector:
 def _cloth(frame: Frame, p: Parameters, folds: Tensor, normal: Vector, above: Tensor) -> Tensor:
     """Radiance of the dome: a cap's panels and seams, a beanie's ribs and cuff."""
     light = illuminate(p, normal, 0.06)
-    seams = 1 - 0.30 * bump(normal[0] - 0.62 * torch.sin(p["yaw"]), 0.018) - 0.22 * bump(normal[0].abs() - 0.62, 0.02)
-    ribs = 1 + 0.16 * torch.sin(46 * torch.asin(normal[0].clamp(-0.99, 0.99))) * min(1.0, 0.02 / frame.pixel)
+    seams = 1 - 0.30 * bump(normal[0] - 0.62 * p["sin_yaw"], 0.018) - 0.22 * bump(normal[0].abs() - 0.62, 0.02)
+    ribs = 1 + 0.16 * torch.sin(46 * torch.asin(normal[0].clamp(-0.99, 0.99))) * (0.02 / frame.pixel).clamp(max=1)
     cuff = 1 - 0.40 * bump(above - 0.205, 0.018) + 0.10 * smoothstep(0.19 - above, 0.0, 0.02)
     knit = ribs * cuff * (1 + 0.04 * folds)
     panel = seams * (1 + 0.05 * folds) * (1 - 0.25 * bump(above, 0.03))
@@ -96,9 +115,9 @@ def _cloth(frame: Frame, p: Parameters, folds: Tensor, normal: Vector, above: Te
 
 def _peak(frame: Frame, p: Parameters, edge: Tensor) -> tuple[Tensor, Tensor]:
     """Coverage and shade of a cap's peak, which comes forward and a little down from the edge."""
-    x = (frame.U - 0.85 * torch.sin(p["yaw"])) / 0.54
+    x = (frame.U - 0.85 * p["sin_yaw"]) / 0.54
     arch = (1 - x * x).clamp(min=0)
-    lower = edge - 0.005 + (0.25 - 0.55 * torch.sin(p["pitch"])).clamp(min=0.03) * arch**0.7
+    lower = edge - 0.005 + (0.25 - 0.55 * p["sin_pitch"]).clamp(min=0.03) * power(arch, 0.7)
     upper = edge - 0.045 * arch
     cover = coverage(torch.minimum(lower - frame.V, frame.V - upper), frame.pixel) * coverage(
         1 - x.abs(), 2 * frame.pixel
@@ -107,5 +126,5 @@ def _peak(frame: Frame, p: Parameters, edge: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _below_peak(frame: Frame, p: Parameters, edge: Tensor) -> Tensor:
-    reach = (0.22 + 0.20 * (-p["key_y"]).clamp(min=0)) * bump(frame.U - 0.4 * torch.sin(p["yaw"]), 0.5)
+    reach = (0.22 + 0.20 * (-p["key_y"]).clamp(min=0)) * bump(frame.U - 0.4 * p["sin_yaw"], 0.5)
     return 1.6 * smoothstep(edge + reach + 0.20 - frame.V, 0.0, 0.14)

@@ -1,7 +1,8 @@
 """The head: a stack of ellipses whose visible side is found in closed form under any pose, without marching rays.
 
-Head coordinates: x to the viewer's right, y down, z to the viewer; eyes at y = -0.1, chin near 0.88, crown at -1.06.
-At height y the section is (x / w)² + (z / d)² = 1 with half width w(y) and half depth d(y). A point of azimuth φ has
+Head coordinates: x to the viewer's right, y down, z to the viewer; eyes at y = -0.1, chin near 0.88, crown at -1: it
+lies behind the face, so that from a portrait's distance it seems lower than on a skull. At height y the section is
+(x / w)² + (z / d)² = 1 with half width w(y) and half depth d(y). A point of azimuth φ has
 x = w sin φ, z = d cos φ; turned by yaw θ it lies at X = R sin(φ + δ), R² = (w cos θ)² + (d sin θ)²,
 δ = atan2(d sin θ, w cos θ), so that φ follows from X at once. Pitch and relief enter by fixed-point iteration on a
 coarse lattice.
@@ -10,8 +11,7 @@ coarse lattice.
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,30 +21,36 @@ from scipy.interpolate import CubicSpline
 from torch import Tensor
 from torch.nn import functional
 
-from transect.generators.faceworld.compositing import Parameters, Vector, coverage, unit
+from transect.generators.faceworld.canvas import CENTER_Y, HALF_EXTENT, Canvas, picture_grid
+from transect.generators.faceworld.compositing import Parameters, Vector, beyond, coverage, mix, unit
+from transect.generators.faceworld.rows import Pick, some
 
-HALF_EXTENT = 1.3
-"""Half the width of the picture in face units; the picture's center is at (0, CENTER_Y)."""
-
-CENTER_Y = 0.02
-CROWN, CHIN = -1.06, 0.89
+CROWN, CHIN = -1.0, 0.89
 EYE_Y = -0.10
 HAIRLINE_Y = -0.76
 
-_HEIGHTS = np.array([CROWN, -1.02, -0.94, -0.82, -0.64, -0.42, -0.2, 0.02, 0.22, 0.4, 0.55, 0.68, 0.77, 0.84, CHIN])
-_HALF_WIDTH = np.array([0.0, 0.24, 0.4, 0.505, 0.575, 0.61, 0.62, 0.61, 0.583, 0.54, 0.474, 0.375, 0.275, 0.165, 0.0])
+_HEIGHTS = np.array([CROWN, -0.965, -0.895, -0.785, -0.62, -0.42, -0.2, 0.02, 0.22, 0.4, 0.55, 0.68, 0.77, 0.84, CHIN])
+_HALF_WIDTH = np.array(
+    [0.0, 0.215, 0.365, 0.478, 0.563, 0.608, 0.62, 0.61, 0.583, 0.54, 0.474, 0.375, 0.275, 0.165, 0.0]
+)
 _HALF_DEPTH = np.array([0.0, 0.30, 0.46, 0.57, 0.64, 0.68, 0.7, 0.7, 0.69, 0.67, 0.65, 0.62, 0.57, 0.43, 0.0])
 _TABLE = 512
-_COARSE = 48
+_COARSE = 32
 _ITERATIONS = 3
 
 
-@functools.lru_cache(maxsize=1)
-def _spline_bases() -> tuple[Tensor, Tensor]:
-    """Natural cubic spline through values at _HEIGHTS, as matrices [_TABLE, knots]: values and derivatives in y."""
+@functools.lru_cache(maxsize=8)
+def _spline_basis(device: torch.device) -> Tensor:
+    """Natural cubic spline through values at _HEIGHTS, [1, 16, 2 * _TABLE]: values, then derivatives in y."""
     y = np.linspace(CROWN, CHIN, _TABLE)
     cardinal = CubicSpline(_HEIGHTS, np.eye(len(_HEIGHTS)), bc_type="natural")
-    return torch.tensor(cardinal(y), dtype=torch.float32), torch.tensor(cardinal(y, 1), dtype=torch.float32)
+    both = np.concatenate([cardinal(y), cardinal(y, 1)]).T
+    return _constant(np.pad(both, ((0, 16 - len(both)), (0, 0))), device).unsqueeze(0)
+
+
+def _constant(values: Float[np.ndarray, ...], device: torch.device) -> Tensor:
+    with torch.inference_mode(False):
+        return torch.tensor(values, dtype=torch.float32, device=device)
 
 
 def vertical_scale(p: Parameters) -> Tensor:
@@ -54,156 +60,200 @@ def vertical_scale(p: Parameters) -> Tensor:
 
 def _profile(p: Parameters) -> tuple[Tensor, Tensor]:
     """Half widths and half depths at _HEIGHTS, [b, knots]: what jaw, chin, cheekbones and forehead look like."""
-    q = {name: value.reshape(-1, 1) for name, value in p.items() if value.dim() == 3}
-    masculine = q["face_shape"] - 0.5
-    old = ((q["age"] - 50) / 35).clamp(-1, 1)
-    widen = 1 + 0.055 * q["face_width"] + 0.015 * masculine
-    widen = widen + (0.032 * q["jaw_width"] + 0.12 * masculine + 0.025 * old) * _near(0.52, 0.22)
-    widen = widen + (0.06 * q["chin_width"] + 0.28 * masculine) * _near(0.80, 0.13)
-    widen = widen + 0.016 * q["cheekbones"] * _near(0.02, 0.2) + 0.02 * q["cheek_fullness"] * _near(0.35, 0.22)
-    widen = widen + 0.018 * q["forehead_width"] * _near(-0.5, 0.3)
-    depth = torch.tensor(_HALF_DEPTH, dtype=torch.float32) * (1 + 0.05 * masculine * _near(0.8, 0.2))
-    return torch.tensor(_HALF_WIDTH, dtype=torch.float32) * widen, depth
+
+    def of(name: str) -> Tensor:
+        return p[name].reshape(-1, 1)
+
+    near = functools.partial(_near, device=p["age"].device)
+    masculine = of("face_shape") - 0.5
+    old = ((of("age") - 50) / 35).clamp(-1, 1)
+    widen = 1 + 0.055 * of("face_width") + 0.015 * masculine
+    widen = widen + (0.032 * of("jaw_width") + 0.12 * masculine + 0.025 * old) * near(0.52, 0.22)
+    widen = widen + (0.06 * of("chin_width") + 0.28 * masculine) * near(0.80, 0.13)
+    widen = widen + 0.016 * of("cheekbones") * near(0.02, 0.2) + 0.02 * of("cheek_fullness") * near(0.35, 0.22)
+    widen = widen + 0.018 * of("forehead_width") * near(-0.5, 0.3)
+    average = _average(p["age"].device)
+    return average[0] * widen, average[1] * (1 + 0.05 * masculine * near(0.8, 0.2))
 
 
-def _near(height: float, width: float) -> Tensor:
+@functools.lru_cache(maxsize=8)
+def _average(device: torch.device) -> Tensor:
+    return _constant(np.stack([_HALF_WIDTH, _HALF_DEPTH]), device)
+
+
+@functools.lru_cache(maxsize=64)
+def _near(height: float, width: float, device: torch.device) -> Tensor:
     """How near each of _HEIGHTS is to that height: 1 there, falling off as a Gaussian."""
-    return torch.tensor(np.exp(-(((_HEIGHTS - height) / width) ** 2)), dtype=torch.float32)
+    return _constant(np.exp(-(((_HEIGHTS - height) / width) ** 2)), device)
+
+
+LEAN, REACH, WIDTH, DEPTH = 0, 1, 4, 5
+"""Numbers of tables that are read alone."""
 
 
 def profile_tables(p: Parameters) -> Tensor:
-    """[b, 7, 512] over y from crown to chin: w, d, R, cos δ, sin δ, w'/w, d'/d (bounded where the head ends).
+    """[b, 8, 512] over y from crown to chin: slope of the silhouette, R, cos δ, sin δ, w, d, w'/w, d'/d.
 
-    Squares are interpolated, since w² goes to zero linearly where an ellipsoid ends.
+    Slopes are bounded where the head ends. Squares are interpolated, since w² goes to zero linearly where an ellipsoid
+    ends.
     """
-    value, slope = _spline_bases()
     width, depth = _profile(p)
-    w2, d2 = (width**2 @ value.T).clamp(min=1e-4), (depth**2 @ value.T).clamp(min=1e-4)
-    w2_slope, d2_slope = width**2 @ slope.T, depth**2 @ slope.T
-    yaw = p["yaw"].reshape(-1, 1)
-    across, along = w2.sqrt() * torch.cos(yaw), d2.sqrt() * torch.sin(yaw)
+    knots = functional.pad(torch.stack([width * width, depth * depth], dim=1), (0, 1))
+    w2, d2 = torch.bmm(knots, _spline_basis(width.device).expand(len(width), -1, -1)).unbind(1)
+    w2, w2_slope, d2, d2_slope = w2[:, :_TABLE], w2[:, _TABLE:], d2[:, :_TABLE], d2[:, _TABLE:]
+    w2, d2 = w2.clamp(min=1e-4), d2.clamp(min=1e-4)
+    across, along = w2.sqrt() * p["cos_yaw"].view(-1, 1), d2.sqrt() * p["sin_yaw"].view(-1, 1)
     reach = (across**2 + along**2).sqrt()
-    return torch.stack(
-        [w2.sqrt(), d2.sqrt(), reach, across / reach, along / reach, w2_slope / (2 * w2), d2_slope / (2 * d2)], dim=1
-    )
+    cos_delta, sin_delta = across / reach, along / reach
+    lean = (0.5 * w2_slope * cos_delta * cos_delta / reach).abs().clamp(max=20)
+    turned = [lean, reach, cos_delta, sin_delta]
+    return torch.stack([*turned, w2.sqrt(), d2.sqrt(), w2_slope / (2 * w2), d2_slope / (2 * d2)], dim=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surface:
     """The visible head at each pixel. All [b, h, w].
 
-    x, y: frontal face coordinates of what is seen; sine, cosine: of the azimuth φ (cosine < 0 behind the ears);
-    depth: z of the smooth head; inside: signed distance to the silhouette.
+    x, y: frontal face coordinates of what is seen; sine, cosine: of the azimuth φ (cosine < 0 behind the ears).
     """
 
     x: Tensor
     y: Tensor
     sine: Tensor
     cosine: Tensor
-    depth: Tensor
-    inside: Tensor
 
 
 def read_tables(tables: Tensor, y: Tensor) -> Tensor:
     """Tables [b, c, 512] at heights y [b, h, w]: [b, c, h, w], constant beyond crown and chin."""
-    position = (y - CROWN) * (2 / (CHIN - CROWN)) - 1
-    grid = torch.stack([torch.zeros_like(position), position], dim=-1)
+    position = (y - CROWN).mul_(2 / (CHIN - CROWN)).sub_(1)
+    grid = torch.stack([torch.zeros_like(position), position], dim=1).permute(0, 2, 3, 1)
     return functional.grid_sample(tables.unsqueeze(-1), grid, padding_mode="border", align_corners=True)
 
 
-def surface_at(tables: Tensor, X: Tensor, y: Tensor, scale: Tensor) -> Surface:
-    """The visible head at upright picture coordinate X and head height y (already freed of pitch and relief)."""
-    y = y / scale
-    w, d, reach, cos_delta, sin_delta, w_log_slope, _ = read_tables(tables, y).unbind(1)
-    s = (X / reach).clamp(-1, 1)
-    c = (1 - s * s).clamp(min=0).sqrt()
+def surface_at(turned: Sequence[Tensor], X: Tensor, y: Tensor) -> Surface:
+    """The visible head at upright picture coordinate X and height y, which is free of pitch, relief and the scale.
+
+    turned: R, cos δ, sin δ and w at y.
+    """
+    reach, cos_delta, sin_delta, w = turned
+    s = (X / reach).clamp_(-1, 1)
+    c = (1 - s * s).clamp_(min=0).sqrt_()
     sine, cosine = s * cos_delta - c * sin_delta, c * cos_delta + s * sin_delta
-    beyond = (y - CHIN).clamp(min=0) + (CROWN - y).clamp(min=0)
+    return Surface(w * sine, y, sine, cosine)
+
+
+def inside_silhouette(lean: Tensor, reach: Tensor, X: Tensor, y: Tensor) -> Tensor:
+    """Signed distance to the silhouette at upright picture coordinate X and height y. lean: its slope there."""
+    side = X.abs()
+    beyond = (y - CHIN).clamp_(min=0).add_((CROWN - y).clamp_(min=0))
     # The silhouette slopes: the horizontal distance to it is longer than the shortest one.
-    slope = s.abs() * (w_log_slope * w * w * (1 - sin_delta**2) / reach).abs().clamp(max=20)
-    inside = (reach - X.abs()) / (1 + slope * slope).sqrt() - beyond
-    return Surface(w * sine, y, sine, cosine, d * cosine, inside)
+    slope = (side / reach).clamp_(max=1).mul_(lean)
+    return (reach - side).div_(slope.mul_(slope).add_(1).sqrt_()).sub_(beyond)
 
 
 def smooth_normal(tables: Tensor, face: Surface) -> Vector:
     """The smooth head's outward normal, head's frame: the gradient of (x / w)² + (z / d)² scaled to length 1."""
-    w, d, _, _, _, w_log_slope, d_log_slope = read_tables(tables, face.y).unbind(1)
-    down = -(face.sine**2 * w_log_slope + face.cosine**2 * d_log_slope)
+    w, d, w_log_slope, d_log_slope = read_tables(tables[:, WIDTH:], face.y).unbind(1)
+    down = -(face.sine * face.sine * w_log_slope).addcmul_(face.cosine * face.cosine, d_log_slope)
     return unit(face.sine / w, down, face.cosine / d)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """Where each pixel lies. X, Y: on the picture; U, V: the same with the head's roll undone; face: the relieved face.
+    """Where each pixel lies. X, Y: on the picture; U, V: the same with the head's roll undone, [b, h, w].
 
-    pixel: the width of a pixel. normal: of the smooth head. head: coverage of the head's silhouette.
+    pixel: the width of a pixel, [b, 1, 1]. face: the relieved face. head: coverage of the head's silhouette. planes:
+    all that is [b, h, w] in one tensor [b, 9, h, w], of which the others are views. tables: those of profile_tables.
     """
 
-    size: int
-    pixel: float
+    canvas: Canvas
+    pixel: Tensor
+    planes: Tensor
+    tables: Tensor
     X: Tensor
     Y: Tensor
     U: Tensor
     V: Tensor
-    tables: Tensor
     face: Surface
-    normal: Vector
     head: Tensor
 
-
-@functools.lru_cache(maxsize=16)
-def picture_axes(size: int) -> Tensor:
-    """Pixel centers along one side, in face units around 0."""
-    return (torch.arange(size, dtype=torch.float32) + 0.5) * (2 * HALF_EXTENT / size) - HALF_EXTENT
+    def take(self, pick: Pick) -> Frame:
+        """Some of the rows."""
+        return frame_of(self.canvas, some(self.pixel, pick), some(self.planes, pick), some(self.tables, pick))
 
 
-def picture_grid(size: int) -> tuple[Tensor, Tensor]:
-    """Picture coordinates X, Y of the centers of size * size pixels, each [1, size, size]."""
-    axis = picture_axes(size)
-    return axis.view(1, 1, -1).expand(1, size, size), (axis + CENTER_Y).view(1, -1, 1).expand(1, size, size)
+def frame_of(canvas: Canvas, pixel: Tensor, planes: Tensor, tables: Tensor) -> Frame:
+    """The frame of those planes: X, Y, U, V, the four of the face's surface, head."""
+    X, Y, U, V, x, y, sine, cosine, head = planes.unbind(1)
+    return Frame(canvas, pixel, planes, tables, X, Y, U, V, Surface(x, y, sine, cosine), head)
 
 
-def locate(p: Parameters, size: int, relief: Callable[[Tensor, Tensor], Tensor]) -> Frame:
-    """The frame of a picture of that size. relief: height above the smooth head at face coordinates x, y."""
-    X, Y = picture_grid(size)
+def locate(p: Parameters, canvas: Canvas, relief: Callable[[Tensor, Tensor], Tensor]) -> Frame:
+    """The frame of a picture. relief: height above the smooth head at face coordinates x, y."""
+    X, Y = _from_distance(p, *picture_grid(canvas))
     U, V = unroll(p, X, Y)
-    tables, scale = profile_tables(p), vertical_scale(p)
-    shifts = torch.stack(_parallax(p, tables, scale, relief), dim=1)
-    shift_x, shift_y = functional.interpolate(shifts, size=(size, size), mode="bilinear", align_corners=False).unbind(1)
-    face = surface_at(tables, U + shift_x, V + shift_y, scale)
-    smooth = surface_at(tables, U, V + shift_y, scale)
-    pixel = 2 * HALF_EXTENT / size
-    return Frame(size, pixel, X, Y, U, V, tables, face, smooth_normal(tables, face), coverage(smooth.inside, pixel))
+    tables = profile_tables(p)
+    shifts = torch.stack(_parallax(p, canvas, tables, relief), dim=1)
+    wide = functional.interpolate(shifts, size=(canvas.height, canvas.width), mode="bilinear", align_corners=False)
+    shift_x, shift_y = wide.unbind(1)
+    y = (V + shift_y).div_(vertical_scale(p))
+    lean, *turned = read_tables(tables[:, : WIDTH + 1], y).unbind(1)
+    face, pixel = surface_at(turned, U + shift_x, y), canvas.pixel * p["distance"]
+    cover = coverage(inside_silhouette(lean, turned[0], U, y), pixel)
+    planes = torch.stack([X, Y, U, V, face.x, face.y, face.sine, face.cosine, cover], dim=1)
+    return frame_of(canvas, pixel, planes, tables)
+
+
+def _from_distance(p: Parameters, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """Picture coordinates X, Y of points of a picture that was taken from distance 1: a farther camera sees more."""
+    return x * p["distance"], y * p["distance"] + CENTER_Y
+
+
+def to_pixels(p: Parameters, X: Tensor, Y: Tensor, size: int) -> Tensor:
+    """Points X, Y [b, n] of the picture in pixels of a picture of that size: float64 [b, n, 2], on the host."""
+    half = HALF_EXTENT * p["distance"].reshape(-1, 1, 1).double()
+    return ((torch.stack([X, Y - CENTER_Y], dim=2).double() / half + 1) * (size / 2)).cpu()
 
 
 def unroll(p: Parameters, X: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
     """Picture coordinates turned back by the head's roll."""
-    c, s = torch.cos(p["roll"]), torch.sin(p["roll"])
+    c, s = p["cos_roll"], p["sin_roll"]
     return c * X + s * Y, c * Y - s * X
 
 
+@functools.lru_cache(maxsize=32)
+def _coarse_grid(canvas: Canvas) -> tuple[Tensor, Tensor]:
+    """A lattice of _COARSE * _COARSE cells over the whole canvas, as picture_grid has its pixels."""
+    with torch.inference_mode(False):
+        steps = (torch.arange(_COARSE, dtype=torch.float32, device=canvas.device) + 0.5) * (canvas.pixel / _COARSE)
+        shape = (1, _COARSE, _COARSE)
+        x, y = steps * canvas.width - HALF_EXTENT, steps * canvas.height - HALF_EXTENT
+        return x.view(1, 1, -1).expand(shape).contiguous(), y.view(1, -1, 1).expand(shape).contiguous()
+
+
 def _parallax(
-    p: Parameters, tables: Tensor, scale: Tensor, relief: Callable[[Tensor, Tensor], Tensor]
+    p: Parameters, canvas: Canvas, tables: Tensor, relief: Callable[[Tensor, Tensor], Tensor]
 ) -> tuple[Tensor, Tensor]:
     """How far, on a coarse lattice over the picture, what is seen lies from where a flat upright face would show it."""
-    U, V = unroll(p, *picture_grid(_COARSE))
-    sin_yaw, cos_yaw = torch.sin(p["yaw"]), torch.cos(p["yaw"])
-    sin_pitch, cos_pitch = torch.sin(p["pitch"]), torch.cos(p["pitch"])
+    U, V = unroll(p, *_from_distance(p, *_coarse_grid(canvas)))
+    sin_yaw, cos_yaw, tilt, scale = p["sin_yaw"], p["cos_yaw"], p["sin_pitch"] / p["cos_pitch"], vertical_scale(p)
+    high = V / p["cos_pitch"]
     shift_x, y = torch.zeros_like(U), V
     for _ in range(_ITERATIONS):
-        seen = surface_at(tables, U + shift_x, y, scale)
+        *turned, d = read_tables(tables[:, REACH : DEPTH + 1], y / scale).unbind(1)
+        seen = surface_at(turned, U + shift_x, y / scale)
         height = relief(seen.x, seen.y) * seen.cosine.clamp(min=0)
-        forward = (seen.depth + height) * cos_yaw - seen.x * sin_yaw
-        shift_x, y = -height * sin_yaw, (V + forward * sin_pitch) / cos_pitch
+        forward = (d * seen.cosine + height) * cos_yaw - seen.x * sin_yaw
+        shift_x, y = -height * sin_yaw, high + forward * tilt
     return shift_x, y - V
 
 
 def project(p: Parameters, x: Tensor, y: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
     """Picture coordinates X, Y of points of the head."""
-    turned_x = x * torch.cos(p["yaw"]) + z * torch.sin(p["yaw"])
-    forward = z * torch.cos(p["yaw"]) - x * torch.sin(p["yaw"])
-    turned_y = y * torch.cos(p["pitch"]) - forward * torch.sin(p["pitch"])
-    c, s = torch.cos(p["roll"]), torch.sin(p["roll"])
+    turned_x = x * p["cos_yaw"] + z * p["sin_yaw"]
+    forward = z * p["cos_yaw"] - x * p["sin_yaw"]
+    turned_y = y * p["cos_pitch"] - forward * p["sin_pitch"]
+    c, s = p["cos_roll"], p["sin_roll"]
     return c * turned_x - s * turned_y, c * turned_y + s * turned_x
 
 
@@ -212,10 +262,26 @@ def face_boxes(p: Parameters, size: int) -> Float[np.ndarray, "b 4"]:
 
     The face is the half of the head before the ears; what of it the head itself hides lies within the silhouette.
     """
-    y = torch.linspace(HAIRLINE_Y, CHIN, 96).view(1, -1, 1)
-    w, d = read_tables(profile_tables(p), y.expand(p["yaw"].shape[0], -1, -1))[:, :2].unbind(1)
-    angle = torch.linspace(-math.pi / 2, math.pi / 2, 61).view(1, 1, -1)
-    X, Y = project(p, w * torch.sin(angle), y * vertical_scale(p), d * torch.cos(angle))
-    corners = torch.stack([X, Y - CENTER_Y], dim=1).flatten(2)
-    box = torch.cat([corners.amin(2), corners.amax(2)], dim=1).double()
-    return ((box + HALF_EXTENT) * (size / (2 * HALF_EXTENT))).clamp(0, size).numpy()
+    y = _face_heights(p["yaw"].device)
+    w, d = read_tables(profile_tables(p)[:, WIDTH : DEPTH + 1], y.expand(len(p["yaw"]), -1, -1)).unbind(1)
+    zero = torch.zeros_like(w)
+    # At each height the front is a half ellipse, seen as w sin φ, d cos φ under a map that is linear.
+    beside, before, middle = (project(p, *point) for point in ((w, zero, zero), (zero, zero, d), (zero, y, zero)))
+    scale = vertical_scale(p)
+    corners = []
+    for axis in (0, 1):
+        reach = (beside[axis] ** 2 + before[axis] ** 2).sqrt()
+        side, front = beside[axis].abs(), beyond(before[axis])
+        center = middle[axis] * scale
+        corners.append((center - mix(reach, side, front), center + mix(side, reach, front)))
+    (left, right), (top, bottom) = (
+        (low.flatten(1).amin(1, keepdim=True), high.flatten(1).amax(1, keepdim=True)) for low, high in corners
+    )
+    box = [to_pixels(p, left, top, size), to_pixels(p, right, bottom, size)]
+    return torch.cat(box, dim=2)[:, 0].clamp(0, size).numpy()
+
+
+@functools.lru_cache(maxsize=8)
+def _face_heights(device: torch.device) -> Tensor:
+    """Heights from hairline to chin, [1, 96, 1]."""
+    return _constant(np.linspace(HAIRLINE_Y, CHIN, 96), device).view(1, -1, 1)

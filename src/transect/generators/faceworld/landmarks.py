@@ -14,18 +14,22 @@ from torch import Tensor
 from transect.generators.faceworld.compositing import Parameters
 from transect.generators.faceworld.eyes import BROW_HALF_WIDTH, brow_line, eye_line, lid_edges
 from transect.generators.faceworld.head import (
-    CENTER_Y,
+    DEPTH,
     EYE_Y,
-    HALF_EXTENT,
+    REACH,
+    WIDTH,
     profile_tables,
     project,
     read_tables,
+    to_pixels,
     unroll,
     vertical_scale,
 )
 from transect.generators.faceworld.mouth import mouth_curves
 from transect.generators.faceworld.relief import eye_x, nose_base, nose_half_width
 
+_ANGLES = ("yaw", "pitch", "roll")
+_VECTOR = 32
 _JAW_HEIGHTS = (-0.08, 0.10, 0.27, 0.43, 0.57, 0.685, 0.785, 0.85)
 _JAW_AZIMUTH_SINE = 0.985
 """Jaw points lie just before the silhouette of a frontal head, as annotators put them."""
@@ -38,14 +42,13 @@ def landmarks(p: Parameters, relief: Tensor, size: int) -> Float[np.ndarray, "b 
     """
     x, y = face_points(p)
     tables = profile_tables(p)
-    w, d, reach = read_tables(tables, y.unsqueeze(1))[:, :3, 0].unbind(1)
+    reach, _, _, w, d = read_tables(tables[:, REACH : DEPTH + 1], y.unsqueeze(1))[:, :, 0].unbind(1)
     sine = (x / w).clamp(-1, 1)
     z = (d + relief) * (1 - sine * sine).clamp(min=0).sqrt()
-    flat = {name: value.reshape(-1, 1) for name, value in p.items() if value.dim() == 3}
+    flat = {f"{part}_{angle}": p[f"{part}_{angle}"].view(-1, 1) for part in ("sin", "cos") for angle in _ANGLES}
     X, Y = project(flat, x, y * vertical_scale(p).reshape(-1, 1), z)
     X, Y = _within_silhouette(flat, X, Y, reach)
-    points = torch.stack([X, Y - CENTER_Y], dim=2).double()
-    return ((points + HALF_EXTENT) * (size / (2 * HALF_EXTENT))).numpy()
+    return to_pixels(p, X, Y, size).numpy()
 
 
 def face_points(p: Parameters) -> tuple[Tensor, Tensor]:
@@ -59,7 +62,7 @@ def _within_silhouette(p: Parameters, X: Tensor, Y: Tensor, reach: Tensor) -> tu
     """Points that the turned head hides, moved to its visible edge at their height."""
     U, V = unroll(p, X, Y)
     U = torch.minimum(U.maximum(-reach), reach)
-    c, s = torch.cos(p["roll"]), torch.sin(p["roll"])
+    c, s = p["cos_roll"], p["sin_roll"]
     return c * U - s * V, c * V + s * U
 
 
@@ -70,7 +73,7 @@ def _row(like: Tensor, values: tuple[float, ...]) -> Tensor:
 def _jaw(p: Parameters) -> tuple[Tensor, Tensor]:
     like = p["yaw"].reshape(-1, 1)
     y = _row(like, _JAW_HEIGHTS)
-    x = _JAW_AZIMUTH_SINE * read_tables(profile_tables(p), y.unsqueeze(1))[:, 0, 0]
+    x = _JAW_AZIMUTH_SINE * read_tables(profile_tables(p)[:, WIDTH : WIDTH + 1], y.unsqueeze(1))[:, 0, 0]
     chin_x, chin_y = 0 * x[:, :1], 0 * y[:, :1] + 0.885
     return torch.cat([-x, chin_x, x.flip(1)], dim=1), torch.cat([y, chin_y, y.flip(1)], dim=1)
 
@@ -95,10 +98,10 @@ def _nose(p: Parameters) -> tuple[Tensor, Tensor]:
 def _eyes(p: Parameters) -> tuple[Tensor, Tensor]:
     """Outer corner, two points of the upper lid, inner corner, two of the lower lid; mirrored for the other eye."""
     like = p["yaw"].reshape(-1, 1)
-    t = _row(like, (1.0, 0.38, -0.38, -1.0, -0.38, 0.38)).unsqueeze(1)
+    t = _row(like, _filled((1.0, 0.38, -0.38, -1.0, -0.38, 0.38))).unsqueeze(1)
     half, upper, lower = lid_edges(p, t)
-    down = torch.cat([0 * upper[..., :1], upper[..., 1:3], 0 * upper[..., :1], lower[..., 4:]], dim=2)
-    outward = half * t
+    down = torch.cat([0 * upper[..., :1], upper[..., 1:3], 0 * upper[..., :1], lower[..., 4:6]], dim=2)
+    outward = half * t[..., :6]
     y = (down + eye_line(p, outward)).squeeze(1)
     x = (eye_x(p) + outward).squeeze(1)
     other = [3, 2, 1, 0, 5, 4]
@@ -109,9 +112,15 @@ def _mouth(p: Parameters) -> tuple[Tensor, Tensor]:
     """Corners and outer edges of the lips clockwise from the viewer's left, then their inner edges."""
     like = p["yaw"].reshape(-1, 1)
     outer, inner = (-1.0, -0.62, -0.25, 0.0, 0.25, 0.62, 1.0), (-0.85, -0.35, 0.0, 0.35, 0.85)
-    t = _row(like, outer + outer[-2:0:-1] + inner + inner[-2:0:-1]).unsqueeze(1)
+    t = _row(like, _filled(outer + outer[-2:0:-1] + inner + inner[-2:0:-1])).unsqueeze(1)
     curves = mouth_curves(p, t)
     v = torch.cat(
-        [curves.top[..., :7], curves.bottom[..., 7:12], curves.gap_top[..., 12:17], curves.gap_bottom[..., 17:]], dim=2
+        [curves.top[..., :7], curves.bottom[..., 7:12], curves.gap_top[..., 12:17], curves.gap_bottom[..., 17:20]],
+        dim=2,
     )
-    return (curves.half * t).squeeze(1), (v + curves.line).squeeze(1)
+    return (curves.half * t[..., :20]).squeeze(1), (v + curves.line[..., :20]).squeeze(1)
+
+
+def _filled(points: tuple[float, ...]) -> tuple[float, ...]:
+    """The points, the last repeated until they fill whole vectors: see canvas.py."""
+    return points + points[-1:] * (-len(points) % _VECTOR)

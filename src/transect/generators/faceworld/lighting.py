@@ -6,15 +6,16 @@ away so that silhouettes stay quiet. Source: Blinn 1977, Models of light reflect
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from transect.generators.faceworld.compositing import Parameters, Vector, unit
+from transect.generators.faceworld.compositing import Parameters, Vector, color, unit
 
-KEY, AMBIENT, WRAP = 1.20, 0.21, 0.12
-LIGHT_COLOR = (1.163, 0.965, 0.86)
+KEY, AMBIENT, WRAP = 1.32, 0.157, 0.10
+LIGHT_COLOR = (1.150, 0.968, 0.866)
 """Warm light under a daylight white balance, as in most portrait photographs."""
 
 
@@ -32,21 +33,31 @@ def illuminate(
 
     occlusion: optical depth of what keeps all light away; shadow: of what keeps the key light away.
     """
-    nx, ny, nz = normal
-    toward_key = nx * p["key_x"] + ny * p["key_y"] + nz * p["key_z"]
-    key = KEY * ((toward_key + WRAP) / (1 + WRAP)).clamp(min=0)
+    _, ny, nz = normal
+    key = (toward(normal, p, "key") + WRAP).clamp_(min=0).mul_(KEY / (1 + WRAP))
     ambient = AMBIENT * (0.86 - 0.24 * ny + 0.10 * nz)
-    open_sky = torch.exp(-torch.as_tensor(occlusion))
-    diffuse = open_sky * (ambient + key * torch.exp(-torch.as_tensor(shadow)))
-    return Illumination(diffuse, _highlight(p, nx, ny, nz) * open_sky)
+    diffuse, highlight = ambient + key * _passed(shadow), _highlight(p, normal)
+    open_sky = _passed(occlusion)
+    return Illumination(diffuse * open_sky, highlight * open_sky)
 
 
-def _highlight(p: Parameters, nx: Tensor, ny: Tensor, nz: Tensor) -> Tensor:
-    hx, hy, hz = p["key_x"] + p["eye_from_x"], p["key_y"] + p["eye_from_y"], p["key_z"] + p["eye_from_z"]
-    length = (hx * hx + hy * hy + hz * hz).sqrt()
-    lobe = ((nx * hx + ny * hy + nz * hz) / length).clamp(min=0) ** 14
-    facing = (nx * p["eye_from_x"] + ny * p["eye_from_y"] + nz * p["eye_from_z"]).clamp(0, 1)
-    return lobe * facing
+def toward(vector: Vector, p: Parameters, name: str) -> Tensor:
+    """Product of a vector with that of the parameters: for unit vectors, the cosine between them."""
+    x, y, z = vector
+    return (x * p[f"{name}_x"]).addcmul_(y, p[f"{name}_y"]).addcmul_(z, p[f"{name}_z"])
+
+
+def _passed(depth: Tensor | float) -> Tensor | float:
+    """The share of light that passes an optical depth."""
+    return torch.exp(-depth) if isinstance(depth, Tensor) else math.exp(-depth)
+
+
+def _highlight(p: Parameters, normal: Vector) -> Tensor:
+    """Blinn's lobe with an exponent of 14."""
+    lobe = toward(normal, p, "half").clamp_(min=0)
+    second = lobe * lobe
+    fourth = second * second
+    return (fourth * fourth).mul_(fourth).mul_(second).mul_(toward(normal, p, "eye_from").clamp_(0, 1))
 
 
 def relieved(normal: Vector, slope_x: Tensor, slope_y: Tensor) -> Vector:
@@ -58,4 +69,4 @@ def relieved(normal: Vector, slope_x: Tensor, slope_y: Tensor) -> Vector:
 
 def light_color(like: Tensor) -> Tensor:
     """The light's color, [1, 3, 1, 1]."""
-    return like.new_tensor(LIGHT_COLOR).view(1, 3, 1, 1)
+    return color(like, *LIGHT_COLOR)

@@ -6,15 +6,19 @@ all others as they are, bit by bit; the other masks hold the pixels of which the
 
 from __future__ import annotations
 
+import numpy as np
 import torch
+from jaxtyping import Bool
 from torch import Tensor
 
 from transect.generators.faceworld.accessories import glasses_parts
 from transect.generators.faceworld.compositing import Parameters
 from transect.generators.faceworld.eyes import eye_opening, locate_lids
 from transect.generators.faceworld.head import HAIRLINE_Y, Frame
+from transect.generators.faceworld.heads import Heads, shape_heads
 from transect.generators.faceworld.mouth import mouth_cover
-from transect.generators.faceworld.renderer import SHAPE, Shape, layers, shape_head
+from transect.generators.faceworld.renderer import Tile, layers
+from transect.generators.faceworld.rows import Rows, put, some
 from transect.generators.faceworld.textures import draw_lattices
 
 MASKS: dict[str, str] = {
@@ -30,15 +34,16 @@ MASKS: dict[str, str] = {
 """The masks and what their pixels are."""
 
 
-def draw_masks(p: Parameters, seed: int, size: int) -> dict[str, Tensor]:
-    """Boolean [1, size, size] by the names of MASKS, of the picture of one row of parameters."""
-    frame, maps = shape_head(Shape({name: p[name] for name in SHAPE}), seed, size)
-    shown = _shown(frame, p, maps, draw_lattices(seed))
+def draw_masks(tile: Tile) -> dict[str, Bool[np.ndarray, "b size size"]]:
+    """Boolean [b, size, size] by the names of MASKS, of the pictures of a tile."""
+    p, size, lattices = tile.p, tile.canvas.size, draw_lattices(tile.seeds, tile.canvas.device)
+    heads = shape_heads(p, tile.seeds, tile.canvas)
+    frame, shown = heads.frame, _shown(heads, p, lattices)
     glasses = _glasses(frame, p)
     lids, lips = eye_opening(locate_lids(frame, p)), mouth_cover(frame, p)
     person = (shown["background"] < 1) | glasses
     head = shown["head"]
-    return {
+    masks = {
         "skin": head * (1 - lids).clamp(min=0) * (1 - lips) + shown["ears"] + shown["neck"] >= 0.5,
         "hair": shown["hair"] >= 0.5,
         "face": (head >= 0.5) & (frame.face.cosine > 0) & (frame.face.y > HAIRLINE_Y),
@@ -48,17 +53,19 @@ def draw_masks(p: Parameters, seed: int, size: int) -> dict[str, Tensor]:
         "background": ~person,
         "person": person,
     }
+    return {name: mask[:, :size, :size].cpu().numpy() for name, mask in masks.items()}
 
 
-def _shown(frame: Frame, p: Parameters, maps: Tensor, lattices: dict[str, Tensor]) -> dict[str, Tensor]:
+def _shown(heads: Heads, p: Rows, lattices: dict[str, Tensor]) -> dict[str, Tensor]:
     """The share of each pixel that shows each part, after all that lies before it."""
-    nothing = torch.zeros_like(frame.U)
+    nothing = torch.zeros_like(heads.frame.planes[:, 0])
     parts = ("background", "hair", "neck", "clothes", "head", "ears", "earrings", "beard", "hat")
     shown = {part: nothing.clone() for part in parts} | {"background": nothing + 1}
-    for layer in layers(frame, p, maps, lattices):
-        for share in shown.values():
-            layer.window.of(share).mul_(1 - layer.cover)
-        layer.window.of(shown[layer.part]).add_(layer.cover)
+    for layer in layers(heads, p, lattices):
+        for part, share in shown.items():
+            within = layer.window.of(share)
+            left = some(within, layer.rows) * (1 - layer.cover)
+            put(within, layer.rows, left + layer.cover if part == layer.part else left)
     return shown
 
 

@@ -7,7 +7,17 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transect.generators.faceworld.compositing import Parameters, bump, color, coverage, over, smoothstep, tint
+from transect.generators.faceworld.compositing import (
+    Parameters,
+    beyond,
+    bump,
+    color,
+    coverage,
+    over,
+    power,
+    smoothstep,
+    tint,
+)
 from transect.generators.faceworld.head import Frame
 from transect.generators.faceworld.lighting import Illumination, light_color
 from transect.generators.faceworld.relief import mouth_y, nose_base, nose_half_width
@@ -23,10 +33,10 @@ def mouth(frame: Frame, p: Parameters, radiance: Tensor, light: Illumination, gr
     top, bottom, gap_top, gap_bottom = curves.top, curves.bottom, curves.gap_top, curves.gap_bottom
     arch, full, gap = curves.arch, curves.full, _gap(p)
     within = half - x.abs()
-    lips = coverage(torch.minimum(v - top, bottom - v).minimum(within), 1.5 * frame.pixel)
+    lips = coverage(torch.minimum(v - top, bottom - v).minimum(within), 1.5 * frame.pixel + 0.010)
     form = light.diffuse * (1 - 0.36 * (1 - smoothstep(v, -0.03, 0.02))) * (1 + 0.04 * grain)
     shine = 0.5 * light.highlight + 0.5 * p["lipstick"] * bump(v - gap_bottom - 0.026 * full, 0.012) * arch
-    lip_color = lit_skin(p, lip_reflectance(p).expand_as(radiance), Illumination(form, shine))
+    lip_color = lit_skin(p, lip_reflectance(p), Illumination(form, shine))
     radiance = over(radiance, lip_color, 0.94 * lips)
     opening = coverage(torch.minimum(v - gap_top, gap_bottom - v).minimum(within), frame.pixel)
     opening = opening * smoothstep(gap, 0.004, 0.02)
@@ -43,7 +53,7 @@ def mouth_cover(frame: Frame, p: Parameters) -> Tensor:
     curves = mouth_curves(p, x / half)
     v = frame.face.y - curves.line
     inside = torch.minimum(v - curves.top, curves.bottom - v).minimum(half - x.abs())
-    return coverage(inside, 1.5 * frame.pixel) * (frame.face.cosine > 0)
+    return coverage(inside, 1.5 * frame.pixel + 0.010) * beyond(frame.face.cosine)
 
 
 class MouthCurves(NamedTuple):
@@ -62,7 +72,7 @@ class MouthCurves(NamedTuple):
 
 def mouth_half_width(p: Parameters) -> Tensor:
     """Half the distance of the mouth's corners."""
-    return 0.200 + 0.016 * p["mouth_width"] + 0.055 * p["smile"] + 0.012 * (p["face_shape"] - 0.5)
+    return 0.212 + 0.016 * p["mouth_width"] + 0.055 * p["smile"] + 0.012 * (p["face_shape"] - 0.5)
 
 
 def mouth_curves(p: Parameters, t: Tensor) -> MouthCurves:
@@ -70,11 +80,14 @@ def mouth_curves(p: Parameters, t: Tensor) -> MouthCurves:
     t = t.clamp(-1, 1)
     smile, half = p["smile"], mouth_half_width(p)
     arch = (1 - t * t).clamp(min=0)
-    line = mouth_y(p) - 0.095 * smile * (t * t - 0.25) - 0.012 * (1 - smile) * (0.3 - t * t)
+    slant = 0.020 * p["mouth_slant"] * (0.5 + 0.5 * smile) * t
+    line = mouth_y(p) - slant - 0.072 * smile * (t * t - 0.25) - 0.012 * (1 - smile) * (0.3 - t * t)
     full = (1 + 0.30 * p["lip_fullness"] - 0.22 * (p["face_shape"] - 0.5) - 0.28 * p["old"]) * (1 - 0.22 * smile)
     gap_top, gap_bottom = -0.30 * _gap(p) * arch, 0.70 * _gap(p) * arch
-    top = gap_top - 0.053 * full * arch**0.85 * (1 - 0.26 * bump(t, 0.15))
-    return MouthCurves(t, half, line, arch, full, top, gap_bottom + 0.070 * full * arch**0.7, gap_top, gap_bottom)
+    top = gap_top - 0.053 * full * power(arch, 0.85) * (1 - 0.26 * bump(t, 0.15))
+    return MouthCurves(
+        t, half, line, arch, full, top, gap_bottom + 0.070 * full * power(arch, 0.7), gap_top, gap_bottom
+    )
 
 
 def _gap(p: Parameters) -> Tensor:
@@ -101,9 +114,9 @@ def nostrils(frame: Frame, p: Parameters, radiance: Tensor) -> Tensor:
     x, y = frame.face.x, frame.face.y
     half = nose_half_width(p)
     dx = (x.abs() - 0.52 * half) / (0.30 * half)
-    tall = 0.017 + 0.02 * torch.sin(p["pitch"])  # 0.010 at -20 degrees, 0.024 at +20
+    tall = 0.017 + 0.02 * p["sin_pitch"]  # 0.010 at -20 degrees, 0.024 at +20
     dy = (y - nose_base(p) - 0.002 + 0.10 * (x.abs() - 0.5 * half)) / tall
     hole = smoothstep(1.25 - (dx * dx + dy * dy).sqrt(), 0.0, 0.9)
     wing = bump((x.abs() - half * 1.12) / 0.016, 1.0) * bump(y - nose_base(p) + 0.03, 0.04)
-    shade = 0.72 * hole * (frame.face.cosine > 0) + 0.16 * wing
+    shade = 0.72 * hole * beyond(frame.face.cosine) + 0.16 * wing
     return radiance * (1 - shade.clamp(max=0.9)).unsqueeze(1)

@@ -7,6 +7,7 @@ Parameters are computed in float64 and rounded once, so that they do not depend 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -23,21 +24,39 @@ from transect.generators.faceworld.reflectance import (
     luminance,
     skin_reflectance,
 )
+from transect.generators.faceworld.rows import Rows
 from transect.generators.faceworld.scene import scene_traits
 
 _ANGLES = ("yaw", "pitch", "roll", "light_azimuth", "light_elevation")
 _IDENTITY_LIMIT, _IDENTITY_SCALE = 2.4, 1.25
 _RELATIVE_REFERENCE, _RELATIVE_POWER = 0.45, 0.80
-BACKDROP = (0.124, 2.0)
+_VECTOR = 16
+BACKDROP = (0.1005, 1.75)
 """Radiance of the darkest background, and how many times brighter the lightest is."""
 
 
-def parameters(values: Mapping[str, Float[np.ndarray, " n"]], identity: Float[np.ndarray, "n d"]) -> dict[str, Tensor]:
+def parameters(
+    values: Mapping[str, Float[np.ndarray, " n"]],
+    identity: Float[np.ndarray, "n d"],
+    device: torch.device | str = "cpu",
+) -> Rows:
     """Scalars [n, 1, 1] and colors [n, 3, 1, 1] by name. The identity code is bounded, to stay within human shapes."""
-    scalars = {name: np.asarray(values[name], dtype=np.float64) for name in NAMES}
-    scalars |= {name: np.radians(scalars[name]) for name in _ANGLES}
+    n = len(identity)
+    # Filled up to whole vectors, so that no row is left to the slower code that NumPy has for the last ones.
+    rows = np.minimum(np.arange(-(-n // _VECTOR) * _VECTOR), max(n - 1, 0)) if n else np.zeros(0, dtype=np.intp)
+    scalars, colors = _parameters(
+        {name: np.asarray(values[name], dtype=np.float64)[rows] for name in NAMES},
+        np.ascontiguousarray(identity[rows].T),
+    )
+    return Rows({k: v[:n] for k, v in scalars.items()}, {k: v[:n] for k, v in colors.items()}, device)
+
+
+def _parameters(
+    values: dict[str, Float[np.ndarray, " n"]], identity: Float[np.ndarray, "d n"]
+) -> tuple[dict[str, Float[np.ndarray, " n"]], dict[str, Float[np.ndarray, "n 3"]]]:
+    scalars = values | {name: np.radians(values[name]) for name in _ANGLES}
     bounded = _IDENTITY_LIMIT * np.tanh(identity * (_IDENTITY_SCALE / _IDENTITY_LIMIT))
-    scalars |= {name: bounded[:, j] for j, name in enumerate(IDENTITY)}
+    scalars |= dict(zip(IDENTITY, bounded, strict=True))
     scalars["old"] = np.clip((scalars["age"] - 28) / 45, 0, 1.2)
     grey = 1 / (1 + np.exp(-(scalars["age"] - 60 + 6 * scalars["greying"]) / 5))
     skin = skin_reflectance(scalars["skin_tone"])
@@ -48,20 +67,35 @@ def parameters(values: Mapping[str, Float[np.ndarray, " n"]], identity: Float[np
         "cloth": _cloth(scalars["clothing_hue"], scalars["clothing_lightness"]),
         "hat_cloth": _cloth(0.6 + 0.45 * scalars["hat_hue"], np.clip(0.42 + 0.22 * scalars["hat_lightness"], 0, 1)),
         "backdrop": _backdrop(scalars["background_hue"], scalars["background_lightness"]),
+        "gain": _gain(scalars),
     }
     # Swatches span 47x, living skin about a fifth of that. What photographs show beside skin (sclera, teeth) is
     # therefore given relative to it, so that the ratio to the cheek stays in the range that photographs have.
     scalars["beside_skin"] = (luminance(skin) / _RELATIVE_REFERENCE) ** _RELATIVE_POWER
-    scalars |= hair_traits(values) | facial_hair_traits(values) | hat_traits(values)
-    scalars |= scene_traits(values)
-    made = {name: _tensor(value).view(-1, 1, 1) for name, value in scalars.items()}
-    made |= {name: _tensor(value).view(-1, 3, 1, 1) for name, value in colors.items()}
-    made |= _key_light(made)
-    return made
+    scalars |= hair_traits(values) | facial_hair_traits(values) | hat_traits(values) | scene_traits(values)
+    scalars |= _transcendental(scalars)
+    return scalars | _key_light(scalars), colors
 
 
-def _tensor(value: Float[np.ndarray, ...]) -> Tensor:
-    return torch.from_numpy(np.ascontiguousarray(value, dtype=np.float32))
+def _transcendental(p: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
+    """What layers need of one parameter beyond sums and products: see rows.py."""
+    sines = {f"sin_{name}": np.sin(p[name]) for name in ("yaw", "pitch", "roll", "light_azimuth")}
+    return {
+        **sines,
+        **{f"cos_{name}": np.cos(p[name]) for name in ("yaw", "pitch", "roll")},
+        "parted_side": np.tanh(p["hair_parting"]),
+        "swept_side": np.tanh(1.5 * p["hair_parting"]),
+        "bare_knot": p["knot"] * (p["hat"] == 0),
+        "squareness": 1 / (1 + np.exp(-1.5 * p["frame_shape"])),
+        "sheen": p["beside_skin"] ** 0.4,
+        "light_factor": np.exp2(p["light_level"]),
+    }
+
+
+def _gain(p: Mapping[str, Float[np.ndarray, " n"]]) -> Float[np.ndarray, "n 3"]:
+    """The camera's gain by channel: exposure, and white balance with red up and blue down by half of it each."""
+    half = 0.5 * p["white_balance"]
+    return np.asarray(np.exp2(p["exposure"][:, None] + np.stack([half, np.zeros_like(half), -half], axis=1)))
 
 
 def _hue(turns: Float[np.ndarray, " n"], chroma: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
@@ -80,26 +114,39 @@ def _backdrop(hue: Float[np.ndarray, " n"], lightness: Float[np.ndarray, " n"]) 
     """Radiance of the background under nominal light, on a logarithmic scale: wood, leaves, sky, no pink."""
     darkest, span = BACKDROP
     near = [np.exp(-((((hue - center + 0.5) % 1 - 0.5) / 0.11) ** 2)) for center in (0.09, 0.30, 0.58)]
-    chroma = np.asarray(0.02 + 0.06 * near[0] + 0.05 * near[1] + 0.09 * near[2])
+    chroma = np.asarray(0.03 + 0.10 * near[0] + 0.08 * near[1] + 0.13 * near[2])
     return np.asarray(darkest * span ** lightness[:, None] * _hue(hue, chroma))
 
 
-def _key_light(p: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Unit vector towards the key light in the viewer's frame (light_*) and in the head's frame (key_*)."""
+def _key_light(p: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
+    """Unit vector towards the key light in the viewer's frame (light_*) and in the head's frame (key_*).
+
+    eye_from_*: unit vector towards the viewer; half_*: that halfway between both; nose_side: where the nose's shadow
+    falls, -1 to 1; all in the head's frame.
+    """
     azimuth, elevation = p["light_azimuth"], p["light_elevation"]
-    x = torch.sin(azimuth) * torch.cos(elevation)
-    y, z = -torch.sin(elevation), torch.cos(azimuth) * torch.cos(elevation)
-    viewer = {"light_x": x, "light_y": y, "light_z": z}
-    head = dict(zip(("key_x", "key_y", "key_z"), to_head(p, x, y, z), strict=True))
-    eye = dict(zip(("eye_from_x", "eye_from_y", "eye_from_z"), to_head(p, 0 * x, 0 * x, 0 * x + 1), strict=True))
-    return {**viewer, **head, **eye}
+    x = np.sin(azimuth) * np.cos(elevation)
+    y, z = -np.sin(elevation), np.cos(azimuth) * np.cos(elevation)
+    key = np.stack(to_head(p, x, y, z))
+    eye = np.stack(to_head(p, 0 * x, 0 * x, 0 * x + 1))
+    half = key + eye
+    half = half / np.sqrt(half[0] ** 2 + half[1] ** 2 + half[2] ** 2)
+    vectors = {"light": (x, y, z), "key": key, "eye_from": eye, "half": half}
+    named = {
+        f"{name}_{axis}": part for name, vector in vectors.items() for axis, part in zip("xyz", vector, strict=True)
+    }
+    return {**named, "nose_side": np.tanh(4 * key[0])}
 
 
-def to_head(p: Mapping[str, Tensor], x: Tensor, y: Tensor, z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+Scalar = TypeVar("Scalar", Tensor, Float[np.ndarray, " n"])
+"""A number per row, as a tensor or an array."""
+
+
+def to_head(p: Mapping[str, Scalar], x: Scalar, y: Scalar, z: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     """A vector of the viewer's frame in the head's frame: roll, pitch and yaw undone."""
-    c, s = torch.cos(p["roll"]), torch.sin(p["roll"])
+    c, s = p["cos_roll"], p["sin_roll"]
     x, y = c * x + s * y, c * y - s * x
-    c, s = torch.cos(p["pitch"]), torch.sin(p["pitch"])
+    c, s = p["cos_pitch"], p["sin_pitch"]
     y, z = c * y + s * z, c * z - s * y
-    c, s = torch.cos(p["yaw"]), torch.sin(p["yaw"])
+    c, s = p["cos_yaw"], p["sin_yaw"]
     return c * x - s * z, y, c * z + s * x

@@ -1,150 +1,206 @@
-"""Composes one picture from back to front, in linear light, and hands it to the camera.
+"""Composes the pictures of a tile from back to front, in linear light, and hands them to the camera.
 
-A tile holds one subject: every operation then has the same shapes, and so the same bits, for every batch, place in
-the batch and number of threads.
+A tile holds several subjects, so that one operation serves them all. No pixel depends on its mates: canvas.py and
+rows.py say how that is kept.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, UInt8
 from torch import Tensor
 
-from transect.generators.faceworld.accessories import earrings, glasses
-from transect.generators.faceworld.attributes import IDENTITY
-from transect.generators.faceworld.camera import expose, sensor_noise
-from transect.generators.faceworld.compositing import Parameters, over
+from transect.generators.faceworld.accessories import earring, glasses
+from transect.generators.faceworld.camera import defocus, expose, sensor_noise
+from transect.generators.faceworld.canvas import Canvas, spread_over
+from transect.generators.faceworld.compositing import over
 from transect.generators.faceworld.eyes import brows, eyes
 from transect.generators.faceworld.facial_hair import facial_hair, hanging_beard
-from transect.generators.faceworld.hair import hair, shade_skin
-from transect.generators.faceworld.hats import hat
-from transect.generators.faceworld.head import Frame, locate
+from transect.generators.faceworld.hair import Hair, hair, shade_skin
+from transect.generators.faceworld.hats import NO_LIMIT, Hat, hat
+from transect.generators.faceworld.head import Frame
+from transect.generators.faceworld.heads import Heads, head_maps, shape_heads
 from transect.generators.faceworld.landmarks import face_points, landmarks
+from transect.generators.faceworld.lighting import Illumination
 from transect.generators.faceworld.mouth import mouth, nostrils
-from transect.generators.faceworld.relief import face_maps, read_maps
+from transect.generators.faceworld.relief import read_maps
+from transect.generators.faceworld.rows import Pick, Rows, picked, put, some
 from transect.generators.faceworld.scene import background, clothes
-from transect.generators.faceworld.skin import ears, face_skin, neck
-from transect.generators.faceworld.textures import draw_lattices, sample_mirrored, spread
-from transect.generators.faceworld.windows import Window, Windows, below, cut, cut_light, windows_of
+from transect.generators.faceworld.skin import ear, face_skin, neck
+from transect.generators.faceworld.textures import draw_lattices, sample_mirrored
+from transect.generators.faceworld.windows import WHOLE, Window, below, cut, cut_light
 
-RENDERER_VERSION = "2"
+RENDERER_VERSION = "4"
 """Changes whenever the same latents give other pixels."""
-
-SHAPE = (*IDENTITY, "face_shape", "face_width", "age", "old", "smile", "makeup", "yaw", "pitch", "roll")
-"""What the head's shape, pose and slow shades depend on."""
-
-
-def render_tile(p: Parameters, seed: int, size: int) -> Tensor:
-    """uint8 [1, size, size, 3]: the picture of one row of parameters."""
-    return expose(radiance(p, seed, size), p, sensor_noise(seed, size))
-
-
-def radiance(p: Parameters, seed: int, size: int) -> Tensor:
-    """Scene radiance [1, 3, size, size] in linear light, before the camera."""
-    lattices = draw_lattices(seed)
-    frame, maps = shape_head(Shape({name: p[name] for name in SHAPE}), seed, size)
-    picture = background(frame, p, lattices)
-    for layer in layers(frame, p, maps, lattices):
-        part = layer.window.of(picture)
-        part.copy_(over(part, layer.radiance, layer.cover))
-    return glasses(frame, p, picture)
-
 
 NECK_TOP, CLOTHES_TOP = 0.26, 0.78
 """Heights above which neither is seen."""
 
-WHOLE = Window(slice(None), slice(None))
+EVERY = slice(None)
+
+
+class Tile(NamedTuple):
+    """Rows that are drawn together: their parameters, seeds and canvas."""
+
+    p: Rows
+    seeds: Sequence[int]
+    canvas: Canvas
+
+
+def render_tile(tile: Tile) -> UInt8[np.ndarray, "b size size 3"]:
+    """The pictures of a tile, before JPEG."""
+    size = tile.canvas.size
+    light = radiance(tile).clamp_(min=0)
+    blur = tile.p.host("blur")[0]
+    blurred = picked(blur > 0)
+    if blurred is not None:
+        deviations = blur[blurred if isinstance(blurred, slice) else blurred.numpy()].astype(np.float64) / 100 * size
+        put(light, blurred, defocus(some(light, blurred), deviations, size))
+    pixels = expose(light, tile.p, draw_noise(tile))
+    return np.ascontiguousarray(pixels[:, :size, :size].cpu().numpy())
+
+
+def draw_noise(tile: Tile) -> Tensor:
+    """The sensor noise of each row; nothing in the margin."""
+    size, height, width, device = tile.canvas
+    noise = np.zeros((len(tile.seeds), 3, height, width), dtype=np.float32)
+    for row, seed in enumerate(tile.seeds):
+        noise[row, :, :size, :size] = sensor_noise(seed, size)
+    return torch.from_numpy(noise).to(device)
+
+
+def radiance(tile: Tile) -> Tensor:
+    """Scene radiance [b, 3, height, width] of the canvas in linear light, before the camera."""
+    p, lattices = tile.p, draw_lattices(tile.seeds, tile.canvas.device)
+    heads = shape_heads(p, tile.seeds, tile.canvas)
+    picture = background(heads.frame, p, lattices)
+    for layer in layers(heads, p, lattices):
+        lay(picture, layer)
+    worn = p.with_any("glasses")
+    if worn is not None:
+        put(picture, worn, glasses(heads.frame.take(worn), p.take(worn), some(picture, worn)))
+    return picture
 
 
 class Layer(NamedTuple):
-    """A part of the person: radiance [b, 3, h, w] and coverage [b, h, w] within a window of the picture."""
+    """A part of the person: radiance [k, 3, h, w] and coverage [k, h, w] within a window, in some rows."""
 
     part: str
     radiance: Tensor
     cover: Tensor
     window: Window = WHOLE
+    rows: Pick = EVERY
 
 
-def layers(frame: Frame, p: Parameters, maps: Tensor, lattices: dict[str, Tensor]) -> Iterator[Layer]:
+def lay(picture: Tensor, layer: Layer) -> None:
+    """Lays a layer over a picture [b, 3, h, w]."""
+    part = some(layer.window.of(picture), layer.rows).contiguous()
+    put(layer.window.of(picture), layer.rows, over(part, layer.radiance, layer.cover))
+
+
+def layers(heads: Heads, p: Rows, lattices: dict[str, Tensor]) -> Iterator[Layer]:
     """What is laid over the background, from back to front; glasses, which let light through, come after all."""
-    folds = spread(lattices["folds"], frame.size, frame.size)
-    worn = hat(frame, p, folds)
-    locks = hair(frame, p, lattices, None if worn is None else worn.under)
-    yield Layer("hair", locks.radiance * locks.depth.unsqueeze(1), locks.back, locks.window)
-    throat, shoulders = below(frame.size, NECK_TOP), below(frame.size, CLOTHES_TOP)
+    frame = heads.frame
+    folds = spread_over(frame.canvas, lattices["folds"])
+    shadow = torch.zeros_like(frame.planes[:, 0])
+    worn, locks = _worn(frame, p, folds, shadow), None
+    haired = picked(p.host("scalp")[0] < 1)
+    if haired is not None:
+        locks = _grown(frame, p, lattices, haired, shadow, worn)
+        yield Layer("hair", locks.radiance * locks.depth.unsqueeze(1), locks.back, locks.window, haired)
+    throat, shoulders = below(frame, NECK_TOP), below(frame, CLOTHES_TOP)
     yield Layer("neck", *neck(cut(frame, throat), p), throat)
-    yield Layer("clothes", *clothes(cut(frame, shoulders), p, shoulders.of(folds)), shoulders)
-    shadow = locks.shadow if worn is None else locks.shadow + worn.shadow
-    windows = windows_of(frame)
-    skull, beside = cut(frame, windows.head), cut(frame, windows.ears)
-    yield Layer("head", _face(skull, p, maps, lattices, windows.head.of(shadow), windows), skull.head, windows.head)
-    yield from (Layer("ears", *ear, windows.ears) for ear in ears(beside, p))
-    yield from (Layer("earrings", *ring, windows.ears) for ring in earrings(beside, p))
-    if float(p["facial_hair"].max()) > 0:
-        yield Layer("beard", *hanging_beard(frame, p, lattices))
-    yield Layer("hair", locks.radiance, locks.front, locks.window)
+    yield Layer("clothes", *clothes(cut(frame, shoulders), p, _part(folds, shoulders)), shoulders)
+    skull = cut(frame, heads.windows.head)
+    yield Layer("head", _face(skull, heads, p, lattices, shadow), skull.head, heads.windows.head)
+    yield from _beside_the_head(heads, p)
+    bearded = p.with_any("facial_hair")
+    if bearded is not None:
+        own = {"strands": some(lattices["strands"], bearded)}
+        yield Layer("beard", *hanging_beard(frame.take(bearded), p.take(bearded), own), WHOLE, bearded)
+    if locks is not None and haired is not None:
+        yield Layer("hair", locks.radiance, locks.front, locks.window, haired)
     if worn is not None:
-        yield Layer("hat", worn.radiance, worn.cover)
+        yield Layer("hat", worn.hat.radiance, worn.hat.cover, WHOLE, worn.rows)
 
 
-class Shape(Mapping[str, Tensor]):
-    """The parameters that shape and place the head, and no others; equal where their numbers are.
+class Worn(NamedTuple):
+    """Hats, and the rows that wear them."""
 
-    What is made from a Shape cannot depend on anything else, so that it may be kept for the next picture.
-    """
-
-    def __init__(self, values: Mapping[str, Tensor]) -> None:
-        self._values = values
-        self._key = torch.cat([value.flatten() for value in values.values()]).numpy().tobytes()
-
-    def __getitem__(self, name: str) -> Tensor:
-        return self._values[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Shape) and self._key == other._key
+    hat: Hat
+    rows: Pick
 
 
-@functools.lru_cache(maxsize=8)
-def shape_head(shape: Shape, seed: int, size: int) -> tuple[Frame, Tensor]:
-    """The frame and the face's maps, kept for pictures of the same head under other light, tone, hair or glasses."""
-    maps = face_maps(shape, draw_lattices(seed))
-    return locate(shape, size, lambda x, y: read_maps(maps[:, :1], x, y).squeeze(1)), maps
+def _worn(frame: Frame, p: Rows, folds: Tensor, shadow: Tensor) -> Worn | None:
+    """The hats of the rows that wear one; their shadow is written into `shadow`."""
+    rows = p.with_any("hat")
+    if rows is None:
+        return None
+    made = hat(frame.take(rows), p.take(rows), some(folds, rows))
+    put(shadow, rows, made.shadow)
+    return Worn(made, rows)
 
 
-def locate_landmarks(p: Parameters, seed: int, size: int) -> Float[np.ndarray, "1 68 2"]:
-    """The 68 points, in dlib's order, of the picture of one row of parameters, in pixels."""
-    maps = face_maps(Shape({name: p[name] for name in SHAPE}), draw_lattices(seed))
-    x, y = face_points(p)
-    return landmarks(p, read_maps(maps[:, :1], x.unsqueeze(1), y.unsqueeze(1))[:, 0, 0], size)
+def _grown(frame: Frame, p: Rows, lattices: dict[str, Tensor], rows: Pick, shadow: Tensor, worn: Worn | None) -> Hair:
+    """The hair of those rows, pressed down by what they wear; its shadow is added to `shadow`."""
+    under_hat = None
+    if worn is not None:
+        under_hat = torch.full_like(shadow, NO_LIMIT)
+        put(under_hat, worn.rows, worn.hat.under)
+        under_hat = some(under_hat, rows)
+    own = {name: some(lattices[name], rows) for name in ("strands", "locks", "curls", "stubble")}
+    locks = hair(frame.take(rows), p.take(rows), own, under_hat)
+    part = locks.window.of(shadow)
+    put(part, rows, some(part, rows) + locks.shadow)
+    return locks
 
 
-def _face(
-    frame: Frame, p: Parameters, maps: Tensor, lattices: dict[str, Tensor], shadow: Tensor, windows: Windows
-) -> Tensor:
-    """The head's skin with all that is on it; frame and shadow are those of the head's window."""
-    skin, light = face_skin(frame, p, maps)
-    skin = shade_skin(skin, shadow)
-    stubble = sample_mirrored(lattices["stubble"].unsqueeze(1), 1.5 * frame.face.x, 0.75 * frame.face.y).squeeze(1)
-    nose, mouth_window, eyes_window = windows.nose, windows.mouth, windows.eyes
-    nose.of(skin).copy_(nostrils(cut(frame, nose), p, nose.of(skin)))
-    skin = facial_hair(frame, p, skin, light, lattices)
-    part, lit, grain = cut(frame, mouth_window), cut_light(light, mouth_window), mouth_window.of(stubble)
-    mouth_window.of(skin).copy_(mouth(part, p, mouth_window.of(skin), lit, grain))
-    part, lit, grain = cut(frame, eyes_window), cut_light(light, eyes_window), eyes_window.of(stubble)
-    seeing = eyes(part, p, eyes_window.of(skin), lit)
-    eyes_window.of(skin).copy_(brows(part, p, seeing, grain))
+def _beside_the_head(heads: Heads, p: Rows) -> Iterator[Layer]:
+    """Both ears and what hangs from them."""
+    ringed = p.with_any("earrings")
+    for side, window in zip((-1.0, 1.0), heads.windows.ears, strict=True):
+        beside = cut(heads.frame, window)
+        yield Layer("ears", *ear(beside, p, side), window)
+        if ringed is not None:
+            yield Layer("earrings", *earring(beside.take(ringed), p.take(ringed), side), window, ringed)
+
+
+def locate_landmarks(tile: Tile) -> Float[np.ndarray, "b 68 2"]:
+    """The 68 points, in dlib's order, of the pictures of a tile, in pixels."""
+    maps = head_maps(tile.p, tile.seeds, tile.canvas)
+    x, y = face_points(tile.p)
+    relief = read_maps(maps[:, :1], x.unsqueeze(1), y.unsqueeze(1))[:, 0, 0]
+    return landmarks(tile.p, relief, tile.canvas.size)
+
+
+def _face(frame: Frame, heads: Heads, p: Rows, lattices: dict[str, Tensor], shadow: Tensor) -> Tensor:
+    """The head's skin with all that is on it; frame is that of the head's window."""
+    windows = heads.windows
+    skin, light = face_skin(frame, p, heads.details)
+    skin = shade_skin(skin, windows.head.of(shadow).contiguous())
+    grain = sample_mirrored(lattices["stubble"].unsqueeze(1), 1.5 * frame.face.x, 0.75 * frame.face.y).squeeze(1)
+    nose, lips, lids = windows.nose, windows.mouth, windows.eyes
+    _draw_in(skin, nose, nostrils(cut(frame, nose), p, _part(skin, nose)))
+    bearded = p.with_any("facial_hair")
+    if bearded is not None:
+        own = {name: some(lattices[name], bearded) for name in ("strands", "curls", "stubble")}
+        lit = Illumination(*(some(one, bearded) for one in light))
+        put(skin, bearded, facial_hair(frame.take(bearded), p.take(bearded), some(skin, bearded), lit, own))
+    part, lit = cut(frame, lips), cut_light(light, lips)
+    _draw_in(skin, lips, mouth(part, p, _part(skin, lips), lit, _part(grain, lips)))
+    part, lit = cut(frame, lids), cut_light(light, lids)
+    seeing = eyes(part, p, _part(skin, lids), lit)
+    _draw_in(skin, lids, brows(part, p, seeing, lattices["strands"]))
     return skin
+
+
+def _part(image: Tensor, window: Window) -> Tensor:
+    return window.of(image).contiguous()
+
+
+def _draw_in(image: Tensor, window: Window, part: Tensor) -> None:
+    window.of(image).copy_(part)

@@ -9,10 +9,19 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from transect.generators.faceworld.compositing import Parameters, bump, color, coverage, mix, smoothstep
+from transect.generators.faceworld.compositing import (
+    Parameters,
+    beyond,
+    bump,
+    color,
+    coverage,
+    mix,
+    smoothstep,
+    unit,
+)
 from transect.generators.faceworld.head import Frame
 from transect.generators.faceworld.lighting import Illumination, illuminate, light_color, relieved
-from transect.generators.faceworld.relief import nose_base, read_maps
+from transect.generators.faceworld.relief import nose_base
 
 SHEEN = 0.055
 """Reflectance of the skin's surface at the peak of the highlight."""
@@ -23,15 +32,15 @@ SURROUNDINGS = 0.012
 _BLOOD = (0.16, -0.16, -0.13)
 
 
-def face_skin(frame: Frame, p: Parameters, maps: Tensor) -> tuple[Tensor, Illumination]:
-    """Radiance [b, 3, h, w] of the head's bare skin, and the light on it."""
+def face_skin(frame: Frame, p: Parameters, details: Tensor) -> tuple[Tensor, Illumination]:
+    """Radiance [b, 3, h, w] of the head's bare skin, and the light on it. details: see heads.Heads."""
     face = frame.face
-    _, slope_x, slope_y, occlusion, blush, mottle, pores, freckles = read_maps(maps, face.x, face.y).unbind(1)
+    nx, ny, nz, slope_x, slope_y, occlusion, blush, mottle, pores, freckles = details.unbind(1)
     front = smoothstep(face.cosine, 0.0, 0.35)
     occlusion = occlusion.clamp(min=0) * front + 0.20 * smoothstep(face.y, 0.78, 0.95)
-    normal = relieved(frame.normal, slope_x * front, slope_y * front)
+    normal = relieved((nx, ny, nz), slope_x * front, slope_y * front)
     light = illuminate(p, normal, occlusion, _cast_shadow(frame, p) * front)
-    rough = 0.215 * mottle + (0.125 + 0.025 * p["old"]) * (1 - 0.6 * p["makeup"]) * pores
+    rough = 0.13 * mottle + (0.10 + 0.025 * p["old"]) * (1 - 0.6 * p["makeup"]) * pores
     spots = smoothstep(freckles, 1.1, 2.0) * (0.10 * smoothstep(p["complexion"], 0.4, 1.6) + 0.12 * p["old"])
     albedo = p["skin"] * (1 + rough - spots * front).unsqueeze(1)
     albedo = albedo * blood(albedo, (0.45 + blush * front + 0.35 * mottle + 0.25 * p["complexion"]) * _translucency(p))
@@ -43,8 +52,11 @@ def lit_skin(p: Parameters, albedo: Tensor, light: Illumination) -> Tensor:
     """Radiance of skin of that reflectance: diffuse light that reddens as it fails, and the sheen."""
     failing = (1 - light.diffuse).clamp(0, 1).unsqueeze(1)
     scattered = albedo * light.diffuse.unsqueeze(1) * (1 + failing * color(albedo, 0.07, -0.025, -0.05))
+    # Where much melanin is, what comes back has come far through the skin, and only red light comes far.
+    deep = (1 - p["beside_skin"]).clamp(min=0).unsqueeze(1)
+    scattered = scattered * (1 + deep * color(albedo, 0.19, -0.02, -0.10))
     # Oil and water are the same on every tone, but swatches are darker than living skin: see parameters.beside_skin.
-    sheen = SHEEN * p["beside_skin"] ** 0.6
+    sheen = SHEEN * p["sheen"]
     mirrored = light.highlight * sheen + SURROUNDINGS * light.diffuse.clamp(max=1)
     return (scattered + mirrored.unsqueeze(1)) * light_color(albedo)
 
@@ -63,7 +75,7 @@ def _cast_shadow(frame: Frame, p: Parameters) -> Tensor:
     """Optical depth of the shadows that nose, brows and lips cast away from the key light."""
     x, y = frame.face.x, frame.face.y
     side, up = p["key_x"], -p["key_y"]
-    beside_nose = bump(x + 0.15 * torch.tanh(4 * side), 0.075) * bump(y - nose_base(p) + 0.10, 0.13)
+    beside_nose = bump(x + 0.15 * p["nose_side"], 0.075) * bump(y - nose_base(p) + 0.10, 0.13)
     below_nose = bump(x + 0.10 * side, 0.085) * bump(y - nose_base(p) - 0.06, 0.042)
     below_brow = bump(x.abs() - 0.24, 0.17) * bump(y + 0.17, 0.06)
     below_lip = bump(x + 0.05 * side, 0.12) * bump(y - 0.64, 0.04)
@@ -73,44 +85,59 @@ def _cast_shadow(frame: Frame, p: Parameters) -> Tensor:
 
 def neck(frame: Frame, p: Parameters) -> tuple[Tensor, Tensor]:
     """Radiance of the neck, darkened by the head above it, and its coverage."""
-    half = 0.355 + 0.085 * (p["face_shape"] - 0.5) + 0.012 * p["neck_width"] + 0.015 * p["face_width"]
-    center = 0.10 * torch.sin(p["yaw"]) - 0.35 * torch.sin(p["roll"])
+    half = neck_half_width(p)
+    center = 0.10 * p["sin_yaw"] - 0.35 * p["sin_roll"]
     x = (frame.X - center) / half
-    flare = 1 + 0.5 * smoothstep(frame.Y, 0.95, 1.5)
+    flare = neck_flare(frame.Y)
     edge = (flare - x.abs()) * half
     sine = (x / flare).clamp(-1, 1)
-    normal = (sine, torch.full_like(sine, 0.15), (1 - sine * sine).clamp(min=0.02).sqrt())
-    chin_shadow = 1.1 * (1 - smoothstep(frame.Y - 0.12 * x * x, 0.80, 1.45))
-    sides = 0.5 * smoothstep(sine.abs(), 0.6, 1.0)
-    light = illuminate(p, normal, 0.20 + 0.55 * chin_shadow + sides, 1.2 * chin_shadow)
-    cords = 0.05 * torch.cos(9 * x) * p["old"]
-    radiance = lit_skin(p, p["skin"] * blood(p["skin"], 0.4 + 0 * x) * (0.96 + cords).unsqueeze(1), light)
+    # The muscles that run from behind the ears to the collarbones, and the hollow between them.
+    cord = x.abs() - 0.72 + 0.55 * (frame.Y - 0.75)
+    tilt = -0.28 * bump(cord + 0.10, 0.13) + 0.28 * bump(cord - 0.12, 0.15)
+    normal = unit(sine + torch.sign(x) * tilt, 0.15 + 0 * sine, (1 - sine * sine).clamp(min=0.04).sqrt())
+    chin_shadow = 1.1 * (1 - smoothstep(frame.Y - 0.16 * x * x, 0.78, 1.25))
+    sides = 0.35 * smoothstep(sine.abs(), 0.6, 1.0)
+    hollow = 0.20 * bump(x, 0.22) * smoothstep(frame.Y, 0.95, 1.15)
+    light = illuminate(p, normal, 0.20 + 0.55 * chin_shadow + sides + hollow, 1.2 * chin_shadow)
+    folds = 0.05 * torch.cos(34 * frame.Y + 1.5 * x * x) * p["old"]
+    radiance = lit_skin(p, p["skin"] * blood(p["skin"], 0.4 + 0 * x) * (0.96 + folds).unsqueeze(1), light)
     return radiance, coverage(edge, frame.pixel) * smoothstep(frame.Y, 0.3, 0.32)
 
 
-def ears(frame: Frame, p: Parameters) -> list[tuple[Tensor, Tensor]]:
-    """Radiance and coverage of each ear; the far one disappears behind the head as the head turns."""
-    layers = []
-    for side in (-1.0, 1.0):
-        x, y = ear_coordinates(frame, p, side)
-        radius = ((x - 0.012) / 0.068) ** 2 + (y / (0.155 - 0.03 * (y > 0))) ** 2
-        edge = (1 - radius) * 0.05
-        shell = bump(radius - 0.72, 0.28)
-        hollow = bump((x + 0.018) / 0.03, 1.0) * bump((y + 0.01) / 0.07, 1.0)
-        facing = (side * (0.45 + 0.4 * shell), torch.full_like(x, -0.05), torch.full_like(x, 0.8))
-        light = illuminate(p, facing, 0.35 + 0.75 * hollow - 0.15 * shell)
-        albedo = p["skin"] * blood(p["skin"], 0.9 + 0 * x)
-        visible = coverage(edge, frame.pixel)
-        behind = smoothstep(side * torch.sin(p["yaw"]), -0.10, 0.02)
-        layers.append((lit_skin(p, albedo, light), visible * (1 - frame.head * behind)))
-    return layers
+def neck_half_width(p: Parameters) -> Tensor:
+    """Half the breadth of the neck below the jaw: 105 to 125 mm across in adults (Gordon et al. 2014, ANSUR II)."""
+    return 0.465 + 0.10 * (p["face_shape"] - 0.5) + 0.014 * p["neck_width"] + 0.025 * p["face_width"]
+
+
+def neck_flare(Y: Tensor) -> Tensor:
+    """How much wider than below the jaw the neck is at each height, where it becomes the shoulders."""
+    low = (Y - 0.86).clamp(min=0)
+    return 1 + 0.5 * low + 2.6 * low * low
+
+
+def ear(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, Tensor]:
+    """Radiance and coverage of the ear at the viewer's left (-1) or right (1); the head hides the far one."""
+    x, y = ear_coordinates(frame, p, side)
+    # Wide above, narrow at the lobe; seen from before, the rim curls over a dark groove.
+    wide = 0.066 - 0.085 * y.clamp(min=-0.1, max=0.26)
+    radius = ((x - 0.020 + 0.05 * y) / wide) ** 2 + (y / (0.220 - 0.01 * beyond(y))) ** 2
+    from_middle = radius.sqrt()
+    rim = bump(from_middle - 0.86, 0.13)
+    groove = bump(from_middle - 0.60, 0.14) * smoothstep(0.12 - y, 0.0, 0.1)
+    hollow = bump(x + 0.005, 0.035) * bump(y - 0.02, 0.085)
+    down = -0.05 - 0.25 * rim * smoothstep(-y, 0.0, 0.2)
+    lit = unit(side * (0.30 + 0.45 * rim - 0.3 * groove), down, torch.full_like(x, 0.85))
+    light = illuminate(p, lit, 0.32 + 0.55 * groove + 0.70 * hollow - 0.15 * rim)
+    albedo = p["skin"] * blood(p["skin"], torch.full_like(p["yaw"], 0.9))
+    behind = smoothstep(side * p["sin_yaw"], -0.10, 0.02)
+    return lit_skin(p, albedo, light), coverage((1 - radius) * 0.45 * wide, frame.pixel) * (1 - frame.head * behind)
 
 
 def ear_coordinates(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, Tensor]:
     """X outward and y down from the middle of an ear, in units of an average ear."""
     width = 0.613 * (1 + 0.055 * p["face_width"])
-    x = width * side * torch.cos(p["yaw"]) - 0.06 * torch.sin(p["yaw"])
-    y = 0.03 * torch.cos(p["pitch"]) + 0.1 * torch.sin(p["pitch"])
+    x = width * side * p["cos_yaw"] - 0.06 * p["sin_yaw"]
+    y = 0.055 * p["cos_pitch"] + 0.1 * p["sin_pitch"]
     size = 1 + 0.07 * p["ear_size"] + 0.12 * p["old"]
     outward = side * (frame.U - x)
     return outward / size, (frame.V - y + 0.12 * outward) / size
@@ -118,6 +145,6 @@ def ear_coordinates(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, T
 
 def lip_reflectance(p: Parameters) -> Tensor:
     """Lips are skin with less pigment and more blood; lipstick lies on top, lightest where skin is light."""
-    bare = p["skin"] * color(p["skin"], 0.31, 0.115, 0.135)
+    bare = p["skin"] * color(p["skin"], 0.283, 0.101, 0.120)
     stick = color(p["skin"], 0.44, 0.030, 0.065) * (0.35 + 0.65 * p["beside_skin"].unsqueeze(1)).clamp(max=1.2)
     return mix(bare, stick, 0.88 * p["lipstick"].unsqueeze(1))

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transect.generators.faceworld.compositing import Parameters, bump, mix, smoothstep, tint
+from transect.generators.faceworld.compositing import Parameters, beyond, bump, mix, smoothstep, tint
 from transect.generators.faceworld.head import Frame
 from transect.generators.faceworld.lighting import AMBIENT, KEY, light_color
+from transect.generators.faceworld.rows import Pick, Rows, put, some
 from transect.generators.faceworld.textures import sample_mirrored
 
 _ARCH_Y, _ARCH_HEIGHT = -0.22, 0.98
@@ -30,49 +31,63 @@ class Strands:
     fine: Tensor
     ragged: Tensor
 
+    def take(self, pick: Pick) -> Strands:
+        """Those of some rows."""
+        return Strands(some(self.lateral, pick), some(self.fine, pick), some(self.ragged, pick))
+
 
 def parting_x(p: Parameters) -> Tensor:
     """Where the hair is parted, on the top of the head."""
-    return 0.17 * torch.tanh(p["hair_parting"])
+    return 0.17 * p["parted_side"]
 
 
-def strands(frame: Frame, p: Parameters, lattices: dict[str, Tensor], outer: Tensor, widest: Tensor) -> Strands:
+def strands(frame: Frame, p: Rows, lattices: dict[str, Tensor], outer: Tensor, widest: Tensor) -> Strands:
     """The strands at each pixel of a mass of half width `outer`, `widest` at the temples."""
     lateral = (frame.U / outer.clamp(min=0.05)).clamp(-1.2, 1.2)
     side = frame.U - parting_x(p) * (1 - smoothstep(frame.V, -0.95, -0.1))
     rise = (_ARCH_Y - frame.V).clamp(min=0) / _ARCH_HEIGHT
-    arch = ((side / torch.where(rise > 0, widest, outer.clamp(min=0.3))) ** 2 + rise * rise + 1e-6).sqrt()
+    arch = ((side / mix(outer.clamp(min=0.3), widest, beyond(rise))) ** 2 + rise * rise + 1e-6).sqrt()
     parted = (1 - smoothstep(p["bangs"], 0.1, 0.3)) * (1 - p["tied"]) * smoothstep(p["hang"], 0.02, 0.15)
-    across = mix(0.9 * lateral, arch * torch.where(side > 0, 1.0, -1.0), parted)
+    across = mix(0.9 * lateral, arch * (2 * beyond(side) - 1), parted)
     along = frame.V / 1.4
     coarse = _read(lattices["locks"], across, along)
     phase = 1.6 * torch.sin(8 * across) + 0.3 * coarse
     bend = p["wave"] * (0.040 * torch.sin(11 * frame.V + phase) + 0.014 * torch.sin(23 * frame.V - phase))
-    fine = _read(lattices["strands"], across + bend, along) * _resolved(1.5 * _SPACING, frame)
+    fine = _read(lattices["strands"], across + bend, along) * _resolved(1.5 * _SPACING, frame.pixel)
     straight = 0.75 * fine + 0.45 * _read(lattices["locks"], across + bend, along)
-    return Strands(lateral, *_curled(frame, p, lattices, across, straight, coarse))
+    curly = p.with_any("curl", "coil")
+    if curly is None:
+        return Strands(lateral, straight, coarse)
+    own = {name: some(lattices[name], curly) for name in ("curls", "stubble")}
+    drawn = (some(one, curly) for one in (across, straight, coarse))
+    fine, ragged = _curled(frame.take(curly), p.take(curly), own, *drawn)
+    coarse = coarse.clone()
+    put(straight, curly, fine)
+    put(coarse, curly, ragged)
+    return Strands(lateral, straight, coarse)
 
 
 def _curled(
-    frame: Frame, p: Parameters, lattices: dict[str, Tensor], across: Tensor, straight: Tensor, coarse: Tensor
+    frame: Frame, p: Rows, lattices: dict[str, Tensor], across: Tensor, straight: Tensor, coarse: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Ringlets turn along each lock; coils are the crests of a noise, which close on themselves."""
     curly = torch.maximum(p["curl"], p["coil"])
-    if float(curly.max()) == 0:
-        return straight, coarse
     size = 2.3 - 1.5 * p["coil"]
     noise = _read(lattices["curls"], frame.U / size, frame.V / (1.25 * size))
-    if float(p["coil"].max()) > 0:
-        noise = 0.55 * noise + 0.8 * _resolved(0.026, frame) * _read(lattices["stubble"], frame.U / 1.1, frame.V / 1.1)
+    coily = p.with_any("coil")
+    if coily is not None:
+        U, V, crests = (some(one, coily) for one in (frame.U, frame.V, lattices["stubble"]))
+        fine = 0.8 * _resolved(0.026, some(frame.pixel, coily)) * _read(crests, U / 1.1, V / 1.1)
+        put(noise, coily, 0.55 * some(noise, coily) + fine)
     turns = torch.sin(34 * frame.V + 9 * across + 2.3 * noise + 2.6 * coarse)
     rings = mix(0.42 * turns + 0.60 * straight + 0.38 * noise, 0.62 * noise - 0.1, p["coil"])
     ragged = mix(coarse, mix(0.45 * turns + 0.9 * coarse, noise, p["coil"]), curly)
     return mix(straight, 0.8 * rings, curly), ragged
 
 
-def _resolved(spacing: float, frame: Frame) -> float:
+def _resolved(spacing: float, pixel: Tensor) -> Tensor:
     """The share of a texture's contrast that pixels of that width still show."""
-    return min(1.0, spacing / frame.pixel)
+    return (spacing / pixel).clamp(max=1)
 
 
 def _read(lattice: Tensor, across: Tensor, along: Tensor) -> Tensor:
@@ -87,12 +102,12 @@ def shade(frame: Frame, p: Parameters, locks: Strands, rounded: Tensor) -> Tenso
     nz = (1 - nx * nx - 0.8 * ny * ny).clamp(min=0.02).sqrt()
     toward = nx * p["light_x"] + ny * p["light_y"] + nz * p["light_z"]
     diffuse = AMBIENT * (0.75 - 0.2 * ny) + KEY * ((toward + 0.25) / 1.25).clamp(min=0)
-    contrast = torch.exp((0.34 + 0.18 * curly) * locks.fine + 0.10 * locks.ragged)
+    contrast = torch.exp((0.36 + 0.16 * curly) * locks.fine + 0.13 * locks.ragged)
     body = tint(p["hair"], 0.85 * diffuse * contrast * _depth(frame, p, rounded))
     # Strands run down the mass: light that meets them across makes the band.
     across = ny * p["light_y"] + nz * (1 + p["light_z"]) + 0.07 * locks.fine + 0.05 * locks.ragged
     band = bump(across - 1.72, 0.15) * (1 - 0.8 * curly) * (nz * 1.2).clamp(max=1) * p["density"]
-    sheen = (0.014 + 0.10 * p["hair"]) * (band * (1 + 0.5 * locks.fine).clamp(0, 2)).unsqueeze(1)
+    sheen = (0.006 + 0.12 * p["hair"]) * (band * (1 + 0.5 * locks.fine).clamp(0, 2)).unsqueeze(1)
     return (body + sheen) * light_color(body)
 
 

@@ -6,19 +6,28 @@ cannot carry a setting from one part of the picture to another.
 
 from __future__ import annotations
 
-import functools
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
+import numpy as np
+from jaxtyping import Float
 from torch import Tensor
 
-from transect.generators.faceworld.head import CENTER_Y, Frame, Surface, picture_axes
+from transect.generators.faceworld.canvas import CENTER_Y, COLUMNS, HALF_EXTENT, ROWS, Canvas
+from transect.generators.faceworld.head import Frame, frame_of
 from transect.generators.faceworld.lighting import Illumination
+from transect.generators.faceworld.rows import Pick, Rows, some
 
 EYES, NOSE, MOUTH = (-0.66, 0.26), (-0.05, 0.60), (0.12, 0.98)
 """Heights on the face between which the features lie, with room for their soft shades."""
 
-EARS = (-0.34, 0.52)
-"""Heights on the upright head between which ears and what hangs from them lie."""
+EARS, EAR = (-0.36, 0.60), (0.25, 0.98)
+"""Heights on the upright head between which ears and what hangs from them lie, and distances from the midline."""
+
+
+Edges: TypeAlias = Sequence[float | Float[np.ndarray, " b"]]
+"""The lower and the upper limit of a coordinate, for all rows or for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,67 +42,75 @@ class Window:
         return image[..., self.rows, self.columns]
 
 
+WHOLE = Window(slice(None), slice(None))
+
+
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """head and ears: in the picture; eyes, nose, mouth: within the head's window."""
+    """head, ears (left and right): in the picture; eyes, nose, mouth: within the head's window."""
 
     head: Window
-    ears: Window
+    ears: tuple[Window, Window]
     eyes: Window
     nose: Window
     mouth: Window
 
 
-@functools.lru_cache(maxsize=8)
-def windows_of(frame: Frame) -> Windows:
-    """The windows of a head."""
+def windows_of(frame: Frame, p: Rows) -> Windows:
+    """The windows that hold every head of the frame."""
     head = _around(frame.head > 0)
     y, shown = head.of(frame.face.y), head.of(frame.head) > 0
-    upright = (EARS[0] < frame.V) & (EARS[1] > frame.V) & (frame.U.abs() < 0.98)
     inner = [_around(shown & (y > low) & (y < high)) for low, high in (EYES, NOSE, MOUTH)]
-    return Windows(head, _around(upright), *inner)
+    left, right = (upright_box(frame.canvas, p, sorted((side * EAR[0], side * EAR[1])), EARS) for side in (-1, 1))
+    return Windows(head, (left, right), *inner)
+
+
+def upright_box(canvas: Canvas, p: Rows, across: Edges, down: Edges) -> Window:
+    """Where upright coordinates U and V lie between two numbers each, in any of the rows, whatever their roll."""
+    sine, cosine, distance = p.host("sin_roll", "cos_roll", "distance").astype(np.float64)
+    X = np.concatenate([(cosine * u - sine * v) / distance for u in across for v in down])
+    Y = np.concatenate([(cosine * v + sine * u - CENTER_Y) / distance for u in across for v in down])
+    rows, columns = (
+        _between(axis, canvas.size, length, step)
+        for axis, length, step in ((Y, canvas.height, ROWS), (X, canvas.width, COLUMNS))
+    )
+    return Window(rows, columns)
+
+
+def _between(positions: Float[np.ndarray, " n"], size: int, length: int, step: int) -> slice:
+    """The pixels of an axis from the least of some positions, as from distance 1, to the greatest, in whole steps."""
+    pixels = (positions + HALF_EXTENT) * (size / (2 * HALF_EXTENT))
+    first, last = int(np.floor(pixels.min() / step)) * step, int(np.ceil(pixels.max() / step)) * step
+    first = min(max(first, 0), length - step)
+    return slice(first, min(max(last, first + step), length))
 
 
 def _around(mask: Tensor) -> Window:
-    """The smallest window that holds a mask [1, h, w]."""
-    rows, columns = (mask[0].any(dim).nonzero() for dim in (1, 0))
+    """The smallest window with borders as canvas.py has them that holds masks [b, h, w]."""
+    together = mask.any(0)
+    rows, columns = (together.any(dim).nonzero() for dim in (1, 0))
     if len(rows) == 0:
         return Window(slice(0, 0), slice(0, 0))
-    return Window(slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1))
+    return Window(_rounded(rows, ROWS), _rounded(columns, COLUMNS))
 
 
-@functools.lru_cache(maxsize=64)
-def below(size: int, height: float) -> Window:
-    """The rows of a picture of that size whose centers lie at that height or below it."""
-    return Window(slice(int((picture_axes(size) + CENTER_Y < height).sum()), size), slice(None))
+def _rounded(indices: Tensor, step: int) -> slice:
+    first, last = int(indices[0]), int(indices[-1])
+    return slice(first // step * step, (last // step + 1) * step)
 
 
-def hair_window(frame: Frame, lowest: float) -> Window:
-    """Where hair can be that ends at that height of the upright head, and the shade under its edge."""
-    return _around(lowest > frame.V)
+def below(frame: Frame, height: float) -> Window:
+    """The rows of a picture whose centers lie at that height or below it, and a few more."""
+    return _around(height <= frame.Y)
 
 
-def cut(frame: Frame, window: Window) -> Frame:
-    """The frame of the pixels of a window; its `size` and tables are still the whole picture's."""
-
-    def part(image: Tensor) -> Tensor:
-        return window.of(image).contiguous()
-
-    face = frame.face
-    surface = Surface(*(part(one) for one in (face.x, face.y, face.sine, face.cosine, face.depth, face.inside)))
-    x, y, z = frame.normal
-    return replace(
-        frame,
-        X=part(frame.X),
-        Y=part(frame.Y),
-        U=part(frame.U),
-        V=part(frame.V),
-        face=surface,
-        normal=(part(x), part(y), part(z)),
-        head=part(frame.head),
-    )
+def cut(frame: Frame, window: Window, pick: Pick | None = None) -> Frame:
+    """The frame of the pixels of a window, and of some rows; its canvas and tables are still the whole picture's."""
+    planes = window.of(frame.planes if pick is None else some(frame.planes, pick)).contiguous()
+    tables, pixel = (one if pick is None else some(one, pick) for one in (frame.tables, frame.pixel))
+    return frame_of(frame.canvas, pixel, planes, tables)
 
 
 def cut_light(light: Illumination, window: Window) -> Illumination:
     """The light on the pixels of a window."""
-    return Illumination(window.of(light.diffuse), window.of(light.highlight))
+    return Illumination(window.of(light.diffuse).contiguous(), window.of(light.highlight).contiguous())

@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from transect.targets import model_files
+from transect import model_files
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,178 @@
+"""One audit of one study or several: an experiment, steps λ, observation, photographs, in one report.
+
+With one question asked the run folder is the study's own, as `study.audit` makes it; with several each study has a
+folder under OUT/studies, and the report sets them side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from transect import findings, publication, study
+from transect.designs import population_design, transect_design
+from transect.designs.steps import parse_steps
+from transect.effects.truth import Truth
+from transect.errors import BadInput
+from transect.protocols import Target
+from transect.study import Limits, Study
+
+EXPERIMENT: Final = "experiment"
+OBSERVATION: Final = "observation"
+
+SMILE_NEIGHBORS = 20
+"""As the smile cascade is commonly used: with the detectors' default of 3 it says yes to almost every face."""
+
+
+def audit(
+    targets: Any,
+    *,
+    vary: Iterable[str] | Mapping[str, Iterable[float] | None] = (),
+    steps: Iterable[str] = (),
+    dataset: str | None = None,
+    observe: int | None = None,
+    subjects: int = 100,
+    images: int | None = None,
+    population: str | None = None,
+    hold: Sequence[str] = (),
+    truth: str | None = None,
+    outcomes: Sequence[str] = (),
+    generator: Any = "faceworld",
+    image_size: int | None = None,
+    device: str | None = None,
+    seed: int = 0,
+    target_options: Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
+    name: str = "audit",
+    control: bool = True,
+    out: str | Path | None = None,
+    quiet: bool = False,
+) -> publication.Result:
+    """Set attributes, ask the targets, estimate what each attribute causes, and write the report.
+
+    targets: a spec string (see `transect targets`), a callable, an object with `predict`, or a list of them.
+    vary: texts as on the command line, or levels by attribute: the experiment. steps: attributes to move in steps λ
+    from each subject's own value, one study each (NAME, or NAME=-1:1:5): sensitivity. observe: beside them, so many
+    images of the population as they come. dataset: READER:PATH, labelled photographs as they are; image_size is then
+    the side that they are fitted into. With `images` instead of all these, an observational study of `population`.
+    generator: a name, with image_size (128), population ("balanced") and device ("cpu"), or an object that
+    generates and controls, which has its own. control: also ask about something that cannot matter, where that is
+    cheap. Returns the Result, whose `effects` are records and whose `report` is the page's path.
+
+    Raises BadInput, UnknownName or MissingExtra before anything is made; TooManyFailures and Interrupted keep what is
+    done, and the same call goes on.
+    """
+    moved = list(steps)
+    if not (moved or dataset or observe):
+        return study.audit(
+            targets,
+            vary=vary,
+            subjects=subjects,
+            images=images,
+            population=population,
+            hold=hold,
+            truth=truth,
+            outcomes=outcomes,
+            generator=generator,
+            image_size=image_size,
+            device=device,
+            seed=seed,
+            target_options=target_options,
+            limits=limits,
+            name=name,
+            control=control,
+            out=out,
+            quiet=quiet,
+        )
+    if images is not None:
+        raise BadInput("--images observes a population by itself: drop it, or give --observe beside --vary or --steps")
+    resolved = study.resolve_targets(targets, target_options)
+    world = study.open_world(generator, image_size, population, device) if vary or moved or observe else None
+    made = _studies(list_of(vary), moved, dataset, observe, subjects, hold, world, image_size, seed)
+    folder = Path(out) if out is not None else Path("runs") / findings.slug(resolved[0].name)
+    asked = [_asked(one, resolved, truth, tuple(outcomes), limits) for one in made]
+    for one in asked:
+        place = folder if len(asked) == 1 else folder / study.STUDIES / one.name
+        study.run(one, place, quiet=quiet)
+        if control and one.name == EXPERIMENT:
+            study.run_control(one, place, quiet=quiet)
+    return study.report(folder)
+
+
+def list_of(vary: Iterable[str] | Mapping[str, Iterable[float] | None]) -> Any:
+    """The levels asked for, so that they can be looked at twice.
+
+    >>> list_of(text for text in ["glasses"])
+    ['glasses']
+    """
+    return vary if isinstance(vary, str | Mapping) else list(vary)
+
+
+def _studies(
+    vary: Any,
+    steps: Sequence[str],
+    dataset: str | None,
+    observe: int | None,
+    subjects: int,
+    hold: Sequence[str],
+    world: Any,
+    image_size: int | None,
+    seed: int,
+) -> list[Study]:
+    """Names, worlds and designs of what was asked for; the targets come later."""
+    made: list[Study] = []
+    if world is not None:
+        origin = study.population_of(world)
+        options: dict[str, Any] = {"subjects": subjects, "seed": seed, "population": origin, "hold": hold}
+        if vary:
+            made.append(Study(EXPERIMENT, world, transect_design(vary, world.attributes, **options), ()))
+            study.check_hold(world, made[-1].design)
+        for stepped, levels in parse_steps(steps, world):
+            design = transect_design({stepped.own.name: levels}, stepped.attributes, **options)
+            made.append(Study(f"steps-{stepped.own.name}", stepped, design, ()))
+        if observe:
+            made.append(Study(OBSERVATION, world, population_design(origin, images=observe, seed=seed), ()))
+    if dataset:
+        from transect.datasets import open_dataset
+
+        labelled = open_dataset(dataset, image_size=image_size)
+        design = population_design(labelled.name, images=len(labelled))
+        made.append(Study("photographs", labelled, design, ()))
+    return made
+
+
+def _asked(
+    one: Study, targets: Sequence[Any], truth: str | None, outcomes: tuple[str, ...], limits: Limits | None
+) -> Study:
+    """The study with its targets; the truth is read in the terms of its own world."""
+    # A world in steps keeps its truth in the attributes' own units.
+    world = getattr(one.world, "world", one.world)
+    known = {attribute.name: attribute for attribute in world.attributes}
+    stated = None if truth is None else Truth.parse(truth, known)
+    return replace(one, targets=tuple(targets), truth=stated, outcomes=outcomes, limits=limits or Limits())
+
+
+def demo(out: Path, *, seed: int = 0, device: str = "cpu", quiet: bool = False) -> publication.Result:
+    """The main job: OpenCV's face cascade over skin tone, light and glasses; its smile cascade over smile and beard."""
+    from transect.generators import load
+    from transect.targets import resolve
+
+    world: Any = load("faceworld", image_size=96, device=device)
+    known = {attribute.name: attribute for attribute in world.attributes}
+
+    def asked(name: str, target: Target, vary: Sequence[str], truth: str | None) -> Study:
+        design = transect_design(vary, world.attributes, subjects=150, seed=seed)
+        return Study(name, world, design, (target,), Truth.parse(truth, known) if truth else None)
+
+    face = resolve("opencv:haarcascade_frontalface_default")
+    smile = resolve("opencv:haarcascade_smile", min_neighbors=SMILE_NEIGHBORS)
+    studies = [
+        asked("face", face, ["skin_tone=1:10:3", "light_level=-6:0:3", "glasses"], "face"),
+        asked("smile", smile, ["smile=0,1", "facial_hair=0,1"], None),
+    ]
+    for one in studies:
+        study.run(one, out / study.STUDIES / one.name, quiet=quiet)
+        study.run_control(one, out / study.STUDIES / one.name, quiet=quiet)
+    return study.report(out)

@@ -1,0 +1,1 @@
+"""Controls: how an attribute is set where the generator was learned: hyperplanes and directions in its latent space."""

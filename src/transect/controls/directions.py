@@ -1,0 +1,265 @@
+"""Attribute directions fitted from labels: linear models in a latent space, each with its held-out quality and origin.
+
+Ridge regression for continuous and ordinal attributes, logistic regression or a linear support vector machine for
+binary ones. Sources: Denton et al. 2019, arXiv:1906.06439, §3 (classes balanced on other attributes); Balakrishnan et
+al. 2020, arXiv:2007.06570, §4.1.1 (ridge and SVM hyperplanes from human ratings, held-out quality in their Fig. 8).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.controls.hyperplanes import Hyperplanes
+from transect.errors import BadInput
+
+Method = Literal["ridge", "logistic", "svm"]
+METHODS = {"continuous": ("ridge",), "ordinal": ("ridge",), "binary": ("logistic", "svm")}
+
+FEWEST_LABELS, FEWEST_OF_A_CLASS = 50, 20
+HELD_OUT = 0.2
+"""Share of the labels that a fit does not see."""
+
+_PENALTIES = np.logspace(-3, 6, 19)
+_COSTS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+_FOLDS = 5
+_MIDDLE = (0.5, 99.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """One attribute's direction: unit normal [d], offset of its hyperplane, and what is known of them.
+
+    The hyperplane parts no from yes (binary) or lies at the mean label (continuous). quality: held-out accuracy,
+    balanced over classes, or R². slope: change of the predicted label per unit along the normal (continuous only; NaN
+    for binary). low, high: where the middle 99 % of the rows lie, as predicted labels (continuous) or signed distances
+    from the hyperplane (binary): steps beyond are beyond what the labels speak of. mean: the label on the hyperplane.
+    origin: where labels came from, what was balanced, how it was fitted.
+    """
+
+    name: str
+    kind: str
+    normal: Float[np.ndarray, " d"]
+    offset: float
+    slope: float
+    mean: float
+    low: float
+    high: float
+    quality: float
+    quality_measure: str
+    labels: int
+    held_out: int
+    origin: Mapping[str, Any] = field(default_factory=dict)
+
+
+def fit_direction(
+    name: str,
+    latents: Float[np.ndarray, "n d"],
+    labels: Float[np.ndarray, " n"],
+    kind: str,
+    *,
+    method: str | None = None,
+    balance: Mapping[str, Float[np.ndarray, " n"]] | None = None,
+    source: str = "labels",
+    seed: int = 0,
+) -> Direction:
+    """The direction along which the label changes, fitted on 80 % of the rows that have one (NaN: none).
+
+    kind: continuous, ordinal or binary. method: ridge for the first two, logistic (default) or svm for the last.
+    balance: other attributes (discrete values); rows are weighted so that every combination of them holds as much of
+    each class (binary only). source: where the labels come from, e.g. "ratings" or "model:smiling.onnx"; kept, since a
+    direction fitted from a model's answers carries the model's biases. The penalty is chosen by cross-validation
+    within the 80 %. Raises BadInput for too few labels, one class only, a combination without rows, another method.
+    """
+    chosen = _method(name, kind, method)
+    known = np.isfinite(labels)
+    z, y = np.asarray(latents, dtype=np.float64)[known], np.asarray(labels, dtype=np.float64)[known]
+    _check_labels(name, y, kind)
+    cells = {other: np.asarray(values)[known] for other, values in (balance or {}).items()}
+    if cells and kind != "binary":
+        raise BadInput(f"{name}: expected a binary attribute to balance, got a {kind} one; leave balance out")
+    weights = _balancing(name, y, cells)
+    train, test = _split(y, kind, seed)
+    normal, offset, slope, penalty = _FITS[chosen](z[train], y[train], weights[train])
+    mean = 0.0 if kind == "binary" else float(y[train].mean())
+    measured = _quality(kind, y[test], z[test] @ normal + offset, weights[test], slope, mean)
+    origin = {"labels": source, "method": chosen, "penalty": penalty, "balanced_on": sorted(cells), "seed": seed}
+    length = float(np.linalg.norm(normal))
+    if not length > 0:
+        raise BadInput(f"{name}: expected labels that change with the latents, found none that do; give more labels")
+    measure = "balanced accuracy" if kind == "binary" else "R2"
+    low, high = _middle(z @ (normal / length) + offset / length)
+    if kind != "binary":
+        low, high = mean + slope * length * low, mean + slope * length * high
+    return Direction(
+        name,
+        kind,
+        normal / length,
+        offset / length,
+        slope * length,
+        mean,
+        low,
+        high,
+        measured,
+        measure,
+        len(y),
+        len(test),
+        origin,
+    )
+
+
+def _middle(decisions: Float[np.ndarray, " n"]) -> tuple[float, float]:
+    low, high = np.percentile(decisions, _MIDDLE)
+    return float(low), float(high)
+
+
+def _method(name: str, kind: str, method: str | None) -> Method:
+    allowed = METHODS.get(kind)
+    if allowed is None:
+        raise BadInput(f"{name}: expected a continuous, ordinal or binary attribute, got a {kind} one; fit its levels")
+    if method is not None and method not in allowed:
+        raise BadInput(f"{name}: expected {' or '.join(allowed)} for a {kind} attribute, got {method!r}; change it")
+    return next(one for one in _FITS if one == (method or allowed[0]))
+
+
+def _check_labels(name: str, y: Float[np.ndarray, " n"], kind: str) -> None:
+    if len(y) < FEWEST_LABELS:
+        raise BadInput(f"{name}: expected at least {FEWEST_LABELS} labels, got {len(y)}; label more")
+    if kind != "binary":
+        if np.ptp(y) == 0:
+            raise BadInput(f"{name}: expected labels that differ, got {y[0]:g} alone; label more")
+        return
+    if not np.isin(y, (0, 1)).all():
+        raise BadInput(f"{name}: expected labels 0 and 1, got {np.unique(y)[:5].tolist()}; choose a threshold")
+    counts = [int((y == value).sum()) for value in (0, 1)]
+    if min(counts) < FEWEST_OF_A_CLASS:
+        raise BadInput(
+            f"{name}: expected at least {FEWEST_OF_A_CLASS} labels of each class, got {counts[0]} no and {counts[1]}"
+            " yes; label more"
+        )
+
+
+def _balancing(name: str, y: Float[np.ndarray, " n"], cells: Mapping[str, np.ndarray]) -> Float[np.ndarray, " n"]:
+    """Weights of mean 1 that give every combination of the other attributes as much of each class."""
+    if not cells:
+        return np.ones(len(y))
+    columns = np.column_stack([*cells.values()])
+    kinds, which = np.unique(columns, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    weights = np.zeros(len(y))
+    for index, kind in enumerate(kinds):
+        for value in (0, 1):
+            members = (which == index) & (y == value)
+            if not members.any():
+                where = ", ".join(f"{other} {level:g}" for other, level in zip(cells, kind, strict=True))
+                raise BadInput(f"{name}: expected both classes where {where}, found {'no' if value else 'yes'} alone")
+            weights[members] = 1 / members.sum()
+    return np.asarray(weights * (len(y) / weights.sum()))
+
+
+def _split(y: Float[np.ndarray, " n"], kind: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    from sklearn.model_selection import train_test_split
+
+    train, test = train_test_split(
+        np.arange(len(y)), test_size=HELD_OUT, random_state=seed, stratify=y if kind == "binary" else None
+    )
+    return train, test
+
+
+_Fit = tuple[Float[np.ndarray, " d"], float, float, float]
+"""Normal, offset, slope of the label (NaN for classes) and the penalty that was chosen."""
+
+
+def _ridge(z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
+    from sklearn.linear_model import RidgeCV
+
+    model = RidgeCV(alphas=_PENALTIES).fit(z, y, sample_weight=weights)
+    normal = np.asarray(model.coef_, dtype=np.float64)
+    return normal, float(model.intercept_ - y.mean()), 1.0, float(model.alpha_)
+
+
+def _logistic(z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
+    from sklearn.linear_model import LogisticRegression
+
+    return _classified(lambda cost: LogisticRegression(C=cost, max_iter=2000), z, y, weights)
+
+
+def _svm(z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
+    from sklearn.svm import LinearSVC
+
+    return _classified(lambda cost: LinearSVC(C=cost, dual=False, max_iter=5000), z, y, weights)
+
+
+def _classified(make: Any, z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
+    """The cost with the best cross-validated balanced accuracy; the smallest of equals."""
+    from sklearn.model_selection import StratifiedKFold
+
+    folds = list(StratifiedKFold(_FOLDS, shuffle=True, random_state=0).split(z, y))
+
+    def score(cost: float) -> float:
+        found = []
+        for train, test in folds:
+            model = make(cost).fit(z[train], y[train], sample_weight=weights[train])
+            found.append(_balanced_accuracy(y[test], model.decision_function(z[test]), weights[test]))
+        return float(np.mean(found))
+
+    best = max(_COSTS, key=lambda cost: (round(score(cost), 6), -cost))
+    model = make(best).fit(z, y, sample_weight=weights)
+    return np.asarray(model.coef_[0], dtype=np.float64), float(model.intercept_[0]), float("nan"), best
+
+
+_FITS: dict[Method, Any] = {"ridge": _ridge, "logistic": _logistic, "svm": _svm}
+
+
+def _quality(kind: str, y: np.ndarray, decisions: np.ndarray, weights: np.ndarray, slope: float, mean: float) -> float:
+    if kind == "binary":
+        return _balanced_accuracy(y, decisions, weights)
+    left = ((y - mean - slope * decisions) ** 2).sum()
+    return float(1 - left / ((y - y.mean()) ** 2).sum())
+
+
+def _balanced_accuracy(y: np.ndarray, decisions: np.ndarray, weights: np.ndarray) -> float:
+    right = (decisions > 0) == (y == 1)
+    return float(np.mean([np.average(right[y == value], weights=weights[y == value]) for value in (0, 1)]))
+
+
+def hyperplanes(directions: Sequence[Direction]) -> Hyperplanes:
+    """The directions' hyperplanes together."""
+    normals = np.array([one.normal for one in directions])
+    return Hyperplanes.of([one.name for one in directions], normals, np.array([one.offset for one in directions]))
+
+
+def save_directions(path: Path, directions: Sequence[Direction], space: str) -> None:
+    """Write directions of that latent space as safetensors; numbers in tensors, the rest in the metadata."""
+    from safetensors.numpy import save_file
+
+    facts = []
+    for one in directions:
+        kept = asdict(one)
+        del kept["normal"]
+        facts.append(kept)
+    metadata = {"kind": "transect.directions", "space": space, "directions": json.dumps(facts, sort_keys=True)}
+    save_file({"normals": np.array([one.normal for one in directions])}, path, metadata)
+
+
+def load_directions(path: Path) -> tuple[list[Direction], str]:
+    """Directions and their latent space. Raises BadInput for other files."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "numpy") as file:
+            metadata, normals = file.metadata() or {}, file.get_tensor("normals")
+        facts = json.loads(metadata["directions"])
+        made = [Direction(normal=normal, **kept) for normal, kept in zip(normals, facts, strict=True)]
+        return made, metadata["space"]
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise BadInput(
+            f"{path}: expected a file of directions, found another ({type(error).__name__}: {error});"
+            " make one: transect directions fit"
+        ) from None

@@ -1,0 +1,154 @@
+"""Attribute hyperplanes in a latent space: decision values, projection onto all at once, directions that leave others.
+
+Source: Balakrishnan et al. 2020, arXiv:2007.06570, §4.1 with its Algorithms 1 and 2. Axes: n latents, d dimensions, K
+hyperplanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.errors import BadInput
+
+LARGEST_CONDITION = 1e6
+"""Of the normals; beyond it, attributes cannot be told apart in this latent space."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hyperplanes:
+    """One hyperplane n·z + b = 0 per attribute, with unit normals [K, d] and offsets [K].
+
+    Raises BadInput for shapes that do not fit together, numbers that are not finite, or a normal of length 0.
+
+    >>> planes = Hyperplanes.of(["age"], np.array([[3.0, 4.0]]), np.array([10.0]))
+    >>> planes.decisions(np.array([[0.0, 0.0], [1.0, 1.0]])).tolist()
+    [[2.0], [3.4]]
+    """
+
+    names: tuple[str, ...]
+    normals: Float[np.ndarray, "K d"]
+    offsets: Float[np.ndarray, " K"]
+
+    @classmethod
+    def of(
+        cls, names: Sequence[str], coefficients: Float[np.ndarray, "K d"], intercepts: Float[np.ndarray, " K"]
+    ) -> Hyperplanes:
+        """From the coefficients of linear models, of any length: both are divided by it."""
+        normals, offsets = np.asarray(coefficients, dtype=np.float64), np.asarray(intercepts, dtype=np.float64)
+        if normals.ndim != 2 or len(normals) != len(names) or offsets.shape != (len(names),):
+            shapes = f"coefficients {list(normals.shape)} and intercepts {list(offsets.shape)}"
+            raise BadInput(f"hyperplanes: expected a row and a number for each of {len(names)} names, got {shapes}")
+        lengths = np.linalg.norm(normals, axis=1)
+        unsound = ~(np.isfinite(lengths) & np.isfinite(offsets) & (lengths > 0))
+        if unsound.any():
+            which = ", ".join(name for name, bad in zip(names, unsound, strict=True) if bad)
+            raise BadInput(
+                f"hyperplanes: expected finite normals that are not 0, got others for {which}; fit them again"
+            )
+        return cls(tuple(names), normals / lengths[:, None], offsets / lengths)
+
+    def decisions(self, z: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n K"]:
+        """Signed distance of each latent to each hyperplane."""
+        return np.asarray(z @ self.normals.T + self.offsets)
+
+
+def angles(normals: Float[np.ndarray, "K d"]) -> Float[np.ndarray, "K K"]:
+    """Degrees between directions.
+
+    >>> angles(np.array([[1.0, 0.0], [0.0, 2.0]])).round().tolist()
+    [[0.0, 90.0], [90.0, 0.0]]
+    """
+    unit = normals / np.linalg.norm(normals, axis=1, keepdims=True)
+    return np.asarray(np.degrees(np.arccos(np.clip(unit @ unit.T, -1, 1))))
+
+
+def orthogonalize_as_published(normals: Float[np.ndarray, "K d"]) -> Float[np.ndarray, "K d"]:
+    """Algorithm 2 as printed: from each normal the parts along all other vectors of one QR factorisation.
+
+    What remains of normal i is its part along the i-th vector alone: the Gram-Schmidt basis, which is perpendicular to
+    the earlier normals and not to the later ones. `dual_directions` does what the text asks for. Rows have length 1.
+    """
+    q = np.linalg.qr(normals.T)[0].T
+    directions = []
+    for i, normal in enumerate(normals):
+        direction = normal.copy()
+        for j, other in enumerate(q):
+            if j != i:
+                direction = direction - other * (other @ direction) / (other @ other)
+        directions.append(direction)
+    made = np.array(directions)
+    return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True))
+
+
+def dual_directions(planes: Hyperplanes) -> Float[np.ndarray, "K d"]:
+    """Unit directions v_j with v_j ⟂ n_k for every k ≠ j, and v_j·n_j > 0: the rows of the transposed pseudo-inverse.
+
+    Of all directions that leave the other decision values alone, v_j is the nearest to n_j. Raises BadInput where the
+    normals are collinear, naming the attributes.
+    """
+    _check_independent(planes)
+    dual = np.linalg.pinv(planes.normals).T
+    return np.asarray(dual / np.linalg.norm(dual, axis=1, keepdims=True))
+
+
+def _check_independent(planes: Hyperplanes) -> None:
+    condition = float(np.linalg.cond(planes.normals)) if len(planes.names) <= planes.normals.shape[1] else np.inf
+    if condition <= LARGEST_CONDITION:
+        return
+    weights = np.abs(np.linalg.svd(planes.normals)[0][:, -1])
+    involved = ", ".join(name for name, w in zip(planes.names, weights, strict=True) if w > 0.1 * weights.max())
+    raise BadInput(
+        f"directions: expected attributes that differ in the latent space, got collinear {involved}"
+        f" (condition number {condition:.2g}); drop one of them"
+    )
+
+
+def project(z: Float[np.ndarray, "n d"], planes: Hyperplanes) -> Float[np.ndarray, "n d"]:
+    """The nearest point of the intersection of all hyperplanes, in closed form: z - N⁺(N z + b).
+
+    The paper iterates, knowing no closed form; `project_cyclically` is its way and has this limit. Raises BadInput
+    where the normals are collinear.
+    """
+    _check_independent(planes)
+    return np.asarray(z - planes.decisions(z) @ np.linalg.pinv(planes.normals).T)
+
+
+def project_cyclically(
+    z: Float[np.ndarray, "n d"], planes: Hyperplanes, tolerance: float = 1e-6, steps: int = 100_000
+) -> tuple[Float[np.ndarray, "n d"], int]:
+    """The paper's iteration: onto one hyperplane after the other, until all decisions are within the tolerance of 0.
+
+    Returns the points and how many single projections were made, at most `steps`.
+    """
+    made = 0
+    while np.abs(planes.decisions(z)).max(initial=0) > tolerance and made < steps:
+        k = made % len(planes.names)
+        normal = planes.normals[k]
+        z = z - (z @ normal + planes.offsets[k])[:, None] * normal
+        made += 1
+    return z, made
+
+
+def at_decisions(
+    z: Float[np.ndarray, "n d"],
+    planes: Hyperplanes,
+    decisions: Float[np.ndarray, "cells K"],
+    directions: Float[np.ndarray, "K d"] | None = None,
+) -> Float[np.ndarray, "n cells d"]:
+    """Algorithm 1: each latent, projected onto the intersection, then moved to each cell's signed decision values.
+
+    directions: v_k; the dual ones by default, with which cells have exactly their values. With others the k-th step
+    still moves the k-th decision by its value, and others along with it. Raises BadInput where normals are collinear or
+    a direction does not move its own attribute.
+    """
+    chosen = dual_directions(planes) if directions is None else np.asarray(directions, dtype=np.float64)
+    own = (chosen * planes.normals).sum(axis=1)
+    if (np.abs(own) < 1e-9).any():
+        still = ", ".join(name for name, move in zip(planes.names, own, strict=True) if abs(move) < 1e-9)
+        raise BadInput(f"directions: expected each to move its own attribute, got none for {still}; fit them again")
+    moves = decisions @ (chosen / own[:, None])
+    return np.asarray(project(z, planes)[:, None, :] + moves[None])

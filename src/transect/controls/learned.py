@@ -1,0 +1,106 @@
+"""Controls over a learned generator: attributes are read and set along fitted directions of its latent space."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float
+
+from transect.controls.directions import Direction, hyperplanes
+from transect.controls.hyperplanes import dual_directions
+from transect.errors import BadInput, UnknownName
+from transect.protocols import Table
+from transect.records import Attribute, Latents
+
+
+@final
+class LearnedControls:
+    """Reads and sets attributes of latents of one space; a setting leaves the other fitted attributes alone.
+
+    A continuous attribute has the label's unit; a binary one is the signed distance from its hyperplane, yes above 0.
+    Ranges are those of the fits' middle 99 %; what lies beyond is read as the end. What the directions do not hold
+    (attributes that were not fitted) may change along: that is for raters to see. Raises BadInput for no directions,
+    two of one name, or collinear ones.
+    """
+
+    def __init__(self, directions: Sequence[Direction], space: str) -> None:
+        names = [one.name for one in directions]
+        if not names or len(set(names)) < len(names):
+            raise BadInput(f"directions: expected one or more with a name each, got {', '.join(names) or 'none'}")
+        self.space = space
+        self.directions = {one.name: one for one in directions}
+        self._planes = hyperplanes(directions)
+        dual = dual_directions(self._planes)
+        self._steps = dual / (dual * self._planes.normals).sum(axis=1, keepdims=True)
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """What can be read and set."""
+        return tuple(_attribute(one) for one in self.directions.values())
+
+    def read(self, latents: Latents) -> pa.Table:
+        """The value of every attribute, float64 columns, within the attributes' ranges."""
+        return pa.table(
+            {
+                name: pa.array(np.clip(column, self.directions[name].low, self.directions[name].high), pa.float64())
+                for name, column in self._values(latents).items()
+            }
+        )
+
+    def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
+        """Latents moved to those values, along directions that leave all other fitted attributes where they are.
+
+        hold: named attributes stay; they do anyway. Raises UnknownName (attribute) and BadInput (range, held and set
+        at once, latents of another space).
+        """
+        wanted = values.to_pydict() if isinstance(values, pa.Table) else dict(values)
+        for name in (*wanted, *hold):
+            if name not in self.directions:
+                raise UnknownName("attribute", name, self.directions)
+        if both := [name for name in hold if name in wanted]:
+            raise BadInput(f"{both[0]}: expected to be set or held, got both; drop one")
+        now = self._values(latents)
+        moved = self._rows(latents)
+        for number, name in enumerate(self.directions):
+            if name in wanted:
+                change = self._checked(name, wanted[name], len(latents)) - now[name]
+                moved = moved + (change / self._slope(name))[:, None] * self._steps[number]
+        return replace(latents, values=moved.reshape(np.shape(latents.values)))
+
+    def _values(self, latents: Latents) -> dict[str, Float[np.ndarray, " n"]]:
+        decisions = self._planes.decisions(self._rows(latents))
+        return {
+            name: one.mean + self._slope(name) * decisions[:, number]
+            for number, (name, one) in enumerate(self.directions.items())
+        }
+
+    def _slope(self, name: str) -> float:
+        one = self.directions[name]
+        return 1.0 if one.kind == "binary" else one.slope
+
+    def _rows(self, latents: Latents) -> Float[np.ndarray, "n d"]:
+        width = self._planes.normals.shape[1]
+        if latents.space != self.space or np.asarray(latents.values)[:1].size not in (0, width):
+            got = f"{latents.space} with {np.asarray(latents.values)[:1].size}"
+            raise BadInput(f"latents: expected space {self.space} with {width} coordinates, got {got}; map them first")
+        return np.asarray(latents.values, dtype=np.float64).reshape(len(latents), width)
+
+    def _checked(self, name: str, given: Any, rows: int) -> Float[np.ndarray, " n"]:
+        attribute = _attribute(self.directions[name])
+        column = np.asarray(given, dtype=np.float64)
+        if column.ndim > 1 or (column.ndim == 1 and len(column) != rows):
+            raise BadInput(f"{name}: expected one value or {rows}, got {list(column.shape)}; give one for each row")
+        for value in np.unique(column):
+            attribute.check(float(value))
+        return np.broadcast_to(column, (rows,))
+
+
+def _attribute(one: Direction) -> Attribute:
+    source = f"fitted from {one.origin.get('labels', 'labels')}, held-out {one.quality_measure} {one.quality:.2f}"
+    meaning = f"{one.name}, along a fitted direction"
+    unit = "distance from the hyperplane" if one.kind == "binary" else ""
+    return Attribute(one.name, "continuous", meaning, unit, one.low, one.high, source=source)

@@ -1,0 +1,34 @@
+"""Pairs of real images that differ in a protected attribute and are alike in the rest (Singh et al. 2021).
+
+Every method takes a `Sample`, the images with what must hold of a pair, and answers with a `Matching`: pairs that keep
+all of it, and a reason for each treated image without one.
+"""
+
+from transect.designs.matching.cardinality import cardinality
+from transect.designs.matching.coarsened import coarsened_exact
+from transect.designs.matching.metrics import in_metric, layered, weighted
+from transect.designs.matching.optimum import optimal
+from transect.designs.matching.references import choose_references, usable_references, without_reference
+from transect.designs.matching.sample import Matching, Sample, make_sample
+from transect.designs.matching.sequential import greedy
+from transect.designs.matching.several import match_groups
+from transect.designs.matching.weighting import entropy_weights, overlap_weights
+
+__all__ = [
+    "Matching",
+    "Sample",
+    "cardinality",
+    "choose_references",
+    "coarsened_exact",
+    "entropy_weights",
+    "greedy",
+    "in_metric",
+    "layered",
+    "make_sample",
+    "match_groups",
+    "optimal",
+    "overlap_weights",
+    "usable_references",
+    "weighted",
+    "without_reference",
+]

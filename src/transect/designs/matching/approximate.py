@@ -1,0 +1,128 @@
+"""Nearest neighbours by an index, for a million images: approximate, with the recall stated.
+
+An inverted file of faiss (optional, `transect[ann]`) looks only into the cells near an image. A neighbour that it
+misses is lost to that image, so that pairs can be farther apart than the exact order's; constraints are kept all the
+same.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from transect.designs.matching.sample import SAME_IDENTITY, SECOND, Sample, in_blocks
+from transect.designs.matching.search import CONSTRAINTS, Candidates, Search, allowed, distances
+from transect.errors import BadInput, MissingExtra
+
+SOURCE: Final = (
+    "Johnson, Douze and Jégou 2021, Billion-scale similarity search with GPUs, doi:10.1109/TBDATA.2019.2921572"
+)
+
+_FEW = 20_000  # columns up to which every one is looked at
+_OVERFETCH = 2
+_TRAINING_PER_CELL = 40
+_TRAINING_ROUNDS = 8
+_RECALL_ROWS = 200
+
+
+@final
+class ApproximateSearch(Search):
+    """A `Search` whose candidates come from an inverted file of each stratum's columns, where these are many.
+
+    probes: cells that are looked into for an image; more find more and take longer.
+    """
+
+    def __init__(self, sample: Sample, *, caliper: float = np.inf, probes: int = 16, list_length: int = 16) -> None:
+        """Raises BadInput for a dose, MissingExtra without faiss."""
+        if sample.dose_gap:
+            raise BadInput("approximate search pairs two groups: leave out --approximate for a continuous treatment")
+        super().__init__(sample, caliper=caliper, double=False)
+        self.faiss, self.probes, self.list_length = _faiss(), probes, list_length
+
+    def recall(self, *, seed: int = 0) -> float:
+        """Share of the true nearest allowed candidates that are listed, of 200 random treated images; else NaN."""
+        rows = np.random.Generator(np.random.Philox(seed)).permutation(self.sample.rows)[:_RECALL_ROWS]
+        found = self.nearest(rows, self.sample.columns, self.list_length)
+        exact = Search(self.sample, caliper=self.caliper, double=False)
+        truth = exact.nearest(rows, self.sample.columns, self.list_length)
+        hits = [np.isin(one[one >= 0], other) for one, other in zip(truth.columns, found.columns, strict=True)]
+        return float(np.concatenate(hits).mean()) if sum(map(len, hits)) else float("nan")
+
+    def _search_stratum(
+        self,
+        made: Candidates,
+        places: Int[np.ndarray, " m"],
+        rows: Int[np.ndarray, " m"],
+        inside: Int[np.ndarray, " b"],
+        prices: Float[np.ndarray, " n"] | None,
+    ) -> None:
+        if len(inside) <= _FEW or prices is not None:
+            super()._search_stratum(made, places, rows, inside, prices)
+            return
+        index = self._index(inside)
+        for part in in_blocks(len(rows), self.block_rows):
+            self._fill_from_index(made, places[part], rows[part], inside, index)
+
+    def _index(self, inside: Int[np.ndarray, " b"]) -> Any:
+        """The inverted file of some columns; its cells are learned from evenly spaced ones: always the same."""
+        width = self.sample.features.shape[1]
+        cells = int(2 * np.sqrt(len(inside)))
+        quantizer = self.faiss.IndexFlatL2(width)
+        index = self.faiss.IndexIVFFlat(quantizer, width, cells)
+        index.cp.niter, index.cp.seed = _TRAINING_ROUNDS, 1
+        spaced = np.linspace(0, len(inside) - 1, min(len(inside), cells * _TRAINING_PER_CELL)).astype(np.int64)
+        index.train(self.space.block(inside[spaced]).numpy())
+        for part in in_blocks(len(inside), self.block_columns):
+            index.add(self.space.block(inside[part]).numpy())
+        index.nprobe = self.probes
+        return index
+
+    def _fill_from_index(
+        self,
+        made: Candidates,
+        places: Int[np.ndarray, " m"],
+        rows: Int[np.ndarray, " m"],
+        inside: Int[np.ndarray, " b"],
+        index: Any,
+    ) -> None:
+        k = made.columns.shape[1]
+        _, found = index.search(self.space.block(rows).numpy(), _OVERFETCH * k + 1)
+        column = inside[np.maximum(found, 0)]
+        pair = np.repeat(rows, found.shape[1])
+        exact = distances(self.sample.features, pair, column.ravel()).reshape(found.shape)
+        exact[found < 0] = np.inf
+        kept = (found >= 0) & allowed(self.sample, pair, column.ravel()).reshape(found.shape)
+        made.near[places] = column[np.arange(len(rows)), exact.argmin(axis=1)]
+        made.remaining[places] = self._remaining(exact, found >= 0, kept, len(inside))
+        exact[~kept | (exact > self.caliper)] = np.inf
+        order = np.argsort(exact, axis=1, kind="stable")[:, : k + 1]
+        ordered = np.take_along_axis(exact, order, axis=1)
+        made.bounds[places] = ordered[:, :k]
+        made.columns[places] = np.where(
+            np.isfinite(ordered[:, :k]), np.take_along_axis(column, order, axis=1)[:, :k], -1
+        )
+        made.reach[places] = ordered[:, k]
+
+    def _remaining(
+        self,
+        exact: Float[np.ndarray, "m k"],
+        found: Bool[np.ndarray, "m k"],
+        kept: Bool[np.ndarray, "m k"],
+        columns: int,
+    ) -> Int[np.ndarray, "m c"]:
+        """Columns left after each constraint, among those looked at; a second distance stands for identities too."""
+        left = np.repeat(np.where(found.any(axis=1), columns, 0)[:, None], len(CONSTRAINTS), axis=1)
+        first = CONSTRAINTS.index(SAME_IDENTITY if self.second is None else SECOND)
+        left[:, first:] = kept.sum(axis=1)[:, None]
+        left[:, -1] = (kept & (exact <= self.caliper)).sum(axis=1)
+        return left
+
+
+def _faiss() -> Any:
+    try:
+        import faiss
+    except ImportError:
+        raise MissingExtra("ann", "approximate search") from None
+    return faiss

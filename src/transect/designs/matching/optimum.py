@@ -1,0 +1,140 @@
+"""The pairs whose distances have the smallest sum: optimal 1:1 and 1:k matching (Rosenbaum 1989).
+
+Solved on the nearest few candidates of each image; the solution's prices then say which candidates left out could
+improve it, and these are added until none can. No n x n matrix, and the optimum of all pairs nonetheless.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from transect.designs.matching.assignment import assign
+from transect.designs.matching.refusals import explain, ineligible_treated
+from transect.designs.matching.sample import BOTH_GROUPS, TAKEN, Matching, Sample
+from transect.designs.matching.search import Candidates, Search
+from transect.errors import BadInput
+
+METHOD: Final = "optimal assignment"
+SOURCE: Final = "Rosenbaum 1989, Optimal matching for observational studies, doi:10.1080/01621459.1989.10478868"
+
+_LIST = 20
+_MOST_ROUNDS = 50
+
+
+def optimal(sample: Sample, *, caliper: float = np.inf, ratio: int = 1) -> Matching:
+    """As many pairs as can be, and among those the smallest total distance; `ratio` controls for a treated image.
+
+    An identity with images in both groups stays in the group where it has more (treated where equal): with a person on
+    both sides the task would be no assignment.
+
+    Returns Matching by ascending distance; facts: total distance, rounds, and `gap`, which bounds how far the total can
+    lie above the optimum (0 but for rounding). Raises BadInput for a ratio below 1, or a dose.
+
+    >>> from transect.designs.matching import make_sample
+    >>> made = optimal(make_sample(np.array([[0.0], [1.5], [1.0], [4.0]]), [1.0, 1.0, 0.0, 0.0]))
+    >>> made.a, made.b, made.facts["total_distance"]  # greedy takes (1, 2) first and ends at 4.5
+    (array([0, 1]), array([2, 3]), 3.5)
+    """
+    if ratio < 1:
+        raise BadInput(f"optimal matching: expected a ratio of at least 1 control per treated image, got {ratio}")
+    if sample.dose_gap:
+        raise BadInput("optimal matching pairs two groups: for a continuous treatment use --method greedy")
+    sample = _one_sided(sample)
+    if not len(sample.rows) or not len(sample.columns):
+        nothing, reasons = np.empty(0, dtype=np.int64), dict.fromkeys(sample.rows.tolist(), TAKEN)
+        return Matching(METHOD, nothing, nothing, np.empty(0), ineligible_treated(sample) | reasons)
+    task = _Task(sample, caliper, ratio)
+    a, b, distance = task.solve()
+    refused, near, least = explain(task.sample, task.search, task.first, a, b)
+    order = np.lexsort((b, a, distance))
+    facts = {"total_distance": float(distance.sum()), "rounds": task.rounds, "gap": task.gap}
+    return Matching(METHOD, a[order], b[order], distance[order], refused, near, least, facts)
+
+
+def _one_sided(sample: Sample) -> Sample:
+    """The sample without the images of an identity in the group where it has fewer."""
+    a, b = sample.rows, sample.columns
+    size = int(sample.identity.max()) + 1
+    in_a, in_b = (np.bincount(sample.identity[rows], minlength=size) for rows in (a, b))
+    lost = np.concatenate([a[(in_b > in_a)[sample.identity[a]]], b[((in_a >= in_b) & (in_a > 0))[sample.identity[b]]]])
+    reasons = dict.fromkeys(lost.tolist(), BOTH_GROUPS)
+    return replace(sample, ineligible={**sample.ineligible, **reasons}) if reasons else sample
+
+
+@final
+class _Task:
+    """The growing graph. Nodes are identities; an edge is as long as its nearest two images are apart.
+
+    node: int64 [n], the identity's number within its group. edges: int64 [e, 4], node a, node b, image a, image b;
+    length: float64 [e].
+    """
+
+    def __init__(self, sample: Sample, caliper: float, ratio: int) -> None:
+        self.sample, self.ratio = sample, ratio
+        self.search = Search(sample, caliper=caliper)
+        self.node = np.full(len(sample), -1)
+        self.sizes = [self._number(group) for group in (sample.rows, sample.columns)]
+        self.edges, self.length = np.empty((0, 4), dtype=np.int64), np.empty(0)
+        self.first = Candidates.none(0, 1)
+        self.rounds, self.gap = 0, np.nan
+
+    def _number(self, group: Int[np.ndarray, " m"]) -> int:
+        people, self.node[group] = np.unique(self.sample.identity[group], return_inverse=True)
+        return len(people)
+
+    def solve(self) -> tuple[Int[np.ndarray, " m"], Int[np.ndarray, " m"], Float[np.ndarray, " m"]]:
+        """Adds what could improve the solution until nothing can; returns images a and b and their distances."""
+        price, cost = np.zeros(self.sizes[1]), np.full(self.sizes[0], np.inf)
+        chosen = np.empty(0, dtype=np.int64)
+        while self.rounds < _MOST_ROUNDS:
+            prices = np.zeros(len(self.sample))
+            prices[self.sample.columns] = price[self.node[self.sample.columns]]
+            found = self.search.nearest(self.sample.rows, self.sample.columns, _LIST, prices if self.rounds else None)
+            self.first = found if self.rounds == 0 else self.first
+            reach = np.full(self.sizes[0], np.inf)
+            np.minimum.at(reach, self.node[self.sample.rows], found.reach)
+            self.gap = (
+                self.ratio * float(np.maximum(cost - np.minimum(reach, cost), 0.0).sum()) if self.rounds else np.nan
+            )
+            if not self._add(found, price, cost):
+                break
+            self.rounds += 1
+            chosen, price, cost = self._assign()
+        return self.edges[chosen, 2], self.edges[chosen, 3], self.length[chosen]
+
+    def _add(self, found: Candidates, price: Float[np.ndarray, " b"], cost: Float[np.ndarray, " a"]) -> bool:
+        """Adds the candidates that cost less than their row pays now; whether there were any."""
+        place, rank = np.nonzero(found.columns >= 0)
+        image_a, image_b = self.sample.rows[place], found.columns[place, rank]
+        new = np.column_stack([self.node[image_a], self.node[image_b], image_a, image_b])
+        length = self.search.measure(image_a, image_b)
+        better = (length < np.inf) & (length + price[new[:, 1]] < cost[new[:, 0]] - _tolerance(cost))
+        edges, lengths = np.vstack([self.edges, new[better]]), np.concatenate([self.length, length[better]])
+        order = np.lexsort((edges[:, 3], edges[:, 2], lengths, edges[:, 1], edges[:, 0]))
+        edges, lengths = edges[order], lengths[order]
+        shortest = np.ones(len(edges), dtype=bool)
+        shortest[1:] = (edges[1:, :2] != edges[:-1, :2]).any(axis=1)
+        edges, lengths = edges[shortest], lengths[shortest]
+        changed = not (np.array_equal(edges, self.edges) and np.array_equal(lengths, self.length))
+        self.edges, self.length = edges, lengths
+        return changed
+
+    def _assign(self) -> tuple[Int[np.ndarray, " m"], Float[np.ndarray, " b"], Float[np.ndarray, " a"]]:
+        """Positions of the chosen edges, price of every node b, and the most that a node a pays."""
+        copies = np.arange(self.ratio)
+        rows = (self.edges[:, :1] * self.ratio + copies).ravel()
+        columns, lengths = np.repeat(self.edges[:, 1], self.ratio), np.repeat(self.length, self.ratio)
+        made = assign(rows, columns, lengths, self.sizes[0] * self.ratio, self.sizes[1])
+        matched = np.flatnonzero(made.partner >= 0)
+        keys = self.edges[:, 0] * self.sizes[1] + self.edges[:, 1]
+        chosen = np.searchsorted(keys, matched // self.ratio * self.sizes[1] + made.partner[matched])
+        return chosen, made.price, made.cost.reshape(-1, self.ratio).max(axis=1)
+
+
+def _tolerance(cost: Float[np.ndarray, " a"]) -> float:
+    """What rounding can do to sums of the largest cost."""
+    return float(1e-11 * np.max(cost, where=np.isfinite(cost), initial=1.0))

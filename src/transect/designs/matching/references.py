@@ -1,0 +1,104 @@
+"""A second photograph of each person in a pair: valid reference images (Singh et al. 2021, Eq. 5).
+
+Benchmarks of face recognition compare a photograph with another of the same identity. A reference has the default
+attributes that are asked for; of several, the two are chosen whose distances to their own photograph differ least, so
+that near-duplicates of one person do not make the task easier for one group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy.stats import ks_2samp
+
+from transect.designs.matching.sample import MISSING, NO_REFERENCE, Matching, Sample
+from transect.designs.matching.search import distances
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class References:
+    """The reference image of each a and each b, and their distances to it (difficulty)."""
+
+    a: Int[np.ndarray, " m"]
+    b: Int[np.ndarray, " m"]
+    difficulty_a: Float[np.ndarray, " m"]
+    difficulty_b: Float[np.ndarray, " m"]
+
+    def summary(self) -> dict[str, float]:
+        """Mean difficulty of each group, their mean absolute difference within pairs, and the KS distance (Fig. C2)."""
+        if not len(self.a):
+            return {}
+        return {
+            "mean_treated": float(self.difficulty_a.mean()),
+            "mean_control": float(self.difficulty_b.mean()),
+            "mean_difference_in_pairs": float(np.abs(self.difficulty_a - self.difficulty_b).mean()),
+            "ks": float(ks_2samp(self.difficulty_a, self.difficulty_b).statistic),
+        }
+
+
+def usable_references(
+    sample: Sample, defaults: Mapping[str, tuple[Float[np.ndarray, " n"], float]]
+) -> Bool[np.ndarray, " n"]:
+    """Which images may serve as a reference: complete ones with every default attribute at its value.
+
+    defaults: attribute -> (its column, the value that a reference must have).
+    """
+    usable = np.ones(len(sample), dtype=bool)
+    usable[[row for row, why in sample.ineligible.items() if why == MISSING]] = False
+    for column, value in defaults.values():
+        usable &= column == value
+    return usable
+
+
+def without_reference(sample: Sample, usable: Bool[np.ndarray, " n"]) -> dict[int, str]:
+    """Images of whose identity there is no other usable image -> reason, to be made ineligible.
+
+    >>> from transect.designs.matching import make_sample
+    >>> sample = make_sample(np.array([[0.0], [1.0], [2.0]]), [1.0, 0.0, 0.0], identity=["x", "y", "y"])
+    >>> without_reference(sample, np.array([True, True, False]))
+    {0: 'no valid reference', 1: 'no valid reference'}
+    """
+    count = np.bincount(sample.identity, weights=usable, minlength=int(sample.identity.max()) + 1)
+    others = count[sample.identity] - usable
+    return dict.fromkeys(np.flatnonzero(others < 1).tolist(), NO_REFERENCE)
+
+
+def choose_references(
+    sample: Sample, made: Matching, usable: Bool[np.ndarray, " n"], space: Float[np.ndarray, "n d"] | None = None
+) -> References:
+    """For each pair the two references whose difficulties differ least; of equals the easiest, then the first.
+
+    space: where difficulty is measured, by default the sample's features.
+    """
+    features = sample.features if space is None else space
+    members = _by_identity(sample, usable)
+    chosen = []
+    for a, b in zip(made.a.tolist(), made.b.tolist(), strict=True):
+        near_a, near_b = (_difficulties(features, one, members[int(sample.identity[one])]) for one in (a, b))
+        gap = np.abs(near_a[1][:, None] - near_b[1][None, :])
+        ease = near_a[1][:, None] + near_b[1][None, :]
+        i, j = np.unravel_index(np.lexsort((ease.ravel(), gap.ravel()))[0], gap.shape)
+        chosen.append((near_a[0][i], near_b[0][j], near_a[1][i], near_b[1][j]))
+    columns = [np.array([row[k] for row in chosen]) for k in range(4)]
+    return References(
+        columns[0].astype(np.int64), columns[1].astype(np.int64), columns[2].astype(float), columns[3].astype(float)
+    )
+
+
+def _by_identity(sample: Sample, usable: Bool[np.ndarray, " n"]) -> dict[int, list[int]]:
+    members: dict[int, list[int]] = {}
+    for row in np.flatnonzero(usable).tolist():
+        members.setdefault(int(sample.identity[row]), []).append(row)
+    return members
+
+
+def _difficulties(
+    features: Float[np.ndarray, "n d"], image: int, members: list[int]
+) -> tuple[Int[np.ndarray, " r"], Float[np.ndarray, " r"]]:
+    others = np.array([row for row in members if row != image], dtype=np.int64)
+    return others, distances(features, np.full(len(others), image), others)

@@ -1,0 +1,242 @@
+"""The nearest allowed controls of many images, without ever holding an n x n matrix.
+
+Blocks of squared distances are matrix products; what they name is measured again in float64, pair by pair, so that the
+answer does not depend on blocks, threads or the products' precision. Constraints are applied inside the blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from transect.designs.matching import sample as sampling
+from transect.designs.matching.sample import Sample, in_blocks
+from transect.designs.matching.space import Space
+
+if TYPE_CHECKING:
+    import torch
+
+CONSTRAINTS: Final = (
+    sampling.NO_STRATUM,
+    sampling.SAME_IDENTITY,
+    sampling.DOSE,
+    sampling.SECOND,
+    sampling.CALIPER,
+)
+"""The order in which constraints are asked; a refusal names the first that leaves no control."""
+
+LIST_LENGTH: Final = 64
+"""Candidates that a search keeps for each row."""
+
+_DOUBLE_OPERATIONS = 2e11  # up to so many, blocks are multiplied in float64
+_BLOCK_ELEMENTS = 1 << 25  # of features at a time: 128 MB in float32
+_BLOCK_ROWS, _BLOCK_COLUMNS = 2048, 4096
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The nearest columns of each of m rows by a lower bound of the distance, lowest first.
+
+    columns: int64 [m, k], positions in the sample, -1 where there are fewer. bounds: float64 [m, k], at most the
+    distance (plus the price of the column, if there is one), inf without a column. Every allowed column is listed or
+    its bound is at least reach, float64 [m] (inf: all are listed); what is listed may still break a constraint by a
+    hair, which `measure` finds.
+    remaining: int64 [m, constraints], columns left after each constraint in the order of CONSTRAINTS. near: the nearest
+    column of the stratum whatever the other constraints, -1 without one.
+    """
+
+    columns: Int[np.ndarray, "m k"]
+    bounds: Float[np.ndarray, "m k"]
+    reach: Float[np.ndarray, " m"]
+    remaining: Int[np.ndarray, "m c"]
+    near: Int[np.ndarray, " m"]
+
+    @classmethod
+    def none(cls, m: int, k: int) -> Candidates:
+        """No candidate for any of m rows."""
+        return cls(
+            np.full((m, k), -1),
+            np.full((m, k), np.inf),
+            np.full(m, np.inf),
+            np.zeros((m, len(CONSTRAINTS)), dtype=np.int64),
+            np.full(m, -1),
+        )
+
+
+def distances(
+    features: Float[np.ndarray, "n d"], rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " m"]
+) -> Float[np.ndarray, " m"]:
+    """Euclidean distance of each pair (rows[i], columns[i]), in float64, the same whatever else is asked.
+
+    >>> distances(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([0]), np.array([1]))
+    array([5.])
+    """
+    found = np.empty(len(rows))
+    for part in in_blocks(len(rows), max(1, (1 << 22) // features.shape[1])):
+        difference = np.asarray(features[rows[part]], dtype=np.float64)
+        difference -= features[columns[part]]
+        difference *= difference
+        found[part] = np.sqrt(difference.sum(axis=1))
+    return found
+
+
+def allowed(sample: Sample, rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " m"]) -> Bool[np.ndarray, " m"]:
+    """Which pairs (rows[i], columns[i]) keep every constraint but the caliper, decided in float64.
+
+    >>> two = sampling.make_sample(np.array([[0.0], [1.0], [2.0]]), [1.0, 0.0, 0.0], exact=[["x", "y", "x"]])
+    >>> allowed(two, np.array([0, 0]), np.array([1, 2]))
+    array([False,  True])
+    """
+    kept = (sample.exact[rows] == sample.exact[columns]) & (sample.identity[rows] != sample.identity[columns])
+    if sample.dose_gap:
+        kept &= sample.treatment[rows] - sample.treatment[columns] >= sample.dose_gap
+    if sample.second is not None:
+        kept[kept] = distances(sample.second, rows[kept], columns[kept]) < sample.second_threshold
+    return np.asarray(kept)
+
+
+class Search:
+    """Finds nearest allowed columns of a sample.
+
+    >>> sample = sampling.make_sample(np.array([[0.0], [1.0], [3.0]]), [1.0, 0.0, 0.0])
+    >>> found = Search(sample).nearest(sample.rows, sample.columns, k=1)
+    >>> found.columns, found.bounds.round(6), found.reach.round(6)
+    (array([[1]]), array([[1.]]), array([3.]))
+    """
+
+    def __init__(self, sample: Sample, *, caliper: float = np.inf, double: bool | None = None) -> None:
+        """caliper: the largest allowed distance. double: multiply in float64; by default where that takes seconds."""
+        self.sample, self.caliper, self.list_length = sample, caliper, LIST_LENGTH
+        usable = np.flatnonzero(sample.eligible)
+        width = sample.features.shape[1]
+        operations = float(len(sample.rows)) * len(sample.columns) * width
+        self.space = Space(sample.features, usable, operations <= _DOUBLE_OPERATIONS if double is None else double)
+        self.second = None if sample.second is None else Space(sample.second, usable, True)
+        people = sample.identity[usable]
+        self.people_recur = len(np.unique(people)) < len(people)
+        self.block_rows = max(1, min(_BLOCK_ROWS, _BLOCK_ELEMENTS // width))
+        self.block_columns = max(1, min(_BLOCK_COLUMNS, _BLOCK_ELEMENTS // width))
+
+    def measure(self, rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
+        """Distance of each pair (rows[i], columns[i]), inf where it breaks a constraint or the caliper."""
+        found = np.full(len(rows), np.inf)
+        kept = np.flatnonzero(allowed(self.sample, rows, columns))
+        found[kept] = distances(self.sample.features, rows[kept], columns[kept])
+        found[found > self.caliper] = np.inf
+        return found
+
+    def every(self, row: int, columns: Int[np.ndarray, " b"]) -> tuple[Int[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+        """Every allowed column of one row in the order of distance, ties by position; and the distances."""
+        found = self.measure(np.full(len(columns), row), columns)
+        order = np.lexsort((columns, found))[: int(np.isfinite(found).sum())]
+        return columns[order], found[order]
+
+    def nearest(
+        self,
+        rows: Int[np.ndarray, " m"],
+        columns: Int[np.ndarray, " b"],
+        k: int,
+        prices: Float[np.ndarray, " n"] | None = None,
+    ) -> Candidates:
+        """The k nearest allowed columns of each row; rows and columns must be eligible images.
+
+        prices: an amount per image of the sample that a column costs beside its distance.
+        """
+        made = Candidates.none(len(rows), k)
+        strata = self.sample.exact[columns]
+        order = np.argsort(strata, kind="stable")
+        for stratum in np.unique(self.sample.exact[rows]):
+            first, last = np.searchsorted(strata[order], [stratum, stratum + 1])
+            inside = columns[np.sort(order[first:last])]
+            if len(inside):
+                members = np.flatnonzero(self.sample.exact[rows] == stratum)
+                self._search_stratum(made, members, rows[members], inside, prices)
+        return made
+
+    def _search_stratum(
+        self,
+        made: Candidates,
+        places: Int[np.ndarray, " m"],
+        rows: Int[np.ndarray, " m"],
+        inside: Int[np.ndarray, " b"],
+        prices: Float[np.ndarray, " n"] | None,
+    ) -> None:
+        """Candidates of the rows of one stratum among its columns, written to their places."""
+        for part in in_blocks(len(rows), self.block_rows):
+            self._fill(made, places[part], rows[part], inside, prices)
+
+    def _fill(
+        self,
+        made: Candidates,
+        places: Int[np.ndarray, " m"],
+        rows: Int[np.ndarray, " m"],
+        inside: Int[np.ndarray, " b"],
+        prices: Float[np.ndarray, " n"] | None,
+    ) -> None:
+        """Candidates of some rows of one stratum."""
+        k = made.columns.shape[1]
+        bounds, positions, made.remaining[places], near = self._lowest(rows, inside, k + 1, prices)
+        made.near[places] = inside[near]
+        made.reach[places] = bounds[:, k]
+        made.bounds[places] = bounds[:, :k]
+        made.columns[places] = np.where(np.isfinite(bounds[:, :k]), inside[positions[:, :k]], -1)
+
+    def _lowest(
+        self, rows: Int[np.ndarray, " m"], inside: Int[np.ndarray, " b"], k: int, prices: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The k lowest bounds of each row with their positions, the counts by constraint, and the nearest of all."""
+        import torch
+
+        best = torch.full((len(rows), k), torch.inf, dtype=torch.float64)
+        position = torch.zeros((len(rows), k), dtype=torch.int64)
+        near, nearest = torch.zeros(len(rows), dtype=torch.int64), torch.full((len(rows),), torch.inf)
+        remaining = np.zeros((len(rows), len(CONSTRAINTS)), dtype=np.int64)
+        block = self.space.block(rows)
+        for part in in_blocks(len(inside), self.block_columns):
+            bounds = self.space.lower_bounds(block, self.space.block(inside[part]))
+            lowest, where = bounds.min(dim=1)
+            near = torch.where(lowest < nearest, where + part.start, near)
+            nearest = torch.minimum(lowest.to(nearest.dtype), nearest)
+            remaining += self._forbid(bounds, rows, inside[part])
+            if prices is not None:
+                bounds = bounds.double() + torch.from_numpy(prices[inside[part]])
+            few = torch.topk(bounds, min(k, bounds.shape[1]), dim=1, largest=False)
+            values = torch.cat([best, few.values.double()], dim=1)
+            places = torch.cat([position, few.indices + part.start], dim=1)
+            best, chosen = torch.topk(values, k, dim=1, largest=False, sorted=True)
+            position = places.gather(1, chosen)
+        return best.numpy(), position.numpy(), remaining, near.numpy()
+
+    def _forbid(
+        self, bounds: torch.Tensor, rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " b"]
+    ) -> Int[np.ndarray, "m c"]:
+        """Sets what breaks a constraint to inf; counts what is left after each of CONSTRAINTS."""
+        import torch
+
+        sample, left = self.sample, np.full((len(rows), len(CONSTRAINTS)), len(columns))
+        masks: dict[str, torch.Tensor] = {}
+        if self.people_recur or np.isin(rows, columns).any():
+            masks[sampling.SAME_IDENTITY] = _apart(sample.identity[rows], sample.identity[columns]) == 0
+        if sample.dose_gap:
+            masks[sampling.DOSE] = _apart(sample.treatment[rows], sample.treatment[columns]) < sample.dose_gap
+        if self.second is not None:
+            far = self.second.lower_bounds(self.second.block(rows), self.second.block(columns))
+            masks[sampling.SECOND] = far >= sample.second_threshold
+        if self.caliper < np.inf:
+            masks[sampling.CALIPER] = bounds > self.caliper
+        for index, name in enumerate(CONSTRAINTS):
+            if name in masks:
+                bounds.masked_fill_(masks[name], torch.inf)
+                left[:, index:] = torch.isfinite(bounds).sum(dim=1).numpy()[:, None]
+        return left
+
+
+def _apart(rows: np.ndarray, columns: np.ndarray) -> torch.Tensor:
+    """Differences of every pair."""
+    import torch
+
+    return torch.from_numpy(rows)[:, None] - torch.from_numpy(columns)[None, :]

@@ -1,0 +1,85 @@
+"""More than two groups: matched sets of one image of each, around the smallest group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import final
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
+
+from transect.designs.matching.sample import MISSING, OTHER_GROUP, Matching, Sample
+from transect.errors import BadInput
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """Matched sets: rows int64 [sets, groups], one image of each group in the order of `groups`, the base first.
+
+    distance: float64 [sets, groups - 1], from the base to each other image. refused: base image -> reason.
+    """
+
+    groups: tuple[str, ...]
+    rows: Int[np.ndarray, "sets groups"]
+    distance: Float[np.ndarray, "sets others"]
+    refused: Mapping[int, str] = field(default_factory=dict)
+
+
+def match_groups(
+    sample: Sample, labels: ArrayLike, method: Callable[[Sample], Matching], *, base: str | None = None
+) -> Sets:
+    """Matches the base group to each other group in turn; sets without an image of every group are refused.
+
+    labels: the group of each image; an identity stays in one set. base: by default the smallest group; the others
+    follow in the order of their size, so that the scarcest choose first. method: any two-group matching.
+
+    Raises BadInput for fewer than two groups, or a base that is not a group.
+
+    >>> from transect.designs.matching import greedy, make_sample
+    >>> x = np.array([[0.0], [0.1], [5.0], [0.2], [9.0], [5.1]])
+    >>> sets = match_groups(make_sample(x, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]), list("abbccc"), greedy)
+    >>> sets.groups, sets.rows.tolist()
+    (('a', 'b', 'c'), [[0, 1, 3]])
+    """
+    group = np.array([str(label) for label in np.asarray(labels).tolist()])
+    names, counts = np.unique(group[sample.eligible], return_counts=True)
+    ordered = names[np.argsort(counts, kind="stable")].tolist()
+    if len(ordered) < 2 or (base is not None and base not in ordered):
+        wanted = "at least two groups" if len(ordered) < 2 else f"one of {', '.join(ordered)} as the base"
+        raise BadInput(f"groups: expected {wanted}, got {base or ', '.join(ordered) or 'none'}")
+    first = base or ordered[0]
+    others = [name for name in ordered if name != first]
+    made = [np.flatnonzero((group == first) & sample.eligible)]
+    distances: list[Float[np.ndarray, " m"]] = []
+    barred: set[int] = set()
+    refused = {row: why for row, why in sample.ineligible.items() if group[row] == first}
+    for name in others:
+        if not len(made[0]):
+            raise BadInput(f"no image of {first} has a counterpart in each group before {name}; relax a constraint")
+        pairs = method(_two_groups(sample, group == name, made[0], barred))
+        found = dict(zip(pairs.a.tolist(), range(len(pairs)), strict=True))
+        kept = np.array([row in found for row in made[0].tolist()], dtype=bool)
+        refused |= dict.fromkeys(made[0][~kept].tolist(), f"{OTHER_GROUP}: {name}")
+        made, distances = [rows[kept] for rows in made], [part[kept] for part in distances]
+        position = np.array([found[row] for row in made[0].tolist()], dtype=np.int64)
+        made.append(pairs.b[position])
+        distances.append(pairs.distance[position])
+        barred |= set(sample.identity[pairs.b[position]].tolist())
+    table = np.column_stack(made)
+    apart = np.column_stack(distances)
+    order = np.lexsort((table[:, 0], apart.sum(axis=1)))
+    return Sets((first, *others), table[order], apart[order], refused)
+
+
+def _two_groups(
+    sample: Sample, other: Float[np.ndarray, " n"] | np.ndarray, base: Int[np.ndarray, " m"], barred: set[int]
+) -> Sample:
+    """Base images against one other group; everything else, and identities already in a set, is ineligible."""
+    treatment = np.full(len(sample), np.nan)
+    treatment[base], treatment[other] = 1.0, 0.0
+    out = np.isnan(treatment) | (np.isin(sample.identity, list(barred)) & other)
+    reasons = dict.fromkeys(np.flatnonzero(out).tolist(), MISSING)
+    return replace(sample, treatment=treatment, ineligible={**reasons, **sample.ineligible})

@@ -1,0 +1,54 @@
+"""Blocks of distances as matrix products, with bounds on what rounding can have done to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from transect.designs.matching.sample import in_blocks
+
+if TYPE_CHECKING:
+    import torch
+
+_SAFETY: Final = 16.0
+"""Standard errors of a rounded sum allowed for: roundings add up like a random walk (Higham and Mary 2019)."""
+
+
+@final
+class Space:
+    """Features centred at their mean and scaled so that no norm exceeds 1, read block by block."""
+
+    def __init__(self, features: Float[np.ndarray, "n d"], rows: Int[np.ndarray, " m"], double: bool) -> None:
+        """rows: the images that will be asked for. double: multiply in float64 instead of float32."""
+        self.features, self.double = features, double
+        size = max(1, (1 << 23) // features.shape[1])
+        parts = [rows[part] for part in in_blocks(len(rows), size)]
+        self.center = sum(np.asarray(features[part], dtype=np.float64).sum(axis=0) for part in parts) / len(rows)
+        norms = [np.linalg.norm(np.asarray(features[part], dtype=np.float64) - self.center, axis=1) for part in parts]
+        self.scale = float(max(part.max() for part in norms)) or 1.0
+        self.unit = float(np.finfo(np.float64 if double else np.float32).eps)
+        self.margin = self.unit * (2 * _SAFETY * np.sqrt(features.shape[1]) + 8)
+
+    def block(self, rows: Int[np.ndarray, " m"]) -> torch.Tensor:
+        """Centred and scaled features of some images."""
+        import torch
+
+        kind = torch.float64 if self.double else torch.float32
+        values = torch.from_numpy(np.array(self.features[rows])).to(kind)
+        return values.sub_(torch.from_numpy(self.center).to(kind)).mul_(1 / self.scale)
+
+    def lower_bounds(self, one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+        """At most the distance of every row of `one` to every row of `other`, in the features' unit.
+
+        The squared distance |x|² + |y|² - 2 x·y of vectors of norm 1 at most has lost at most `margin`; rounding on
+        entry moved each vector by at most one unit.
+        """
+        import torch
+
+        squares = torch.addmm((other * other).sum(dim=1)[None, :], one, other.T, beta=1, alpha=-2)
+        squares += (one * one).sum(dim=1)[:, None] - self.margin
+        bounds = squares.clamp_(min=0).sqrt_()
+        bounds -= 4 * self.unit
+        return bounds.clamp_(min=0).mul_(self.scale * (1 - 4 * self.unit))

@@ -1,0 +1,103 @@
+"""Steps λ from a subject's own value: the manipulation of Denton et al. 2019 for any controls.
+
+G(z + λ d) moves a face along a direction from where it is. With controls that set values, λ counts half-ranges of the
+attribute from the subject's own value, and stops at the ends of the range; λ = 0 is the subject as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from transect.designs.levels import parse_vary
+from transect.errors import BadInput, UnknownName
+from transect.records import Attribute, Images, Latents
+
+DEFAULT_STEPS: Final = 9
+
+
+class Steps:
+    """A world in which one attribute is set in steps λ from the subject's own value; all else is the world's.
+
+    Raises UnknownName for an attribute that the world does not have, BadInput for one with levels.
+    """
+
+    def __init__(self, world: Any, attribute: str) -> None:
+        known = {one.name: one for one in world.attributes}
+        if attribute not in known:
+            raise UnknownName("attribute", attribute, known, hint="see: transect attributes")
+        own = known[attribute]
+        if own.discrete:
+            raise BadInput(f"--steps {attribute}: it has levels ({', '.join(own.levels)}), not a range; use --vary")
+        self.world, self.own = world, own
+        self.half = (own.high - own.low) / 2
+        meaning = f"{own.meaning}; steps of {self.half:g} {own.unit}".rstrip() + " from the subject's own"
+        self.step = Attribute(attribute, "continuous", meaning, "λ", -1.0, 1.0, (), own.role, own.source)
+        self.attributes = tuple(self.step if one.name == attribute else one for one in world.attributes)
+        self.name, self.image_size, self.latent_dim = world.name, world.image_size, world.latent_dim
+
+    def sample(self, seeds: Any) -> Latents:
+        """The world's subjects."""
+        return self.world.sample(seeds)  # type: ignore[no-any-return]
+
+    def render(self, latents: Latents) -> Images:
+        """The world's images."""
+        return self.world.render(latents)  # type: ignore[no-any-return]
+
+    def read(self, latents: Latents) -> Any:
+        """The world's values, in its own units."""
+        return self.world.read(latents)
+
+    def set(self, latents: Latents, values: Any, hold: Sequence[str] = ()) -> Latents:
+        """The latents with the attribute λ half-ranges from where it is."""
+        moved = {name: np.asarray(column, dtype=np.float64) for name, column in values.items()}
+        own = self.world.read(latents)[self.own.name].to_numpy()
+        moved[self.own.name] = np.clip(own + self.half * moved[self.own.name], self.own.low, self.own.high)
+        return self.world.set(latents, moved, hold=hold)  # type: ignore[no-any-return]
+
+    def describe(self) -> dict[str, Any]:
+        """The world's description, and the size of a step."""
+        described = dict(self.world.describe()) if hasattr(self.world, "describe") else {"name": self.name}
+        return {**described, "steps": {"attribute": self.own.name, "half_range": self.half, "unit": self.own.unit}}
+
+    def validity(self) -> dict[str, Any]:
+        """The world's validity; none stated where it states none."""
+        if hasattr(self.world, "validity"):
+            return dict(self.world.validity())
+        return {"photometry_validated": False, "statement": f"The generator {self.name} states no validity figures."}
+
+
+def parse_steps(texts: Iterable[str], world: Any) -> list[tuple[Steps, tuple[float, ...]]]:
+    """One world in steps per attribute, and its λ: NAME for nine from -1 to 1, or as --vary (NAME=-1:1:5, NAME=-1,0,1).
+
+    Raises UnknownName or BadInput: an unknown name, levels, a λ outside [-1, 1], no 0 among them, a name given twice.
+    """
+    made: list[tuple[Steps, tuple[float, ...]]] = []
+    for text in texts:
+        name = text.partition("=")[0].strip()
+        if any(name == steps.own.name for steps, _ in made):
+            raise BadInput(f"--steps {name} is given twice: name it once, with all its steps")
+        steps = Steps(world, name)
+        whole = text if "=" in text else f"{name}=-1:1:{DEFAULT_STEPS}"
+        levels = parse_vary([whole], [steps.step])[name]
+        if 0.0 not in levels:
+            raise BadInput(f"--steps {text!r}: expected λ = 0, the subject's own image, among the steps; add it")
+        made.append((steps, levels))
+    return made
+
+
+def interpolated(latents: Latents, first: np.ndarray, second: np.ndarray, shares: np.ndarray) -> Latents:
+    """Latents on the lines between pairs of rows: (1 - share) * first + share * second, for the interpolation check.
+
+    Interventions of the first row stay; the seeds are the first's.
+
+    >>> ends = Latents(np.array([1, 2]), np.array([[0.0], [4.0]]))
+    >>> interpolated(ends, np.array([0]), np.array([1]), np.array([0.25])).values
+    array([[1.]])
+    """
+    one, other = latents.take(first), latents.take(second)
+    weight = shares.reshape(-1, *([1] * (latents.values.ndim - 1)))
+    return replace(one, values=(1 - weight) * one.values + weight * other.values)

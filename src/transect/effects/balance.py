@@ -1,0 +1,238 @@
+"""Are two groups alike in what they should be alike in? Balance of covariates, before and after matching.
+
+Balance is a property of the images at hand, not an estimate of something larger, so that it has no test and no interval
+(Imai, King and Stuart 2008); the shares behind it have Wilson's. Covariates that no method saw tell the most.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from transect.effects.intervals import wilson
+from transect.records import Effect
+
+GATE: Final = 0.1
+"""Absolute standardized mean difference up to which a covariate counts as balanced (Austin 2009)."""
+
+SOURCES: Final = (
+    "Austin 2009, Balance diagnostics for comparing baseline covariates, doi:10.1002/sim.3697",
+    "Imai, King and Stuart 2008, Misunderstandings between experimentalists and observationalists, "
+    "doi:10.1111/j.1467-985X.2007.00527.x",
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One covariate in both groups: means and their Wilson intervals (NaN unless it is 0 or 1), and three distances.
+
+    smd: (treated - control mean) / the root of the mean variance of the two unmatched groups. variance_ratio: treated /
+    control, NaN where either is 0 or the covariate is 0 or 1. ks: largest difference of the distribution functions. n:
+    images of each group that have a value, effective where weighted.
+    """
+
+    treated: float
+    control: float
+    treated_interval: tuple[float, float]
+    control_interval: tuple[float, float]
+    smd: float
+    variance_ratio: float
+    ks: float
+    n: tuple[float, float]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """One covariate before and after matching. used: whether the method saw it (an exact column, a feature)."""
+
+    covariate: str
+    before: Side
+    after: Side
+    used: bool = False
+
+
+def balance(
+    covariates: Mapping[str, Float[np.ndarray, " n"]],
+    treated: Int[np.ndarray, " a"],
+    control: Int[np.ndarray, " b"],
+    matched: tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]],
+    *,
+    weights: Float[np.ndarray, " n"] | None = None,
+    used: Iterable[str] = (),
+) -> list[Balance]:
+    """Balance of each covariate between two groups of images, and between the matched ones among them.
+
+    treated, control: the groups before matching, as row numbers; matched: the a and the b of the pairs, a row as often
+    as it is in a pair. weights, [n]: weigh the matched rows (with all of both groups for weighting methods). A missing
+    value (NaN) leaves that image out for that covariate.
+
+    Returns one Balance per covariate, in order. A covariate that does not vary in either group has SMD 0 where the
+    means are equal, NaN otherwise. With no pair, after is NaN.
+
+    >>> young = {"young": np.array([1.0, 1.0, 0.0, 1.0, 0.0, 0.0])}
+    >>> found = balance(young, np.arange(3), np.arange(3, 6), (np.array([0]), np.array([3])))[0]
+    >>> round(found.before.smd, 3), found.after.smd  # (2/3 - 1/3) / sqrt(1/3)
+    (0.577, 0.0)
+    """
+    seen = set(used)
+    made = []
+    for name, values in covariates.items():
+        spread = _spread(values[treated], values[control])
+        before = _side(_known(values[treated]), _known(values[control]), spread)
+        after = [_known(values[rows], None if weights is None else weights[rows]) for rows in matched]
+        made.append(Balance(name, before, _side(after[0], after[1], spread), name in seen))
+    return made
+
+
+def verdict(found: Sequence[Balance], gate: float = GATE) -> str:
+    """The gate: "balanced", or "not balanced: " with the covariates beyond it, the farthest first.
+
+    A covariate whose balance cannot be told (no pair, no value) is named with "unknown".
+
+    >>> verdict([])
+    'balanced: 0 covariates within 0.1 standard deviations'
+    """
+    smd = {one.covariate: one.after.smd for one in found}
+    beyond = [name for name in smd if not abs(smd[name]) <= gate]
+    beyond.sort(key=lambda name: -abs(np.nan_to_num(smd[name], nan=np.inf)))
+    if not beyond:
+        return f"balanced: {len(found)} covariates within {gate:g} standard deviations"
+    named = [f"{name} ({smd[name]:+.2f})" if np.isfinite(smd[name]) else f"{name} (unknown)" for name in beyond]
+    count = f"{len(beyond)} of {len(found)} covariates beyond {gate:g} standard deviations"
+    return f"not balanced: {', '.join(named)}; {count}"
+
+
+def effects(found: Sequence[Balance], treatment: str) -> list[Effect]:
+    """The standardized mean differences after matching as effects of the sample, without interval or test."""
+    return [
+        Effect(
+            name=f"balance of {one.covariate}",
+            attribute=treatment,
+            target=one.covariate,
+            outcome="balance",
+            estimate=one.after.smd,
+            low=np.nan,
+            high=np.nan,
+            p=np.nan,
+            unit="standard deviations",
+            n_subjects=round(sum(one.after.n)),
+            n_images=round(sum(one.after.n)),
+            origin=0.0,
+            to=1.0,
+            basis="observational",
+            reason="" if np.isfinite(one.after.smd) else "no matched image has a value, or it does not vary",
+            spec={"before": one.before.smd, "variance_ratio": one.after.variance_ratio, "ks": one.after.ks},
+            sources=SOURCES,
+        )
+        for one in found
+    ]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One combination of binary covariates: shares of the treated and of the control images, and Wilson intervals."""
+
+    levels: Mapping[str, int]
+    treated: float
+    control: float
+    treated_interval: tuple[float, float]
+    control_interval: tuple[float, float]
+
+
+def joint(
+    covariates: Mapping[str, Float[np.ndarray, " n"]], a: Int[np.ndarray, " a"], b: Int[np.ndarray, " b"]
+) -> list[Cell]:
+    """Joint distribution of binary covariates in two groups of rows (Singh et al. 2021, Fig. 6 and C1).
+
+    Rows with a missing value are left out. Shares of a group add up to 1; NaN where the group is empty.
+
+    >>> cells = joint({"x": np.array([0.0, 1.0, 1.0])}, np.array([0, 1]), np.array([2]))
+    >>> [(cell.levels, cell.treated, cell.control) for cell in cells]
+    [({'x': 0}, 0.5, 0.0), ({'x': 1}, 0.5, 1.0)]
+    """
+    names = list(covariates)
+    table = np.column_stack([covariates[name] for name in names])
+    groups = [rows[np.isfinite(table[rows]).all(axis=1)] for rows in (a, b)]
+    cells = []
+    for levels in itertools.product((0, 1), repeat=len(names)):
+        counts = [int((table[rows] == levels).all(axis=1).sum()) for rows in groups]
+        share_a, share_b = (n / len(rows) if len(rows) else np.nan for n, rows in zip(counts, groups, strict=True))
+        ends_a, ends_b = (_wilson(n, len(rows)) for n, rows in zip(counts, groups, strict=True))
+        cells.append(Cell(dict(zip(names, levels, strict=True)), share_a, share_b, ends_a, ends_b))
+    return cells
+
+
+def joint_distance(cells: Sequence[Cell]) -> float:
+    """Total variation distance of the groups' joint distributions: half the sum of absolute differences, 0 to 1."""
+    return sum(abs(cell.treated - cell.control) for cell in cells) / 2
+
+
+_Weighted = tuple[Float[np.ndarray, " _"], Float[np.ndarray, " _"]]
+"""Values and their weights, which sum to 1."""
+
+
+def _side(treated: _Weighted, control: _Weighted, spread: float) -> Side:
+    sizes = (_effective(treated), _effective(control))
+    if min(sizes) == 0:
+        none = (np.nan, np.nan)
+        return Side(np.nan, np.nan, none, none, np.nan, np.nan, np.nan, sizes)
+    mean_a, mean_b = (float(weight @ values) for values, weight in (treated, control))
+    binary = all(bool(np.isin(values, (0, 1)).all()) for values, _ in (treated, control))
+    ends_a, ends_b = (
+        _wilson(mean * n, n) if binary else (np.nan, np.nan) for mean, n in zip((mean_a, mean_b), sizes, strict=True)
+    )
+    gap = mean_a - mean_b
+    smd = gap / spread if spread > 0 else (0.0 if abs(gap) < 1e-12 else np.nan)
+    ratio = np.nan if binary else _variance_ratio(treated, control)
+    return Side(mean_a, mean_b, ends_a, ends_b, smd, ratio, _ks(treated, control), sizes)
+
+
+def _known(values: Float[np.ndarray, " a"], weights: Float[np.ndarray, " a"] | None = None) -> _Weighted:
+    """The values that are there with a weight above 0."""
+    weight = np.ones(len(values)) if weights is None else weights
+    kept = np.isfinite(values) & (weight > 0)
+    return values[kept], weight[kept] / max(weight[kept].sum(), np.finfo(float).tiny)
+
+
+def _effective(group: _Weighted) -> float:
+    """Number of values of equal weight that would be as informative; 0 without any."""
+    return float(1 / (group[1] ** 2).sum()) if len(group[1]) else 0.0
+
+
+def _spread(x: Float[np.ndarray, " a"], y: Float[np.ndarray, " b"]) -> float:
+    """Root of the mean of the two groups' variances (with n - 1)."""
+    parts = [part[np.isfinite(part)] for part in (x, y)]
+    variances = [float(part.var(ddof=1)) if len(part) > 1 else 0.0 for part in parts]
+    return float(np.sqrt(sum(variances) / 2))
+
+
+def _variance_ratio(treated: _Weighted, control: _Weighted) -> float:
+    """Of weighted variances, with the correction that equal weights turn into n - 1."""
+    made = []
+    for values, weight in (treated, control):
+        freedom = 1 - float((weight**2).sum())
+        made.append(float(weight @ (values - weight @ values) ** 2) / freedom if freedom > 0 else 0.0)
+    return made[0] / made[1] if min(made) > 0 else np.nan
+
+
+def _ks(treated: _Weighted, control: _Weighted) -> float:
+    grid = np.union1d(treated[0], control[0])
+    steps = []
+    for values, weight in (treated, control):
+        order = np.argsort(values, kind="stable")
+        reached = np.concatenate([[0.0], np.cumsum(weight[order])])
+        steps.append(reached[np.searchsorted(values[order], grid, side="right")])
+    return float(np.abs(steps[0] - steps[1]).max())
+
+
+def _wilson(successes: float, n: float) -> tuple[float, float]:
+    low, high = wilson(successes, n)
+    return float(low), float(high)

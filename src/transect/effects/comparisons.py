@@ -1,0 +1,133 @@
+"""Counts every comparison of a group's images in blocks: genuine ones by identity, impostors by both identities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+_BLOCK = 512
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Comparisons:
+    """Genuine: per identity (g of them) the sum of distances, the number and the matches at each of t thresholds.
+
+    impostor, impostor_matches: comparisons with others, by identity, each counted for both sides. squares: over pairs
+    of identities, Σ matches², Σ matches x comparisons and Σ comparisons², which dyadic variances need. genuine_curve,
+    impostor_curve: numbers of comparisons below each of the curve's distances.
+    """
+
+    genuine_sum: Float[np.ndarray, " g"]
+    genuine: Float[np.ndarray, " g"]
+    genuine_matches: Float[np.ndarray, "g t"]
+    impostor: Float[np.ndarray, " g"]
+    impostor_matches: Float[np.ndarray, "g t"]
+    squares: Float[np.ndarray, "3 t"]
+    curve: Float[np.ndarray, " p"]
+    genuine_curve: Float[np.ndarray, " p"]
+    impostor_curve: Float[np.ndarray, " p"]
+
+
+def compare(
+    embeddings: Float[np.ndarray, "n d"],
+    people: Int[np.ndarray, " n"],
+    thresholds: Float[np.ndarray, " t"],
+    points: int,
+) -> Comparisons:
+    """All comparisons of n images, each once (for impostors: once for each side's identity).
+
+    >>> made = compare(np.array([[0.0], [2.0], [0.4]]), np.array([0, 1, 0]), np.array([0.5]), points=3)
+    >>> made.genuine, made.impostor, made.genuine_matches[0], made.curve
+    (array([1., 0.]), array([2., 2.]), array([1.]), array([0., 1., 2.]))
+    """
+    order = np.argsort(people, kind="stable")
+    x = np.asarray(embeddings[order], dtype=np.float64)
+    _, starts, person, size = np.unique(people[order], return_index=True, return_inverse=True, return_counts=True)
+    g, t = len(size), len(thresholds)
+    made = Comparisons(
+        genuine_sum=np.zeros(g),
+        genuine=np.zeros(g),
+        genuine_matches=np.zeros((g, t)),
+        impostor=np.zeros(g),
+        impostor_matches=np.zeros((g, t)),
+        squares=np.zeros((3, t)),
+        curve=np.linspace(0.0, _farthest(x), points),
+        genuine_curve=np.zeros(points),
+        impostor_curve=np.zeros(points),
+    )
+    for first, last in _whole_identities(size):
+        rows = np.arange(starts[first], starts[last - 1] + size[last - 1])
+        _count(made, x, rows, person, starts, thresholds)
+    return made
+
+
+def _count(
+    made: Comparisons,
+    x: Float[np.ndarray, "n d"],
+    rows: Int[np.ndarray, " m"],
+    person: Int[np.ndarray, " n"],
+    starts: Int[np.ndarray, " g"],
+    thresholds: Float[np.ndarray, " t"],
+) -> None:
+    """Adds the comparisons of some images, whole identities, with all."""
+    squares = (x[rows] ** 2).sum(axis=1)[:, None] + (x**2).sum(axis=1)[None, :] - 2 * (x[rows] @ x.T)
+    distance = np.sqrt(np.maximum(squares, 0.0))
+    same = person[rows][:, None] == person[None, :]
+    later = rows[:, None] < np.arange(len(x))[None, :]
+    genuine = same & later
+    inside, first = person[rows], int(person[rows[0]])
+    own = starts[first : int(inside[-1]) + 1] - rows[0]
+    made.genuine_curve[:] += _below(distance[genuine], made.curve)
+    made.impostor_curve[:] += _below(distance[~same & later], made.curve)
+    made.genuine_sum[first : first + len(own)] += np.add.reduceat((distance * genuine).sum(axis=1), own)
+    made.genuine[first : first + len(own)] += np.add.reduceat(genuine.sum(axis=1), own)
+    compared = _by_identities(~same, own, starts)
+    made.impostor[first : first + len(own)] += compared.sum(axis=1)
+    for index, threshold in enumerate(thresholds):
+        near = distance < threshold
+        made.genuine_matches[first : first + len(own), index] += np.add.reduceat((near & genuine).sum(axis=1), own)
+        matches = _by_identities(near & ~same, own, starts)
+        made.impostor_matches[first : first + len(own), index] += matches.sum(axis=1)
+        # Every pair of identities is met from both sides.
+        made.squares[:, index] += [
+            (matches**2).sum() / 2,
+            (matches * compared).sum() / 2,
+            (compared**2).sum() / 2,
+        ]
+
+
+def _by_identities(
+    marked: Bool[np.ndarray, "m n"], own: Int[np.ndarray, " r"], starts: Int[np.ndarray, " g"]
+) -> Float[np.ndarray, "r g"]:
+    """Numbers of marked comparisons by the identities of both images."""
+    return np.add.reduceat(np.add.reduceat(marked.astype(np.float64), starts, axis=1), own, axis=0)
+
+
+def _below(distances: Float[np.ndarray, " c"], curve: Float[np.ndarray, " p"]) -> Float[np.ndarray, " p"]:
+    """How many distances lie below each point."""
+    return np.searchsorted(np.sort(distances), curve, side="left").astype(np.float64)
+
+
+def _farthest(x: Float[np.ndarray, "n d"]) -> float:
+    """The largest distance of any two images, block by block."""
+    squares, farthest = (x**2).sum(axis=1), 0.0
+    for start in range(0, len(x), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        block = squares[part][:, None] + squares[None, :] - 2 * (x[part] @ x.T)
+        farthest = max(farthest, float(block.max()))
+    return float(np.sqrt(farthest))
+
+
+def _whole_identities(size: Int[np.ndarray, " g"]) -> Iterator[tuple[int, int]]:
+    """Runs of identities, first to last + 1, of about a block's images."""
+    first, images = 0, 0
+    for i, n in enumerate(size.tolist()):
+        images += n
+        if images >= _BLOCK or i == len(size) - 1:
+            yield first, i + 1
+            first, images = i + 1, 0

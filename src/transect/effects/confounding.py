@@ -1,0 +1,237 @@
+"""How strong would something hidden have to be, to explain an association away? Measures for observational results.
+
+None of them says whether there is hidden confounding; each says how much of it a finding can bear. An experiment that
+sets the attribute needs none of them: there hidden causes are the same on both sides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
+from scipy.special import ndtr, stdtrit
+from scipy.stats import binom, rankdata
+
+from transect.errors import BadInput
+
+E_VALUE: Final = "VanderWeele and Ding 2017, Sensitivity analysis in observational research, doi:10.7326/M16-2607"
+ROSENBAUM: Final = "Rosenbaum 2002, Observational studies, second edition, chapter 4, doi:10.1007/978-1-4757-3692-2"
+PARTIAL_R2: Final = "Cinelli and Hazlett 2020, Making sense of sensitivity, doi:10.1111/rssb.12348"
+LARGEST_EXACT: Final = 300
+"""Untied or tied pairs up to which the signed-rank bound is summed exactly; beyond, by the normal approximation."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EValue:
+    """point: of the estimate; limit: of the interval's end that is nearer to no effect, 1 where it holds no effect.
+
+    The smallest risk ratio that something hidden must have with both the attribute and the outcome, beyond what is
+    adjusted for, to explain the estimate (or move the interval to no effect).
+    """
+
+    point: float
+    limit: float
+    source: str = E_VALUE
+
+
+def e_value(estimate: float, low: float = math.nan, high: float = math.nan, *, scale: str = "risk ratio") -> EValue:
+    """E-value of an estimate and of its interval [low, high]. VanderWeele and Ding 2017.
+
+    scale: "risk ratio"; "odds ratio" of a common outcome (its square root approximates the risk ratio; of a rare one,
+    pass it as a risk ratio); "standardized difference" (mean difference over the standard deviation, exp(0.91 d)).
+
+    Returns EValue; NaN where the estimate or its nearer end is NaN.
+
+    Raises BadInput for ratios that are not positive, an interval that does not hold the estimate, another scale.
+
+    >>> made = e_value(3.9, 1.8, 8.7)  # the paper's example
+    >>> round(made.point, 2), round(made.limit, 2)
+    (7.26, 3.0)
+    """
+    ratio, bottom, top = (_risk_ratio(number, scale) for number in (estimate, low, high))
+    if bottom > ratio or top < ratio:
+        raise BadInput(
+            f"expected an interval that holds the estimate {estimate:g}, got {low:g} to {high:g}; swap ends?"
+        )
+    if math.isnan(ratio):
+        return EValue(math.nan, math.nan)
+    nearer = bottom if ratio >= 1 else top
+    crosses = nearer <= 1 if ratio >= 1 else nearer >= 1
+    limit = math.nan if math.isnan(nearer) else 1.0 if crosses else _e(nearer)
+    return EValue(_e(ratio), limit)
+
+
+def _e(ratio: float) -> float:
+    above = max(ratio, 1 / ratio)
+    return above + math.sqrt(above * (above - 1))
+
+
+def _risk_ratio(number: float, scale: str) -> float:
+    if scale == "standardized difference":
+        return math.exp(0.91 * number)
+    if number <= 0:
+        raise BadInput(f"{scale}: expected a positive number, got {number:g}; differences of rates are no ratios")
+    if scale == "odds ratio":
+        return math.sqrt(number)
+    if scale != "risk ratio":
+        raise BadInput(f"scale: expected risk ratio, odds ratio or standardized difference, got {scale!r}; choose one")
+    return number
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RosenbaumBounds:
+    """For each gamma the largest two-sided p that hidden bias of at most that size allows.
+
+    gamma: two people who look alike differ in their odds of having the attribute by at most this factor. largest_p
+    float64 [gammas]. tolerated: the largest gamma (to two decimals) at which largest_p <= alpha; NaN where even gamma 1
+    has none. n_pairs: pairs that differ; method: how p was computed.
+    """
+
+    gammas: Float[np.ndarray, " g"]
+    largest_p: Float[np.ndarray, " g"]
+    tolerated: float
+    n_pairs: int
+    method: str
+    reason: str = ""
+    source: str = ROSENBAUM
+
+
+def rosenbaum_bounds(
+    differences: ArrayLike, gammas: Sequence[float] = (1.0, 1.25, 1.5, 2.0, 3.0), *, alpha: float = 0.05
+) -> RosenbaumBounds:
+    """Rosenbaum's bounds of matched pairs: differences [n] of outcomes, attribute's bearer minus the other.
+
+    Differences of one size (0/1 outcomes: -1, 0, 1): McNemar's statistic, exactly binomial. Others: Wilcoxon's signed
+    rank statistic, exact up to 300 pairs that differ, else normal. Pairs that do not differ carry nothing; a NaN is
+    no pair. p is two-sided: twice the bound in the direction of the larger sum, at most 1.
+
+    Returns RosenbaumBounds; largest_p is 1 with a reason where no pair differs.
+
+    Raises BadInput for a gamma below 1 or differences that are not one list.
+
+    >>> made = rosenbaum_bounds([1.0] * 25 + [-1.0] * 5, (1.0, 2.0))
+    >>> made.largest_p.round(4), made.method  # 2 P(Bin(30, 1/2) >= 25), 2 P(Bin(30, 2/3) >= 25)
+    (array([0.0003, 0.0709]), 'exact binomial')
+    """
+    d = np.asarray(differences, dtype=np.float64)
+    grid = np.asarray(gammas, dtype=np.float64)
+    if d.ndim != 1 or grid.ndim != 1 or not (grid >= 1).all():
+        raise BadInput("expected one list of differences and gammas from 1 on; gamma 1 is no hidden bias")
+    d = d[np.isfinite(d) & (d != 0)]
+    if len(d) == 0:
+        return RosenbaumBounds(grid, np.ones(len(grid)), math.nan, 0, "", "no pair differs")
+    ranks = rankdata(np.abs(d))
+    statistic = max(float(ranks[d > 0].sum()), float(ranks[d < 0].sum()))
+    equal = bool((ranks == ranks[0]).all())
+    method = "exact binomial" if equal else "exact signed rank" if len(d) <= LARGEST_EXACT else "normal signed rank"
+
+    def largest_p(gamma: float) -> float:
+        return min(1.0, 2 * _upper_tail(statistic, ranks, gamma / (1 + gamma), method))
+
+    p = np.array([largest_p(gamma) for gamma in grid])
+    return RosenbaumBounds(grid, p, _tolerated(largest_p, alpha), len(d), method)
+
+
+def _upper_tail(statistic: float, ranks: Float[np.ndarray, " n"], chance: float, method: str) -> float:
+    """P(sum of the ranks that are drawn >= statistic), each drawn with this chance."""
+    if method == "exact binomial":
+        return float(binom.sf(round(statistic / ranks[0]) - 1, len(ranks), chance))
+    if method == "exact signed rank":
+        return _exact_tail(round(2 * statistic), np.round(2 * ranks).astype(np.int64), chance)
+    mean, variance = chance * ranks.sum(), chance * (1 - chance) * (ranks**2).sum()
+    return float(ndtr((mean - statistic) / math.sqrt(variance)))
+
+
+def _exact_tail(statistic: int, doubled: Int[np.ndarray, " n"], chance: float) -> float:
+    """By convolution over the pairs; ranks are doubled, since ties have halves."""
+    probability = np.zeros(int(doubled.sum()) + 1)
+    probability[0] = 1.0
+    for rank in doubled:
+        moved = probability[:-rank] * chance
+        probability *= 1 - chance
+        probability[rank:] += moved
+    return float(probability[statistic:].sum())
+
+
+def _tolerated(largest_p: Callable[[float], float], alpha: float) -> float:
+    """The largest gamma, to two decimals and at most 100, at which p stays at or below alpha; p grows with gamma."""
+    if largest_p(1.0) > alpha:
+        return math.nan
+    low, high = 100, 10_001
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if largest_p(middle / 100) <= alpha else (low, middle)
+    return low / 100
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Robustness:
+    """How much residual variance something hidden must explain, of both attribute and outcome.
+
+    partial_r2: of the attribute with the outcome; even something that explains all the rest of the outcome must explain
+    this much of the attribute to bring the estimate to 0. value: the robustness value; hidden causes that explain this
+    share of both bring it to 0. significant: the same for bringing the interval to 0; 0 where it holds 0 already.
+    """
+
+    partial_r2: float
+    value: float
+    significant: float
+    source: str = PARTIAL_R2
+
+
+def robustness(estimate: float, standard_error: float, freedom: float, *, alpha: float = 0.05) -> Robustness:
+    """Partial R² and robustness values of a regression coefficient with its degrees of freedom. Cinelli, Hazlett 2020.
+
+    Returns Robustness; NaN where the estimate or its error is NaN.
+
+    Raises BadInput for an error that is not positive, or fewer than two degrees of freedom.
+
+    >>> made = robustness(0.09731582, 0.02325654, 783)  # their example: harm in Darfur
+    >>> round(made.partial_r2, 3), round(made.value, 3), round(made.significant, 3)
+    (0.022, 0.139, 0.076)
+    """
+    if standard_error <= 0 or freedom < 2:
+        raise BadInput(
+            f"expected a positive standard error and at least 2 degrees of freedom, got {standard_error:g} and "
+            f"{freedom:g}; fit the regression to more images"
+        )
+    t = abs(estimate / standard_error)
+    f = t / math.sqrt(freedom)
+    critical = abs(float(stdtrit(freedom - 1, alpha / 2))) / math.sqrt(freedom - 1)
+    return Robustness(t**2 / (t**2 + freedom), _robustness_value(f), _robustness_value(f - critical))
+
+
+def _robustness_value(f: float) -> float:
+    return 0.5 * (math.sqrt(f**4 + 4 * f**2) - f**2) if f > 0 else 0.0 if f <= 0 else math.nan
+
+
+def adjusted_for_hidden(
+    estimate: float, standard_error: float, freedom: float, *, r2_outcome: float, r2_attribute: float
+) -> tuple[float, float]:
+    """Estimate and standard error as they would be, adjusted also for something hidden of that strength, at worst.
+
+    r2_outcome, r2_attribute: the share of what is left of outcome and attribute that the hidden thing explains. The
+    estimate moves towards 0 and beyond it. Cinelli and Hazlett 2020, Eqs. 12 to 14.
+
+    Raises BadInput for shares outside [0, 1), or an error that is not positive.
+
+    >>> estimate, error = adjusted_for_hidden(0.09731582, 0.02325654, 783, r2_outcome=0.12, r2_attribute=0.01)
+    >>> round(estimate, 4), round(error, 4)
+    (0.0747, 0.0219)
+    """
+    if not (0 <= r2_outcome <= 1 and 0 <= r2_attribute < 1 and standard_error > 0 and freedom >= 2):
+        raise BadInput(
+            f"expected shares from 0 to below 1, a positive error and 2 degrees of freedom, got {r2_outcome:g}, "
+            f"{r2_attribute:g}, {standard_error:g} and {freedom:g}; see robustness"
+        )
+    bias = standard_error * math.sqrt(r2_outcome * r2_attribute / (1 - r2_attribute) * freedom)
+    error = standard_error * math.sqrt((1 - r2_outcome) / (1 - r2_attribute) * freedom / (freedom - 1))
+    return estimate - math.copysign(bias, estimate), error

@@ -1,0 +1,265 @@
+"""What would the outcome be with everybody treated, and with nobody? g-computation and AIPW with cross-fitting.
+
+g-computation trusts the outcome model; AIPW combines it with a model of who is treated and is right where either is
+(Robins, Rotnitzky and Zhao 1994). Cross-fitting predicts each subject by models that never saw it, so that flexible
+learners may be used (Chernozhukov et al. 2018). Both need all that moves treatment and outcome among the covariates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from numpy.typing import ArrayLike
+from scipy.special import expit
+
+from transect.effects import regression
+from transect.effects.generalized import constant_outcome, likelihood_fit
+from transect.effects.likelihood import LOGIT, maximise
+from transect.effects.linear import empty_group, least_squares, one_treatment
+from transect.effects.samples import Columns, Labels, Sample, complete, read_columns
+from transect.errors import BadInput
+from transect.records import Effect
+
+G_SOURCE: Final = (
+    "Robins 1986, A new approach to causal inference in mortality studies with a sustained exposure period, "
+    "doi:10.1016/0270-0255(86)90088-6"
+)
+AIPW_SOURCE: Final = (
+    "Robins, Rotnitzky and Zhao 1994, Estimation of regression coefficients when some regressors are not always "
+    "observed, doi:10.1080/01621459.1994.10476818"
+)
+CROSS_FITTING: Final = (
+    "Chernozhukov et al. 2018, Double/debiased machine learning for treatment and structural parameters, "
+    "doi:10.1111/ectj.12097"
+)
+PROPENSITIES: Final = (0.01, 0.99)
+"""Propensities are clipped here: an image counts for at most 100."""
+
+Predictor: TypeAlias = Callable[[np.ndarray], np.ndarray]
+Learner: TypeAlias = Callable[[np.ndarray, np.ndarray], Predictor]
+"""From features [n, k] and outcomes [n] to a function that predicts the outcomes of features [m, k]."""
+
+
+def g_computation(
+    y: ArrayLike,
+    treatment: Columns,
+    covariates: Columns,
+    *,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    labels: Labels | None = None,
+    confidence: float = 0.95,
+) -> Effect:
+    """Mean predicted outcome with the treatment set to 1 minus that with it set to 0, over the images as they come.
+
+    The outcome model is one regression on treatment and covariates without interactions: logit for outcomes in [0, 1],
+    else least squares, for which the answer is the OLS coefficient. Errors by subject, the model's own included.
+
+    treatment: 0 or 1 [n], or a table of one such column. Returns one Effect, a difference of mean outcomes; NaN where a
+    group is empty or the treatment's coefficient is not determined.
+
+    Raises BadInput where lengths differ, a column is text or the treatment has other values than 0 and 1.
+
+    >>> y, beard, old = [0.0, 1.0, 1.0, 2.0, 2.5, 1.5], [0, 0, 1, 1, 1, 0], [0, 1, 0, 1, 1, 1]
+    >>> effect = g_computation(y, {"beard": beard}, {"old": old})
+    >>> effect.name, round(effect.estimate, 3)  # as OLS: 1
+    ('beard: g-computation', 1.0)
+    """
+    sample = _sample(y, treatment, covariates, clusters, weights)
+    reason = sample.reason or empty_group(sample)
+    asked = labels or Labels()
+    bounded = bool(len(sample) and sample.y.min() >= 0 and sample.y.max() <= 1)
+    fit = likelihood_fit(sample, LOGIT) if bounded else least_squares(sample)
+    reason = reason or fit.reasons[1]
+    estimate, variance = (np.nan, np.nan) if reason else _standardised(sample, fit, bounded)
+    return regression.coefficient_effect(
+        sample.names[0],
+        estimate,
+        variance,
+        sample,
+        asked,
+        method="g-computation",
+        unit=asked.unit,
+        reason=reason,
+        sources=(G_SOURCE,),
+        confidence=confidence,
+        details={"outcome_model": "logit" if bounded else "least squares"},
+        kind="contrast",
+    )
+
+
+def _standardised(sample: Sample, fit: regression.Fit, bounded: bool) -> tuple[float, float]:
+    """The difference of mean predictions, and its variance from each image's share in it and in the coefficients."""
+    x, _ = regression.with_intercept(sample.x, sample.names)
+    kept = np.isfinite(fit.coefficients)
+    beta, x = fit.coefficients[kept], x[:, kept]
+    treated, untreated = x.copy(), x.copy()
+    treated[:, 1], untreated[:, 1] = 1.0, 0.0
+    mean: Callable[[np.ndarray], np.ndarray] = expit if bounded else np.asarray
+    slope: Callable[[np.ndarray], np.ndarray] = LOGIT.variance if bounded else np.ones_like
+    share = sample.weights / sample.weights.sum()
+    one, none = mean(treated @ beta), mean(untreated @ beta)
+    estimate = float(share @ (one - none))
+    gradient = (share * slope(one)) @ treated - (share * slope(none)) @ untreated
+    mu = mean(x @ beta)
+    bread = np.linalg.pinv(x.T @ ((sample.weights * slope(mu))[:, None] * x), hermitian=True)
+    own = share * (one - none - estimate)
+    shares = own + (sample.weights * (sample.y - mu)) * (x @ (bread @ gradient))
+    return estimate, float(regression.clustered_covariance(shares[:, None], np.eye(1), sample, int(kept.sum()))[0, 0])
+
+
+def aipw(
+    y: ArrayLike,
+    treatment: Columns,
+    covariates: Columns,
+    *,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    outcome_learner: Learner | None = None,
+    propensity_learner: Learner | None = None,
+    folds: int = 5,
+    seed: int = 0,
+    labels: Labels | None = None,
+    confidence: float = 0.95,
+) -> Effect:
+    """Augmented inverse-probability weighting with cross-fitting: the average effect of a treatment of 0 or 1.
+
+    Each image's outcome with and without the treatment, and its chance of being treated, come from models that did not
+    see its subject. The default learners are logistic regressions with a slight penalty (least squares for outcomes
+    outside [0, 1]); any function from (features, outcomes) to a predictor can take their place. Propensities are
+    clipped to [0.01, 0.99]; the spec says how many were.
+
+    folds: groups of subjects, drawn by `seed` from the subjects in sorted order (without clusters, from the rows in the
+    order of their values, so that the order of rows does not matter). Returns one Effect, a difference of mean
+    outcomes; NaN where a group is empty, or empty outside some fold.
+
+    Raises BadInput where lengths differ, a column is text, the treatment has other values than 0 and 1 or folds < 2.
+
+    >>> rng = np.random.default_rng(0)
+    >>> old = rng.normal(size=400)
+    >>> beard = (rng.random(400) < expit(old)).astype(float)
+    >>> effect = aipw(old + 0.5 * beard + 0.1 * rng.normal(size=400), {"beard": beard}, {"old": old})
+    >>> bool(effect.low < 0.5 < effect.high)
+    True
+    """
+    if folds < 2:
+        raise BadInput(
+            f"aipw: expected at least 2 folds, got {folds}; cross-fitting needs data that a model has not seen"
+        )
+    sample, asked = _sample(y, treatment, covariates, clusters, weights), labels or Labels()
+    reason = sample.reason or empty_group(sample) or _no_variation(sample)
+    fold = folds_of(sample, folds, seed)
+    reason = reason or _empty_outside(sample, fold)
+    learners = outcome_learner or _default_learner(sample), propensity_learner or ridge_logit
+    shares, clipped = (np.full(len(sample), np.nan), 0) if reason else _scores(sample, fold, learners)
+    weight = sample.weights / max(sample.weights.sum(), 1e-300)
+    estimate = np.nan if reason else float(weight @ shares)
+    influence = (weight * (shares - estimate))[:, None]
+    return regression.coefficient_effect(
+        sample.names[0],
+        estimate,
+        float(regression.clustered_covariance(influence, np.eye(1), sample, 1)[0, 0]) if not reason else np.nan,
+        sample,
+        asked,
+        method="AIPW",
+        unit=asked.unit,
+        reason=reason,
+        sources=(AIPW_SOURCE, CROSS_FITTING),
+        confidence=confidence,
+        details={"folds": folds, "seed": seed, "propensities_clipped": clipped, "clip": list(PROPENSITIES)},
+        kind="contrast",
+    )
+
+
+def _scores(
+    sample: Sample, fold: Int[np.ndarray, " n"], learners: tuple[Learner, Learner]
+) -> tuple[Float[np.ndarray, " n"], int]:
+    """Each image's doubly robust score, whose mean is the effect, and how many propensities were clipped."""
+    treated, features = sample.x[:, 0], sample.x[:, 1:]
+    outcome, propensity = learners
+    one, none, chance = (np.empty(len(sample)) for _ in range(3))
+    for held in np.unique(fold):
+        out, rest = fold == held, fold != held
+        for value, predicted in ((1.0, one), (0.0, none)):
+            arm = rest & (treated == value)
+            predicted[out] = outcome(features[arm], sample.y[arm])(features[out])
+        chance[out] = propensity(features[rest], treated[rest])(features[out])
+    clipped = int(((chance < PROPENSITIES[0]) | (chance > PROPENSITIES[1])).sum())
+    chance = np.clip(chance, *PROPENSITIES)
+    gain = treated * (sample.y - one) / chance - (1 - treated) * (sample.y - none) / (1 - chance)
+    return one - none + gain, clipped
+
+
+def ridge_logit(x: Float[np.ndarray, "n k"], y: Float[np.ndarray, " n"]) -> Predictor:
+    """Logistic regression of outcomes in [0, 1] on standardised features, with a penalty of one observation's weight.
+
+    >>> bool(np.isclose(ridge_logit(np.zeros((4, 1)), np.array([0.0, 0.0, 0.0, 1.0]))(np.zeros((1, 1)))[0], 0.25))
+    True
+    """
+    center, spread = x.mean(axis=0), np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)
+    # A tiny penalty of the intercept keeps it finite where all outcomes of an arm are equal.
+    ridge = np.array([*np.ones(x.shape[1]), 1e-2])
+    design = np.column_stack([(x - center) / spread, np.ones(len(x))])
+    beta, _ = maximise(
+        design, y, np.ones(len(y)), LOGIT, ridge if np.ptp(y) == 0 else ridge * [*np.ones(x.shape[1]), 0]
+    )
+    return lambda new: expit(np.column_stack([(new - center) / spread, np.ones(len(new))]) @ beta)
+
+
+def linear_learner(x: Float[np.ndarray, "n k"], y: Float[np.ndarray, " n"]) -> Predictor:
+    """Least squares with an intercept; the shortest solution where columns are dependent.
+
+    >>> linear_learner(np.array([[0.0], [1.0]]), np.array([1.0, 3.0]))(np.array([[2.0]])).round(6)
+    array([5.])
+    """
+    beta = np.linalg.lstsq(np.column_stack([x, np.ones(len(x))]), y, rcond=None)[0]
+    return lambda new: np.column_stack([new, np.ones(len(new))]) @ beta
+
+
+def _default_learner(sample: Sample) -> Learner:
+    bounded = len(sample) and sample.y.min() >= 0 and sample.y.max() <= 1
+    return ridge_logit if bounded else linear_learner
+
+
+def folds_of(sample: Sample, folds: int, seed: int) -> Int[np.ndarray, " n"]:
+    """The fold of each row: whole subjects, dealt out by seed; the order of the rows does not matter.
+
+    >>> sample = complete([0.0, 1.0, 2.0, 3.0], [[0.0], [1.0], [0.0], [1.0]], clusters=[5, 5, 7, 7])
+    >>> folds_of(sample, 2, 0)[[0, 2]].tolist() in ([0, 1], [1, 0])
+    True
+    """
+    n = sample.n_groups
+    rank = np.arange(n)
+    if n == len(sample):
+        # Every row is its own subject: rows of equal values are interchangeable, so their order decides nothing.
+        rank[sample.groups[np.lexsort(np.column_stack([sample.y, sample.x]).T[::-1])]] = np.arange(n)
+    dealt = np.random.Generator(np.random.Philox(seed)).permutation(n) % folds
+    return np.asarray(dealt[rank][sample.groups], dtype=np.int64)
+
+
+def _empty_outside(sample: Sample, fold: Int[np.ndarray, " n"]) -> str:
+    treated: Bool[np.ndarray, " n"] = sample.x[:, 0] == 1
+    for held in np.unique(fold):
+        for value, arm in ((1, treated), (0, ~treated)):
+            if not (arm & (fold != held)).any():
+                name, folds = sample.names[0], len(np.unique(fold))
+                return f"one group empty: no image where {name} is {value} outside one fold of {folds}"
+    return ""
+
+
+def _no_variation(sample: Sample) -> str:
+    return constant_outcome(sample) if np.ptp(sample.y) == 0 else ""
+
+
+def _sample(
+    y: ArrayLike, treatment: Columns, covariates: Columns, clusters: ArrayLike | None, weights: ArrayLike | None
+) -> Sample:
+    """One sample whose first column is the treatment."""
+    name, values = one_treatment(treatment)
+    names, others = read_columns(covariates, prefix="covariate")
+    if len(others) != len(values):
+        raise BadInput(f"covariates: expected one row per treatment, {len(values)}, got {len(others)}")
+    return complete(y, np.column_stack([values, others]), names=(name, *names), clusters=clusters, weights=weights)

@@ -1,0 +1,149 @@
+"""A full factorial: every subject at every combination of levels, and what each subject adds to each cell's mean.
+
+Cell means over the subjects that have a valid image there; a subject's influence on a mean says how far it moves it, so
+that sums of cells have their variance between subjects also where images are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float
+
+from transect.effects import bootstrap
+from transect.errors import BadInput, UnknownName
+
+EMPTY_CELLS: Final = "cells without a valid image"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Factorial:
+    """Outcomes of a full factorial: values float64 [n, *shape] (NaN: no valid image), and each attribute's levels."""
+
+    values: Float[np.ndarray, "n ..."]
+    levels: Mapping[str, tuple[float, ...]]
+
+
+def factorial_of_table(
+    table: pa.Table, *, outcome: str, attributes: Sequence[str], subject: str = "subject"
+) -> Factorial:
+    """The array of a long table: one row per image, with columns of subject, attributes and outcome (null: no answer).
+
+    Levels are the distinct values, in increasing order; an image that the table lacks is NaN.
+
+    Raises UnknownName for a column that is not there, BadInput where a subject has a cell twice or an attribute lacks a
+    value.
+
+    >>> rows = pa.table({"subject": [1, 1, 2], "glasses": [0, 1, 1], "miss": [0.0, 1.0, 0.0]})
+    >>> made = factorial_of_table(rows, outcome="miss", attributes=["glasses"])
+    >>> made.values, dict(made.levels)
+    (array([[ 0.,  1.],
+           [nan,  0.]]), {'glasses': (0.0, 1.0)})
+    """
+    for name in (subject, outcome, *attributes):
+        if name not in table.column_names:
+            raise UnknownName("column", name, table.column_names)
+    subjects = np.unique(np.asarray(table[subject]), return_inverse=True)
+    columns = {name: _level_column(table, name) for name in attributes}
+    found = {name: np.unique(column, return_inverse=True) for name, column in columns.items()}
+    shape = (len(subjects[0]), *(len(levels) for levels, _ in found.values()))
+    place = np.ravel_multi_index((subjects[1].ravel(), *(index.ravel() for _, index in found.values())), shape)
+    if len(np.unique(place)) < len(place):
+        twice = len(place) - len(np.unique(place))
+        raise BadInput(
+            f"expected each subject once in each cell, got {twice} rows twice; give a row per image and cell"
+        )
+    values = np.full(int(np.prod(shape)), np.nan)
+    values[place] = np.asarray(table[outcome].to_numpy(), dtype=np.float64)
+    levels = {name: tuple(float(level) for level in unique) for name, (unique, _) in found.items()}
+    return Factorial(values.reshape(shape), levels)
+
+
+def _level_column(table: pa.Table, name: str) -> Float[np.ndarray, " rows"]:
+    column = np.asarray(table[name].to_numpy(), dtype=np.float64)
+    if not np.isfinite(column).all():
+        missing = int((~np.isfinite(column)).sum())
+        raise BadInput(f"{name}: expected a level in every row, got {missing} without; leave these rows out and say so")
+    return column
+
+
+def as_factorial(values: Any, *, outcome: str = "", attributes: Sequence[str] = ()) -> Factorial:
+    """A Factorial of a Factorial, a long table (with the names of outcome and attributes) or an array [n, *shape].
+
+    Levels of an array are 0, 1, …; its attributes are called as given, or "attribute 1", ….
+
+    Raises BadInput where the array has no attribute or another number of them than `attributes`.
+    """
+    if isinstance(values, Factorial):
+        return values
+    if isinstance(values, pa.Table):
+        return factorial_of_table(values, outcome=outcome, attributes=attributes)
+    array = np.asarray(values, dtype=np.float64)
+    names = tuple(attributes) or tuple(f"attribute {axis}" for axis in range(1, array.ndim))
+    if array.ndim < 2 or len(names) != array.ndim - 1:
+        raise BadInput(
+            f"expected outcomes [subjects, levels of {', '.join(names) or 'at least one attribute'}], got an array of "
+            f"{array.ndim} axes; give one axis for subjects and one per attribute"
+        )
+    return Factorial(array, {name: tuple(map(float, range(array.shape[1 + axis]))) for axis, name in enumerate(names)})
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CellMeans:
+    """Means of the cells of a factorial, and the subjects' influences on them.
+
+    means: float64 [cells], NaN where no image is valid. influence: [n, cells]; a weighted sum of means has the variance
+    of the same sum of influences between subjects, over n. values, valid: [n, cells].
+    """
+
+    means: Float[np.ndarray, " cells"]
+    influence: Float[np.ndarray, "n cells"]
+    values: Float[np.ndarray, "n cells"]
+    valid: Float[np.ndarray, "n cells"]
+
+    @classmethod
+    def of(cls, values: Float[np.ndarray, "n ..."]) -> CellMeans:
+        """Cell means of outcomes [n, *shape], NaN where there is no valid image.
+
+        >>> made = CellMeans.of(np.array([[0.0, 1.0], [1.0, np.nan]]))
+        >>> made.means, made.influence
+        (array([0.5, 1. ]), array([[-0.5,  0. ],
+               [ 0.5,  0. ]]))
+        """
+        flat = values.reshape(len(values), -1)
+        valid = np.isfinite(flat).astype(np.float64)
+        filled = np.where(valid > 0, flat, 0.0)
+        images = valid.sum(axis=0)
+        means, residual = bootstrap.ratio(filled, valid)
+        return cls(means, residual * len(values) / np.maximum(images, 1.0), filled, valid)
+
+    @property
+    def empty(self) -> int:
+        """Cells without any valid image."""
+        return int((~np.isfinite(self.means)).sum())
+
+    def resampled(
+        self, resamples: int, seed: int
+    ) -> Iterator[tuple[Float[np.ndarray, "b n"], Float[np.ndarray, "b c"]]]:
+        """Blocks of bootstrap resamples of subjects: how often each is drawn, and the cell means (NaN: no image)."""
+        for counts in bootstrap.resample_counts(len(self.values), resamples, seed):
+            above, below = counts @ self.values, counts @ self.valid
+            yield counts, np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
+
+    def pseudo_values(self, weights: Float[np.ndarray, "cells k"]) -> Float[np.ndarray, "n k"]:
+        """For each weighted sum of cell means, one value per subject whose mean is the sum and whose spread its error.
+
+        Where nothing is missing, these are the subjects' own weighted sums. NaN where a cell of the sum is empty.
+
+        >>> CellMeans.of(np.array([[0.0, 1.0], [1.0, 1.0]])).pseudo_values(np.array([[-1.0], [1.0]])).ravel()
+        array([1., 0.])
+        """
+        empty = ~np.isfinite(self.means)
+        sums = np.where(empty, 0.0, self.means) @ weights + self.influence @ weights
+        return np.where((weights[empty] != 0).any(axis=0), np.nan, sums)

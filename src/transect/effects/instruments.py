@@ -1,0 +1,261 @@
+"""What does the *perceived* attribute cause, where the manipulation also drags others along? Instrumental variables.
+
+The intended values are set by us, so they are as good as randomised: they are instruments for the perceived values.
+Several perceived attributes at once repair a manipulation that moves more than it should (hair length that brings a
+beard), if as many intended ones vary. The exclusion restriction must hold: an intended value changes the answer only
+through the perceived attributes that are in the model. An unlisted attribute that rides along (earrings) breaks it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, final
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+from scipy.special import fdtrc
+
+from transect.effects import anderson_rubin, regression
+from transect.effects.linear import no_fit
+from transect.effects.regression import Fit
+from transect.effects.samples import Columns, Labels, Sample, complete, read_columns
+from transect.errors import BadInput
+from transect.records import Effect
+
+SOURCE: Final = (
+    "Angrist, Imbens and Rubin 1996, Identification of causal effects using instrumental variables, "
+    "doi:10.1080/01621459.1996.10476902"
+)
+CONDITIONAL_F: Final = (
+    "Sanderson and Windmeijer 2016, A weak instrument F-test in linear IV models with multiple endogenous variables, "
+    "doi:10.1016/j.jeconom.2015.06.004"
+)
+STRONG: Final = 104.7
+"""First-stage F from which the 5 % Wald test of two-stage least squares holds its level (Lee et al. 2022)."""
+
+Interval = Literal["automatic", "wald", "anderson-rubin"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Instruments:
+    """Complete rows, parted: endogenous [n, p], instruments [n, q], exogenous [n, r] with an intercept first."""
+
+    sample: Sample
+    endogenous: Float[np.ndarray, "n p"]
+    instruments: Float[np.ndarray, "n q"]
+    exogenous: Float[np.ndarray, "n r"]
+    names: tuple[str, ...]
+    instrument_names: tuple[str, ...]
+    exogenous_names: tuple[str, ...]
+
+    @property
+    def all_instruments(self) -> Float[np.ndarray, "n z"]:
+        """Exogenous columns and instruments."""
+        return np.column_stack([self.exogenous, self.instruments])
+
+
+def instrumental(
+    y: ArrayLike,
+    endogenous: Columns,
+    instruments: Columns,
+    *,
+    exogenous: Columns | None = None,
+    clusters: ArrayLike | None = None,
+    interval: Interval = "automatic",
+    labels: Labels | None = None,
+    confidence: float = 0.95,
+) -> tuple[Effect, ...]:
+    """Two-stage least squares: the effect of each perceived attribute, with intended values as instruments.
+
+    y: outcomes [n]; endogenous: perceived values, one column or several; instruments: intended values, at least as many
+    columns; exogenous: columns that need no instrument. Errors by subject. interval: "wald"; "anderson-rubin", which is
+    valid however weak the instruments (the others profiled out where there are several endogenous attributes, which is
+    cautious); or "automatic": Wald where every first-stage F is at least 104.7, else Anderson and Rubin's. Each spec
+    holds the first-stage F (of Sanderson and Windmeijer where several are endogenous) and, but for "wald", the
+    weak-instrument-robust interval.
+
+    Returns one Effect per endogenous column, in order, with basis "experimental" unless `labels` says otherwise. NaN
+    with the reason where the instruments do not determine it; the interval is NaN where instruments are so weak that it
+    has no end.
+
+    Raises BadInput where lengths differ, a column is text, or there are fewer instruments than endogenous columns.
+
+    >>> z, u = np.tile([0.0, 1.0], 4), np.array([0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0])
+    >>> beard = z + u
+    >>> instrumental(3 * beard - 2 * u, {"beard": beard}, {"intended": z})[0].estimate.__round__(6)
+    3.0
+    """
+    parted = part(y, endogenous, instruments, exogenous, clusters)
+    asked = labels or Labels(basis="experimental")
+    fit, reasons = two_stage(parted)
+    strengths = first_stage(parted) if np.isfinite(fit.coefficients).any() else np.full(len(parted.names), np.nan)
+    effects = []
+    for place, name in enumerate(parted.names):
+        details = {
+            "first_stage_f": _number(strengths[place]),
+            "instruments": list(parted.instrument_names),
+            "endogenous": list(parted.names),
+        }
+        effect = regression.coefficient_effect(
+            name,
+            float(fit.coefficients[place]),
+            float(fit.covariance[place, place]),
+            parted.sample,
+            asked,
+            method="two-stage least squares",
+            unit=f"{asked.unit} per unit of {name}",
+            reason=reasons[place],
+            sources=(SOURCE, CONDITIONAL_F),
+            confidence=confidence,
+            details=details,
+        )
+        effects.append(_with_robust(effect, parted, fit, place, strengths, interval, confidence))
+    return tuple(effects)
+
+
+def part(
+    y: ArrayLike,
+    endogenous: Columns,
+    instruments: Columns,
+    exogenous: Columns | None,
+    clusters: ArrayLike | None,
+) -> Instruments:
+    """Complete rows of the three blocks. Raises BadInput for too few instruments or blocks of different lengths."""
+    names, inner = read_columns(endogenous, prefix="perceived")
+    outer_names, outer = read_columns(instruments, prefix="intended")
+    other_names, other = ((), inner[:, :0]) if exogenous is None else read_columns(exogenous, prefix="exogenous")
+    if len(outer_names) < len(names):
+        raise BadInput(
+            f"expected at least as many instruments as endogenous attributes, {len(names)}, got {len(outer_names)}; "
+            "vary as many intended attributes, or instrument fewer perceived ones"
+        )
+    if not len(inner) == len(outer) == len(other):
+        raise BadInput(
+            f"expected blocks of one length, got {len(inner)}, {len(outer)} and {len(other)} rows; align them"
+        )
+    every = (*names, *(f"instrument {name}" for name in outer_names), *other_names)
+    sample = complete(y, np.column_stack([inner, outer, other]), names=every, clusters=clusters)
+    first, last = len(names), len(names) + len(outer_names)
+    ones = np.ones((len(sample), 1))
+    exog = np.column_stack([ones, sample.x[:, last:]])
+    return Instruments(
+        sample, sample.x[:, :first], sample.x[:, first:last], exog, names, outer_names, tuple(other_names)
+    )
+
+
+def two_stage(parted: Instruments) -> tuple[Fit, tuple[str, ...]]:
+    """Coefficients of the endogenous columns (and then the exogenous ones), and why each endogenous one is NaN."""
+    sample, p = parted.sample, len(parted.names)
+    size = p + parted.exogenous.shape[1]
+    if sample.reason or np.ptp(sample.y) == 0:
+        reason = sample.reason or f"no variation: all {len(sample)} outcomes are {sample.y[0]:g}"
+        return no_fit(size, reason), (reason,) * p
+    z = parted.all_instruments[:, regression.independent(parted.all_instruments)]
+    x = np.column_stack([parted.endogenous, parted.exogenous])
+    q, _ = np.linalg.qr(z)
+    fitted = q @ (q.T @ x)
+    # Rounding leaves something of a projection that is 0; it must not pass for a first stage.
+    fitted[np.abs(fitted) < 1e-12 * np.abs(x).max(axis=0, initial=1e-300)] = 0.0
+    order = [*range(p, size), *range(p)]
+    kept = np.sort(np.array(order)[regression.independent(fitted[:, order])])
+    names = (*parted.names, regression.INTERCEPT, *parted.exogenous_names)
+    reasons = tuple(_undetermined(text) for text in regression.undetermined(fitted, names))
+    q, r = np.linalg.qr(fitted[:, kept])
+    inverse = np.linalg.inv(r)
+    beta, bread = inverse @ (q.T @ sample.y), inverse @ inverse.T
+    residual = sample.y - x[:, kept] @ beta
+    covariance = regression.clustered_covariance(fitted[:, kept] * residual[:, None], bread, sample, len(kept))
+    coefficients, whole = np.full(size, np.nan), np.full((size, size), np.nan)
+    coefficients[kept], whole[np.ix_(kept, kept)] = beta, covariance
+    return Fit(coefficients, whole, reasons), reasons[:p]
+
+
+def _undetermined(text: str) -> str:
+    return text and f"{text} as far as the instruments tell"
+
+
+def first_stage(parted: Instruments) -> Float[np.ndarray, " p"]:
+    """First-stage F of each endogenous column, errors by subject.
+
+    With several, the conditional F of Sanderson and Windmeijer: what the instruments say of one column beyond what they
+    say of the others, with q - p + 1 numerator degrees of freedom.
+    """
+    strengths = np.full(len(parted.names), np.nan)
+    for place in range(len(parted.names)):
+        others = [other for other in range(len(parted.names)) if other != place]
+        column = parted.endogenous[:, place]
+        if others:
+            column = column - _purged(parted, column, others)
+        strengths[place] = _wald_f(column, parted, len(parted.instrument_names) - len(others))
+    return strengths
+
+
+def _purged(parted: Instruments, column: Float[np.ndarray, " n"], others: list[int]) -> Float[np.ndarray, " n"]:
+    """The part of a column that two-stage least squares ascribes to the other endogenous ones."""
+    z, x = parted.all_instruments, np.column_stack([parted.endogenous[:, others], parted.exogenous])
+    fitted = z @ np.linalg.lstsq(z, x, rcond=None)[0]
+    beta = np.linalg.lstsq(fitted, column, rcond=None)[0]
+    return np.asarray(parted.endogenous[:, others] @ beta[: len(others)])
+
+
+def _wald_f(column: Float[np.ndarray, " n"], parted: Instruments, freedom: int) -> float:
+    """Wald statistic of the instruments' coefficients over its degrees of freedom."""
+    z = parted.all_instruments
+    kept = regression.independent(z)
+    tested = np.flatnonzero(kept >= parted.exogenous.shape[1])
+    if not len(tested) or freedom < 1 or parted.sample.n_groups < 2:
+        return np.nan
+    bread = np.linalg.pinv(z[:, kept].T @ z[:, kept], hermitian=True)
+    beta = bread @ (z[:, kept].T @ column)
+    scores = z[:, kept] * (column - z[:, kept] @ beta)[:, None]
+    covariance = regression.clustered_covariance(scores, bread, parted.sample, len(kept))[np.ix_(tested, tested)]
+    return float(beta[tested] @ np.linalg.pinv(covariance, hermitian=True) @ beta[tested]) / freedom
+
+
+def _with_robust(
+    effect: Effect,
+    parted: Instruments,
+    fit: Fit,
+    place: int,
+    strengths: Float[np.ndarray, " p"],
+    interval: Interval,
+    confidence: float,
+) -> Effect:
+    """The effect with Anderson and Rubin's interval in its spec, and in its place where instruments may be weak."""
+    if interval == "wald" or not (effect.estimable and np.isfinite(effect.low)):
+        return effect
+    reduced = anderson_rubin.Reduced.of(parted.sample, parted.endogenous, parted.instruments, parted.exogenous)
+    robust = anderson_rubin.confidence_set(reduced, place, fit.coefficients[: len(parted.names)], confidence)
+    spec: dict[str, Any] = {**effect.spec, "anderson_rubin": [_number(robust.low), _number(robust.high)]}
+    effect = replace(effect, spec=spec)
+    if interval == "automatic" and bool((strengths >= STRONG).all()):
+        return effect
+    return replace(
+        effect,
+        low=robust.low,
+        high=robust.high,
+        p=robust.p,
+        reason=robust.reason and f"{robust.reason} (first-stage F {strengths[place]:.1f})",
+        interval_method=anderson_rubin.METHOD if np.isfinite(robust.low) else "",
+        test_method=anderson_rubin.METHOD if np.isfinite(robust.p) else "",
+        sources=(*effect.sources, anderson_rubin.SOURCE),
+    )
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def overidentification_p(parted: Instruments, fit: Fit) -> float:
+    """Chance p under the hypothesis that all instruments agree; NaN with no spare one.
+
+    Instruments that disagree say that one of them changes the answer in another way than through the attributes.
+    """
+    spare = len(parted.instrument_names) - len(parted.names)
+    if spare < 1:
+        return float("nan")
+    reduced = anderson_rubin.Reduced.of(parted.sample, parted.endogenous, parted.instruments, parted.exogenous)
+    statistic = reduced.statistic(fit.coefficients[: len(parted.names)])
+    return float(fdtrc(spare, parted.sample.n_groups - 1, statistic * reduced.freedom / spare))

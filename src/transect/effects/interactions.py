@@ -1,0 +1,255 @@
+"""Does what one attribute causes depend on another? Main effects and interactions of a full factorial, to order three.
+
+The interaction of two attributes is a difference of differences, of three a difference of those: how much the effect of
+the first changes when the second goes from one level to another. Each subject has its own, averaged over the cells of
+the attributes that are left. Fisher 1935, The design of experiments, chapter 6; Balakrishnan et al. 2020, section 5.4.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from transect.effects import intervals, randomization
+from transect.effects.contrasts import PAIR_INCOMPLETE
+from transect.effects.exclusions import Exclusions
+from transect.errors import BadInput, UnknownName
+from transect.records import Attribute, Design, Effect
+
+HIGHEST_ORDER: Final = 3
+SOURCE: Final = "Fisher 1935, The design of experiments, chapter 6"
+NO_SQUARE: Final = "no subject has all the cells of the comparison"
+NO_VARIATION: Final = "the differences do not vary: no interval"
+ONE_SUBJECT: Final = "one subject: no interval"
+BY: Final = " × "
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Interaction:
+    """One estimand of order len(attributes), and what each subject says about it.
+
+    differences: float64 [n], NaN where a subject has no complete set of corners. base: how rare the outcome is at the
+    corners, the smallest of rate and 1 - rate. reach: the largest value that one subject can have for outcomes in
+    [0, 1]. pairs: sets of corners that one subject averages over.
+    """
+
+    attributes: tuple[str, ...]
+    origins: tuple[float, ...]
+    to: tuple[float, ...]
+    name: str
+    differences: Float[np.ndarray, " n"]
+    base: float
+    reach: float
+    pairs: float
+    n_images: int
+    excluded: Mapping[str, int]
+
+
+def interactions(
+    values: Float[np.ndarray, "n ..."],
+    reasons: np.ndarray,
+    design: Design,
+    attributes: Mapping[str, Attribute],
+    *,
+    orders: Sequence[int] = (1, 2, 3),
+) -> list[Interaction]:
+    """Main effects (order 1) and interactions (orders 2 and 3) of a transect design, in the order of its attributes.
+
+    Attributes with named levels are compared at each level against the first, others at the last against the first.
+    values: outcomes [n, *design.shape], NaN without a valid answer; reasons: the same shape, why.
+
+    Raises BadInput when shapes or orders do not fit, UnknownName for an attribute that is not in `attributes`.
+
+    >>> known = {name: Attribute(name, "binary", name, levels=("off", "on")) for name in ("hat", "glasses")}
+    >>> y = np.array([[[0.0, 0.0], [0.0, 1.0]]])  # missed only with both
+    >>> one = interactions(y, np.full(y.shape, "", dtype=object), Design({"hat": (0, 1), "glasses": (0, 1)}, 1), known)
+    >>> [(each.name, float(each.differences[0])) for each in one[1:]]
+    [('glasses: off to on', 0.5), ('hat × glasses: off to on × off to on', 1.0)]
+    """
+    if values.shape != (design.subjects, *design.shape) or np.shape(reasons) != values.shape:
+        raise BadInput(
+            f"expected values and reasons of shape {(design.subjects, *design.shape)}, got {values.shape} and "
+            f"{np.shape(reasons)}; reshape them to [subjects, *design.shape]"
+        )
+    if not set(orders) <= set(range(1, HIGHEST_ORDER + 1)):
+        raise BadInput(f"expected orders of 1, 2 and 3, got {list(orders)}; leave out the others")
+    for name in design.levels:
+        if name not in attributes:
+            raise UnknownName("attribute", name, attributes, hint="see: transect attributes")
+    exclusions = Exclusions.of(values, reasons)
+    return [
+        _interaction(values, exclusions, design, attributes, chosen, ends)
+        for order in sorted(set(orders))
+        for chosen in itertools.combinations(range(len(design.levels)), order)
+        for ends in itertools.product(*(_ends(axis, design, attributes) for axis in chosen))
+    ]
+
+
+def factorial_effects(
+    values: Float[np.ndarray, "n ..."],
+    reasons: np.ndarray,
+    design: Design,
+    attributes: Mapping[str, Attribute],
+    *,
+    target: str,
+    outcome: str,
+    unit: str = "proportion",
+    is_binary: bool = True,
+    orders: Sequence[int] = (1, 2, 3),
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+    tested: bool = True,
+) -> tuple[Effect, ...]:
+    """`interactions` with intervals and tests, as effects of kind "interaction" (order 1: "contrast").
+
+    Intervals are those of contrasts (BCa by subject, or the paired score interval where few subjects differ). The test
+    flips the sign of each subject's value: exact where the attributes change nothing for any subject, and for many
+    subjects also where interactions average 0 (Romano 1990). The attribute of an interaction is "a × b"; its spec holds
+    `attributes`, `from`, `to` and `order`. p_adjusted is left to `adjust`. tested: False gives p = NaN (distances).
+
+    An effect that cannot be estimated is NaN with its reason. Raises as `interactions`.
+    """
+    found = interactions(values, reasons, design, attributes, orders=orders)
+    if not found:
+        return ()
+    d = np.stack([each.differences for each in found], axis=1)
+    made = intervals.mean_difference_interval(
+        d,
+        binary=is_binary,
+        base=np.array([each.base for each in found]),
+        reach=np.array([each.reach for each in found]),
+        pairs=np.array([each.pairs for each in found]),
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+    )
+    p, tests = randomization.sign_flip(d, seed=seed) if tested else (np.full(len(found), np.nan), ("",) * len(found))
+    settings = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": design.subjects}
+    return tuple(
+        _effect(each, made, place, float(p[place]), tests[place], (target, outcome, unit), settings)
+        for place, each in enumerate(found)
+    )
+
+
+def _ends(axis: int, design: Design, attributes: Mapping[str, Attribute]) -> Iterator[tuple[int, int]]:
+    """Positions of the two levels of each comparison."""
+    name, levels = list(design.levels.items())[axis]
+    last = len(levels) - 1
+    yield from ((0, level) for level in (range(1, last + 1) if attributes[name].discrete else [last] * (last > 0)))
+
+
+def _interaction(
+    values: Float[np.ndarray, "n ..."],
+    exclusions: Exclusions,
+    design: Design,
+    attributes: Mapping[str, Attribute],
+    chosen: tuple[int, ...],
+    ends: tuple[tuple[int, int], ...],
+) -> Interaction:
+    names = [list(design.levels)[axis] for axis in chosen]
+    corners = _corners(values, chosen, ends)
+    codes = _corners(exclusions.codes, chosen, ends)
+    used = np.isfinite(corners).all(axis=1, keepdims=True) & np.ones(corners.shape, dtype=bool)
+    spans = [
+        (design.levels[name][first], design.levels[name][second])
+        for name, (first, second) in zip(names, ends, strict=True)
+    ]
+    labels = [
+        f"{attributes[name].label(origin)} to {attributes[name].label(to)}"
+        for name, (origin, to) in zip(names, spans, strict=True)
+    ]
+    return Interaction(
+        attributes=tuple(names),
+        origins=tuple(origin for origin, _ in spans),
+        to=tuple(to for _, to in spans),
+        name=f"{BY.join(names)}: {BY.join(labels)}",
+        differences=_signed_mean(corners, used),
+        base=_base(corners, used),
+        reach=2.0 ** (len(chosen) - 1),
+        pairs=float(corners.shape[2]),
+        n_images=int(used.sum()),
+        excluded=_excluded(used, Exclusions(codes, exclusions.names)),
+    )
+
+
+def _corners(array: np.ndarray, chosen: tuple[int, ...], ends: tuple[tuple[int, int], ...]) -> np.ndarray:
+    """[n, 2^order corners, cells of the other attributes]; the corners count in binary, the last attribute fastest."""
+    for axis, pair in zip(chosen, ends, strict=True):
+        array = np.take(array, pair, axis=axis + 1)
+    moved = np.moveaxis(array, [axis + 1 for axis in chosen], range(1, len(chosen) + 1))
+    return moved.reshape(len(array), 2 ** len(chosen), -1)
+
+
+def _signed_mean(
+    corners: Float[np.ndarray, "n c cells"], used: Bool[np.ndarray, "n c cells"]
+) -> Float[np.ndarray, " n"]:
+    """Each subject's mean over complete cells of the corners' signed sum: + where an even number stay at the origin."""
+    order = corners.shape[1].bit_length() - 1
+    signs = np.array([(-1.0) ** (order - corner.bit_count()) for corner in range(2**order)])
+    sums = np.einsum("c,ncm->n", signs, np.where(used, corners, 0.0))
+    complete = used[:, 0].sum(axis=1)
+    return np.asarray(np.divide(sums, complete, out=np.full(len(corners), np.nan), where=complete > 0))
+
+
+def _base(corners: Float[np.ndarray, "n c cells"], used: Bool[np.ndarray, "n c cells"]) -> float:
+    images = used.sum(axis=(0, 2))
+    if not images.all():
+        return float("nan")
+    rates = np.where(used, corners, 0.0).sum(axis=(0, 2)) / images
+    return float(np.min(np.minimum(rates, 1 - rates)))
+
+
+def _excluded(used: Bool[np.ndarray, "n c cells"], why: Exclusions) -> dict[str, int]:
+    excluded = why.count(np.ones_like(used))
+    alone = int(((why.codes < 0) & ~used).sum())
+    return {**excluded, PAIR_INCOMPLETE: alone} if alone else excluded
+
+
+def _effect(
+    each: Interaction,
+    made: intervals.Intervals,
+    place: int,
+    p: float,
+    test: str,
+    where: tuple[str, str, str],
+    settings: Mapping[str, object],
+) -> Effect:
+    n, order = int(np.isfinite(each.differences).sum()), len(each.attributes)
+    without = "" if made.methods[place] else ONE_SUBJECT if n == 1 else NO_VARIATION
+    sources = [SOURCE, *(source[name] for source, name in _named(made.methods[place], test))]
+    return Effect(
+        name=each.name,
+        attribute=BY.join(each.attributes),
+        target=where[0],
+        outcome=where[1],
+        estimate=float(np.nanmean(each.differences)) if n else np.nan,
+        low=float(made.low[place]),
+        high=float(made.high[place]),
+        p=p,
+        unit=where[2],
+        n_subjects=n,
+        n_images=each.n_images,
+        kind="contrast" if order == 1 else "interaction",
+        origin=each.origins[0] if order == 1 else np.nan,
+        to=each.to[0] if order == 1 else np.nan,
+        excluded=each.excluded,
+        reason=without if n else NO_SQUARE,
+        interval_method=made.methods[place],
+        test_method=test,
+        spec={**settings, "order": order, "attributes": each.attributes, "from": each.origins, "to": each.to},
+        sources=tuple(dict.fromkeys(sources)),
+    )
+
+
+def _named(interval: str, test: str) -> Iterator[tuple[Mapping[str, str], str]]:
+    if interval:
+        yield intervals.SOURCES, interval
+    if test in randomization.SOURCES:
+        yield randomization.SOURCES, test

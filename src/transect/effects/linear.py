@@ -1,0 +1,192 @@
+"""How much does the outcome change with an attribute, others held equal? Differences in means and least squares.
+
+Least squares of a 0/1 outcome is the linear probability model: its coefficients are differences of proportions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+
+from transect.effects import regression
+from transect.effects.regression import Fit
+from transect.effects.samples import Columns, Labels, Sample, complete, read_columns
+from transect.errors import BadInput
+from transect.records import Effect
+
+OLS_SOURCE: Final = "Freedman 2008, On regression adjustments to experimental data, doi:10.1016/j.aam.2006.12.003"
+MEANS_SOURCE: Final = (
+    "Neyman 1923, On the application of probability theory to agricultural experiments, doi:10.1214/ss/1177012031"
+)
+
+
+def ols(
+    y: ArrayLike,
+    x: Columns,
+    *,
+    names: Sequence[str] | None = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    labels: Labels | None = None,
+    confidence: float = 0.95,
+) -> tuple[Effect, ...]:
+    """Least squares of the outcome on the columns and an intercept: one effect per column, errors by subject.
+
+    y: outcomes [n]; x: array [n, k], columns by name or an Arrow table; clusters: the subject of each row. An effect is
+    the change of the outcome per unit of its column, all other columns equal. Effects of columns that the rows do not
+    determine (constant, or linearly dependent) are NaN with the columns named; so are all where the outcome does not
+    vary or no row is complete. Rows left out are counted in `excluded`.
+
+    Returns one Effect per column, in order.
+
+    Raises BadInput where lengths differ or a column is text.
+
+    >>> beard, hat = [0.0, 0.0, 1.0, 1.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]
+    >>> effects = ols([0.0, 1.0, 2.0, 3.0, 0.5, 2.5], {"beard": beard, "hat": hat})
+    >>> [round(effect.estimate, 3) for effect in effects]  # cells 1/4, 1, 2 and 11/4 add up exactly
+    [1.75, 0.75]
+    """
+    sample = complete(y, x, names=names, clusters=clusters, weights=weights)
+    return regression.coefficient_effects(
+        least_squares(sample),
+        sample,
+        labels or Labels(),
+        method="OLS",
+        per=lambda name: f"{(labels or Labels()).unit} per unit of {name}",
+        sources=(OLS_SOURCE,),
+        confidence=confidence,
+    )
+
+
+def difference_in_means(
+    y: ArrayLike,
+    treatment: Columns,
+    *,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    labels: Labels | None = None,
+    confidence: float = 0.95,
+) -> Effect:
+    """Mean outcome where the treatment is 1 minus that where it is 0, unadjusted, errors by subject.
+
+    treatment: 0 or 1 [n], or a table of one such column. NaN with the reason where a group is empty.
+
+    Raises BadInput where lengths differ or the treatment has other values.
+
+    >>> round(difference_in_means([0.0, 1.0, 1.0, 1.0], {"beard": [0.0, 0.0, 1.0, 1.0]}).estimate, 6)
+    0.5
+    """
+    name, values = one_treatment(treatment)
+    sample = complete(y, values, names=(name,), clusters=clusters, weights=weights)
+    empty = empty_group(sample)
+    fit = least_squares(sample)
+    return regression.coefficient_effect(
+        sample.names[0],
+        float(fit.coefficients[-1]),
+        float(fit.covariance[-1, -1]),
+        sample,
+        labels or Labels(),
+        method="difference in means",
+        unit=(labels or Labels()).unit,
+        reason=empty or fit.reasons[-1],
+        sources=(MEANS_SOURCE,),
+        confidence=confidence,
+        details={},
+        kind="contrast",
+    )
+
+
+def one_treatment(treatment: Columns) -> tuple[str, Float[np.ndarray, "n 1"]]:
+    """Name and values [n, 1] of a treatment of 0 and 1, NaN where missing.
+
+    Raises BadInput for several columns or other values.
+
+    >>> one_treatment([0, 1, 1])[0]
+    'treatment'
+    """
+    names, values = read_columns(treatment, prefix="treatment")
+    if len(names) != 1:
+        raise BadInput(f"treatment: expected one column, got {', '.join(names)}; analyse one at a time")
+    known = values[np.isfinite(values)]
+    if odd := known[~np.isin(known, (0.0, 1.0))].tolist():
+        raise BadInput(
+            f"{names[0]}: expected a treatment of 0 and 1, got {odd[0]:g}; compare the attribute with a number"
+        )
+    return ("treatment" if names[0] == "treatment1" else names[0]), values
+
+
+def empty_group(sample: Sample) -> str:
+    """Why the first column cannot be compared as a treatment of 0 and 1, "" where both its groups have images.
+
+    >>> empty_group(complete([0.0, 1.0], {"beard": [0.0, 0.0]}))
+    'one group empty: no image where beard is 1, 2 where it is 0'
+    """
+    name, column = sample.names[0], sample.x[:, 0]
+    counts = int((column == 0).sum()), int((column == 1).sum())
+    if len(sample) and not all(counts):
+        gone = counts.index(0)
+        return f"one group empty: no image where {name} is {gone}, {counts[1 - gone]} where it is {1 - gone}"
+    return ""
+
+
+def least_squares(sample: Sample) -> Fit:
+    """Weighted least squares with an intercept first, and its covariance by subject."""
+    x, names = regression.with_intercept(sample.x, sample.names)
+    if sample.reason:
+        return no_fit(len(names), sample.reason)
+    if np.ptp(sample.y) == 0:
+        return no_fit(len(names), f"no variation: all {len(sample)} outcomes are {sample.y[0]:g}")
+    root = np.sqrt(sample.weights)
+    kept = regression.independent(root[:, None] * x)
+    bread, coefficients = _solve(x, sample, kept)
+    residual = sample.y - x @ coefficients
+    scores = x * (sample.weights * residual)[:, None]
+    covariance = regression.clustered_covariance(scores, bread, sample, len(kept))
+    return Fit(coefficients, covariance, why_undetermined(sample))
+
+
+def _solve(
+    x: Float[np.ndarray, "n k"], sample: Sample, kept: np.ndarray
+) -> tuple[Float[np.ndarray, "k k"], Float[np.ndarray, " k"]]:
+    """Inverse of X'WX and coefficients on the kept columns; 0 on the others."""
+    root = np.sqrt(sample.weights)
+    q, r = np.linalg.qr(root[:, None] * x[:, kept])
+    inverse = np.linalg.inv(r)
+    bread, coefficients = np.zeros((x.shape[1],) * 2), np.zeros(x.shape[1])
+    bread[np.ix_(kept, kept)] = inverse @ inverse.T
+    coefficients[kept] = inverse @ (q.T @ (root * sample.y))
+    return bread, coefficients
+
+
+def no_fit(size: int, reason: str) -> Fit:
+    """NaN for all `size` coefficients, with one reason."""
+    return Fit(np.full(size, np.nan), np.full((size, size), np.nan), (reason,) * size)
+
+
+def why_undetermined(sample: Sample) -> tuple[str, ...]:
+    """For the intercept and each column why the rows do not determine its coefficient, "" where they do.
+
+    >>> why_undetermined(complete([0.0, 1.0, 1.0], [[0.0, 2.0], [1.0, 2.0], [1.0, 2.0]]))
+    ('', '', 'no variation: x2 is 2 in all 3 rows')
+    """
+    constant = constant_columns(sample)
+    x, names = regression.with_intercept(sample.x, sample.names)
+    # A constant column has its own reason and is no part of the others' dependences.
+    others = np.where([bool(text) for text in constant], 0.0, x)[sample.weights > 0]
+    dependent = regression.undetermined(others, names)
+    return tuple(one or other for one, other in zip(constant, dependent, strict=True))
+
+
+def constant_columns(sample: Sample) -> tuple[str, ...]:
+    """For the intercept and each column: that it does not vary, "" where it does."""
+    return (
+        "",
+        *(
+            "" if np.ptp(column) > 0 else f"no variation: {name} is {column[0]:g} in all {len(sample)} rows"
+            for name, column in zip(sample.names, sample.x.T, strict=True)
+        ),
+    )

@@ -1,0 +1,205 @@
+"""What do people see change when one attribute is manipulated? Perception sensitivity, correlations, angles.
+
+Denton et al. 2019, Eq. 4: the mean perceived change in a′ when a is manipulated. A clean manipulation changes its own
+row's diagonal only. Their Fig. 3 (correlations of attributes) and the angles between directions say beforehand which
+attributes will be hard to part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
+
+from transect.effects import intervals
+from transect.effects.samples import Columns, Labels, read_columns
+from transect.effects.sensitivity import SOURCE
+from transect.errors import BadInput
+from transect.records import Annotations, Effect
+
+NO_PAIR: Final = "no subject has both ratings"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PerceptionMatrix:
+    """Mean perceived change [manipulated, perceived] with intervals by subject, and the subjects that it rests on."""
+
+    manipulated: tuple[str, ...]
+    perceived: tuple[str, ...]
+    values: Float[np.ndarray, "a p"]
+    low: Float[np.ndarray, "a p"]
+    high: Float[np.ndarray, "a p"]
+    subjects: Int[np.ndarray, "a p"]
+    missing: Int[np.ndarray, "a p"]
+    methods: tuple[tuple[str, ...], ...]
+
+    def effects(self, labels: Labels | None = None) -> tuple[Effect, ...]:
+        """One Effect per cell; its attribute is the manipulated one, its outcome the perceived one."""
+        asked = labels or Labels(basis="experimental", unit="rating")
+        return tuple(
+            _effect(self, row, column, asked)
+            for row in range(len(self.manipulated))
+            for column in range(len(self.perceived))
+        )
+
+
+def perception_sensitivity(
+    before: Mapping[str, Columns],
+    after: Mapping[str, Columns],
+    *,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> PerceptionMatrix:
+    """The matrix of mean perceived changes: one row per manipulated attribute, one column per perceived one.
+
+    before, after: manipulated attribute -> perceived values of the same subjects, row by row, at the two ends of the
+    manipulation: a table with one column per perceived attribute, NaN where it was not rated (see `mean_ratings`).
+
+    Returns PerceptionMatrix; a cell without a subject that was rated at both ends is NaN. Intervals are BCa by subject,
+    Student's t below ten.
+
+    Raises BadInput where the two ends have other attributes, columns or numbers of subjects.
+
+    >>> made = perception_sensitivity({"hair": {"hair": [0.0, 1.0], "beard": [0.0, 0.0]}},
+    ...                               {"hair": {"hair": [1.0, 1.5], "beard": [0.5, np.nan]}})
+    >>> made.values, made.missing
+    (array([[0.75, 0.5 ]]), array([[0, 1]]))
+    """
+    if list(before) != list(after) or not before:
+        raise BadInput(f"expected the same attributes at both ends, got {', '.join(before)} and {', '.join(after)}")
+    rows = {name: _changes(name, before[name], after[name]) for name in before}
+    seen = tuple(dict.fromkeys(column for names, _ in rows.values() for column in names))
+    made = {name: _row(rows[name], seen, confidence, resamples, seed) for name in rows}
+    values, low, high, subjects, missing = (np.stack([row[part] for row in made.values()]) for part in range(5))
+    methods = tuple(tuple(row[5]) for row in made.values())
+    return PerceptionMatrix(tuple(before), seen, values, low, high, subjects, missing, methods)
+
+
+def _changes(name: str, before: Columns, after: Columns) -> tuple[tuple[str, ...], Float[np.ndarray, "n p"]]:
+    names, first = read_columns(before, prefix="perceived")
+    others, second = read_columns(after, prefix="perceived")
+    if names != others or first.shape != second.shape:
+        raise BadInput(
+            f"{name}: expected the same columns and subjects at both ends, got {first.shape} and {second.shape}"
+        )
+    return names, second - first
+
+
+def _row(
+    changes: tuple[tuple[str, ...], Float[np.ndarray, "n p"]],
+    seen: Sequence[str],
+    confidence: float,
+    resamples: int,
+    seed: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, tuple[str, ...]]:
+    names, differences = changes
+    whole = np.full((len(differences), len(seen)), np.nan)
+    whole[:, [list(seen).index(name) for name in names]] = differences
+    known = np.isfinite(whole)
+    n = known.sum(axis=0)
+    mean = np.divide(np.where(known, whole, 0.0).sum(axis=0), n, out=np.full(len(n), np.nan), where=n > 0)
+    made = intervals.mean_interval(whole, confidence=confidence, resamples=resamples, seed=seed)
+    return mean, made.low, made.high, n, len(whole) - n, made.methods
+
+
+def mean_ratings(annotations: Annotations, n_images: int) -> Float[np.ndarray, " n"]:
+    """Each image's mean answer; NaN for an image that nobody answered.
+
+    Raises BadInput for an answer about an image beyond `n_images`.
+
+    >>> from transect.records import Question
+    >>> said = np.array([30.0, 40.0, 20.0])
+    >>> mean_ratings(Annotations(Question("age", "How old?"), np.array([0, 0, 2]), ("a", "b", "a"), said), 3)
+    array([35., nan, 20.])
+    """
+    known = np.isfinite(annotations.value)
+    image = annotations.image[known]
+    if len(image) and not 0 <= image.min() <= image.max() < n_images:
+        raise BadInput(f"expected answers about images 0 to {n_images - 1}, got one about {image.max()}; check the ids")
+    counts = np.bincount(image, minlength=n_images)
+    sums = np.bincount(image, weights=annotations.value[known], minlength=n_images)
+    return np.asarray(np.divide(sums, counts, out=np.full(n_images, np.nan), where=counts > 0))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Correlations:
+    """Pearson correlations [k, k] of columns, and the rows that each rests on; NaN where a column does not vary."""
+
+    names: tuple[str, ...]
+    values: Float[np.ndarray, "k k"]
+    rows: Int[np.ndarray, "k k"]
+
+
+def correlations(columns: Columns) -> Correlations:
+    """Correlation of every pair of columns over the rows that have both (Denton et al. 2019, Fig. 3).
+
+    >>> correlations({"beard": [0.0, 1.0, 1.0, np.nan], "hat": [0.0, 1.0, 1.0, 0.0]}).values.round(6)
+    array([[1., 1.],
+           [1., 1.]])
+    """
+    names, x = read_columns(columns)
+    known = np.isfinite(x).astype(np.float64)
+    center = np.nanmean(np.where(known.any(axis=0), x, 0.0), axis=0)
+    values = np.where(known > 0, x - center, 0.0)  # shifting changes no correlation and keeps sums exact
+    n = known.T @ known
+    first, second = values.T @ known, values.T @ values
+    square = (values**2).T @ known
+    with np.errstate(invalid="ignore", divide="ignore"):
+        covariance = second / n - first * first.T / n**2
+        spread = np.maximum(square / n - (first / n) ** 2, 0.0)
+        scale = np.sqrt(spread * spread.T)
+        made = np.where(
+            scale > 1e-12 * np.sqrt(np.maximum(square * square.T, 0.0)) / np.maximum(n, 1), covariance / scale, np.nan
+        )
+    return Correlations(names, np.clip(made, -1.0, 1.0), n.astype(np.int64))
+
+
+def angles(directions: ArrayLike) -> Float[np.ndarray, "k k"]:
+    """Angles in degrees, 0 to 180, between directions [k, d] of a latent space; NaN for a direction of length 0.
+
+    >>> angles([[1.0, 0.0], [1.0, 1.0], [-2.0, 0.0]]).round(6)
+    array([[  0.,  45., 180.],
+           [ 45.,   0., 135.],
+           [180., 135.,   0.]])
+    """
+    vectors = np.asarray(directions, dtype=np.float64)
+    if vectors.ndim != 2:
+        raise BadInput(f"directions: expected [directions, dimensions], got {vectors.ndim} axes; stack them")
+    norm = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit = np.divide(vectors, norm, out=np.full(vectors.shape, np.nan), where=norm > 0)
+    # Kahan's formula: arccos loses half the digits near 0 and 180 degrees.
+    apart = np.linalg.norm(unit[:, None] - unit[None], axis=2)
+    together = np.linalg.norm(unit[:, None] + unit[None], axis=2)
+    return np.asarray(np.degrees(2 * np.arctan2(apart, together)))
+
+
+def _effect(matrix: PerceptionMatrix, row: int, column: int, labels: Labels) -> Effect:
+    n, low = int(matrix.subjects[row, column]), float(matrix.low[row, column])
+    manipulated, seen = matrix.manipulated[row], matrix.perceived[column]
+    method = matrix.methods[row][column]
+    return Effect(
+        name=f"{manipulated}: perceived {seen}",
+        attribute=manipulated,
+        target=labels.target or "raters",
+        outcome=f"perceived {seen}",
+        estimate=float(matrix.values[row, column]),
+        low=low,
+        high=float(matrix.high[row, column]),
+        p=np.nan,
+        unit=labels.unit,
+        n_subjects=n,
+        n_images=2 * n,
+        basis=labels.basis,
+        excluded={"not rated at both ends": int(matrix.missing[row, column])} if matrix.missing[row, column] else {},
+        reason=NO_PAIR if not n else "" if np.isfinite(low) else "no interval: nothing varies",
+        interval_method=method,
+        spec={"measure": "perception sensitivity"},
+        sources=tuple(source for source in (SOURCE, intervals.SOURCES.get(method, "")) if source),
+    )

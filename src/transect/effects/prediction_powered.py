@@ -1,0 +1,173 @@
+"""Few ratings by people, many by a machine: valid intervals that are narrower than those of the few alone.
+
+The machine's mean is corrected by how far it is off where people rated too, so that a biased machine costs width and
+never validity (Angelopoulos et al. 2023); how far it is trusted at all is estimated from the same data (PPI++, 2023).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
+from scipy.special import stdtrit
+
+from transect.errors import BadInput
+
+SOURCES: Final = (
+    "Angelopoulos et al. 2023, Prediction-powered inference, doi:10.1126/science.adi6000",
+    "Angelopoulos, Duchi and Zrnic 2023, PPI++: efficient prediction-powered inference, arXiv:2311.01453",
+)
+FEW: Final = "fewer than two subjects with a rating and two without: no interval"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PredictionPowered:
+    """An estimate from few ratings and many predictions.
+
+    standard_error, freedom: of Student's t interval. trust: the weight of the predictions, 0 (ratings alone) to 1.
+    alone: the half width of the ratings' own interval, to compare with (high - low) / 2. n_rated, n_predicted: subjects
+    (or images) with and without a rating.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    standard_error: float
+    freedom: float
+    trust: float
+    alone: float
+    n_rated: int
+    n_predicted: int
+    n_missing: int
+    reason: str = ""
+
+
+def ppi_mean(
+    ratings: ArrayLike,
+    predicted: ArrayLike,
+    predicted_unrated: ArrayLike,
+    *,
+    subjects: ArrayLike | None = None,
+    subjects_unrated: ArrayLike | None = None,
+    trust: float | None = None,
+    confidence: float = 0.95,
+) -> PredictionPowered:
+    """The mean rating over all images, of which only some were rated by people, at random.
+
+    ratings, predicted: [n], people's and the machine's answer on the rated images; predicted_unrated: [N], the
+    machine's on the others. subjects: which images belong together (default: each is its own). trust: the weight of the
+    predictions; default the one of the smallest variance (PPI++), within 0 and 1; 1 is plain PPI. Rows with a NaN are
+    left out and counted. Student's t with the rated subjects' degrees of freedom.
+
+    Returns PredictionPowered; NaN with the reason where there are fewer than two subjects of either kind.
+
+    Raises BadInput where lengths differ or trust is not within [0, 1].
+
+    >>> people, machine = np.array([0.0, 1.0, 1.0, 0.0]), np.array([0.2, 0.9, 0.8, 0.3])
+    >>> made = ppi_mean(people, machine, np.array([0.1, 0.9, 0.4, 0.8, 0.7, 0.7]), trust=1.0)
+    >>> round(made.estimate, 4)  # .5 + .6 - .55
+    0.55
+    """
+    rated, other = _table(ratings, predicted, subjects), _table(predicted_unrated, predicted_unrated, subjects_unrated)
+    if trust is not None and not 0 <= trust <= 1:
+        raise BadInput(f"trust: expected a weight from 0 to 1, got {trust:g}; leave it out to have it estimated")
+    means, influence = _means(rated)
+    mean_other, influence_other = _means(other)
+    n, m, missing = len(influence), len(influence_other), rated.missing + other.missing
+    if n < 2 or m < 2:
+        return PredictionPowered(*(math.nan,) * 7, n, m, missing, FEW)
+    weight = _trust(influence, influence_other[:, 1]) if trust is None else trust
+    estimate = float(means[0] + weight * (mean_other[1] - means[1]))
+    both = _sum([_error(influence @ [1.0, -weight]), _error(weight * influence_other[:, 1])])
+    alone = _quantile(n - 1.0, confidence) * _error(influence[:, 0])[0]
+    half = _quantile(both[1], confidence) * both[0]
+    return PredictionPowered(estimate, estimate - half, estimate + half, *both, weight, alone, n, m, missing)
+
+
+def ppi_difference(
+    first: PredictionPowered, second: PredictionPowered, *, confidence: float = 0.95
+) -> PredictionPowered:
+    """The second minus the first of two groups of different subjects, each from `ppi_mean` with the same confidence.
+
+    >>> one = ppi_mean([0.0, 1.0, 1.0], [0.0, 1.0, 0.9], [0.1, 0.8, 0.6])
+    >>> ppi_difference(one, one).estimate
+    0.0
+    """
+    both = _sum([(each.standard_error, each.freedom) for each in (first, second)])
+    half = _quantile(both[1], confidence) * both[0]
+    estimate = second.estimate - first.estimate
+    return PredictionPowered(
+        estimate,
+        estimate - half,
+        estimate + half,
+        *both,
+        min(first.trust, second.trust),
+        math.hypot(first.alone, second.alone),
+        first.n_rated + second.n_rated,
+        first.n_predicted + second.n_predicted,
+        first.n_missing + second.n_missing,
+        first.reason or second.reason,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Pairs of rating and prediction [n, 2], and the number of their subject."""
+
+    values: Float[np.ndarray, "n 2"]
+    subject: Int[np.ndarray, " n"]
+    missing: int
+
+
+def _table(ratings: ArrayLike, predicted: ArrayLike, subjects: ArrayLike | None) -> _Table:
+    columns = [np.asarray(column, dtype=np.float64) for column in (ratings, predicted)]
+    names = np.arange(len(columns[0])) if subjects is None else np.asarray(subjects)
+    if any(column.ndim != 1 or len(column) != len(names) for column in columns):
+        raise BadInput(
+            f"expected one rating, one prediction and one subject per image, got {len(columns[0])}, {len(columns[1])} "
+            f"and {len(names)}; give lists of one length"
+        )
+    values = np.stack(columns, axis=1)
+    known = np.isfinite(values).all(axis=1)
+    return _Table(values[known], np.unique(names[known], return_inverse=True)[1], int((~known).sum()))
+
+
+def _means(table: _Table) -> tuple[Float[np.ndarray, " 2"], Float[np.ndarray, "s 2"]]:
+    """Means over images, and each subject's influence on them: the mean moves by influence / subjects."""
+    if len(table.subject) == 0:
+        return np.full(2, np.nan), np.empty((0, 2))
+    n = int(table.subject.max()) + 1
+    mean = table.values.mean(axis=0)
+    residual = np.zeros((n, 2))
+    np.add.at(residual, table.subject, table.values - mean)
+    return mean, residual * n / len(table.values)
+
+
+def _trust(influence: Float[np.ndarray, "n 2"], other: Float[np.ndarray, " m"]) -> float:
+    """The weight of the smallest variance: Cov(rating, prediction) / ((1 + n / m) Var(prediction))."""
+    n, m = len(influence), len(other)
+    covariance = float(influence[:, 0] @ influence[:, 1]) / (n - 1)
+    variance = float((np.concatenate([influence[:, 1], other]) ** 2).sum()) / (n + m - 1)
+    return min(max(covariance / ((1 + n / m) * variance), 0.0), 1.0) if variance > 0 else 0.0
+
+
+def _error(influence: Float[np.ndarray, " n"]) -> tuple[float, float]:
+    """Standard error of a mean from its influences, and its degrees of freedom."""
+    n = len(influence)
+    return math.sqrt(float(influence @ influence) / (n - 1) / n), n - 1.0
+
+
+def _sum(errors: list[tuple[float, float]]) -> tuple[float, float]:
+    """Standard error of a sum of independent estimates, and Satterthwaite's degrees of freedom."""
+    whole = math.hypot(*(error for error, _ in errors))
+    below = sum(error**4 / freedom for error, freedom in errors)
+    return whole, whole**4 / below if below > 0 else min(freedom for _, freedom in errors)
+
+
+def _quantile(freedom: float, confidence: float) -> float:
+    return float(stdtrit(freedom, (1 + confidence) / 2))

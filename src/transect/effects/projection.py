@@ -1,0 +1,310 @@
+"""What would this cause in a population of a given make-up? Cell means of a factorial, weighted by its shares.
+
+Direct standardisation. In a population where attributes go together, two groups differ for two reasons: the attribute
+itself (disparate treatment: the same subjects, this attribute changed), and what comes along with it. Disparate impact
+is the whole difference of the groups as they are. Both rest on the experiment's effects holding in the population.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.effects import bootstrap, intervals
+from transect.effects.factorial import EMPTY_CELLS, CellMeans
+from transect.effects.shares import PopulationShares
+from transect.errors import BadInput, UnknownName
+from transect.records import Attribute
+
+SOURCES: Final = (
+    "Neison 1844, On a method recently proposed for conducting inquiries into the comparative sanatory condition of "
+    "various districts, doi:10.2307/2337820",
+    "Barocas and Selbst 2016, Big data's disparate impact, doi:10.15779/Z38BG31",
+)
+RATE: Final = "expected rate"
+GROUP: Final = "rate of a group"
+IMPACT: Final = "disparate impact"
+TREATMENT: Final = "disparate treatment"
+RATIO: Final = "ratio of rates"
+NOBODY: Final = "nobody of the population is in this group"
+ZERO_RATE: Final = "the group that is compared with has a rate of 0"
+_ROUNDING: Final = 1e-12
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Projected:
+    """One quantity of the population; NaN with its reason where it cannot be projected.
+
+    quantity: "expected rate", "rate of a group", "disparate impact" (difference of the groups' rates as they are),
+    "ratio of rates" (the same as a ratio), "disparate treatment" (difference with the other attributes distributed as
+    in the whole population). attribute, origin, to: what is compared; `to` alone for a group.
+    """
+
+    quantity: str
+    attribute: str
+    origin: float
+    to: float
+    estimate: float
+    low: float
+    high: float
+    n_subjects: int
+    n_images: int
+    method: str
+    reason: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """What a population of these shares would get. equal: attributes taken at equal shares of their levels."""
+
+    population: PopulationShares
+    rows: tuple[Projected, ...]
+    equal: tuple[str, ...] = ()
+    sources: Sequence[str] = field(default=SOURCES)
+
+
+def project(
+    values: Float[np.ndarray, "n ..."],
+    levels: Mapping[str, Sequence[float]],
+    population: PopulationShares,
+    attributes: Mapping[str, Attribute],
+    *,
+    is_binary: bool = True,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Projection:
+    """Expected rates, disparate impact and disparate treatment in a population, with intervals by subject.
+
+    values: outcomes [n, *shape] of a transect design, NaN without a valid answer; levels: attribute -> its levels.
+    Attributes that the population does not speak of are taken at equal shares of their levels. Shares are taken as
+    known: intervals speak of the subjects. Rates of binary outcomes have Wilson's interval on the effective number of
+    subjects, their differences BCa or the paired score interval, ratios BCa.
+
+    Returns Projection; every row is NaN with the reason where shares lie at levels that were not shown, and a row where
+    a cell that it needs has no valid image, or nobody is in its group.
+
+    Raises UnknownName where the population speaks of an attribute that is not varied, BadInput where shares do not sum
+    to 1 or shapes differ.
+
+    >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
+    >>> two = PopulationShares("clinic", ("glasses",), np.array([[0.0], [1.0]]), np.array([0.25, 0.75]))
+    >>> y = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
+    >>> made = project(y, {"glasses": (0.0, 1.0)}, two, {"glasses": glasses})
+    >>> [(row.quantity, row.estimate) for row in made.rows[:3]]
+    [('expected rate', 0.375), ('rate of a group', 0.0), ('rate of a group', 0.5)]
+    """
+    _check(values, levels, population, attributes)
+    shares, unseen = _on_grid(levels, population)
+    equal = tuple(name for name in levels if name not in population.attributes)
+    wanted = _quantities(levels, shares, attributes)
+    cells = CellMeans.of(values)
+    if unseen > _ROUNDING:
+        why = f"{unseen:.3g} of the population is at levels that were not shown"
+        rows = [_row(each, cells, why) for each in wanted]
+    else:
+        options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
+        rows = _rows(wanted, cells, is_binary, options)
+    return Projection(population, tuple(rows), equal)
+
+
+@dataclass(frozen=True, slots=True)
+class _Quantity:
+    """A weighted sum of cell means: weights [cells], for a ratio also those of its denominator."""
+
+    quantity: str
+    attribute: str
+    origin: float
+    to: float
+    weights: Float[np.ndarray, " cells"]
+    below: Float[np.ndarray, " cells"] | None = None
+
+    @property
+    def possible(self) -> bool:
+        """Whether somebody is in the groups that it compares."""
+        parts = [self.weights] if self.below is None else [self.weights, self.below]
+        return all(bool(np.isfinite(part).all()) for part in parts)
+
+
+def _check(
+    values: Float[np.ndarray, "n ..."],
+    levels: Mapping[str, Sequence[float]],
+    population: PopulationShares,
+    attributes: Mapping[str, Attribute],
+) -> None:
+    shape = tuple(len(column) for column in levels.values())
+    if values.shape[1:] != shape or not levels:
+        raise BadInput(f"expected outcomes [subjects, *{shape}], got {values.shape}; reshape them to the design's")
+    for name in population.attributes:
+        if name not in levels:
+            raise UnknownName("attribute", name, levels, hint="shares speak of attributes that the design varies")
+    for name in levels:
+        if name not in attributes:
+            raise UnknownName("attribute", name, attributes, hint="see: transect attributes")
+    if abs(float(population.shares.sum()) - 1) > 1e-6 or (population.shares < 0).any():
+        raise BadInput(
+            f"expected shares from 0 on that sum to 1, got the sum {float(population.shares.sum()):.4g}; "
+            "divide them by their sum"
+        )
+
+
+def _on_grid(
+    levels: Mapping[str, Sequence[float]], population: PopulationShares
+) -> tuple[Float[np.ndarray, " ..."], float]:
+    """The share of each cell of the design, and what lies at levels that it does not have."""
+    grid = np.zeros(tuple(len(levels[name]) for name in population.attributes))
+    unseen = 0.0
+    for cell, share in zip(population.cells, population.shares, strict=True):
+        places = [_place(levels[name], value) for name, value in zip(population.attributes, cell, strict=True)]
+        if None in places:
+            unseen += float(share)
+        else:
+            grid[tuple(place for place in places if place is not None)] += share
+    order = [population.attributes.index(name) for name in levels if name in population.attributes]
+    grid = np.transpose(grid, order)
+    for axis, name in enumerate(levels):
+        if name not in population.attributes:
+            grid = np.repeat(np.expand_dims(grid, axis), len(levels[name]), axis=axis) / len(levels[name])
+    return grid, unseen
+
+
+def _place(levels: Sequence[float], value: float) -> int | None:
+    near = np.flatnonzero(np.isclose(np.asarray(levels, dtype=np.float64), value, rtol=1e-9, atol=1e-9))
+    return int(near[0]) if len(near) else None
+
+
+def _quantities(
+    levels: Mapping[str, Sequence[float]], shares: Float[np.ndarray, " ..."], attributes: Mapping[str, Attribute]
+) -> list[_Quantity]:
+    found = [_Quantity(RATE, "", np.nan, np.nan, shares.ravel())]
+    for axis, (name, column) in enumerate(levels.items()):
+        groups = [_group(shares, axis, level) for level in range(len(column))]
+        found += [_Quantity(GROUP, name, np.nan, column[place], group) for place, group in enumerate(groups)]
+        last = len(column) - 1
+        for to in range(1, last + 1) if attributes[name].discrete else [last] * (last > 0):
+            ends = column[0], column[to]
+            found.append(_Quantity(IMPACT, name, *ends, groups[to] - groups[0]))
+            found.append(_Quantity(RATIO, name, *ends, groups[to], groups[0]))
+            found.append(_Quantity(TREATMENT, name, *ends, _treatment(shares, axis, to)))
+    return found
+
+
+def _group(shares: Float[np.ndarray, " ..."], axis: int, level: int) -> Float[np.ndarray, " cells"]:
+    """Shares within one group; NaN where nobody is in it."""
+    chosen = np.zeros(shares.shape)
+    index = (slice(None),) * axis + (level,)
+    chosen[index] = shares[index]
+    whole = chosen.sum()
+    return np.asarray(chosen.ravel() / whole if whole > 0 else np.full(chosen.size, np.nan))
+
+
+def _treatment(shares: Float[np.ndarray, " ..."], axis: int, to: int) -> Float[np.ndarray, " cells"]:
+    """Level `to` minus the first, the others as in the whole population."""
+    others = shares.sum(axis=axis)
+    weights = np.zeros(shares.shape)
+    weights[(slice(None),) * axis + (to,)] += others
+    weights[(slice(None),) * axis + (0,)] -= others
+    return weights.ravel()
+
+
+def _rows(
+    wanted: Sequence[_Quantity], cells: CellMeans, is_binary: bool, options: Mapping[str, Any]
+) -> list[Projected]:
+    rows = []
+    for each in wanted:
+        if not each.possible:
+            rows.append(_row(each, cells, NOBODY))
+            continue
+        used = each.weights if each.below is None else np.abs(each.weights) + np.abs(each.below)
+        empty = int((~np.isfinite(cells.means) & (used != 0)).sum())
+        if empty:
+            rows.append(_row(each, cells, f"{empty} {EMPTY_CELLS}"))
+        elif each.below is not None:
+            rows.append(_ratio(each, cells, options))
+        else:
+            rows.append(_sum(each, cells, is_binary, options))
+    return rows
+
+
+def _sum(each: _Quantity, cells: CellMeans, is_binary: bool, options: Mapping[str, Any]) -> Projected:
+    pseudo = cells.pseudo_values(each.weights[:, None])
+    estimate = float(pseudo.mean())
+    if each.quantity in (IMPACT, TREATMENT):
+        ends = [float(np.nan_to_num(cells.means) @ part) for part in (each.weights.clip(0), -each.weights.clip(max=0))]
+        made = intervals.mean_difference_interval(
+            pseudo,
+            binary=is_binary,
+            base=np.array([min(min(end, 1 - end) for end in ends)]),
+            pairs=np.array([float(np.count_nonzero(each.weights) / 2)]),
+            **options,
+        )
+        low, high, method = float(made.low[0]), float(made.high[0]), made.methods[0]
+    elif is_binary:
+        images = 1 / float(each.weights @ each.weights)  # cells of unequal shares count as fewer (Kish 1965)
+        ends_of_rate = intervals.wilson_clustered(pseudo * images, np.full(pseudo.shape, images), options["confidence"])
+        low, high, method = float(ends_of_rate[0][0]), float(ends_of_rate[1][0]), intervals.WILSON_CLUSTERED
+    else:
+        made = intervals.mean_interval(pseudo, **options)
+        low, high, method = float(made.low[0]), float(made.high[0]), made.methods[0]
+    return _row(each, cells, "" if method else _no_interval(len(pseudo)), (estimate, low, high), method)
+
+
+def _ratio(each: _Quantity, cells: CellMeans, options: Mapping[str, Any]) -> Projected:
+    means = np.nan_to_num(cells.means)
+    above, below = float(means @ each.weights), float(means @ np.asarray(each.below))
+    if below <= 0:
+        return _row(each, cells, ZERO_RATE)
+    replicates = []
+    for _, resampled in cells.resampled(options["resamples"], options["seed"]):
+        filled = np.where(np.isfinite(resampled), resampled, means)
+        bottom = filled @ np.asarray(each.below)
+        replicates.append(np.divide(filled @ each.weights, bottom, out=np.full(len(bottom), np.nan), where=bottom > 0))
+    influence = cells.influence @ (each.weights - above / below * np.asarray(each.below))
+    influence[np.abs(influence) <= _ROUNDING] = 0.0
+    estimate = np.array([above / below])
+    ends = bootstrap.bca_interval(
+        estimate,
+        np.concatenate(replicates)[:, None],
+        influence[:, None],
+        options["confidence"],
+        np.array([len(influence)]),
+    )
+    low, high = float(ends[0][0]), float(ends[1][0])
+    known = np.isfinite(low) and len(influence) > 1
+    method = bootstrap.METHOD if known else ""
+    return _row(each, cells, "" if known else _no_interval(len(influence)), (above / below, low, high), method)
+
+
+def _no_interval(n: int) -> str:
+    """Why there is no interval."""
+    return "one subject: no interval" if n < 2 else "the subjects do not differ: no interval"
+
+
+def _row(
+    each: _Quantity,
+    cells: CellMeans,
+    reason: str,
+    numbers: tuple[float, float, float] = (np.nan, np.nan, np.nan),
+    method: str = "",
+) -> Projected:
+    parts = [part for part in (each.weights, each.below) if part is not None]
+    used = np.any([np.nan_to_num(part) != 0 for part in parts], axis=0)
+    return Projected(
+        quantity=each.quantity,
+        attribute=each.attribute,
+        origin=each.origin,
+        to=each.to,
+        estimate=numbers[0],
+        low=numbers[1],
+        high=numbers[2],
+        n_subjects=int((cells.valid[:, used] > 0).any(axis=1).sum()),
+        n_images=int(cells.valid[:, used].sum()),
+        method=method,
+        reason=reason,
+    )

@@ -1,0 +1,363 @@
+"""How far does a model's answer move with an attribute? Score and classification sensitivity of Denton et al. 2019.
+
+Each subject z is shown at steps λ of an attribute, f(G(z + λ d)); sensitivity at λ is the mean change against the
+subject's own image at λ = 0 (their Eq. 3 and 6). The manipulation may be any: a learned direction, or an attribute of
+FaceWorld set λ half-ranges from the subject's own value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Bool, Float
+from numpy.typing import ArrayLike
+
+from transect.effects import intervals
+from transect.effects.samples import Columns, Labels, read_columns
+from transect.errors import BadInput
+from transect.records import Effect
+
+SOURCE: Final = (
+    "Denton et al. 2019, Detecting bias with generative counterfactual face attribute augmentation, arXiv:1906.06439"
+)
+NEAR: Final = (0.3, 0.7)
+"""Near the decision boundary, as published: 0.3 < f < 0.7 at the subject's own image."""
+OWN_IMAGE: Final = "the subject's own image"
+NO_BASE: Final = "no valid answer at λ = 0"
+NOT_NEAR: Final = "not near the boundary"
+LEFT_OUT: Final = "left out on request"
+NO_ANSWER: Final = "no valid answer"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One measure at every step: values [k] with pointwise intervals clustered by subject, subjects [k], reasons [k].
+
+    name: "S", "E|Δ|", "S 0→1", … . At λ = 0 a change is 0 by construction and has no interval.
+    """
+
+    name: str
+    steps: Float[np.ndarray, " k"]
+    values: Float[np.ndarray, " k"]
+    low: Float[np.ndarray, " k"]
+    high: Float[np.ndarray, " k"]
+    subjects: np.ndarray
+    excluded: tuple[Mapping[str, int], ...]
+    reasons: tuple[str, ...]
+    methods: tuple[str, ...]
+    unit: str
+
+    def effects(self, attribute: str, labels: Labels | None = None) -> tuple[Effect, ...]:
+        """One Effect per step other than 0; the attribute's steps λ are origin 0 and `to`."""
+        asked = labels or Labels(basis="experimental")
+        return tuple(_effect(self, place, attribute, asked) for place in np.flatnonzero(self.steps != 0).tolist())
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ScoreSensitivity:
+    """signed: S(f∘G, λd; Z), Eq. 3. absolute: E|Δ|, the hypothesis stability of their footnote 1."""
+
+    signed: Curve
+    absolute: Curve
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ClassificationSensitivity:
+    """signed: S(y∘G, λd; Z), Eq. 6, in [-1, 1]. absolute: share of subjects whose answer flips either way.
+
+    up_signed, down_signed: Eq. 6 over the subjects that answer 0 (its values are >= 0) and 1 (<= 0) at λ = 0, as the
+    paper defines S0→1 and S1→0. up, down: the same as frequencies, as its Fig. 6 plots them.
+    """
+
+    threshold: float
+    signed: Curve
+    absolute: Curve
+    up_signed: Curve
+    down_signed: Curve
+    up: Curve
+    down: Curve
+
+
+def score_sensitivity(
+    scores: Columns,
+    steps: ArrayLike | None = None,
+    *,
+    base: ArrayLike | None = None,
+    near: tuple[float, float] | None = None,
+    keep: ArrayLike | None = None,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> ScoreSensitivity:
+    """Mean change of the score at each step λ, with subject-cluster bands: signed (Eq. 3) and absolute.
+
+    scores: [n subjects, k steps], NaN where there is no valid answer, or a table with columns subject, step and score.
+    steps: λ of each column, usually from -1 to 1, with 0 among them unless `base` [n] gives each subject's score at
+    λ = 0. near: only subjects with near[0] < f < near[1] at λ = 0, as `NEAR`. keep: bool [n] or [n, k]; what is not
+    kept is counted as left out (see `validity`).
+
+    Returns ScoreSensitivity. A step where no subject has both answers is NaN with the reason.
+
+    Raises BadInput where shapes differ or there is no base.
+
+    >>> made = score_sensitivity([[0.2, 0.5, 0.9], [0.4, 0.5, 0.5]], [-1.0, 0.0, 1.0])
+    >>> made.signed.values, made.absolute.values
+    (array([-0.2,  0. ,  0.2]), array([0.2, 0. , 0.2]))
+    """
+    grid = _Grid.of(scores, steps, base, near, keep)
+    options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
+    signed = _curve("S", grid, grid.differences(), intervals.mean_difference_interval, "score", binary=False, **options)
+    absolute = _curve("E|Δ|", grid, np.abs(grid.differences()), intervals.mean_interval, "score", **options)
+    return ScoreSensitivity(signed, absolute)
+
+
+def classification_sensitivity(
+    scores: Columns,
+    steps: ArrayLike | None = None,
+    *,
+    threshold: float = 0.5,
+    base: ArrayLike | None = None,
+    near: tuple[float, float] | None = None,
+    keep: ArrayLike | None = None,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> ClassificationSensitivity:
+    """Mean change of the answer y = (score >= threshold) at each step λ, and the one-way flips 0→1 and 1→0.
+
+    Arguments as in `score_sensitivity`. Binary answers may be given as they are, with the threshold 0.5.
+
+    Returns ClassificationSensitivity; flips among subjects that answer 0 (or 1) are NaN where there is none, with the
+    reason.
+
+    >>> made = classification_sensitivity([[0.2, 0.4, 0.9], [0.1, 0.6, 0.7]], [-1.0, 0.0, 1.0])
+    >>> made.signed.values, made.down_signed.values, made.down.values
+    (array([-0.5,  0. ,  0.5]), array([-1.,  0.,  0.]), array([1., 0., 0.]))
+    """
+    grid = _Grid.of(scores, steps, base, near, keep).answers(threshold)
+    change = grid.differences()
+    options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
+    paired: dict[str, Any] = {**options, "binary": True}
+    signed = _curve("S", grid, change, intervals.mean_difference_interval, "proportion", **paired)
+    zero, one = np.where(grid.base == 0, 1.0, np.nan)[:, None], np.where(grid.base == 1, 1.0, np.nan)[:, None]
+    absolute, up, down = (
+        _flips(name, grid, flipped, confidence)
+        for name, flipped in (
+            ("flips", np.abs(change)),
+            ("S 0→1 (frequency)", np.abs(change) * zero),
+            ("S 1→0 (frequency)", np.abs(change) * one),
+        )
+    )
+    return ClassificationSensitivity(
+        threshold,
+        signed,
+        absolute,
+        _renamed(up, "S 0→1 (signed)", 1.0),
+        _renamed(down, "S 1→0 (signed)", -1.0),
+        up,
+        down,
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """Scores [n, k] at steps [k], each subject's base [n], and why a cell does not count, "" where it does."""
+
+    scores: Float[np.ndarray, "n k"]
+    steps: Float[np.ndarray, " k"]
+    base: Float[np.ndarray, " n"]
+    reasons: np.ndarray
+    details: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        scores: Columns,
+        steps: ArrayLike | None,
+        base: ArrayLike | None,
+        near: tuple[float, float] | None,
+        keep: ArrayLike | None,
+    ) -> _Grid:
+        values, levels = _shaped(scores, steps)
+        own = _base(values, levels, base)
+        reasons = np.where(np.isfinite(values), "", NO_ANSWER).astype(object)
+        reasons[~np.isfinite(own)] = NO_BASE
+        if near is not None:
+            far = np.isfinite(own) & ~((own > near[0]) & (own < near[1]))
+            reasons[far] = NOT_NEAR
+        if keep is not None:
+            kept = np.asarray(keep, dtype=bool)
+            if kept.shape not in ((len(values),), values.shape):
+                raise BadInput(
+                    f"keep: expected shape {values.shape[:1]} or {values.shape}, got {kept.shape}; reshape it"
+                )
+            kept = np.broadcast_to(kept[:, None] if kept.ndim == 1 else kept, values.shape)
+            reasons[~kept & (reasons == "")] = LEFT_OUT
+        return cls(values, levels, own, reasons)
+
+    def answers(self, threshold: float) -> _Grid:
+        """The same with answers 0 and 1 in place of scores; NaN stays."""
+        answered = np.where(np.isfinite(self.scores), (self.scores >= threshold).astype(float), np.nan)
+        own = np.where(np.isfinite(self.base), (self.base >= threshold).astype(float), np.nan)
+        return _Grid(answered, self.steps, own, self.reasons)
+
+    def differences(self) -> Float[np.ndarray, "n k"]:
+        """Each subject's change at each step; NaN where it does not count."""
+        return np.where(self.reasons == "", self.scores - self.base[:, None], np.nan)
+
+    def excluded(self, step: int, counted: Bool[np.ndarray, " n"]) -> dict[str, int]:
+        """Reason -> subjects left out at a step."""
+        texts, counts = np.unique(self.reasons[~counted, step].astype(str), return_counts=True)
+        return {text: int(n) for text, n in zip(texts.tolist(), counts, strict=True) if text}
+
+
+def _shaped(scores: Columns, steps: ArrayLike | None) -> tuple[Float[np.ndarray, "n k"], Float[np.ndarray, " k"]]:
+    if isinstance(scores, pa.Table | Mapping):
+        return _pivoted(*read_columns(scores, ("subject", "step", "score"))[1].T)
+    _, values = read_columns(scores, prefix="step")
+    levels = np.asarray([] if steps is None else steps, dtype=np.float64).reshape(-1)
+    if len(levels) != values.shape[1] or not np.isfinite(levels).all() or len(np.unique(levels)) < len(levels):
+        raise BadInput(
+            f"steps: expected {values.shape[1]} different finite steps, got {len(levels)}; name each column's λ"
+        )
+    return values, levels
+
+
+def _pivoted(
+    subject: Float[np.ndarray, " r"], step: Float[np.ndarray, " r"], score: Float[np.ndarray, " r"]
+) -> tuple[Float[np.ndarray, "n k"], Float[np.ndarray, " k"]]:
+    """From one row per image to one row per subject."""
+    if not (np.isfinite(subject).all() and np.isfinite(step).all()):
+        raise BadInput("expected a subject and a step in every row, got missing ones; drop those rows")
+    subjects, row = np.unique(subject, return_inverse=True)
+    levels, column = np.unique(step, return_inverse=True)
+    if len(np.unique(row * len(levels) + column)) < len(row):
+        raise BadInput("expected each subject once at each step, got some twice; average or drop them")
+    values = np.full((len(subjects), len(levels)), np.nan)
+    values[row, column] = score
+    return values, levels
+
+
+def _base(
+    values: Float[np.ndarray, "n k"], steps: Float[np.ndarray, " k"], base: ArrayLike | None
+) -> Float[np.ndarray, " n"]:
+    if base is not None:
+        own = np.asarray(base, dtype=np.float64).reshape(-1)
+        if len(own) != len(values):
+            raise BadInput(f"base: expected one score per subject, {len(values)}, got {len(own)}; pass one for each")
+        return own
+    if not (steps == 0).any():
+        raise BadInput("steps: expected λ = 0, the subject's own image, among them; add it, or give `base`")
+    return np.asarray(values[:, np.flatnonzero(steps == 0)[0]])
+
+
+def _curve(name: str, grid: _Grid, values: np.ndarray, interval: Any, unit: str, **options: Any) -> Curve:
+    """Means over subjects with `interval`'s bands."""
+    counted = np.isfinite(values)
+    n = counted.sum(axis=0)
+    mean = np.divide(np.where(counted, values, 0.0).sum(axis=0), n, out=np.full(len(n), np.nan), where=n > 0)
+    made = interval(values, **options)
+    own = grid.steps == 0
+    reasons = tuple(
+        "no subject counts"
+        if not k
+        else OWN_IMAGE
+        if at_own
+        else ""
+        if np.isfinite(low)
+        else "no interval: nothing varies"
+        for k, at_own, low in zip(n.tolist(), own.tolist(), made.low.tolist(), strict=True)
+    )
+    low, high = np.where(own, np.nan, made.low), np.where(own, np.nan, made.high)
+    methods = tuple("" if at_own else method for at_own, method in zip(own.tolist(), made.methods, strict=True))
+    excluded = tuple(grid.excluded(step, counted[:, step]) for step in range(len(n)))
+    return Curve(name, grid.steps, mean, low, high, n, excluded, reasons, methods, unit)
+
+
+def _flips(name: str, grid: _Grid, flipped: Float[np.ndarray, "n k"], confidence: float) -> Curve:
+    """Shares of subjects with Wilson's interval: one image per subject and step."""
+
+    def wilson(values: Float[np.ndarray, "n k"]) -> intervals.Intervals:
+        counted = np.isfinite(values)
+        low, high = intervals.wilson(np.nansum(values, axis=0), counted.sum(axis=0), confidence)
+        names = tuple(intervals.WILSON if one == one else "" for one in low.tolist())
+        return intervals.Intervals(np.asarray(low), np.asarray(high), names)
+
+    return _curve(name, grid, flipped, wilson, "proportion")
+
+
+def _renamed(curve: Curve, name: str, sign: float) -> Curve:
+    """The same curve under another name, turned upside down where sign is -1."""
+    low, high = (curve.low, curve.high) if sign > 0 else (-curve.high, -curve.low)
+    values = sign * curve.values + 0.0
+    parts = curve.subjects, curve.excluded, curve.reasons, curve.methods, curve.unit
+    return Curve(name, curve.steps, values, low, high, *parts)
+
+
+def _effect(curve: Curve, place: int, attribute: str, labels: Labels) -> Effect:
+    step, n = float(curve.steps[place]), int(curve.subjects[place])
+    method = curve.methods[place]
+    return Effect(
+        name=f"{attribute}: {curve.name} at λ = {step:+g}",
+        attribute=attribute,
+        target=labels.target,
+        outcome=labels.outcome,
+        estimate=float(curve.values[place]),
+        low=float(curve.low[place]),
+        high=float(curve.high[place]),
+        p=np.nan,
+        unit=curve.unit,
+        n_subjects=n,
+        n_images=2 * n,
+        origin=0.0,
+        to=step,
+        basis=labels.basis,
+        excluded=dict(curve.excluded[place]),
+        reason=curve.reasons[place],
+        interval_method=method,
+        spec={"measure": curve.name, "step": step},
+        sources=tuple(source for source in (SOURCE, intervals.SOURCES.get(method, "")) if source),
+    )
+
+
+def interpolation_consistency(ends: ArrayLike, between: ArrayLike, confidence: float = 0.95) -> dict[str, Any]:
+    """Denton et al.'s sanity check: share of images between two latents of one class that keep that class.
+
+    ends: the class [m] of both ends of each line; between: classes [m, k] of k images on it, NaN where there is no
+    answer. The line is the cluster. Returns, for "all" and each class, share, low, high, lines and images.
+
+    Raises BadInput where shapes differ.
+
+    >>> made = interpolation_consistency([1, 1, 0], [[1, 1], [1, 0], [0, 0]])
+    >>> round(made["all"]["share"], 3), made["0"]["share"], made["all"]["images"]
+    (0.833, 1.0, 6)
+    """
+    label, found = np.asarray(ends, dtype=np.float64).reshape(-1), np.asarray(between, dtype=np.float64)
+    if found.ndim != 2 or len(found) != len(label):
+        raise BadInput(f"between: expected [lines, images], {len(label)} lines, got {found.shape}; reshape it")
+    classes: Sequence[float] = np.unique(label).tolist()
+    chosen = {"all": np.ones(len(label), dtype=bool), **{f"{one:g}": label == one for one in classes}}
+    made = {}
+    for name, rows in chosen.items():
+        answered = np.isfinite(found[rows])
+        same = np.where(answered, found[rows] == label[rows][:, None], False).sum(axis=1).astype(np.float64)
+        counts = answered.sum(axis=1).astype(np.float64)
+        low, high = intervals.wilson_clustered(same[:, None], counts[:, None], confidence)
+        images = int(counts.sum())
+        share = float(same.sum() / images) if images else np.nan
+        made[name] = {
+            "share": share,
+            "low": float(low[0]),
+            "high": float(high[0]),
+            "lines": int(rows.sum()),
+            "images": images,
+        }
+    return made

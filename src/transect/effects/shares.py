@@ -1,0 +1,156 @@
+"""Who is in the population that results should speak for? The share of each combination of levels, from TOML or CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.errors import BadInput, UnknownName
+from transect.records import Attribute
+
+_SUM_TOLERANCE: Final = 0.005  # shares rounded to whole per mille, as tables print them
+_SHARE: Final = "share"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PopulationShares:
+    """cells float64 [m, attributes]: values of each combination; shares float64 [m], from 0 on, summing to 1.
+
+    source: where they come from, as the report says it. independent: the file gave each attribute by itself.
+    """
+
+    name: str
+    attributes: tuple[str, ...]
+    cells: Float[np.ndarray, "m a"]
+    shares: Float[np.ndarray, " m"]
+    source: str = ""
+    independent: bool = False
+
+
+def read_shares(path: str | Path, attributes: Mapping[str, Attribute]) -> PopulationShares:
+    """The shares in a file of the user's: `.csv`, one row per combination, or TOML.
+
+    CSV: a column per attribute, with the names or numbers of levels, and a column `share`. TOML: `[[cells]]` tables
+    like such rows, or `[shares.ATTRIBUTE]` tables of level = share, which are taken as independent; `name` and `source`
+    if you like. Shares may be counts' shares rounded to three decimals: they are divided by their sum.
+
+    Raises BadInput (naming file and place) for anything else: shares that do not sum to 1, a combination given twice, a
+    level that the attribute does not have; UnknownName for an attribute that the design does not vary.
+    """
+    where = Path(path)
+    try:
+        text = where.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{where}: expected a readable CSV or TOML file of shares, got {error}; mend the path") from None
+    if where.suffix.lower() == ".csv":
+        return _of_rows(str(where), where.stem, _csv_rows(str(where), text), attributes, "")
+    content = _toml(str(where), text)
+    name, source = str(content.get("name", where.stem)), str(content.get("source", ""))
+    if "cells" in content:
+        return _of_rows(str(where), name, content["cells"], attributes, source)
+    return _of_margins(str(where), name, content.get("shares"), attributes, source)
+
+
+def shares_of(
+    columns: Mapping[str, Float[np.ndarray, " _"]], levels: Mapping[str, Sequence[float]], name: str, source: str = ""
+) -> PopulationShares:
+    """Shares of a sample of a population: each value counts for the nearest level of the design.
+
+    columns: attribute -> values [n] of the sampled subjects; those that `levels` lacks are left out.
+
+    >>> made = shares_of({"age": np.array([21.0, 38.0, 44.0, 70.0])}, {"age": (20.0, 40.0, 60.0)}, "four people")
+    >>> made.cells.ravel(), made.shares
+    (array([20., 40., 60.]), array([0.25, 0.5 , 0.25]))
+    """
+    nearest = [
+        np.asarray(choices)[np.abs(columns[attribute][:, None] - np.asarray(choices)).argmin(axis=1)]
+        for attribute, choices in levels.items()
+    ]
+    cells, counts = np.unique(np.stack(nearest, axis=1), axis=0, return_counts=True)
+    return PopulationShares(name, tuple(levels), cells.astype(np.float64), counts / counts.sum(), source)
+
+
+def _toml(where: str, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{where}: expected TOML (or a name that ends in .csv), got {error}; mend the file") from None
+
+
+def _csv_rows(where: str, text: str) -> list[dict[str, Any]]:
+    rows = list(csv.DictReader(io.StringIO(text), skipinitialspace=True))
+    for number, row in enumerate(rows, start=2):
+        if None in row or None in row.values():
+            raise BadInput(f"{where}: line {number}: expected as many fields as the heading has; mend the line")
+    return rows
+
+
+def _of_rows(where: str, name: str, rows: Any, attributes: Mapping[str, Attribute], source: str) -> PopulationShares:
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) and _SHARE in row for row in rows):
+        raise BadInput(f"{where}: expected rows with a field '{_SHARE}' each and one per attribute; add them")
+    names = tuple(key for key in rows[0] if key != _SHARE)
+    if not names or any(set(row) != {*names, _SHARE} for row in rows):
+        raise BadInput(f"{where}: expected the same attributes in every row, and at least one; mend the rows")
+    _check_names(names, attributes)
+    cells = np.array([[_level(where, attributes[key], row[key]) for key in names] for row in rows])
+    if len(np.unique(cells, axis=0)) < len(cells):
+        raise BadInput(f"{where}: expected each combination of levels once, got one twice; add up its shares")
+    shares = _checked(where, [_number(where, row[_SHARE]) for row in rows])
+    return PopulationShares(name, names, cells, shares, source)
+
+
+def _of_margins(
+    where: str, name: str, tables: Any, attributes: Mapping[str, Attribute], source: str
+) -> PopulationShares:
+    if not isinstance(tables, dict) or not tables or not all(isinstance(t, dict) and t for t in tables.values()):
+        raise BadInput(f"{where}: expected [[cells]] or [shares.ATTRIBUTE] tables, got neither; see the how-to")
+    _check_names(tuple(tables), attributes)
+    levels = [[_level(where, attributes[key], text) for text in table] for key, table in tables.items()]
+    margins = [
+        _checked(f"{where}: shares of {key}", [_number(where, share) for share in table.values()])
+        for key, table in tables.items()
+    ]
+    cells = np.array(list(itertools.product(*levels)), dtype=np.float64)
+    shares = np.array([math.prod(chosen) for chosen in itertools.product(*(m.tolist() for m in margins))])
+    return PopulationShares(name, tuple(tables), cells, shares, source, independent=True)
+
+
+def _check_names(names: Sequence[str], attributes: Mapping[str, Attribute]) -> None:
+    for name in names:
+        if name not in attributes:
+            raise UnknownName("attribute", name, attributes, hint="shares speak of attributes that the design varies")
+
+
+def _level(where: str, attribute: Attribute, text: Any) -> float:
+    try:
+        return attribute.parse(str(text).strip())
+    except BadInput as error:
+        raise BadInput(f"{where}: {error}") from None
+
+
+def _number(where: str, text: Any) -> float:
+    try:
+        number = float(text)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not (math.isfinite(number) and number >= 0):
+        raise BadInput(f"{where}: expected a share from 0 to 1, got {text!r}; mend it")
+    return number
+
+
+def _checked(where: str, shares: Sequence[float]) -> Float[np.ndarray, " m"]:
+    total = math.fsum(shares)
+    if abs(total - 1) > _SUM_TOLERANCE:
+        raise BadInput(f"{where}: expected shares that sum to 1, got {total:.4g}; divide them by their sum")
+    return np.array(shares) / total

@@ -1,0 +1,1 @@
+"""Reading the checkpoints of others without running anything that they name."""

@@ -1,0 +1,206 @@
+"""A pickle read as data: classes become inert records, and no name in it is ever imported or called.
+
+Official StyleGAN checkpoints are pickles whose networks carry their own source text, which the official loader runs.
+Here the few names that such files need are mapped to functions of this module; every other name ends the reading.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import pickle
+import re
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar
+
+import torch
+from torch import Tensor
+
+from transect.errors import BadInput
+
+LARGEST = 4 << 30
+"""Bytes of the largest pickle that is read; official ones have up to 400 MB."""
+
+MOST_OBJECTS = 1_000_000
+"""Names looked up and objects made; official files need a few thousand."""
+
+_MODULES = re.compile(r"torch\.nn\.modules\.\w+(\.\w+)*|(training|torch_utils|dnnlib|metrics)(\.\w+)*")
+"""Whose classes become records. They are not imported: the name alone is kept."""
+
+_DTYPES = {name: getattr(torch, name) for name in ("float16", "bfloat16", "float32", "float64", "int64", "uint8")}
+
+
+class Record:
+    """What a pickle says of an object whose class is not known here: the class's name and its state."""
+
+    class_name = ""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        self.state: Any = {}
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(self.state, dict):
+            self.state[key] = value
+
+    def append(self, _: Any) -> None:
+        """Items of unknown lists are not needed."""
+
+    def extend(self, _: Any) -> None:
+        """Nor are several."""
+
+
+class _Refused(pickle.UnpicklingError):
+    """The file names something that is not needed for weights."""
+
+
+def read_pickle(path: Path) -> Any:
+    """What the file holds: dictionaries, lists, text, numbers, tensors and Records. Raises BadInput otherwise."""
+    size = path.stat().st_size
+    if size > LARGEST:
+        raise BadInput(f"{path}: expected a checkpoint of at most {LARGEST >> 30} GiB, got {size >> 30} GiB")
+    try:
+        with path.open("rb") as file:
+            return _DataUnpickler(_Bounded(file, size)).load()
+    except _Refused as refused:
+        raise BadInput(f"{path}: {refused}") from None
+    except MemoryError:
+        raise BadInput(f"{path}: the pickle asks for more memory than there is; it is damaged or hostile") from None
+    except RecursionError:
+        raise BadInput(f"{path}: the pickle is nested too deeply; it is damaged or hostile") from None
+    except Exception as error:
+        # A damaged stream of pickle's machine code can fail anywhere in it, with any exception.
+        raise BadInput(f"{path}: the pickle cannot be read ({type(error).__name__}: {_first_line(error)})") from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [""])[0][:200]
+
+
+class _Bounded:
+    """A file that never makes room for more bytes than it has left."""
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        self._file, self._size = file, size
+
+    def _check(self, wanted: int) -> None:
+        left = self._size - self._file.tell()
+        if wanted > left:
+            raise _Refused(f"expected {wanted} more bytes, found {left}: the file is truncated or damaged")
+
+    def read(self, n: int = -1) -> bytes:
+        self._check(n)
+        return self._file.read(n)
+
+    def readinto(self, buffer: Any) -> int:
+        self._check(len(buffer))
+        return self._file.readinto(buffer)  # type: ignore[attr-defined, no-any-return]
+
+    def readline(self) -> bytes:
+        return self._file.readline(1 << 20)
+
+
+class _DataUnpickler(pickle._Unpickler):
+    """Python's own machine with every door closed: its names are looked up in `_KNOWN`, nowhere else.
+
+    The machine in Python code is used since the one in C makes room for lengths and memo places before it reads them.
+    """
+
+    def __init__(self, file: _Bounded) -> None:
+        super().__init__(file)
+        self._made = 0
+
+    def find_class(self, module: str, name: str) -> Any:
+        self._made += 1
+        if self._made > MOST_OBJECTS:
+            raise _Refused(f"more than {MOST_OBJECTS} objects; the file is damaged or hostile")
+        known = _KNOWN.get((module, name))
+        if known is not None:
+            return known
+        if module == "torch" and name in _DTYPES:
+            return _DTYPES[name]
+        if _MODULES.fullmatch(module) and re.fullmatch(r"[A-Za-z_]\w*", name):
+            return type(name, (Record,), {"class_name": f"{module}.{name}"})
+        raise _Refused(
+            f"expected weights alone, found a call of {module}.{name}, which is not run; convert only networks"
+            " (official StyleGAN2 pickles, state dictionaries)"
+        )
+
+    def persistent_load(self, pid: Any) -> Any:
+        raise _Refused(f"expected weights inside the file, found a reference to outside: {str(pid)[:80]}")
+
+    def get_extension(self, code: int) -> Any:
+        raise _Refused(f"expected names, found the extension code {code}; the file is damaged or hostile")
+
+    def _build(self) -> None:
+        """The state of a Record is kept; that of anything else is dropped, since setting it would run its methods."""
+        state = self.stack.pop()  # type: ignore[attr-defined]
+        if isinstance(self.stack[-1], Record):  # type: ignore[attr-defined]
+            self.stack[-1].state = state  # type: ignore[attr-defined]
+
+    def _refuse_buffer(self) -> None:
+        raise _Refused("expected weights, found a writable buffer; the file is damaged or hostile")
+
+    dispatch: ClassVar[dict[int, Callable[..., None]]] = {
+        **pickle._Unpickler.dispatch,
+        pickle.BUILD[0]: _build,
+        pickle.BYTEARRAY8[0]: _refuse_buffer,
+        pickle.NEXT_BUFFER[0]: _refuse_buffer,
+    }
+
+
+def _persistent_object(meta: Any) -> Record:
+    """An object of the official code with its source text: the name and the state are kept, the text is not."""
+    if not isinstance(meta, dict) or not isinstance(meta.get("class_name"), str):
+        raise _Refused("expected the description of a network, found another; the file is of an unknown version")
+    made = Record()
+    made.class_name = meta["class_name"]
+    made.state = meta.get("state") or {}
+    return made
+
+
+def _storage(data: Any) -> Any:
+    """A tensor's numbers, stored as a file within the file; read by PyTorch's loader of weights alone."""
+    if not isinstance(data, bytes):
+        raise _Refused("expected the bytes of a tensor's storage, found another thing")
+    return torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+
+
+def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> Tensor:
+    """A view of a storage; PyTorch refuses what reaches beyond it."""
+    if not isinstance(storage, torch.storage.TypedStorage):
+        raise _Refused("expected a tensor's storage, found another thing")
+    shape = tuple(map(int, size))
+    numbers = torch.empty(0, dtype=storage.dtype).set_(storage._untyped_storage)
+    if math.prod(shape) > numbers.numel():
+        raise _Refused(f"expected a tensor within its storage of {numbers.numel()} numbers, got shape {list(shape)}")
+    return torch.as_strided(numbers, shape, tuple(map(int, stride)), int(offset)).clone()
+
+
+def _parameter(data: Any, *_: Any) -> Tensor:
+    if not isinstance(data, Tensor):
+        raise _Refused("expected a tensor as parameter, found another thing")
+    return data
+
+
+def _dictionary(*items: Any) -> dict[Any, Any]:
+    return dict(*items)
+
+
+def _nothing(*_: Any) -> None:
+    """For what networks do not need: random states, devices."""
+
+
+_KNOWN: dict[tuple[str, str], Callable[..., Any]] = {
+    ("torch_utils.persistence", "_reconstruct_persistent_obj"): _persistent_object,
+    ("torch._utils", "_rebuild_tensor_v2"): _tensor,
+    ("torch._utils", "_rebuild_parameter"): _parameter,
+    ("torch.storage", "_load_from_bytes"): _storage,
+    ("torch", "Size"): tuple,
+    ("torch", "device"): _nothing,
+    ("collections", "OrderedDict"): OrderedDict,
+    ("dnnlib.util", "EasyDict"): _dictionary,
+    ("builtins", "set"): set,
+    ("__builtin__", "set"): set,
+}

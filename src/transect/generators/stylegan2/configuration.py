@@ -1,0 +1,57 @@
+"""The shape of a network, told from its weights; what is missing or wrong is named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from transect.errors import BadInput
+from transect.generators.stylegan2.network import Configuration
+
+_AVERAGE = "mapping.w_avg"
+
+
+def configuration_of(tensors: Mapping[str, Tensor], clamp: float | None, source: str) -> Configuration:
+    """The configuration that fits tensors in official names. Raises BadInput when none does."""
+    depth = len({name for name in tensors if re.fullmatch(r"mapping\.fc\d+\.weight", name)})
+    _need(tensors, source, "synthesis.b4.const", "synthesis.b4.conv1.affine.weight", "mapping.fc0.weight")
+    w_dim = tensors["synthesis.b4.conv1.affine.weight"].shape[1]
+    embedded = "mapping.embed.weight" in tensors
+    classes = tensors["mapping.embed.weight"].shape[1] if embedded else 0
+    z_dim = tensors["mapping.fc0.weight"].shape[1] - (w_dim if embedded else 0)
+    sizes = sorted({int(match[1]) for name in tensors if (match := re.match(r"synthesis\.b(\d+)\.", name))})
+    if sizes != [4 << index for index in range(len(sizes))]:
+        raise BadInput(f"{source}: expected blocks of 4, 8, 16 ... pixels, found {', '.join(map(str, sizes))}")
+    kernels = [f"synthesis.b{size}.conv1.weight" for size in sizes]
+    _need(tensors, source, *kernels)
+    channels = {size: tensors[name].shape[0] for size, name in zip(sizes, kernels, strict=True)}
+    if any(name.endswith(".skip.weight") for name in tensors):
+        raise BadInput(f"{source}: expected a generator with color layers (skip or orig), found the residual one")
+    return Configuration(
+        z_dim, w_dim, classes, depth, channels, skip="synthesis.b4.torgb.weight" in tensors, clamp=clamp
+    )
+
+
+def check_weights(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor], source: str) -> dict[str, Tensor]:
+    """The tensors that a network of that shape takes. Raises BadInput for missing, misshapen or unsound ones.
+
+    w_avg may be missing, since it can be estimated, and the filters, which are the paper's then.
+    """
+    _need(tensors, source, *(n for n in expected if n != _AVERAGE and not n.endswith("resample_filter")))
+    for name, place in expected.items():
+        if name in tensors and tensors[name].shape != place.shape:
+            shapes = f"{list(place.shape)}, got {list(tensors[name].shape)}"
+            raise BadInput(f"{source}: {name}: expected shape {shapes}; the layers do not fit together")
+        if name in tensors and not bool(torch.isfinite(tensors[name]).all()):
+            raise BadInput(f"{source}: {name}: expected finite weights, found NaN or infinity; the training failed")
+    return {name: tensors[name] for name in expected if name in tensors}
+
+
+def _need(tensors: Mapping[str, Tensor], source: str, *names: str) -> None:
+    missing = [name for name in names if name not in tensors]
+    if missing:
+        more = f" and {len(missing) - 4} more" if len(missing) > 4 else ""
+        raise BadInput(f"{source}: expected {', '.join(missing[:4])}{more}, which the file lacks; it is incomplete")

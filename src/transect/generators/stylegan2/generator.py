@@ -1,0 +1,216 @@
+"""StyleGAN2 as a generator: latents of z, w, w+ or style space become pictures, each from its own row alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from transect import model_files
+from transect.errors import BadInput
+from transect.generators.faceworld.chance import Stream, check_seeds, exogenous_noise, generator
+from transect.generators.stylegan2.configuration import check_weights, configuration_of
+from transect.generators.stylegan2.layouts import Weights
+from transect.generators.stylegan2.network import Network, Noise
+from transect.records import Images, Latents
+
+NOISES = ("const", "none", "seed")
+ARCHITECTURE = "stylegan2"
+"""What the metadata of a converted file calls it."""
+
+_FOR_AVERAGE = 10_000
+_AVERAGE_SEED = 0
+
+
+@final
+class StyleGAN2:
+    """A trained StyleGAN2.
+
+    truncation: from 1 (none) down to 0 (the average face), which trades variety for realism. noise: "const" (the
+    network's own, as trained), "none", or "seed" (drawn from each subject's seed). label: the class of a conditional
+    network. device: where it computes; on one device a picture is bitwise the same in every batch, since rows are
+    rendered one by one. Raises BadInput for weights that are no StyleGAN2, an unknown noise, a label that is missing
+    or unknown.
+    """
+
+    def __init__(
+        self,
+        weights: Weights,
+        *,
+        name: str = ARCHITECTURE,
+        truncation: float = 1.0,
+        noise: str = "const",
+        label: int | None = None,
+        device: str = "cpu",
+        facts: dict[str, Any] | None = None,
+    ) -> None:
+        if noise not in NOISES:
+            raise BadInput(f"noise: expected one of {', '.join(NOISES)}, got {noise!r}; change it")
+        self.name, self.truncation, self.noise, self.facts = name, float(truncation), noise, dict(facts or {})
+        self.shape = configuration_of(weights.tensors, weights.clamp, name)
+        self.device = torch.device(device)
+        self._network = Network(self.shape)
+        fitting = check_weights(weights.tensors, self._network.state_dict(), name)
+        self._network.load_state_dict(fitting, strict=False)
+        self._network.requires_grad_(False).to(self.device).eval()
+        self.label = self._check_label(label)
+        if "mapping.w_avg" not in fitting:
+            self._network.average.copy_(self._estimate_average())
+
+    @classmethod
+    def from_file(cls, path: Path, **options: Any) -> StyleGAN2:
+        """The network of a safetensors file, in any of the known layouts. Raises BadInput for other files."""
+        from transect.generators.stylegan2.reading import read_safetensors
+
+        weights = read_safetensors(path)
+        facts = {"weights_sha256": model_files.sha256(path)}
+        return cls(weights, **{"name": path.stem, "facts": facts, **options})
+
+    @property
+    def image_size(self) -> int:
+        """Width and height in pixels."""
+        return self.shape.image_size
+
+    @property
+    def latent_dim(self) -> int:
+        """Coordinates of z."""
+        return self.shape.z_dim
+
+    @property
+    def layers(self) -> int:
+        """How many w an image takes."""
+        return self.shape.layers
+
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+        """Z ~ N(0, I), float64 [n, z_dim], from each seed alone. Raises BadInput for seeds that are not whole."""
+        checked = check_seeds(seeds)
+        return Latents(checked, exogenous_noise(checked, self.latent_dim), "z")
+
+    def map(self, z: Tensor, truncation: float | None = None, c: Tensor | None = None) -> Float[Tensor, "b layers w"]:
+        """Z [b, z_dim] ► w+ [b, layers, w_dim], drawn towards the average by the truncation (default: the network's).
+
+        c: one-hot classes [b, classes] (default: the network's label). Raises BadInput for another width of z.
+        """
+        psi = self.truncation if truncation is None else truncation
+        if z.dim() != 2 or z.shape[1] != self.latent_dim:
+            raise BadInput(f"z: expected [b, {self.latent_dim}], got {list(z.shape)}; give latents of this network")
+        average = self._network.average
+        with torch.inference_mode():
+            w: Tensor = self._network.mapping(
+                z.to(self.device, torch.float32), self._condition(len(z)) if c is None else c
+            )
+            drawn = average + (w - average) * psi if psi != 1 else w
+            return drawn.unsqueeze(1).repeat(1, self.layers, 1)
+
+    def styles(self, w: Float[Tensor, "b layers w"]) -> list[Tensor]:
+        """Style space: the scales [b, channels] of every convolution and color layer, in order."""
+        with torch.inference_mode():
+            return self._network.synthesis.styles(w.to(self.device, torch.float32))
+
+    def synthesize(
+        self, w: Tensor | Sequence[Tensor], noise: str | None = None, seed: int = 0
+    ) -> Float[Tensor, "b 3 h w"]:
+        """Images float32 in about [-1, 1], not cut, of w [b, layers, w_dim] or of styles.
+
+        noise: as for the network (its own by default); "seed" takes that of `seed` for all rows. Raises BadInput for
+        another shape of w.
+        """
+        if isinstance(w, Tensor) and (w.dim() != 3 or w.shape[1:] != (self.layers, self.shape.w_dim)):
+            wanted = [self.layers, self.shape.w_dim]
+            raise BadInput(f"w: expected [b, {wanted[0]}, {wanted[1]}], got {list(w.shape)}; give latents of space w+")
+        with torch.inference_mode():
+            styles = self.styles(w) if isinstance(w, Tensor) else w
+            made: Tensor = self._network.synthesis(styles, self._noise(self.noise if noise is None else noise, seed))
+            return made
+
+    def render(self, latents: Latents) -> Images:
+        """Pixels uint8 [n, h, w, 3] of latents of space z, w, w+ (flattened) or s (styles, flattened).
+
+        Raises BadInput for latents of another space or width. No rows give no pictures.
+        """
+        rows = np.asarray(latents.values, dtype=np.float32).reshape(len(latents), -1)
+        pixels = np.empty((len(latents), self.image_size, self.image_size, 3), dtype=np.uint8)
+        for index, (seed, row) in enumerate(zip(latents.seeds, rows, strict=True)):
+            entry = self._entry(torch.from_numpy(row).unsqueeze(0), latents.space)
+            image = self.synthesize(entry, seed=int(seed))[0]
+            pixels[index] = ((image * 127.5 + 128).clamp(0, 255).to(torch.uint8).permute(1, 2, 0)).cpu().numpy()
+        return Images(pixels)
+
+    def describe(self) -> dict[str, Any]:
+        """What recreates the pictures, for a run's spec."""
+        chosen = {"truncation": self.truncation, "noise": self.noise, "label": self.label}
+        return {"name": self.name, "architecture": ARCHITECTURE, "image_size": self.image_size, **chosen, **self.facts}
+
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        """The weights by official name, for a file."""
+        return {name: value.contiguous().cpu() for name, value in self._network.state_dict().items()}
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What a converted file says beside the weights."""
+        return {"architecture": ARCHITECTURE, "clamp": json.dumps(self.shape.clamp)}
+
+    def _entry(self, row: Tensor, space: str) -> Tensor | list[Tensor]:
+        """What synthesis starts from, for one row [1, d] of that space."""
+        if space == "z":
+            return self.map(row)
+        if space == "s":
+            return self._styles_of(row)
+        width = {"w": self.shape.w_dim, "w+": self.layers * self.shape.w_dim}.get(space)
+        if width is None:
+            raise BadInput(f"latents: expected space z, w, w+ or s, got {space!r}; they belong to another generator")
+        if row.shape[1] != width:
+            raise BadInput(f"latents of space {space}: expected {width} coordinates, got {row.shape[1]}")
+        return row.view(1, -1, self.shape.w_dim).expand(1, self.layers, -1)
+
+    def _styles_of(self, row: Tensor) -> list[Tensor]:
+        widths = [part.affine.bias.shape[0] for block in self._network.synthesis.blocks for part in block.parts]
+        if row.shape[1] != sum(widths):
+            raise BadInput(f"latents of space s: expected {sum(widths)} coordinates, got {row.shape[1]}")
+        return list(torch.split(row.to(self.device), widths, dim=1))
+
+    def _noise(self, mode: str, seed: int) -> Noise:
+        if mode not in NOISES:
+            raise BadInput(f"noise: expected one of {', '.join(NOISES)}, got {mode!r}; change it")
+        if mode == "const":
+            return None
+        if mode == "none":
+            nothing = torch.zeros(1, device=self.device)
+            return lambda _: nothing
+        draws = generator(seed, Stream.TEXTURE)
+
+        def draw(index: int) -> Tensor:
+            size = 4 << ((index + 1) // 2)
+            return torch.from_numpy(draws.standard_normal((1, 1, size, size), dtype=np.float32)).to(self.device)
+
+        return draw
+
+    def _check_label(self, label: int | None) -> int | None:
+        classes = self.shape.classes
+        if not classes and label is not None:
+            raise BadInput(f"label: expected none for a network without classes, got {label}; leave it out")
+        if classes and (label is None or not 0 <= label < classes):
+            raise BadInput(f"label: expected a class from 0 to {classes - 1}, got {label}; choose one")
+        return label
+
+    def _condition(self, rows: int) -> Tensor | None:
+        if self.label is None:
+            return None
+        chosen = torch.zeros(rows, self.shape.classes, device=self.device)
+        chosen[:, self.label] = 1
+        return chosen
+
+    def _estimate_average(self) -> Tensor:
+        """The mean w of many z, for files that do not hold it."""
+        draws = generator(_AVERAGE_SEED, Stream.NOISE).standard_normal((_FOR_AVERAGE, self.latent_dim))
+        with torch.inference_mode():
+            z = torch.from_numpy(draws).to(self.device, torch.float32)
+            mean: Tensor = self._network.mapping(z, self._condition(_FOR_AVERAGE)).mean(dim=0)
+            return mean.clone()

@@ -1,0 +1,112 @@
+"""What StyleGAN2 is made of: equalised dense layers, modulated convolutions, filtered upsampling.
+
+Parameters carry the names that checkpoints of the field use. Axes: b images, c channels, h and w pixels.
+Sources: Karras et al. 2018, arXiv:1710.10196 (equalised learning rate); Karras et al. 2020, arXiv:1912.04958
+(demodulation, equations 1 to 3); Karras et al. 2019, arXiv:1812.04948 (the filter).
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional
+
+SLOPE = 0.2
+"""Of the leaky rectifiers below zero; their output is scaled by sqrt(2) to keep its variance."""
+
+FILTER = (1.0, 3.0, 3.0, 1.0)
+"""The binomial filter of all resampling, before it is scaled to sum 1."""
+
+_SMALLEST = 1e-8
+
+
+def normalize(x: Float[Tensor, "b d"]) -> Float[Tensor, "b d"]:
+    """Each row divided by its root mean square."""
+    return x * (x.square().mean(dim=1, keepdim=True) + _SMALLEST).rsqrt()
+
+
+def rectify(x: Tensor, gain: float = math.sqrt(2), clamp: float | None = None) -> Tensor:
+    """Leaky rectifier, scaled, and cut at ± clamp where networks were trained so; in place without gradients."""
+    if torch.is_grad_enabled():
+        x = functional.leaky_relu(x, SLOPE) * gain
+    else:
+        functional.leaky_relu_(x, SLOPE).mul_(gain)
+    return x if clamp is None else x.clamp(-clamp, clamp)
+
+
+class Dense(nn.Module):
+    """y = x Wᵀ g + b r, with g = r / sqrt(inputs): the learning rate r is equalised by scaling at run time."""
+
+    def __init__(self, inputs: int, outputs: int, rate: float = 1.0, bias: float = 0.0) -> None:
+        super().__init__()
+        self.rate = rate
+        self.weight = nn.Parameter(torch.randn(outputs, inputs) / rate)
+        self.bias = nn.Parameter(torch.full((outputs,), bias / rate))
+
+    def forward(self, x: Float[Tensor, "b i"]) -> Float[Tensor, "b o"]:
+        """The output of each row."""
+        gain = self.rate / math.sqrt(self.weight.shape[1])
+        return functional.linear(x, self.weight * gain, self.bias * self.rate)
+
+
+def make_filter(taps: tuple[float, ...] = FILTER) -> Float[Tensor, "k k"]:
+    """The separable filter of sum 1.
+
+    >>> make_filter()[0, 1].item()
+    0.046875
+    """
+    row = torch.tensor(taps)
+    return torch.outer(row, row) / row.sum() ** 2
+
+
+def filter_up(x: Float[Tensor, "b c h w"], taps: Float[Tensor, "k k"], before: int, after: int) -> Tensor:
+    """The image, padded before and after, convolved with four times the filter: zeros between samples made room."""
+    channels = x.shape[1]
+    kernel = (4 * taps.flip((0, 1))).to(x.dtype).expand(channels, 1, -1, -1)
+    return functional.conv2d(functional.pad(x, (before, after, before, after)), kernel, groups=channels)
+
+
+def upsample(x: Float[Tensor, "b c h w"], taps: Float[Tensor, "k k"]) -> Tensor:
+    """Twice as large: zeros between the samples, then the filter.
+
+    A constant image keeps its value where the filter does not reach beyond the edge:
+
+    >>> upsample(torch.ones(1, 1, 4, 4), make_filter())[0, 0, 3, 3].item()
+    1.0
+    """
+    b, c, h, w = x.shape
+    spread = torch.zeros(b, c, h, 2, w, 2, dtype=x.dtype, device=x.device)
+    spread[:, :, :, 0, :, 0] = x
+    k = taps.shape[0]
+    return filter_up(spread.view(b, c, 2 * h, 2 * w), taps, (k + 1) // 2, (k - 2) // 2)
+
+
+def modulated_convolution(
+    x: Float[Tensor, "b i h w"],
+    weight: Float[Tensor, "o i k k"],
+    styles: Float[Tensor, "b i"],
+    taps: Float[Tensor, "f f"] | None = None,
+    demodulate: bool = True,
+) -> Tensor:
+    """Convolution whose kernels are scaled per image by the styles and, demodulated, back to unit variance.
+
+    Scaling the inputs by the styles and the outputs by the demodulation is the same as scaling the kernels (Karras et
+    al. 2020, equations 1 and 3). With a filter the output is twice as large.
+    """
+    x = x * styles[:, :, None, None]
+    k = weight.shape[-1]
+    if taps is None:
+        x = functional.conv2d(x, weight, padding=k // 2)
+    else:
+        x = functional.conv_transpose2d(x, weight.transpose(0, 1), stride=2)
+        f = taps.shape[0]
+        # The transposed convolution gives 2h + k - 2 rows, of which 2h remain.
+        before, after = (f + 1) // 2 - (k - 1) // 2, (f - 2) // 2 - (k - 1) // 2 + 1
+        x = filter_up(x, taps, before, after)
+    if not demodulate:
+        return x
+    power = styles.square() @ weight.square().sum(dim=(2, 3)).T
+    return x * (power + _SMALLEST).rsqrt()[:, :, None, None]

@@ -1,0 +1,146 @@
+"""The layouts in which StyleGAN2's weights travel, each turned into the official PyTorch names.
+
+Official: `mapping.fc0.weight`, `synthesis.b4.conv1.weight`, ...; the community port: `style.1.weight`,
+`convs.0.conv.weight`, ... Both hold the same numbers in other shapes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transect.errors import BadInput
+from transect.generators.checkpoints.pickles import Record
+from transect.generators.stylegan2.layers import make_filter
+
+_DEEPEST, _MOST = 8, 20_000
+_TF = "a network of the TensorFlow version: export it with the official legacy converter first"
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A generator's tensors by official name, and where its activations are cut (None: nowhere)."""
+
+    tensors: dict[str, Tensor]
+    clamp: float | None = None
+
+
+def of_pickle(content: Any, source: str) -> Weights:
+    """The averaged generator of an official pickle: a dictionary with G_ema, or the network itself."""
+    found = content.get("G_ema", content.get("G")) if isinstance(content, dict) else content
+    if isinstance(found, tuple | list) and len(found) == 3:
+        raise BadInput(f"{source}: expected a PyTorch network, found {_TF}")
+    if isinstance(found, dict) and found and all(isinstance(value, Tensor) for value in found.values()):
+        return of_names(found, source)
+    if not isinstance(found, Record):
+        raise BadInput(f"{source}: expected a dictionary with G_ema, found {_kind(content)}; give a StyleGAN2 network")
+    if "dnnlib.tflib" in found.class_name:
+        raise BadInput(f"{source}: expected a PyTorch network, found {_TF}")
+    tensors: dict[str, Tensor] = {}
+    clamps: set[float | None] = set()
+    _collect(found, "", 0, tensors, clamps)
+    if not tensors:
+        raise BadInput(f"{source}: expected a network with weights, found {found.class_name} without any")
+    clamps.discard(None)
+    return Weights(tensors, float(max(c for c in clamps if c is not None)) if clamps else None)
+
+
+def _kind(content: Any) -> str:
+    if isinstance(content, dict):
+        return f"one with {', '.join(sorted(map(str, content))[:6]) or 'nothing'}"
+    return type(content).__name__
+
+
+def _collect(network: Record, prefix: str, depth: int, tensors: dict[str, Tensor], clamps: set[float | None]) -> None:
+    state = network.state if isinstance(network.state, dict) else {}
+    if depth > _DEEPEST or len(tensors) > _MOST:
+        raise BadInput("expected a network of a few blocks, found an endless one; the file is damaged or hostile")
+    for group in ("_parameters", "_buffers"):
+        held = state.get(group)
+        for name, value in held.items() if isinstance(held, dict) else ():
+            if isinstance(value, Tensor):
+                tensors[f"{prefix}{name}"] = value.detach().float()
+    clamp = state.get("conv_clamp")
+    clamps.add(float(clamp) if isinstance(clamp, int | float) else None)
+    parts = state.get("_modules")
+    for name, part in parts.items() if isinstance(parts, dict) else ():
+        if isinstance(part, Record):
+            _collect(part, f"{prefix}{name}.", depth + 1, tensors, clamps)
+
+
+def of_names(tensors: Mapping[str, Any], source: str, extra: Mapping[str, Any] | None = None) -> Weights:
+    """Weights from a flat dictionary of tensors in the official names (also below `G_ema.`) or the community's.
+
+    extra: what lay beside the dictionary in the file, such as the community's `latent_avg`.
+    """
+    held = {str(name): value.detach().float() for name, value in tensors.items() if isinstance(value, Tensor)}
+    for prefix in ("G_ema.", "g_ema.", "generator.", "module."):
+        if held and all(name.startswith(prefix) for name in held):
+            held = {name.removeprefix(prefix): value for name, value in held.items()}
+    if any(name.startswith("synthesis.b4.") for name in held):
+        return Weights(held)
+    if "input.input" in held and "conv1.conv.weight" in held:
+        return Weights(_of_community(held, extra or {}, source))
+    if any(re.match(r"synthesis\.L\d+_", name) for name in held):
+        raise BadInput(f"{source}: expected StyleGAN2, found StyleGAN3, which has other layers; give StyleGAN2")
+    some = ", ".join(sorted(held)[:4]) or "no tensor"
+    raise BadInput(f"{source}: expected StyleGAN2's weights, found an unknown architecture ({some} …)")
+
+
+_RENAMED = {"conv.modulation.": "affine.", "activate.bias": "bias", "noise.weight": "noise_strength"}
+
+
+def _of_community(held: dict[str, Tensor], extra: Mapping[str, Any], source: str) -> dict[str, Tensor]:
+    made = {"synthesis.b4.const": held["input.input"][0]}
+    for name, value in held.items():
+        if name.endswith((".blur.kernel", ".upsample.kernel")) and not torch.allclose(value, 4 * make_filter()):
+            raise BadInput(f"{source}: {name}: expected the filter 1, 3, 3, 1, found another; it is not StyleGAN2's")
+        if match := re.fullmatch(r"style\.(\d+)\.(weight|bias)", name):
+            made[f"mapping.fc{int(match[1]) - 1}.{match[2]}"] = value
+        elif match := re.fullmatch(r"noises\.noise_(\d+)", name):
+            made[f"synthesis.{_noisy(int(match[1]))}.noise_const"] = value[0, 0]
+        elif place := _place(name):
+            made |= _part(place, name.split(".", 2 if name.startswith(("convs.", "to_rgbs.")) else 1)[-1], value)
+    average = extra.get("latent_avg", held.get("latent_avg"))
+    if isinstance(average, Tensor):
+        made["mapping.w_avg"] = average.detach().float().reshape(-1)
+    return made
+
+
+def _noisy(index: int) -> str:
+    """The i-th noisy layer.
+
+    >>> [_noisy(i) for i in (0, 1, 2, 3)]
+    ['b4.conv1', 'b8.conv0', 'b8.conv1', 'b16.conv0']
+    """
+    return f"b{4 << ((index + 1) // 2)}.conv{(index + 1) % 2}"
+
+
+def _place(name: str) -> str | None:
+    """The official layer of a community name."""
+    if match := re.match(r"(convs|to_rgbs)\.(\d+)\.", name):
+        index = int(match[2])
+        return _noisy(index + 1) if match[1] == "convs" else f"b{8 << index}.torgb"
+    return {"conv1": "b4.conv1", "to_rgb1": "b4.torgb"}.get(name.partition(".")[0])
+
+
+def _part(place: str, rest: str, value: Tensor) -> dict[str, Tensor]:
+    """One tensor of a layer. Kernels are scaled as the community's code scales them before it demodulates."""
+    if rest == "conv.weight":
+        kernel = value[0]
+        scale = 1.0 if place.endswith("torgb") else 1 / math.sqrt(kernel[0].numel())
+        return {f"synthesis.{place}.weight": kernel * scale}
+    if rest == "bias":
+        return {f"synthesis.{place}.bias": value.reshape(-1)}
+    if rest == "noise.weight":
+        return {f"synthesis.{place}.noise_strength": value.reshape([])}
+    for old, new in _RENAMED.items():
+        if rest.startswith(old):
+            return {f"synthesis.{place}.{new}{rest.removeprefix(old)}": value}
+    return {}

@@ -1,0 +1,130 @@
+"""Files ► weights ► files: what people have, read without running it, and kept as safetensors."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transect import model_files
+from transect.errors import BadInput
+from transect.generators.checkpoints.pickles import read_pickle
+from transect.generators.stylegan2.layouts import Weights, of_names, of_pickle
+
+_PREFERRED = ("g_ema", "G_ema", "generator", "g", "G", "state_dict")
+
+
+def read_checkpoint(path: Path) -> Weights:
+    """The generator in an official pickle, a `.pt` of the community port, or safetensors. Raises BadInput otherwise."""
+    model_files.check_readable(path)
+    kind = model_files.kind_of(path)
+    if kind == "a safetensors file":
+        return read_safetensors(path)
+    if kind == "a PyTorch checkpoint (state_dict or pickled module)":
+        return _of_archive(path)
+    if kind == "a Python pickle":
+        content = read_pickle(path)
+        return _of_dictionary(content, str(path)) if _is_state(content) else of_pickle(content, str(path))
+    raise BadInput(f"{path}: expected an official pickle, a .pt or a safetensors file, found {kind}")
+
+
+def read_safetensors(path: Path) -> Weights:
+    """The generator in a safetensors file, in official or community names."""
+    from safetensors import SafetensorError, safe_open
+
+    model_files.check_readable(path)
+    try:
+        with safe_open(path, "pt") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (it is no dictionary)
+            metadata = file.metadata() or {}
+    except (SafetensorError, OSError, ValueError) as error:
+        raise BadInput(f"{path}: expected a safetensors file, found a damaged one ({error})") from None
+    weights = of_names(tensors, str(path))
+    return Weights(weights.tensors, _clamp(metadata.get("clamp"), path))
+
+
+def _clamp(text: str | None, path: Path) -> float | None:
+    try:
+        clamp = json.loads(text or "null")
+        return None if clamp is None else float(clamp)
+    except (ValueError, TypeError):
+        raise BadInput(f"{path}: metadata clamp: expected a number or null, got {text!r}; correct it") from None
+
+
+def _of_archive(path: Path) -> Weights:
+    """A `.pt` archive through PyTorch's loader of weights alone."""
+    with zipfile.ZipFile(path) as archive:
+        packed = [entry for entry in archive.infolist() if entry.compress_type != zipfile.ZIP_STORED]
+    if packed:
+        raise BadInput(f"{path}: expected entries as PyTorch stores them, found compressed ones; it may be a zip bomb")
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:
+        # PyTorch's own unpickler fails with any exception on damaged or hostile files.
+        line = (str(error).splitlines() or [""])[0][:200]
+        raise BadInput(f"{path}: expected weights alone, found what is not read safely ({line})") from None
+    return _of_dictionary(content, str(path))
+
+
+def _is_state(content: Any) -> bool:
+    return isinstance(content, Mapping) and any(
+        isinstance(value, Tensor) or (isinstance(value, Mapping) and any(isinstance(v, Tensor) for v in value.values()))
+        for value in content.values()
+    )
+
+
+def _of_dictionary(content: Any, source: str) -> Weights:
+    if not _is_state(content):
+        raise BadInput(f"{source}: expected a dictionary of weights, found {type(content).__name__}")
+    for name in _PREFERRED:
+        if isinstance(content.get(name), Mapping):
+            return of_names(content[name], source, content)
+    return of_names(content, source, content)
+
+
+def convert(source: Path, out: Path) -> dict[str, Any]:
+    """Write the generator of a checkpoint as safetensors; returns what was found.
+
+    Nothing that the checkpoint names is imported or run. Raises BadInput when the file is no StyleGAN2, is unsound or
+    cannot be written; `out` is then left as it was.
+    """
+    from safetensors.torch import save
+
+    from transect.generators.stylegan2.generator import StyleGAN2
+
+    if out.suffix != ".safetensors":
+        raise BadInput(f"{out}: expected a name that ends in .safetensors; change it")
+    weights = read_checkpoint(source)
+    label = 0 if "mapping.embed.weight" in weights.tensors else None
+    network = StyleGAN2(weights, name=str(source), label=label)
+    metadata = {**network.metadata, "source_sha256": model_files.sha256(source)}
+    _write(out, save(network.tensors, metadata))
+    return {
+        "out": str(out),
+        "architecture": network.metadata["architecture"],
+        "image_size": network.image_size,
+        "z_dim": network.latent_dim,
+        "w_dim": network.shape.w_dim,
+        "layers": network.layers,
+        "classes": network.shape.classes,
+        "clamp": network.shape.clamp,
+    }
+
+
+def _write(out: Path, data: bytes) -> None:
+    """All of it or nothing."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=out.parent, delete=False) as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(file.name).replace(out)
+    except OSError as error:
+        raise BadInput(f"{out}: cannot be written ({error.strerror}); check the folder and the space on disk") from None

@@ -1,0 +1,120 @@
+"""What a model said of the same items: hard labels, scores, and copies of them that err by chance alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
+
+from transect.errors import BadInput
+from transect.leakage.chance import uniforms
+from transect.leakage.perturbation import bits, macro_f1
+from transect.leakage.records import Evidence, LabelledData
+
+_PERMUTE = 31
+
+
+@final
+@dataclass(frozen=True)
+class Outputs:
+    """A model's answers, item by item as the data they belong to. scores: None where only hard labels are known."""
+
+    hard: Evidence
+    scores: Evidence | None = None
+
+    def f1(self, data: LabelledData, rows: Int[np.ndarray, " m"]) -> float:
+        """Macro F1 of the hard answers on some rows, in percent."""
+        return macro_f1(bits(data.labels, rows), bits(self.hard, rows))
+
+    def take(self, rows: Int[np.ndarray, " m"]) -> Outputs:
+        """The chosen rows, in the chosen order."""
+        return Outputs(self.hard.take(rows), None if self.scores is None else self.scores.take(rows))
+
+
+def model_outputs(data: LabelledData, answers: ArrayLike, threshold: float | None = None) -> Outputs:
+    """Outputs from an array: hard categories [n], hard bits [n, k], or scores [n, k] with one column per label.
+
+    Scores are logits or probabilities. The hard answer is the largest score where the label is one category; otherwise
+    every label whose score is at least `threshold`: by default 0.5 where all scores lie in [0, 1], and 0 elsewhere.
+
+    Raises BadInput where the shape does not fit the labels, a category is unknown or a score is not finite.
+
+    >>> from transect.leakage.records import labelled
+    >>> data = labelled(["cooking", "driving"], ["woman", "man"])
+    >>> model_outputs(data, [[2.0, -1.0], [0.5, 0.1]]).hard.category.tolist()
+    [0, 0]
+    """
+    table, names = np.asarray(answers), data.labels.names
+    if len(table) != len(data):
+        raise BadInput(
+            f"expected one prediction for each of {len(data)} items, got {len(table)}; give ids to align them"
+        )
+    if table.ndim == 1:
+        return Outputs(_categories(table, data))
+    if table.shape[1] != len(names):
+        raise BadInput(f"expected one score for each of {len(names)} labels, got {table.shape[1]} columns; name them")
+    _check_finite(table)
+    if data.labels.category is None and np.isin(table, (0, 1)).all():
+        return Outputs(Evidence(names, values=table.astype(np.bool_)))
+    scores = Evidence(names, values=table.astype(np.float32))
+    return Outputs(_hard(table, data, threshold), scores)
+
+
+def chance_errors(data: LabelledData, answers: Evidence, seed: int = 0) -> Evidence:
+    """The model's own answers dealt out anew among items with the same label: the same errors, by chance alone.
+
+    An answer then says of the protected attribute what the label says, and nothing more. Where the label is one
+    category whole rows are dealt out within category and split, so that the confusion matrix stays exactly; otherwise
+    each column is, among the items whose bit is equal, so that every label's own accuracy stays.
+    """
+    splits = np.zeros(len(data), dtype=np.int64)
+    if data.split is not None:
+        splits = np.unique(data.split, return_inverse=True)[1]
+    if data.labels.category is not None:
+        order = _dealt(splits * len(data.labels.names) + data.labels.category, uniforms(data.keys, _PERMUTE, seed))
+        return answers.take(order)
+    truth, values = data.labels.matrix, answers.matrix
+    dealt = np.empty_like(values)
+    for column in range(truth.shape[1]):
+        draws = uniforms(data.keys, _PERMUTE, seed, column)
+        dealt[:, column] = values[_dealt(splits * 2 + truth[:, column], draws), column]
+    return Evidence(answers.names, values=dealt)
+
+
+def _dealt(group: Int[np.ndarray, " n"], draws: Float[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+    """For each item the item of its group whose answer it gets."""
+    order = np.empty(len(group), dtype=np.int64)
+    order[np.argsort(group, kind="stable")] = np.lexsort((draws, group))
+    return order
+
+
+def _categories(table: np.ndarray, data: LabelledData) -> Evidence:
+    if data.labels.category is None:
+        raise BadInput(
+            f"expected {len(data.labels.names)} columns of predictions, got one; name them as the labels are"
+        )
+    position = {name: code for code, name in enumerate(data.labels.names)}
+    said = [str(value) for value in table.tolist()]
+    if unknown := sorted({value for value in said if value not in position}):
+        raise BadInput(f"predicted label {unknown[0]!r} does not occur in the data, nor do {len(unknown) - 1} others")
+    return Evidence(data.labels.names, category=np.array([position[value] for value in said], dtype=np.int64))
+
+
+def _check_finite(table: np.ndarray) -> None:
+    faulty = ~np.isfinite(table.astype(np.float64)).all(axis=1)
+    if faulty.any():
+        raise BadInput(
+            f"predictions: expected finite numbers, got NaN or infinity in {faulty.sum()} of {len(table)} rows, the "
+            f"first in row {int(np.argmax(faulty))}; drop or mend these rows"
+        )
+
+
+def _hard(table: np.ndarray, data: LabelledData, threshold: float | None) -> Evidence:
+    if data.labels.category is not None:
+        return Evidence(data.labels.names, category=table.argmax(axis=1).astype(np.int64))
+    if threshold is None:
+        threshold = 0.5 if table.min() >= 0 and table.max() <= 1 else 0.0
+    return Evidence(data.labels.names, values=table >= threshold)

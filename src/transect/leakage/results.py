@@ -1,0 +1,113 @@
+"""An analysis as JSON values: what `transect leakage --json` prints and the report reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from transect.leakage.analysis import Analysis, Comparison, Level
+from transect.leakage.records import Estimate
+
+CAVEAT = (
+    "Leakage is what this attacker found: a lower bound on what could be inferred. The learning curve shows whether "
+    "more data would find more."
+)
+
+
+def as_json(analysis: Analysis) -> dict[str, Any]:
+    """Leakages in percent, amplification in percentage points; null where there is no figure, with its reason.
+
+    The keys of the contract for scripts come first: dataset_leakage, null, at_accuracy, model_leakage, amplification,
+    attacker, noise, n.
+    """
+    headline = analysis.headline
+    low, high = analysis.null
+    data = analysis.data
+    return {
+        "dataset_leakage": estimate_json(analysis.dataset),
+        "null": {"low": number(low), "high": number(high)},
+        "at_accuracy": [_level(level) for level in analysis.levels],
+        "model_leakage": None if headline is None else estimate_json(headline.model),
+        "amplification": None if headline is None else _amplification(headline),
+        "attacker": analysis.attacker,
+        "noise": analysis.noise,
+        "n": analysis.dataset.n,
+        "n_train": analysis.n_train,
+        "chance": data.chance,
+        "classes": list(data.classes),
+        "protected": data.attribute,
+        "labels": len(data.labels.names),
+        "label_format": data.labels.format,
+        "splits": data.split is not None,
+        "published_protocol": analysis.settings.published,
+        "rounds": analysis.dataset.rounds,
+        "seed": analysis.settings.seed,
+        "chosen": list(analysis.chosen),
+        "model_f1": number(analysis.f1),
+        "comparisons": [_comparison(comparison) for comparison in analysis.comparisons],
+        "learning_curve": [{"share": 100 * share, **estimate_json(found)} for share, found in analysis.curve],
+        "caveat": CAVEAT,
+    }
+
+
+def estimate_json(estimate: Estimate) -> dict[str, Any]:
+    """One estimate; NaN becomes null and the reason is there.
+
+    >>> estimate_json(Estimate(math.nan, math.nan, math.nan, 0, reason="no items"))["estimate"] is None
+    True
+    """
+    found: dict[str, Any] = {name: number(getattr(estimate, name)) for name in ("estimate", "low", "high")}
+    found |= {"n": estimate.n, "rounds": estimate.rounds, "sd": number(estimate.sd), "method": estimate.method}
+    return found | ({"reason": estimate.reason} if estimate.reason else {})
+
+
+def number(value: float) -> float | None:
+    """The number, or None where it is not finite."""
+    return float(value) if math.isfinite(value) else None
+
+
+def rows(analysis: Analysis) -> list[list[str]]:
+    """The figures as rows of a short table: what, estimate, 95 % interval, how."""
+    low, high = analysis.null
+    null = f"{low:.2f} to {high:.2f}" if math.isfinite(low) else ""
+    found = [["dataset leakage λ_D", *_texts(analysis.dataset), f"{analysis.attacker}, n = {analysis.dataset.n}"]]
+    found.append(["λ_D if labels said nothing", f"{analysis.data.chance:.2f}", null, "permutations"])
+    for level in analysis.levels:
+        how = f"{level.noise} at {level.rate:.4g}"
+        found.append([f"λ_D at F1 {level.f1:.2f}", *_texts(level.leakage), how])
+    for comparison in analysis.comparisons:
+        how = f"{comparison.name}; labels: {comparison.noise}"
+        found.append([f"model leakage λ_M at F1 {analysis.f1:.2f}", *_texts(comparison.model), how])
+        found.append(["amplification Δ", *_texts(comparison.amplification), how])
+    return found
+
+
+def curve_rows(curve: Sequence[tuple[float, Estimate]]) -> list[list[str]]:
+    """The learning curve as rows: share of the training rows, estimate, interval."""
+    return [[f"{100 * share:.0f} %", *_texts(found)] for share, found in curve]
+
+
+def _texts(estimate: Estimate) -> list[str]:
+    if not math.isfinite(estimate.estimate):
+        return ["not estimable", estimate.reason]
+    return [f"{estimate.estimate:.2f}", f"{estimate.low:.2f} to {estimate.high:.2f}"]
+
+
+def _level(level: Level) -> dict[str, Any]:
+    stated = {"f1": level.f1, "f1_found": level.f1_found, "noise": level.noise, "rate": level.rate}
+    return stated | estimate_json(level.leakage)
+
+
+def _amplification(comparison: Comparison) -> dict[str, Any]:
+    return estimate_json(comparison.amplification) | {"format": comparison.name, "noise": comparison.noise}
+
+
+def _comparison(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "name": comparison.name,
+        "noise": comparison.noise,
+        "model_leakage": estimate_json(comparison.model),
+        "dataset_leakage": estimate_json(comparison.dataset),
+        "amplification": estimate_json(comparison.amplification),
+    }

@@ -1,0 +1,105 @@
+"""`transect leakage`: does a data set, and a model beyond it, give the protected attribute away?"""
+
+from __future__ import annotations
+
+import json as json_format
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def leakage(
+    labels: Annotated[Path, typer.Option(help="The labels: .csv, .parquet, .npz, .arrow, or a data set's folder.")],
+    label: Annotated[
+        list[str], typer.Option(help="Column of the label; several, or a pattern such as 'obj_*', for multi-label.")
+    ],
+    protected: Annotated[str, typer.Option(help="Column of the protected attribute, with any number of classes.")],
+    split: Annotated[
+        str | None, typer.Option(help="Column with train, val and test; without it attackers are cross-fitted.")
+    ] = None,
+    identifier: Annotated[
+        str | None, typer.Option("--id", help="Column of identifiers; default id, image_id or image_name.")
+    ] = None,
+    where: Annotated[str | None, typer.Option(help="Column of true and false: which rows count.")] = None,
+    predictions: Annotated[
+        Path | None, typer.Option(help="A model's answers on the same items: hard labels, logits or probabilities.")
+    ] = None,
+    prediction: Annotated[
+        list[str] | None, typer.Option(help="Columns of the answers, in the order of the labels; default as --label.")
+    ] = None,
+    attacker: Annotated[
+        str, typer.Option(help="bayes, logistic, trees, mlp, mlp-4, …, converged, or auto: the best, cross-fitted.")
+    ] = "auto",
+    noise: Annotated[
+        str, typer.Option(help="How labels err in λ_D(a): flips, replacement or frequency (keeps label frequencies).")
+    ] = "",
+    f1: Annotated[
+        list[float] | None, typer.Option(help="Measure λ_D at this macro F1, in percent; default the model's own.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(help="Attackers to average; 0: five where chance enters, else one.")] = 0,
+    permutations: Annotated[
+        int, typer.Option(help="Shuffles behind the null; -1: 200, or 5 where the attacker is slow.")
+    ] = -1,
+    train_per_class: Annotated[int, typer.Option(help="Training rows of each class; 0: as many as there are.")] = 0,
+    test_per_class: Annotated[int, typer.Option(help="With --as-published: scored rows of each class.")] = 0,
+    as_published: Annotated[
+        bool,
+        typer.Option("--as-published", help="The protocol of Wang et al. 2019 with its selection and folding."),
+    ] = False,
+    device: Annotated[str, typer.Option(help="Where networks train: cpu, cuda or cuda:N.")] = "cpu",
+    alpha: Annotated[
+        list[float] | None,
+        typer.Option(help="In the report: what balancing keeps at this ratio; default 3, 2, 1 for one category."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="A folder for the report: leakage.html and leakage.json.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of draws, noise, attackers and permutations.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")] = False,
+) -> None:
+    """Measure how well a protected attribute can be inferred from labels (λ_D) and from a model's answers (λ_M).
+
+    Leakages are in percent; amplification Δ = λ_M − λ_D(a), at the model's own accuracy, in percentage points.
+    """
+    from transect.leakage import analysis as stage
+    from transect.leakage import attackers, results, tables
+    from transect.leakage.estimation import Settings
+
+    fighter = attackers.load(attacker, device)
+    table = tables.read_table(labels)
+    data = tables.labelled_data(
+        table, label, protected, split=split, ids=identifier, where=where, where_train_only=as_published
+    )
+    given: dict[str, Any] = {}
+    if predictions is not None:
+        answers = tables.read_table(predictions)
+        covered, outputs = tables.predictions(answers, data, prediction or label, identifier)
+        given = {"answered": covered, "outputs": outputs}
+    settings = Settings(rounds, permutations, seed, as_published, train_per_class, test_per_class)
+    found = stage.analyse(data, fighter, noise=noise, f1=f1 or None, settings=settings, **given)
+    page = None if out is None else _write(found, out, alpha, labels.name)
+    if json:
+        print(json_format.dumps(results.as_json(found), indent=1, allow_nan=False))
+        return
+    _show(found)
+    if page is not None:
+        print(f"report: {page}")
+
+
+def _write(found: Any, out: Path, alphas: list[float] | None, source: str) -> Path:
+    from transect.leakage.overview import ALPHAS, overview
+    from transect.leakage.summary import summary
+    from transect.report.leakage import write
+
+    # Several labels are a whole-number programme, which can take a minute for each ratio: on request only.
+    usual = ALPHAS if found.data.labels.category is not None else ()
+    return write(summary(found, overview(found.data, tuple(alphas or usual)), source), out)
+
+
+def _show(found: Any) -> None:
+    from transect.console import table
+    from transect.leakage import results
+
+    table(["figure", "%", "95 % interval", "how"], results.rows(found), False)
+    if found.curve:
+        table(["training rows", "λ_D, %", "95 % interval"], results.curve_rows(found.curve), False)
+    print(results.CAVEAT)

@@ -1,0 +1,154 @@
+"""The command `transect match`."""
+
+from __future__ import annotations
+
+import json as json_format
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from transect.errors import BadInput, UnknownName
+
+
+def match(
+    features: Annotated[
+        list[str],
+        typer.Option(help="Where distance is measured: .npy or Parquet, FILE or FILE=WEIGHT; repeatable."),
+    ],
+    treatment: Annotated[str, typer.Option(help="Column of the table that tells the groups apart: 0 and 1, or names.")],
+    table: Annotated[
+        Path | None, typer.Option(help="Parquet with a row per image; by default the features, if they are Parquet.")
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="greedy, optimal, propensity, propensity-published, mahalanobis, coarsened, cardinality, entropy "
+            "or overlap."
+        ),
+    ] = "greedy",
+    metric: Annotated[str, typer.Option(help="euclidean, standardized or mahalanobis.")] = "euclidean",
+    layers: Annotated[str, typer.Option(help="Latents of several layers (w+): flatten or average.")] = "flatten",
+    columns: Annotated[list[str] | None, typer.Option(help="Feature columns of Parquet; default all numeric.")] = None,
+    exact: Annotated[list[str] | None, typer.Option(help="Column in which the images of a pair are equal.")] = None,
+    caliper: Annotated[
+        float | None, typer.Option(help="Largest distance of a pair; standard deviations of log odds for propensity.")
+    ] = None,
+    identity: Annotated[str | None, typer.Option(help="Column of identities; each is in one pair at most.")] = None,
+    second: Annotated[
+        Path | None, typer.Option(help="Another embedding, of face recognition for example, near in every pair.")
+    ] = None,
+    second_threshold: Annotated[float | None, typer.Option(help="How near: distances in --second are below.")] = None,
+    references: Annotated[
+        bool, typer.Option("--references", help="Give each image of a pair another image of its identity.")
+    ] = False,
+    default: Annotated[
+        list[str] | None, typer.Option(help="What reference images must be like, NAME=VALUE, as Eyeglasses=0.")
+    ] = None,
+    covariate: Annotated[
+        list[str] | None, typer.Option(help="Column whose balance is measured; default all numeric ones of the table.")
+    ] = None,
+    ratio: Annotated[int, typer.Option(help="Controls for each treated image, with --method optimal.")] = 1,
+    tolerance: Annotated[float, typer.Option(help="Standard deviations that cardinality matching leaves.")] = 0.1,
+    bins: Annotated[int | None, typer.Option(help="Bins of a covariate, coarsened; default by Sturges.")] = None,
+    dose_gap: Annotated[
+        float, typer.Option(help="Continuous treatment: pairs differ in it by at least this; a is the higher.")
+    ] = 0.0,
+    base: Annotated[str | None, typer.Option(help="With more than two groups, the one to match to.")] = None,
+    gate: Annotated[float, typer.Option(help="Standard deviations up to which a covariate is balanced.")] = 0.1,
+    approximate: Annotated[
+        bool, typer.Option("--approximate", help="Look for neighbours in an index (transect[ann]); recall is stated.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed of random order, of folds and of drawn images.")] = 0,
+    out: Annotated[Path, typer.Option(help="Parquet to write: pairs a, b, distance, or row, weight.")] = Path(
+        "pairs.parquet"
+    ),
+    report: Annotated[Path | None, typer.Option(help="Folder for a page with balance, overlap and pairs.")] = None,
+    pictures: Annotated[
+        str | None, typer.Option(help="Column of the table with pictures (bytes or paths) for the page.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")] = False,
+) -> None:
+    """Find pairs of real images that differ in one attribute and are alike in the rest, and show their balance."""
+    import pyarrow.parquet as pq
+
+    from transect import matching
+    from transect.match_input import METHODS, Options
+
+    _known("method", method, list(METHODS))
+    _known("metric", metric, ["euclidean", "standardized", "mahalanobis"])
+    _known("layers", layers, ["flatten", "average"])
+    options: dict[str, Any] = {
+        "features": features,
+        "treatment": treatment,
+        "table": table,
+        "method": method,
+        "metric": metric,
+        "layers": layers,
+        "columns": columns or (),
+        "exact": exact or (),
+        "caliper": caliper,
+        "identity": identity,
+        "second": second,
+        "second_threshold": second_threshold,
+        "defaults": default or (),
+        "references": references,
+        "covariates": covariate or (),
+        "ratio": ratio,
+        "tolerance": tolerance,
+        "bins": bins,
+        "dose_gap": dose_gap,
+        "base": base,
+        "gate": gate,
+        "approximate": approximate,
+        "seed": seed,
+    }
+    _writable(out)
+    given = Options(**options)
+    made = matching.match(given)
+    pq.write_table(made.rows, out)
+    if json:
+        print(json_format.dumps(made.summary, indent=1, allow_nan=False))
+    else:
+        _show(made.summary, out)
+    if report is not None:
+        from transect.match_page import page_of
+        from transect.report.matching import write
+
+        page = write(page_of(made, given, pictures), report)
+        print(f"report: {page}", file=sys.stderr if json else sys.stdout)
+
+
+def _known(kind: str, name: str, names: list[str]) -> None:
+    if name not in names:
+        raise UnknownName(kind, name, names)
+
+
+def _writable(out: Path) -> None:
+    """Told before the work: the folder of --out must be there."""
+    if not out.parent.is_dir() or out.is_dir():
+        raise BadInput(f"--out {out}: expected a file name in a folder that exists; make {out.parent} first")
+
+
+def _show(summary: dict[str, Any], out: Path) -> None:
+    """The answer in words: counts, reasons, the verdict, the farthest covariates."""
+    of = f"{summary['treated']} treated and {summary['control']} control images"
+    what = f"{summary['weighted']} images weighted" if "weighted" in summary else f"{summary['pairs']} pairs"
+    print(f"{what} from {of} ({summary['method']})")
+    for reason, count in summary["refused"].items():
+        print(f"  refused: {count} ({reason})")
+    for note in [*summary["notes"], *filter(None, [summary["facts"].get("warning")])]:
+        print(f"  note: {note}")
+    for name in ("accuracy_in_sample", "accuracy_cross_validated", "recall"):
+        if name in summary["facts"]:
+            print(f"  {name.replace('_', ' ')}: {summary['facts'][name]:.4f}")
+    print(summary["verdict"])
+    ranked = sorted(summary["balance"], key=lambda one: -abs(one["before"] or 0.0))[:15]
+    if ranked:
+        width = max(len(one["covariate"]) for one in ranked)
+        print(f"{'covariate':<{width}}  SMD before   after")
+        for one in ranked:
+            numbers = ["unknown" if one[side] is None else f"{one[side]:+.3f}" for side in ("before", "after")]
+            print(f"{one['covariate']:<{width}}  {numbers[0]:>10} {numbers[1]:>7}")
+    print(f"wrote {out}")

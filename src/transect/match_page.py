@@ -1,0 +1,124 @@
+"""From a matching to its page: pictures, refused pairs, overlap and the joint distribution of the worst covariates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from transect import match_files as files
+from transect.designs.matching import propensity
+from transect.effects.balance import Balance, Cell, joint
+from transect.errors import BadInput
+from transect.match_input import Options, table_path
+from transect.matching import Matched
+from transect.report.matching import MOST_PAIRS, MOST_REFUSED, Card, MatchingPage
+
+_JOINT = 3
+_WIDEST_OVERLAP = 1024
+
+
+def page_of(made: Matched, options: Options, pictures: str | None = None) -> MatchingPage:
+    """The page's content. pictures: a column of the table with PNG or JPEG bytes, or paths of such files.
+
+    Raises BadInput where a picture is neither.
+    """
+    shown = _Pictures(options, pictures)
+    names = [_named(options, name) for name in made.prepared.groups]
+    return MatchingPage(
+        summary=made.summary,
+        balance=made.balance,
+        groups=(names[0], names[1]) if len(names) == 2 else ("other groups", names[0]),
+        pairs=_pairs(made, shown),
+        refused=_refused(made, shown),
+        overlap=_overlap(made),
+        joint=_joint(made),
+        gate=options.gate,
+    )
+
+
+def _named(options: Options, group: str) -> str:
+    """A group in words: a bare number needs its column."""
+    return f"{options.treatment} {group}" if group.replace(".", "").lstrip("-").isdigit() else group
+
+
+def _pairs(made: Matched, shown: _Pictures) -> list[Card]:
+    if "a" not in made.rows.column_names:
+        return []
+    rows = made.rows.slice(0, MOST_PAIRS).to_pylist()
+    return [Card(r["a"], r["b"], r["distance"], "", shown.of(r["a"]), shown.of(r["b"])) for r in rows]
+
+
+def _refused(made: Matched, shown: _Pictures) -> list[Card]:
+    """The nearest refused pairs first; then images without any control."""
+    if made.made is None:
+        return []
+    near = made.made.near
+    order = sorted(made.made.refused, key=lambda row: (near.get(row, (None, np.inf))[1], row))[:MOST_REFUSED]
+    cards = []
+    for row in order:
+        other, distance = near.get(row, (None, np.nan))
+        picture = None if other is None else shown.of(other)
+        cards.append(Card(row, other, distance, made.made.refused[row], shown.of(row), picture))
+    return cards
+
+
+def _overlap(made: Matched) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Log odds of both groups before and after; estimated here where the method did not, for narrow features."""
+    sample = made.prepared.sample
+    if made.made is None or sample.dose_gap:
+        return {}
+    log_odds = made.log_odds
+    if log_odds is None:
+        if sample.features.shape[1] > _WIDEST_OVERLAP:
+            return {}
+        log_odds = propensity.scores(sample).log_odds
+    return {
+        "before": (log_odds[sample.rows], log_odds[sample.columns]),
+        "after": (log_odds[made.made.a], log_odds[made.made.b]),
+    }
+
+
+def _joint(made: Matched) -> dict[str, list[Cell]]:
+    """The joint distribution of the binary covariates that differed most before matching."""
+    if made.made is None:
+        return {}
+
+    def binary(one: Balance) -> bool:
+        return bool(np.isfinite(one.before.treated_interval[0])) and 0 < one.before.treated + one.before.control < 2
+
+    ranked = sorted(filter(binary, made.balance), key=lambda one: -abs(np.nan_to_num(one.before.smd)))[:_JOINT]
+    if len(ranked) < 2:
+        return {}
+    columns = {one.covariate: made.prepared.covariates[one.covariate] for one in ranked}
+    treatment = made.prepared.sample.treatment
+    return {
+        "before": joint(columns, np.flatnonzero(treatment == 1), np.flatnonzero(treatment == 0)),
+        "after": joint(columns, made.made.a, made.made.b),
+    }
+
+
+class _Pictures:
+    """Pictures of the table's rows, read when they are asked for."""
+
+    def __init__(self, options: Options, column: str | None) -> None:
+        path = table_path(options)
+        self.folder = path.parent
+        self.values = None if column is None else files.column(files.read_table(path), column, "picture")
+
+    def of(self, row: int) -> bytes | None:
+        """PNG or JPEG bytes; None without a column of pictures or where the row has none."""
+        value = None if self.values is None else self.values[row].as_py()
+        if isinstance(value, dict):  # how Hugging Face datasets stores a picture
+            value = value.get("bytes") or value.get("path")
+        if isinstance(value, str):
+            value = self._read(self.folder / value)
+        if value is not None and not (isinstance(value, bytes) and value.startswith((b"\x89PNG", b"\xff\xd8"))):
+            raise BadInput(f"picture of row {row}: expected PNG or JPEG bytes, or the path of such a file")
+        return value
+
+    def _read(self, path: Path) -> bytes:
+        try:
+            return path.read_bytes()
+        except OSError:
+            raise BadInput(f"picture {path}: expected a file, found none; paths start at the table's folder") from None

@@ -1,0 +1,292 @@
+"""Matches a data set: a sample, a method, pairs, balance, and the answer that `transect match` prints.
+
+The only module that knows the order of these steps, as `study` does for audits.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float, Int
+
+from transect.designs import matching as designs
+from transect.designs.matching import Matching, Sample, propensity
+from transect.designs.matching.references import References
+from transect.designs.matching.sample import CALIPER, MISSING
+from transect.designs.matching.several import Sets
+from transect.effects import balance as balancing
+from transect.effects.balance import Balance
+from transect.errors import BadInput
+from transect.match_input import WEIGHTING, Options, Prepared, prepare
+
+_MOST_LISTED = 20
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The answer: what --json prints, the rows of --out, and what the report draws.
+
+    weights: [n] where the method weighs, else None. log_odds: [n], of propensity methods.
+    """
+
+    summary: dict[str, Any]
+    rows: pa.Table
+    balance: list[Balance]
+    prepared: Prepared
+    made: Matching | None = None
+    weights: Float[np.ndarray, " n"] | None = None
+    log_odds: Float[np.ndarray, " n"] | None = None
+
+
+def match(options: Options) -> Matched:
+    """Reads, matches and measures balance.
+
+    Raises BadInput for files, columns or options that cannot be used, and where nothing at all can be matched.
+    """
+    started = time.perf_counter()
+    prepared = prepare(options)
+    _check(options, prepared)
+    if prepared.labels is not None:
+        matched = _sets(options, prepared)
+    elif options.method in WEIGHTING:
+        matched = _weighted(options, prepared)
+    else:
+        matched = _paired(options, prepared)
+    matched.summary["seconds"] = round(time.perf_counter() - started, 3)
+    matched.summary["peak_mb"] = _peak_megabytes()
+    return matched
+
+
+def _check(options: Options, prepared: Prepared) -> None:
+    """Options that do not go together are refused, never left out in silence."""
+    if options.ratio != 1 and options.method != "optimal":
+        raise BadInput(f"--ratio {options.ratio} needs --method optimal: {options.method} makes pairs")
+    if options.approximate and options.method not in ("greedy", "mahalanobis"):
+        raise BadInput("--approximate speeds up --method greedy or mahalanobis; the others need exact neighbours")
+    if options.dose_gap and options.method not in ("greedy", "mahalanobis"):
+        raise BadInput(f"--dose-gap needs --method greedy or mahalanobis: {options.method} compares two groups")
+    if prepared.labels is not None and options.method not in ("greedy", "optimal", "mahalanobis", "propensity"):
+        raise BadInput(f"{len(prepared.groups)} groups: expected --method greedy, optimal, mahalanobis or propensity")
+    if options.references and (prepared.labels is not None or options.method in WEIGHTING):
+        raise BadInput("--references needs pairs of two groups")
+    if options.caliper is not None and not options.caliper >= 0:
+        raise BadInput(f"--caliper: expected a distance of 0 or more, got {options.caliper:g}")
+
+
+def _method(
+    options: Options, prepared: Prepared, scores: propensity.Scores | None = None
+) -> Callable[[Sample], Matching]:
+    """The chosen method as a function of a sample. scores: of that sample, where they are known."""
+    caliper = math.inf if options.caliper is None else options.caliper
+    if options.method in ("greedy", "mahalanobis"):
+        return lambda sample: _greedy(sample, caliper, options.approximate)
+    if options.method == "optimal":
+        return lambda sample: designs.optimal(sample, caliper=caliper, ratio=options.ratio)
+    if options.method == "propensity":
+        sd = propensity.CALIPER_SD if options.caliper is None else options.caliper
+        return lambda sample: propensity.recommended(sample, scores, caliper_sd=sd, seed=options.seed)
+    if options.method == "propensity-published":
+        near = propensity.PUBLISHED_CALIPER if options.caliper is None else options.caliper
+        return lambda sample: propensity.published(sample, scores, caliper=near, seed=options.seed)
+    if options.method == "coarsened":
+        prepared.covariate_matrix  # noqa: B018  (refuses missing values)
+        return lambda sample: designs.coarsened_exact(sample, prepared.covariates, bins=options.bins, caliper=caliper)[
+            0
+        ]
+    matrix = prepared.covariate_matrix
+    return lambda sample: designs.cardinality(sample, matrix, tolerance=options.tolerance, seed=options.seed)
+
+
+def _greedy(sample: Sample, caliper: float, approximate: bool) -> Matching:
+    if not approximate:
+        return designs.greedy(sample, caliper=caliper)
+    from transect.designs.matching.approximate import ApproximateSearch
+
+    search = ApproximateSearch(sample, caliper=caliper)
+    return replace(designs.greedy(sample, search=search), facts={"recall": search.recall()})
+
+
+def _paired(options: Options, prepared: Prepared) -> Matched:
+    sample, scores = prepared.sample, None
+    if options.method.startswith("propensity"):
+        scores = propensity.scores(sample, seed=options.seed, standardize=options.method == "propensity")
+    made = _method(options, prepared, scores)(sample)
+    if not len(made):
+        raise BadInput(_nothing_matched(made, options))
+    references = None
+    if prepared.references is not None:
+        references = designs.choose_references(sample, made, prepared.references)
+    found = _balance(prepared, (made.a, made.b))
+    summary = _summary(options, prepared, found) | {
+        "method": made.method,
+        "pairs": len(made),
+        "refused": made.refusals,
+        "mean_distance": float(made.distance.mean()),
+        "facts": _plain(made.facts),
+    }
+    if references is not None:
+        summary["references"] = references.summary()
+    log_odds = None if scores is None else scores.log_odds
+    return Matched(summary, _pair_rows(made, references), found, prepared, made, log_odds=log_odds)
+
+
+def _nothing_matched(made: Matching, options: Options) -> str:
+    reasons = ", ".join(f"{name} {count}" for name, count in made.refusals.items()) or "there is no treated image"
+    if CALIPER in made.refusals and math.isfinite(made.least_caliper):
+        # A caliper of propensity matching is in standard deviations; one is facts["caliper"] / facts["caliper_sd"].
+        least = made.least_caliper
+        if options.method == "propensity":
+            least *= made.facts["caliper_sd"] / made.facts["caliper"]
+        return (
+            f"no pair is within the caliper; the smallest that would leave one is {least:.6g}: give it as --caliper "
+            f"(refused: {reasons})"
+        )
+    return f"no pair keeps the constraints (refused: {reasons}); relax one of them"
+
+
+def _weighted(options: Options, prepared: Prepared) -> Matched:
+    method = designs.entropy_weights if options.method == "entropy" else designs.overlap_weights
+    weights, facts = method(prepared.sample, prepared.covariate_matrix)
+    rows = np.flatnonzero(weights > 0)
+    found = _balance(prepared, (prepared.sample.rows, prepared.sample.columns), weights)
+    summary = _summary(options, prepared, found) | {
+        "method": options.method,
+        "pairs": 0,
+        "weighted": len(rows),
+        "refused": _missing_reasons(prepared.sample),
+        "facts": _plain(facts),
+    }
+    return Matched(summary, pa.table({"row": rows, "weight": weights[rows]}), found, prepared, weights=weights)
+
+
+def _sets(options: Options, prepared: Prepared) -> Matched:
+    labels = np.array(prepared.labels)
+    made = designs.match_groups(prepared.sample, labels, _method(options, prepared), base=options.base)
+    if not len(made.rows):
+        raise BadInput(f"no set has an image of each of {', '.join(made.groups)}; relax a constraint")
+    found = _set_balance(prepared, made)
+    summary = _summary(options, prepared, found) | {
+        "method": f"{options.method}, around {made.groups[0]}",
+        "pairs": int(made.distance.size),
+        "sets": len(made.rows),
+        "groups": list(made.groups),
+        "refused": dict(Counter(made.refused.values()).most_common()),
+        "mean_distance": float(made.distance.mean()),
+        "facts": {},
+    }
+    return Matched(summary, _set_rows(made), found, prepared)
+
+
+def _set_balance(prepared: Prepared, made: Sets) -> list[Balance]:
+    """Balance of the base group against each other group; the covariate's name says which."""
+    labels = np.array(prepared.labels)
+    found = []
+    for place, name in enumerate(made.groups[1:], start=1):
+        named = {
+            f"{covariate} ({made.groups[0]} - {name})": values for covariate, values in prepared.covariates.items()
+        }
+        before = [np.flatnonzero((labels == group) & prepared.sample.eligible) for group in (made.groups[0], name)]
+        found += balancing.balance(named, before[0], before[1], (made.rows[:, 0], made.rows[:, place]))
+    return found
+
+
+def _balance(
+    prepared: Prepared,
+    matched: tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]],
+    weights: Float[np.ndarray, " n"] | None = None,
+) -> list[Balance]:
+    """Before: all images of both groups, also those that could not enter a pair."""
+    sample = prepared.sample
+    groups = [np.flatnonzero(sample.treatment == value) for value in (1, 0)]
+    if sample.dose_gap:
+        groups = [matched[0], matched[1]]
+    return balancing.balance(prepared.covariates, groups[0], groups[1], matched, weights=weights, used=prepared.used)
+
+
+def _summary(options: Options, prepared: Prepared, found: list[Balance]) -> dict[str, Any]:
+    sample = prepared.sample
+    missing = sorted(row for row, why in sample.ineligible.items() if why == MISSING)
+    known = sample.treatment[np.isfinite(sample.treatment)]
+    return {
+        "treatment": options.treatment,
+        "groups": list(prepared.groups),
+        "treated": len(known) if sample.dose_gap else int((known == 1).sum()),
+        "control": len(known) if sample.dose_gap else int((known == 0).sum()),
+        "missing_rows": missing[:_MOST_LISTED],
+        "missing": len(missing),
+        "notes": list(prepared.notes),
+        "verdict": balancing.verdict(found, options.gate),
+        "balance": [_plain(_entry(one)) for one in found],
+    }
+
+
+def _entry(one: Balance) -> dict[str, Any]:
+    """One row of `balance`: standardized mean differences before and after, then what else is known."""
+    sides = {"before": asdict(one.before), "after": asdict(one.after)}
+    entry: dict[str, Any] = {"covariate": one.covariate, "before": one.before.smd, "after": one.after.smd}
+    entry["used"] = one.used
+    for name, side in sides.items():
+        entry |= {f"{key}_{name}": value for key, value in side.items() if key != "smd"}
+    return entry
+
+
+def _missing_reasons(sample: Sample) -> dict[str, int]:
+    treated = [why for row, why in sample.ineligible.items() if sample.treatment[row] == 1]
+    return dict(Counter(treated).most_common())
+
+
+def _pair_rows(made: Matching, references: References | None) -> pa.Table:
+    """Columns a, b, distance; with reference images also theirs and their difficulties."""
+    columns: dict[str, Any] = {"a": made.a, "b": made.b, "distance": made.distance}
+    if references is not None:
+        columns |= {
+            "a_reference": references.a,
+            "b_reference": references.b,
+            "a_difficulty": references.difficulty_a,
+            "b_difficulty": references.difficulty_b,
+        }
+    return pa.table(columns)
+
+
+def _set_rows(made: Sets) -> pa.Table:
+    """One row per pair of the base and another group's image: a, b, distance, set, group of b."""
+    others = len(made.groups) - 1
+    return pa.table(
+        {
+            "a": np.repeat(made.rows[:, 0], others),
+            "b": made.rows[:, 1:].ravel(),
+            "distance": made.distance.ravel(),
+            "set": np.repeat(np.arange(len(made.rows)), others),
+            "group": list(made.groups[1:]) * len(made.rows),
+        }
+    )
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can say: NaN and infinity as null, numpy's numbers as Python's."""
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _peak_megabytes() -> float:
+    """The process's largest resident memory so far, mapped files included; 0 where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0.0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (1 << 20 if sys.platform == "darwin" else 1 << 10), 1)

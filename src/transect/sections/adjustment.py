@@ -1,0 +1,160 @@
+"""Which attributes go with errors, the others held equal: the published coefficients, and estimators side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.effects.adjustment import RESAMPLES, CoefficientTable, balakrishnan
+from transect.effects.doubly_robust import AIPW_SOURCE, CROSS_FITTING, G_SOURCE, aipw, g_computation
+from transect.effects.linear import MEANS_SOURCE, OLS_SOURCE, difference_in_means, ols
+from transect.effects.samples import Labels
+from transect.records import Attribute, Effect
+from transect.sections.answers import Answers, number, point, table, words
+
+SHOWN: Final = 24
+"""Levels that the figure shows, largest coefficients first; the table has them all."""
+_TEXT: Final = (
+    "L2-regularised logistic regression of the errors (C = 1) on one indicator per level, as published: a coefficient"
+    " is the change of the log odds of an error where the level holds, the others equal, shrunk toward 0. Bars are "
+    "SDs over {resamples:,} bootstraps of images, as published, and of subjects, as recommended: images of one "
+    "subject resemble each other."
+)
+_BESIDE: Final = (
+    "Each attribute is split at its median (or off and on) and all others are adjusted for: differences of the error "
+    "rate, which are causal only if nothing that is missing here moves both the attribute and the errors."
+)
+
+
+def section(one: Answers) -> dict[str, Any]:
+    """The section of one target in one study."""
+    columns = dict(one.perceived or one.values)
+    edges, levels = _levels(one.attributes, columns)
+    made = balakrishnan(
+        one.errors, columns, one.subjects, edges=edges, levels=levels, resamples=RESAMPLES, seed=one.design.seed
+    )
+    kind = "perceived attributes" if one.perceived else "attributes"
+    return {
+        "key": "adjustment",
+        "study": one.study,
+        "title": f"Errors of {one.target} by {kind}, adjusted",
+        "text": [_TEXT.format(resamples=RESAMPLES), _BESIDE],
+        "warnings": [made.reason] if made.reason else [],
+        "figures": [] if made.reason else [_figure(made)],
+        "tables": [_coefficients(made), _side_by_side(one, columns)],
+        "sources": [made.source, MEANS_SOURCE, OLS_SOURCE, G_SOURCE, AIPW_SOURCE, CROSS_FITTING],
+    }
+
+
+def _levels(
+    attributes: Mapping[str, Attribute], columns: Mapping[str, Float[np.ndarray, " _"]]
+) -> tuple[dict[str, list[float]], dict[str, list[str]]]:
+    """Named levels where an attribute has them; other columns keep their values, or are cut at their terciles."""
+    named = {
+        name: list(attributes[name].levels) for name in columns if name in attributes and attributes[name].discrete
+    }
+    return {}, named
+
+
+def _name(level: str) -> str:
+    return words(level)
+
+
+def _figure(made: CoefficientTable) -> dict[str, Any]:
+    series = []
+    for name, spread in (("SD by image (as published)", made.image_sd), ("SD by subject", made.subject_sd)):
+        rows = list(zip(made.names, made.coefficients, spread, made.images, made.notes, strict=True))[:SHOWN]
+        points = [
+            point(value, low=value - sd, high=value + sd, label=_name(level), n=int(n), reason=note)
+            for level, value, sd, n, note in rows
+        ]
+        series.append({"name": name, "points": points})
+    panel = {"heading": "Levels", "y_words": "log odds of an error", "unit": "number", "series": series}
+    left = len(made.names) - SHOWN
+    more = f" ({SHOWN} largest of {len(made.names)})" if left > 0 else ""
+    return {
+        "kind": "rows",
+        "title": f"Coefficients, sorted by size{more}",
+        "caption": "(bars are one SD to either side)",
+        "panels": [panel],
+    }
+
+
+def _coefficients(made: CoefficientTable) -> dict[str, Any]:
+    columns = [("level", "text"), ("log odds", "number"), ("SD by image", "number"), ("SD by subject", "number")]
+    columns += [("images", "count"), ("note", "text")]
+    rows = zip(made.names, made.coefficients, made.image_sd, made.subject_sd, made.images, made.notes, strict=True)
+    dropped = {one.unit: one.resamples_dropped for one in (made.by_image, made.by_subject)}
+    title = "Coefficients"
+    if any(dropped.values()):
+        title += (
+            f" (resamples without an error left out: {dropped['image']} of images, {dropped['subject']} of subjects)"
+        )
+    left_out = "; ".join(f"{reason}: {n}" for reason, n in made.by_image.excluded.items())
+    title += f"; images left out: {left_out or 'none'}"
+    return table(title, columns, [[_name(a), b, c, d, int(e), made.reason or f] for a, b, c, d, e, f in rows])
+
+
+def _side_by_side(one: Answers, columns: Mapping[str, Float[np.ndarray, " _"]]) -> dict[str, Any]:
+    halves = {
+        name: half for name, values in columns.items() if (half := _half(one.attributes.get(name), values)) is not None
+    }
+    rows = []
+    for name, treatment in halves.items():
+        others = {other: values for other, values in columns.items() if other != name}
+        rows.append(
+            [words(name), _split(one.attributes.get(name), columns[name]), *_estimates(one, name, treatment, others)]
+        )
+    heads = [("attribute", "text"), ("compared", "text")]
+    for estimator in ("unadjusted", "OLS", "g-computation", "AIPW"):
+        heads += [(f"{estimator}, points", "points"), (f"{estimator}: 95 %", "text")]
+    return table("Differences of the error rate by four estimators", heads, rows)
+
+
+def _estimates(
+    one: Answers, name: str, treatment: Float[np.ndarray, " n"], others: Mapping[str, Float[np.ndarray, " _"]]
+) -> list[Any]:
+    labels, clusters = Labels(one.target, "error", "proportion"), one.subjects
+    cells: list[Any] = []
+    varied = {other: values for other, values in others.items() if np.nanstd(values) > 0}
+    made = [difference_in_means(one.errors, {name: treatment}, clusters=clusters, labels=labels)]
+    if varied:
+        made.append(ols(one.errors, {name: treatment, **varied}, clusters=clusters, labels=labels)[0])
+        made.append(g_computation(one.errors, {name: treatment}, varied, clusters=clusters, labels=labels))
+        made.append(aipw(one.errors, {name: treatment}, varied, clusters=clusters, labels=labels, seed=one.design.seed))
+    for effect in made:
+        cells += [number(effect.estimate), _ends(effect)]
+    return cells + [None, "nothing to adjust for"] * (4 - len(made))
+
+
+def _ends(effect: Effect) -> str:
+    if not np.isfinite(effect.low):
+        return effect.reason
+    return f"{100 * effect.low:+.1f} to {100 * effect.high:+.1f}".replace("-", "−")
+
+
+def _half(attribute: Attribute | None, values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"] | None:
+    """0 below the median and 1 from it on (or off and on); None for several named levels and for no variation."""
+    known = values[np.isfinite(values)]
+    if (
+        not len(known)
+        or np.ptp(known) == 0
+        or (attribute is not None and attribute.kind == "categorical" and len(attribute.levels) > 2)
+    ):
+        return None
+    return np.where(np.isfinite(values), (values >= _middle(known)).astype(np.float64), np.nan)
+
+
+def _middle(known: Float[np.ndarray, " n"]) -> float:
+    """The median, or the next value above it where it is the smallest of all."""
+    middle = float(np.median(known))
+    return middle if middle > known.min() else float(known[known > known.min()].min())
+
+
+def _split(attribute: Attribute | None, values: Float[np.ndarray, " n"]) -> str:
+    if attribute is not None and attribute.discrete:
+        return f"{attribute.levels[1]} vs {attribute.levels[0]}"
+    return f"from {_middle(values[np.isfinite(values)]):.3g} on vs below"

@@ -1,0 +1,108 @@
+"""What one target answered in one study, as arrays: what every section starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from transect.records import Attribute, Design, Task
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """One target's answers in one study, image by image (float64 [n], NaN where there is none).
+
+    scores: of yes; answers: 0 or 1; truth: 0 or 1, or a number for a regression; errors: 0 or 1, or absolute errors.
+    threshold: from which a score is a yes. values: each attribute's value, as the world or the labels have it;
+    perceived: as raters saw it, in the units of `values` (empty without ratings). steps: for a study in steps λ the
+    attribute's size of a step, else empty. cells: index of each image's cell; subjects: the subject of each image.
+    """
+
+    study: str
+    target: str
+    task: Task
+    design: Design
+    attributes: Mapping[str, Attribute]
+    subjects: Int[np.ndarray, " n"]
+    cells: Int[np.ndarray, " n"]
+    scores: Float[np.ndarray, " n"]
+    answers: Float[np.ndarray, " n"]
+    truth: Float[np.ndarray, " n"]
+    errors: Float[np.ndarray, " n"]
+    threshold: float
+    truth_attribute: str
+    values: Mapping[str, Float[np.ndarray, " n"]]
+    perceived: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
+    steps: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def binary(self) -> bool:
+        """Whether the target says yes or no."""
+        return self.task not in (Task.REGRESSION, Task.EMBEDDING)
+
+    @property
+    def judged(self) -> bool:
+        """Whether there are right and wrong answers, both yes and no."""
+        return self.binary and bool(np.isfinite(self.errors).any())
+
+    def grid(self, values: Float[np.ndarray, " n"]) -> Float[np.ndarray, "subjects cells"]:
+        """One row per subject of a transect design."""
+        return np.asarray(values.reshape(self.design.subjects, self.design.n_cells))
+
+
+def number(value: float) -> float | None:
+    """The number, or None where it is not finite.
+
+    >>> number(float("nan"))
+    """
+    return float(value) if np.isfinite(value) else None
+
+
+def point(value: float, *, low: float = np.nan, high: float = np.nan, **more: Any) -> dict[str, Any]:
+    """A point of a figure, NaN as null."""
+    return {"value": number(value), "low": number(low), "high": number(high), **more}
+
+
+def table(title: str, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
+    """A table from (heading, unit) pairs; NaN as null.
+
+    >>> table("Errors", [("group", "text"), ("rate", "proportion")], [["old", float("nan")]])["rows"]
+    [['old', None]]
+    """
+    plain = [[cell if cell is None or isinstance(cell, str) else number(cell) for cell in row] for row in rows]
+    return {
+        "title": title,
+        "columns": [name for name, _ in columns],
+        "units": [unit for _, unit in columns],
+        "rows": plain,
+    }
+
+
+def words(name: str) -> str:
+    """An identifier as words.
+
+    >>> words("skin_tone")
+    'skin tone'
+    """
+    return name.replace("_", " ")
+
+
+def grouped(attribute: Attribute, values: Float[np.ndarray, " n"]) -> np.ndarray:
+    """Each image's group of an attribute as a text: its level, or its range at the terciles; "" without a value."""
+    from transect.effects.observational import cut
+
+    groups = cut(attribute, values)
+    names = np.array([_range(groups, place) for place in range(len(groups.centers))] + [""], dtype=object)
+    return np.asarray(names[groups.index])
+
+
+def _range(groups: Any, place: int) -> str:
+    if not groups.bounds:
+        return str(groups.attribute.label(groups.centers[place]))
+    low, high = groups.bounds[place]
+    return f"{low:.3g} to {high:.3g}"

@@ -1,0 +1,37 @@
+"""Which sections does a report have? Decided by what its studies hold; each asks for nothing that is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from transect.sections import adjustment, balance, comparison, perceived, sensitivity, thresholds
+from transect.sections.answers import Answers
+
+
+def build(found: Sequence[Answers]) -> list[dict[str, Any]]:
+    """The sections of all targets of all studies, as entries of `results.json`."""
+    targets = list(dict.fromkeys(one.target for one in found))
+    made: list[dict[str, Any]] = []
+    for target in targets:
+        own = [one for one in found if one.target == target]
+        made += _of_target(own)
+    plain = [one for one in found if one.target == targets[0] and not one.steps] if targets else []
+    if plain and any(not one.design.levels for one in plain) and (made_one := balance.section(plain)):
+        made.append(made_one)
+    return made
+
+
+def _of_target(own: Sequence[Answers]) -> list[dict[str, Any]]:
+    made: list[dict[str, Any]] = []
+    if stepped := [one for one in own if one.steps]:
+        made.append(sensitivity.section(stepped))
+    plain = [one for one in own if not one.steps]
+    experiments = [one for one in plain if one.design.levels]
+    observations = [one for one in plain if not one.design.levels]
+    for experiment in experiments:
+        made += [found for one in observations if (found := comparison.section(experiment, one))]
+    made += [perceived.section(one) for one in experiments if one.perceived]
+    made += [adjustment.section(one) for one in plain if one.judged and (one.perceived or not one.design.levels)]
+    made += [thresholds.section(one) for one in plain if thresholds.has_section(one)]
+    return made

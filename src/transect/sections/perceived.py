@@ -1,0 +1,147 @@
+"""What raters saw in an experiment: what each manipulation moved, and effects of perceived values by instruments."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.effects.instruments import CONDITIONAL_F, SOURCE, instrumental
+from transect.effects.linear import OLS_SOURCE, ols
+from transect.effects.perception import PerceptionMatrix, perception_sensitivity
+from transect.effects.residual_inclusion import PROBIT_SOURCE, control_function
+from transect.effects.samples import Labels
+from transect.effects.sensitivity import SOURCE as DENTON
+from transect.records import Effect
+from transect.sections.answers import Answers, number, point, table, words
+
+_TEXT: Final = (
+    "Each row of the matrix is a manipulation, from its first level to its last: the mean change of every perceived "
+    "attribute, subject by subject. A clean manipulation moves only its own.",
+    "The intended values were set by us and serve as instruments for the perceived ones, so that a manipulation that "
+    "drags another attribute along can be told apart. This holds if an intended value changes the answer only through"
+    " the perceived attributes listed: something unlisted that rides along (earrings) breaks it.",
+)
+
+
+def section(one: Answers) -> dict[str, Any]:
+    """The section of one target in one experiment with ratings."""
+    matrix = _matrix(one)
+    return {
+        "key": "perceived",
+        "study": one.study,
+        "title": f"Perceived attributes: {one.target}",
+        "text": list(_TEXT),
+        "figures": [_figure(matrix)],
+        "tables": [_matrix_table(matrix), _instrumented(one)],
+        "sources": [DENTON, SOURCE, CONDITIONAL_F, OLS_SOURCE, PROBIT_SOURCE],
+    }
+
+
+def _matrix(one: Answers) -> PerceptionMatrix:
+    before, after = {}, {}
+    for axis, name in enumerate(one.design.levels):
+        ends = [_at_end(one, values, axis, (0, -1)) for values in one.perceived.values()]
+        before[name] = {seen: end[0] for seen, end in zip(one.perceived, ends, strict=True)}
+        after[name] = {seen: end[1] for seen, end in zip(one.perceived, ends, strict=True)}
+    return perception_sensitivity(before, after, seed=one.design.seed)
+
+
+def _at_end(
+    one: Answers, values: Float[np.ndarray, " n"], axis: int, ends: tuple[int, int]
+) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, " s"]]:
+    """Each subject's mean at either end of an attribute, over the cells that were rated at both."""
+    grid = np.moveaxis(values.reshape(one.design.subjects, *one.design.shape), axis + 1, 1)
+    first, last = (grid[:, end].reshape(one.design.subjects, -1) for end in ends)
+    both = np.isfinite(first) & np.isfinite(last)
+    n = both.sum(axis=1)
+    sums = (np.where(both, part, 0.0).sum(axis=1) for part in (first, last))
+    low, high = (np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0) for total in sums)
+    return low, high
+
+
+def _figure(matrix: PerceptionMatrix) -> dict[str, Any]:
+    panels = []
+    for row, manipulated in enumerate(matrix.manipulated):
+        points = [
+            point(
+                matrix.values[row, k],
+                low=matrix.low[row, k],
+                high=matrix.high[row, k],
+                label=words(seen),
+                n=int(matrix.subjects[row, k]),
+                reason="" if matrix.subjects[row, k] else "no subject has both ratings",
+            )
+            for k, seen in enumerate(matrix.perceived)
+        ]
+        series = [{"name": "", "points": points}]
+        panels.append(
+            {"heading": f"Manipulated: {words(manipulated)}", "y_words": "mean perceived change", "series": series}
+        )
+    caption = "(in the units of the ratings; the numbers are subjects)"
+    return {
+        "kind": "bars",
+        "title": "What each manipulation moved",
+        "caption": caption,
+        "same_axis": False,
+        "panels": panels,
+    }
+
+
+def _matrix_table(matrix: PerceptionMatrix) -> dict[str, Any]:
+    heads = [
+        ("manipulated", "text"),
+        ("perceived", "text"),
+        ("mean change", "number"),
+        ("low", "number"),
+        ("high", "number"),
+    ]
+    heads += [("subjects", "count"), ("not rated at both ends", "count")]
+    rows = [
+        [
+            words(a),
+            words(p),
+            matrix.values[i, k],
+            matrix.low[i, k],
+            matrix.high[i, k],
+            int(matrix.subjects[i, k]),
+            int(matrix.missing[i, k]),
+        ]
+        for i, a in enumerate(matrix.manipulated)
+        for k, p in enumerate(matrix.perceived)
+    ]
+    return table("Perception sensitivity", heads, rows)
+
+
+def _instrumented(one: Answers) -> dict[str, Any]:
+    """Least squares on perceived values beside two-stage least squares and the control function."""
+    names = [name for name in one.design.levels if name in one.perceived]
+    counted, unit = (one.errors, "error") if one.judged else (one.answers if one.binary else one.scores, "answer")
+    settings = np.array([[cell[name] for name in one.design.levels] for cell in one.design.cells()])[one.cells]
+    intended = {name: settings[:, k] for k, name in enumerate(one.design.levels)}
+    seen = {name: one.perceived[name] for name in names}
+    labels = Labels(one.target, unit, "proportion" if one.binary else "score", "experimental")
+    rows: list[list[Any]] = []
+    if names:
+        plain = ols(counted, seen, clusters=one.subjects, labels=labels)
+        repaired = instrumental(counted, seen, intended, clusters=one.subjects, labels=labels)
+        curved = (
+            control_function(counted, seen, intended, clusters=one.subjects, labels=labels)
+            if one.binary
+            else [None] * len(names)
+        )
+        for name, first, second, third in zip(names, plain, repaired, curved, strict=True):
+            f = second.spec.get("first_stage_f")
+            rows.append([words(name), *_cells(first), *_cells(second), *(_cells(third) if third else [None, ""]), f])
+    style = "points" if one.binary else "number"
+    heads = [("perceived attribute", "text")]
+    for estimator in ("least squares", "two-stage least squares", "control function"):
+        heads += [(estimator, style), (f"{estimator}: 95 %", "text")]
+    return table(f"Effect on the {unit} per unit of the perceived value", [*heads, ("first-stage F", "number")], rows)
+
+
+def _cells(effect: Effect) -> list[Any]:
+    factor = 100 if effect.unit.startswith(("proportion", "probability")) else 1
+    ends = f"{factor * effect.low:+.3g} to {factor * effect.high:+.3g}".replace("-", "−")
+    return [number(effect.estimate), ends if np.isfinite(effect.low) else effect.reason]

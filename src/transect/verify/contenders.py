@@ -1,0 +1,222 @@
+"""The estimators of the proving ground, each on the tables of all seeds: estimate, interval and p per seed.
+
+A contender is the product's own function, called as an audit or a user calls it; nothing is estimated here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.effects import (
+    associations,
+    cut,
+    holm,
+    max_t,
+    mean_difference_interval,
+    ppi_difference,
+    ppi_mean,
+    project,
+    sign_flip,
+    wilson,
+    wilson_clustered,
+)
+from transect.effects.contrasts import slopes
+from transect.effects.shares import PopulationShares
+from transect.records import Attribute
+
+Tables = Mapping[str, np.ndarray]
+Contender = Callable[[Tables], "Answers"]
+_RESAMPLES: Final = 1000
+_FLAG: Final = Attribute("attribute", "binary", "the attribute", levels=("off", "on"))
+_OTHER: Final = Attribute("other", "binary", "another attribute", levels=("off", "on"))
+TIED: Final = PopulationShares(
+    "tied",
+    ("attribute", "other"),
+    np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]),
+    np.array([0.4, 0.1, 0.2, 0.3]),
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What a contender said of each seed's table; p is NaN where it has no test (then the interval decides)."""
+
+    estimate: Float[np.ndarray, " s"]
+    low: Float[np.ndarray, " s"]
+    high: Float[np.ndarray, " s"]
+    p: Float[np.ndarray, " s"]
+
+    @classmethod
+    def of(cls, rows: list[tuple[float, float, float, float]]) -> Answers:
+        """From one row per seed."""
+        estimate, low, high, p = np.array(rows, dtype=np.float64).reshape(-1, 4).T
+        return cls(estimate, low, high, p)
+
+    def rejects(self, alpha: float) -> np.ndarray:
+        """Whether each says that there is an effect."""
+        excluded = (self.low > 0) | (self.high < 0)
+        return np.asarray(np.where(np.isfinite(self.p), self.p <= alpha, excluded))
+
+
+def paired_contrast(tables: Tables, key: str = "pairs") -> Answers:
+    """Each subject's difference between two levels: [seeds, subjects, 2]."""
+    y = tables[key]
+    rates = y.mean(axis=1)
+    return _subjects((y[..., 1] - y[..., 0]).T, np.minimum(rates, 1 - rates).min(axis=-1))
+
+
+def dragging_contrast(tables: Tables) -> Answers:
+    """The same where the control is a learned direction."""
+    return paired_contrast(tables, "dragging")
+
+
+def averaged_contrast(tables: Tables) -> Answers:
+    """Each subject's difference along the first attribute of a square, averaged over the second."""
+    y = tables["square"]
+    rates = y.mean(axis=(1, 3))
+    return _subjects((y[:, :, 1] - y[:, :, 0]).mean(axis=2).T, np.minimum(rates, 1 - rates).min(axis=-1), pairs=2.0)
+
+
+def score_contrast(tables: Tables) -> Answers:
+    """`averaged_contrast` of scores."""
+    y = tables["square"]
+    return _subjects((y[:, :, 1] - y[:, :, 0]).mean(axis=2).T, None)
+
+
+def interaction_contrast(tables: Tables) -> Answers:
+    """Each subject's difference of differences."""
+    y = tables["square"]
+    rates = y.mean(axis=1).reshape(len(y), -1)
+    d = y[:, :, 1, 1] - y[:, :, 1, 0] - y[:, :, 0, 1] + y[:, :, 0, 0]
+    return _subjects(d.T, np.minimum(rates, 1 - rates).min(axis=-1), reach=2.0)
+
+
+def cells_contrast(tables: Tables) -> Answers:
+    """Each subject's difference, averaged over ten pairs of images."""
+    y = tables["cells"]
+    rates = y.mean(axis=(1, 2))
+    return _subjects((y[..., 1] - y[..., 0]).mean(axis=2).T, np.minimum(rates, 1 - rates).min(axis=-1), pairs=10.0)
+
+
+def intended_slope(tables: Tables) -> Answers:
+    """Each subject's slope of the score along the levels that were set."""
+    levels = tables["intended"][0, 0]
+    return _subjects(np.stack([slopes(y[:, :, None], levels) for y in tables["score"]], axis=1), None)
+
+
+def images_contrast(tables: Tables) -> Answers:
+    """All images as if each were of a subject of its own."""
+    y, attribute = tables["images"], tables["attribute"]
+    return Answers.of([_association(t.ravel(), np.repeat(a, t.shape[1])) for t, a in zip(y, attribute, strict=True)])
+
+
+def unadjusted(tables: Tables) -> Answers:
+    """The difference between the groups of a population."""
+    return Answers.of([_association(y, a) for y, a in zip(tables["outcome"], tables["attribute"], strict=True)])
+
+
+def image_rate(tables: Tables) -> Answers:
+    """Wilson's interval of a rate, all images as independent."""
+    y = tables["one_rate"].reshape(len(tables["one_rate"]), -1)
+    low, high = wilson(y.sum(axis=1), y.shape[1])
+    return Answers(y.mean(axis=1), low, high, np.full(len(y), np.nan))
+
+
+def subject_rate(tables: Tables) -> Answers:
+    """Wilson's interval of a rate on the effective number of images."""
+    y = tables["one_rate"]
+    low, high = wilson_clustered(y.sum(axis=2).T, np.full((y.shape[1], len(y)), float(y.shape[2])))
+    return Answers(y.mean(axis=(1, 2)), low, high, np.full(len(y), np.nan))
+
+
+def projection(tables: Tables) -> Answers:
+    """Disparate impact in a population of known shares, from cells of an experiment."""
+    levels = {"attribute": (0.0, 1.0), "other": (0.0, 1.0)}
+    rows = []
+    for y in tables["square"]:
+        made = project(y, levels, TIED, {"attribute": _FLAG, "other": _OTHER}, resamples=_RESAMPLES)
+        row = next(r for r in made.rows if (r.quantity, r.attribute) == ("disparate impact", "attribute"))
+        rows.append((row.estimate, row.low, row.high, np.nan))
+    return Answers.of(rows)
+
+
+def people_alone(tables: Tables) -> Answers:
+    """The few ratings by people, nothing else."""
+    return _ratings(tables, trust=0.0)
+
+
+def people_and_machine(tables: Tables) -> Answers:
+    """Few ratings by people, many by a machine (PPI++)."""
+    return _ratings(tables, trust=None)
+
+
+def machine_alone(tables: Tables) -> Answers:
+    """The machine's ratings, as if people had made them."""
+    rows = []
+    for machine in tables["machine"]:
+        groups = [ppi_mean(group[:50], group[:50], group[50:], trust=1.0) for group in machine]
+        made = ppi_difference(*groups)
+        rows.append((made.estimate, made.low, made.high, np.nan))
+    return Answers.of(rows)
+
+
+def uncorrected_family(tables: Tables) -> Answers:
+    """The smallest of twenty p-values."""
+    return _family(tables, lambda p, _: p)
+
+
+def holm_family(tables: Tables) -> Answers:
+    """The smallest of twenty p-values after Holm's correction."""
+    return _family(tables, lambda p, _: holm(p))
+
+
+def max_t_family(tables: Tables) -> Answers:
+    """The smallest of twenty p-values by the max-T bootstrap."""
+    return _family(tables, lambda _, d: max_t(d, resamples=_RESAMPLES - 1))
+
+
+def _family(tables: Tables, corrected: Callable[[Any, Any], Any]) -> Answers:
+    rows = []
+    for y in tables["family"]:
+        d = y[..., 1] - y[..., 0]
+        p = corrected(sign_flip(d)[0], d)
+        rows.append((np.nan, np.nan, np.nan, float(np.nanmin(p))))
+    return Answers.of(rows)
+
+
+def _ratings(tables: Tables, trust: float | None) -> Answers:
+    rows = []
+    for people, machine in zip(tables["people"], tables["machine"], strict=True):
+        groups = [ppi_mean(p[:50], m[:50], m[50:], trust=trust) for p, m in zip(people, machine, strict=True)]
+        made = ppi_difference(*groups)
+        rows.append((made.estimate, made.low, made.high, np.nan))
+    return Answers.of(rows)
+
+
+def _subjects(
+    d: Float[np.ndarray, "n s"], base: Float[np.ndarray, " s"] | None, *, reach: float = 1.0, pairs: float = 1.0
+) -> Answers:
+    """The interval and the test of subjects' differences, as an audit makes them; base None: not binary."""
+    seeds = d.shape[1]
+    made = mean_difference_interval(
+        d,
+        binary=base is not None,
+        base=base,
+        reach=np.full(seeds, reach),
+        pairs=np.full(seeds, pairs),
+        resamples=_RESAMPLES,
+    )
+    p, _ = sign_flip(d, resamples=_RESAMPLES - 1)
+    return Answers(d.mean(axis=0), made.low, made.high, p)
+
+
+def _association(y: Float[np.ndarray, " n"], attribute: Float[np.ndarray, " n"]) -> tuple[float, float, float, float]:
+    none = np.full(len(y), "", dtype=object)
+    made = associations(y, none, cut(_FLAG, attribute), attribute, is_binary=True)[0]
+    return made.estimate, made.low, made.high, made.p

@@ -1,0 +1,140 @@
+"""How well does a score tell two kinds apart, or a reading follow the truth? AUC and R2 with bootstrap intervals.
+
+Statistics are functions of weights, so that a resample of the clusters is one row of whole-number weights.
+Sources: Hanley and McNeil 1982, The meaning and use of the area under a ROC curve, doi:10.1148/radiology.143.1.7063747;
+Efron 1979, Bootstrap methods, doi:10.1214/aos/1176344552.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+Weighted = Callable[[Float[np.ndarray, "b n"]], Float[np.ndarray, " b"]]
+"""A statistic of n rows under each of b rows of weights."""
+
+INTERVAL = "percentile bootstrap by subject"
+_NUMBERS_AT_A_TIME = 8_000_000
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """An estimate and its 95 % interval; NaN with a reason where there is none. n: what it rests on."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+    reason: str = ""
+
+    def as_dict(self) -> dict[str, float | int | str | None]:
+        """Plain values, NaN as None, for JSON."""
+        numbers = {name: getattr(self, name) for name in ("value", "low", "high")}
+        plain = {name: None if number != number else number for name, number in numbers.items()}
+        return {**plain, "n": self.n, "reason": self.reason}
+
+
+def not_estimable(reason: str, n: int = 0) -> Figure:
+    """A figure without a value."""
+    return Figure(float("nan"), float("nan"), float("nan"), n, reason)
+
+
+def auc(
+    score: Float[np.ndarray, " n"], positive: Bool[np.ndarray, " n"], weights: Float[np.ndarray, "b n"] | None = None
+) -> Float[np.ndarray, " b"]:
+    """Area under the ROC curve: the chance that a positive row scores above a negative one, ties counting half.
+
+    weights: one row per resample (default: one row of ones). Returns one area per row of weights, in [0, 1]; NaN where
+    a kind has no weight.
+
+    >>> auc(np.array([0.1, 0.4, 0.4, 0.8]), np.array([False, False, True, True])).tolist()
+    [0.875]
+    """
+    w = np.ones((1, len(score))) if weights is None else weights
+    if not len(score):
+        return np.full(len(w), np.nan)
+    order = np.argsort(score, kind="stable")
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(score[order]) > 0]))
+    w, positive = w[:, order], positive[order]
+    above = np.add.reduceat(w * positive, starts, axis=1)
+    below = np.add.reduceat(w * ~positive, starts, axis=1)
+    won = above * (np.cumsum(below, axis=1) - below / 2)
+    pairs = above.sum(1) * below.sum(1)
+    return np.asarray(np.divide(won.sum(1), pairs, out=np.full(len(w), np.nan), where=pairs > 0))
+
+
+def macro_auc(
+    scores: Float[np.ndarray, "n k"], level: Int[np.ndarray, " n"], weights: Float[np.ndarray, "b n"] | None = None
+) -> Float[np.ndarray, " b"]:
+    """Mean over the levels that occur of each one's area against the rest, by its own column of scores."""
+    occurring = [k for k in range(scores.shape[1]) if (level == k).any()]
+    return np.asarray(np.mean([auc(scores[:, k], level == k, weights) for k in occurring], axis=0))
+
+
+def r_squared(
+    reading: Float[np.ndarray, " n"], truth: Float[np.ndarray, " n"], weights: Float[np.ndarray, "b n"] | None = None
+) -> Float[np.ndarray, " b"]:
+    """1 - squared error over squared deviation from the mean; NaN where the truth does not vary.
+
+    >>> r_squared(np.array([1.0, 2, 4]), np.array([1.0, 2, 3])).tolist()
+    [0.5]
+    """
+    w = np.ones((1, len(truth))) if weights is None else weights
+    total = w.sum(1)
+    mean = np.divide(w @ truth, total, out=np.zeros(len(w)), where=total > 0)
+    spread = w @ truth**2 - total * mean**2
+    error = w @ (truth - reading) ** 2
+    varies = spread > 1e-12 * np.maximum(w @ truth**2, 1e-300)
+    return np.asarray(1 - np.divide(error, spread, out=np.full(len(w), np.nan), where=varies))
+
+
+def with_interval(statistic: Weighted, n: int, *, resamples: int = 1000, seed: int = 0) -> Figure:
+    """The statistic of n independent rows, with the percentile interval of resampled rows."""
+    value = float(statistic(np.ones((1, n)))[0]) if n else float("nan")
+    if value != value:
+        return not_estimable("both kinds, or truth that varies, are needed", n)
+    drawn = np.concatenate([statistic(weights) for weights in _resamples(n, n, resamples, seed)])
+    low, high = np.nanpercentile(drawn, (2.5, 97.5))
+    return Figure(value, float(low), float(high), n)
+
+
+def pairs_auc(
+    likeness: Float[np.ndarray, " p"],
+    one: Int[np.ndarray, " p"],
+    other: Int[np.ndarray, " p"],
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Figure:
+    """How well likeness tells pairs of pictures of one subject from pairs of two subjects.
+
+    one, other: which subject (0 .. subjects - 1) each picture of the pair shows. Subjects are resampled, a pair weighs
+    as the product of its subjects' weights (once for a pair of one subject). n of the figure: subjects.
+    """
+    if not len(one):
+        return not_estimable("no pairs")
+    same, subjects = one == other, int(max(one.max(), other.max())) + 1
+
+    def statistic(weights: Float[np.ndarray, "b s"]) -> Float[np.ndarray, " b"]:
+        return auc(likeness, same, np.where(same, weights[:, one], weights[:, one] * weights[:, other]))
+
+    value = float(statistic(np.ones((1, subjects)))[0])
+    if value != value:
+        return not_estimable("pairs of one and of two subjects are needed", subjects)
+    drawn = np.concatenate([statistic(weights) for weights in _resamples(subjects, len(one), resamples, seed)])
+    low, high = np.nanpercentile(drawn, (2.5, 97.5))
+    return Figure(value, float(low), float(high), subjects)
+
+
+def _resamples(clusters: int, width: int, resamples: int, seed: int) -> Iterator[Float[np.ndarray, "b c"]]:
+    """Weights of the clusters, in blocks whose statistics hold at most some millions of numbers."""
+    generator = np.random.Generator(np.random.Philox(key=seed))
+    block = max(1, _NUMBERS_AT_A_TIME // max(width, 1))
+    for start in range(0, resamples, block):
+        size = min(block, resamples - start)
+        yield generator.multinomial(clusters, np.full(clusters, 1 / clusters), size=size).astype(np.float64)

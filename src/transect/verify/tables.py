@@ -1,0 +1,100 @@
+"""The figures of the world as short tables for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+Table = tuple[str, list[str], list[list[str]]]
+
+
+def tables_of(found: Mapping[str, Any]) -> Iterator[Table]:
+    """Title, headings and rows of every part that was measured."""
+    yield (
+        f"FaceWorld, renderer version {found['renderer_version']}, {found['image_size']} pixels",
+        ["part", "figure"],
+        [list(row) for row in _overview(found)],
+    )
+    if found["photometry"]:
+        yield (
+            "Luminance of faces, rendered beside photographs",
+            _PHOTOMETRY,
+            [_light(row) for row in found["photometry"]],
+        )
+    if found["targets"]:
+        yield f"Share found: {found['found_rule']}", _TARGETS, [_share(row) for row in found["targets"]]
+        facts = [[row["target"], row["group"], str(row["n"]), _number(row["share"])] for row in found["photographs"]]
+        yield "The same in photographs (UTKFace, adults)", ["target", "group", "n", "share"], facts
+    if found["attributes"]:
+        yield "Read back from held-out pictures", _READINGS, [_reading(row) for row in found["attributes"]]
+
+
+_PHOTOMETRY = ["fifth", "statistic", "rendered median", "photographs p25 to p75", "inside", "share in p05 to p95"]
+_TARGETS = ["target", "by", "group", "n", "share", "95 % interval", "reason"]
+_READINGS = ["attribute", "role", "figure", "value", "95 % interval", "n", "gate", "met", "seen"]
+
+
+def _overview(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if found["photometry"]:
+        yield "medians between the photographs' quartiles", f"{found['medians_inside']} of {len(found['photometry'])}"
+        yield "medians beyond their 5 to 95 %", str(len(found["medians_outside"]))
+        yield "smallest share of faces within their 5 to 95 %", _number(found["share_inside"])
+        yield "faces per fifth", ", ".join(map(str, found["faces_per_fifth"]))
+        yield "median cheek luminance of the darkest tones", _number(found["darkest_cheek"])
+        yield "photometry passes", _yes(found["photometry_passes"])
+    gated = [row for row in found["attributes"] if row["gate"] is not None]
+    if gated:
+        yield "attributes read back at their gate", f"{sum(row['met'] for row in gated)} of {len(gated)}"
+    if found["identity_auc"] is not None:
+        one = found["identity"]
+        yield "people told apart (AUC)", f"{_interval(one, value=True)}, gate {one['gate']}: {_yes(one['met'])}"
+        yield "the same people in other pose and light (AUC)", _interval(one["same_person"], value=True)
+        for name, figure in (one["recognition"] or {}).items():
+            if isinstance(figure, Mapping):
+                yield f"dlib's recognition network on {name.replace('_', ' ')} (AUC)", _interval(figure, value=True)
+    for figure in found["null_auc"]:
+        yield "groups that do not differ (AUC)", _interval(figure, value=True)
+    if found["control_auc"]:
+        control = found["control_auc"]
+        yield f"groups that differ in {control['attribute']} (AUC)", _interval(control, value=True)
+    for region, error in ((found["landmarks"] or {}).get("regions") or {}).items():
+        yield f"dlib's landmarks, {region}: mean error", f"{100 * error['mean']:.1f} % of the eyes' distance"
+
+
+def _light(row: Mapping[str, Any]) -> list[str]:
+    photographs = f"{row['p25']:.3f} to {row['p75']:.3f}"
+    shares = _number(row["share_inside"])
+    return [str(row["fifth"]), row["statistic"], _number(row["rendered_p50"]), photographs, _yes(row["inside"]), shares]
+
+
+def _share(row: Mapping[str, Any]) -> list[str]:
+    n = "" if row["n"] is None else str(row["n"])
+    return [row["target"], row["by"], row["group"], n, _number(row["share"]), _interval(row), row["reason"]]
+
+
+def _reading(row: Mapping[str, Any]) -> list[str]:
+    gate = "" if row["gate"] is None else f"{row['gate']:.2f}"
+    met = "" if row["met"] is None else _yes(row["met"])
+    words = row["reason"] or row["seen"]
+    shown = [row["attribute"], row["role"], row["figure"], _number(row["value"]), _interval(row)]
+    return [*shown, str(row["n"]), gate, met, words]
+
+
+def _interval(row: Mapping[str, Any], value: bool = False) -> str:
+    """An interval in words, after its value if asked for.
+
+    >>> _interval({"value": 0.5, "low": 0.41, "high": 0.6}, value=True)
+    '0.500 (0.410 to 0.600)'
+    """
+    if row["low"] is None:
+        return "not estimable" if value else ""
+    interval = f"{row['low']:.3f} to {row['high']:.3f}"
+    return f"{_number(row['value'])} ({interval})" if value else interval
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"

@@ -1,0 +1,113 @@
+"""Directions fitted from labels: planted ones are found, confounding is balanced away, bad labels are named."""
+
+import numpy as np
+import pytest
+
+from transect.controls.directions import fit_direction, hyperplanes, load_directions, save_directions
+from transect.errors import BadInput
+
+
+def latents(n=2000, d=16, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, d))
+
+
+def planted(d=16, index=0):
+    direction = np.zeros(d)
+    direction[index], direction[index + 1] = 0.8, 0.6
+    return direction
+
+
+def test_a_planted_continuous_direction_is_found_with_its_slope():
+    """y = 30 + 5 v·z + noise of sd 1: along v the label rises by 5, and the best R² is 25 / 26."""
+    z = latents()
+    y = 30 + 5 * z @ planted() + np.random.default_rng(1).standard_normal(len(z))
+    found = fit_direction("age", z, y, "continuous")
+    assert found.normal @ planted() > 0.999
+    assert found.slope == pytest.approx(5, rel=0.02)
+    assert found.quality == pytest.approx(25 / 26, abs=0.01)
+    # The hyperplane lies at the mean label: at v·z + b = 0.
+    assert found.offset == pytest.approx((30 - y.mean()) / 5, abs=0.05)
+    assert (found.labels, found.held_out) == (2000, 400)
+
+
+@pytest.mark.parametrize("method", ["logistic", "svm"])
+def test_a_planted_binary_direction_is_found(method):
+    z = latents()
+    y = (z @ planted() > 0.3).astype(float)
+    found = fit_direction("smile", z, y, "binary", method=method)
+    assert found.normal @ planted() > 0.99
+    assert found.offset == pytest.approx(-0.3, abs=0.1)
+    assert found.quality > 0.95
+    assert np.isnan(found.slope)
+
+
+def test_balancing_takes_the_confounder_out_of_the_direction():
+    """Smiling is planted on axis 0 and seen mostly where axis 5 is positive: alone, the fit leans on axis 5."""
+    z = latents(6000)
+    male = (z[:, 5] > 0).astype(float)
+    y = (z[:, 0] + 0.9 * (2 * male - 1) + 0.5 * np.random.default_rng(3).standard_normal(len(z)) > 0).astype(float)
+    naive = fit_direction("smile", z, y, "binary")
+    balanced = fit_direction("smile", z, y, "binary", balance={"male": male})
+    assert naive.normal[5] > 0.3
+    assert abs(balanced.normal[5]) < 0.6 * naive.normal[5]
+    assert balanced.origin["balanced_on"] == ["male"]
+
+
+def test_labels_without_signal_have_no_quality():
+    y = np.random.default_rng(4).integers(0, 2, 2000).astype(float)
+    assert fit_direction("nothing", latents(), y, "binary").quality == pytest.approx(0.5, abs=0.08)
+
+
+def test_rows_without_labels_are_left_out_and_counted():
+    z = latents()
+    y = 5 * z @ planted()
+    y[::2] = np.nan
+    assert fit_direction("age", z, y, "continuous").labels == 1000
+
+
+def test_the_same_labels_give_the_same_direction():
+    z = latents()
+    y = (z[:, 0] > 0).astype(float)
+    one, two = (fit_direction("a", z, y, "binary", seed=3) for _ in range(2))
+    np.testing.assert_array_equal(one.normal, two.normal)
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind", "options", "message"),
+    [
+        (np.zeros(2000), "binary", {}, "expected at least 20 labels of each class, got 2000 no and 0 yes"),
+        (np.ones(2000), "continuous", {}, "expected labels that differ, got 1 alone"),
+        (np.full(2000, np.nan), "continuous", {}, "expected at least 50 labels, got 0"),
+        (np.arange(2000) % 3.0, "binary", {}, r"expected labels 0 and 1, got \[0.0, 1.0, 2.0\]"),
+        (np.arange(2000) % 2.0, "categorical", {}, "expected a continuous, ordinal or binary attribute"),
+        (np.arange(2000) % 2.0, "binary", {"method": "ridge"}, "expected logistic or svm for a binary attribute"),
+        (
+            np.arange(2000) % 2.0,
+            "binary",
+            {"balance": {"hat": np.arange(2000) % 2.0}},
+            "expected both classes where hat 0, found no alone",
+        ),
+        (np.arange(2000.0), "continuous", {"balance": {"hat": np.zeros(2000)}}, "expected a binary attribute to bal"),
+    ],
+)
+def test_labels_that_do_not_do(labels, kind, options, message):
+    with pytest.raises(BadInput, match=message):
+        fit_direction("x", latents(), labels, kind, **options)
+
+
+def test_directions_are_kept_with_what_is_known_of_them(tmp_path):
+    z = latents()
+    fitted = [
+        fit_direction("age", z, z @ planted(), "continuous", source="ratings"),
+        fit_direction("smile", z, (z[:, 4] > 0).astype(float), "binary", source="model:smile.onnx"),
+    ]
+    save_directions(tmp_path / "d.safetensors", fitted, "w")
+    read, space = load_directions(tmp_path / "d.safetensors")
+    assert space == "w"
+    assert [one.name for one in read] == ["age", "smile"]
+    assert read[1].origin["labels"] == "model:smile.onnx"
+    np.testing.assert_array_equal(read[0].normal, fitted[0].normal)
+    np.testing.assert_allclose(hyperplanes(read).decisions(np.zeros((1, 16)))[0], [one.offset for one in fitted])
+    (tmp_path / "x.safetensors").write_bytes(b"{}")
+    with pytest.raises(BadInput, match="expected a file of directions"):
+        load_directions(tmp_path / "x.safetensors")

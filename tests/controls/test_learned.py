@@ -1,0 +1,71 @@
+"""Controls along fitted directions: the contract, exactness, and what is refused."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from transect.controls.directions import fit_direction
+from transect.controls.learned import LearnedControls
+from transect.errors import BadInput, UnknownName
+from transect.records import Latents
+from transect.testing import check_controls
+
+
+@pytest.fixture(scope="module")
+def latents():
+    return Latents(np.arange(1500), np.random.default_rng(0).standard_normal((1500, 12)), "w")
+
+
+@pytest.fixture(scope="module")
+def controls(latents):
+    """Age on axes 0 and 1; smile on axes 1 and 2, so that the two directions are not perpendicular."""
+    z = latents.values
+    age = fit_direction("age", z, 40 + 8 * (z[:, 0] + z[:, 1]), "continuous")
+    smile = fit_direction("smile", z, (z[:, 1] + z[:, 2] > 0).astype(float), "binary")
+    return LearnedControls([age, smile], "w")
+
+
+def test_they_keep_the_contract(controls, latents):
+    check_controls(controls, latents.take(slice(0, 6)))
+
+
+def test_a_value_is_reached_and_the_other_attribute_stays(controls, latents):
+    some = latents.take(slice(0, 50))
+    before = controls.read(some)
+    older = controls.set(some, {"age": 55.0})
+    np.testing.assert_allclose(controls.read(older)["age"].to_numpy(), 55, atol=1e-9)
+    np.testing.assert_allclose(controls.read(older)["smile"].to_numpy(), before["smile"].to_numpy(), atol=1e-9)
+    # Along the normal itself, the smile would have gone along: the two normals share axis 1.
+    age, smile = controls.directions["age"], controls.directions["smile"]
+    assert abs(age.normal @ smile.normal) > 0.3
+
+
+def test_values_by_row_and_together(controls, latents):
+    some = latents.take(slice(0, 3))
+    made = controls.set(some, pa.table({"age": [30.0, 40.0, 50.0], "smile": [1.0, -1.0, 0.0]}))
+    np.testing.assert_allclose(controls.read(made)["age"].to_numpy(), [30, 40, 50], atol=1e-9)
+    np.testing.assert_allclose(controls.read(made)["smile"].to_numpy(), [1, -1, 0], atol=1e-9)
+
+
+def test_the_range_is_what_the_labels_speak_of(controls):
+    """Labels are N(40, 8²·2): the middle 99 % lie within 40 ± 2.576 · 11.3."""
+    age = next(a for a in controls.attributes if a.name == "age")
+    assert age.low == pytest.approx(40 - 2.576 * 11.31, abs=3)
+    assert age.high == pytest.approx(40 + 2.576 * 11.31, abs=3)
+    assert "held-out R2 1.00" in age.source
+
+
+def test_what_is_refused(controls, latents):
+    some = latents.take(slice(0, 2))
+    with pytest.raises(UnknownName, match="unknown attribute 'aeg': did you mean age"):
+        controls.set(some, {"aeg": 30.0})
+    with pytest.raises(BadInput, match="age: expected between"):
+        controls.set(some, {"age": 500.0})
+    with pytest.raises(BadInput, match="age: expected to be set or held, got both"):
+        controls.set(some, {"age": 30.0}, hold=["age"])
+    with pytest.raises(BadInput, match="expected space w with 12 coordinates, got z with 12"):
+        controls.read(Latents(some.seeds, some.values, "z"))
+    with pytest.raises(BadInput, match="age: expected one value or 2"):
+        controls.set(some, {"age": [30.0, 40.0, 50.0]})
+    with pytest.raises(BadInput, match="expected one or more with a name each, got none"):
+        LearnedControls([], "w")

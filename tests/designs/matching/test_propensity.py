@@ -1,0 +1,111 @@
+"""Propensity scores against scikit-learn, pairs by hand and by the published loop."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+
+from transect.designs.matching import logistic, make_sample, propensity
+from transect.errors import BadInput
+
+
+def confounded(n=600, shift=1.0, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 4))
+    y = (rng.random(n) < 1 / (1 + np.exp(-shift * x[:, 0]))).astype(float)
+    return x, y
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 1000), st.sampled_from([0.1, 1.0, 30.0]), st.sampled_from([0.2, 5.0]))
+def test_weights_equal_scikit_learns(seed, penalty, shift):
+    x, y = confounded(120, shift, seed)
+    made = logistic.fit(x, y, penalty=penalty)
+    judge = LogisticRegression(C=1 / penalty, tol=1e-10, max_iter=10_000).fit(x, y)
+    np.testing.assert_allclose(made.weights, judge.coef_[0], atol=2e-4)
+    assert made.intercept == pytest.approx(judge.intercept_[0], abs=2e-4)
+    assert made.converged
+    assert logistic.area_under_curve(made.log_odds(x), y) == pytest.approx(roc_auc_score(y, made.log_odds(x)))
+
+
+def test_folds_keep_identities_together_and_groups_even():
+    rng = np.random.default_rng(0)
+    identity = rng.integers(0, 60, 300)
+    y = (identity % 3 == 0).astype(float)
+    fold = logistic.folds(y, identity, seed=4)
+    assert all(len(set(fold[identity == person].tolist())) == 1 for person in np.unique(identity))
+    people = {part: {int(p) for p in identity[(fold == part) & (y == 1)]} for part in range(5)}
+    assert {len(found) for found in people.values()} <= {3, 4, 5}
+
+
+def test_cross_fitting_does_not_see_the_scored_identity():
+    """Noise features: in-sample accuracy is above chance, cross-fitted accuracy is not."""
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(200, 80)), (np.arange(200) % 2).astype(float)
+    found = propensity.scores(make_sample(x, y))
+    assert found.accuracy > 0.75
+    assert 0.35 < found.cross_validated < 0.65
+    assert found.warning == ""
+
+
+def test_near_perfect_separation_is_warned_of():
+    x, y = confounded(400)
+    x[:, 1] += 8 * y
+    found = propensity.scores(make_sample(x, y))
+    assert found.cross_validated > 0.95
+    assert "the groups hardly overlap" in found.warning
+
+
+def test_recommended_pairs_lie_within_the_caliper_and_balance_the_confounder():
+    x, y = confounded(1500)
+    sample = make_sample(x, y)
+    made = propensity.recommended(sample)
+    assert made.distance.max() <= made.facts["caliper"]
+    before = x[y == 1, 0].mean() - x[y == 0, 0].mean()
+    after = x[made.a, 0].mean() - x[made.b, 0].mean()
+    assert abs(after) < 0.15 * before
+    assert len(made) + sum(made.refusals.values()) == int(y.sum())
+
+
+def test_the_published_loop_by_hand():
+    """p is known, one treated image is the smaller group: it takes the nearest control if that is within .1."""
+    sample = make_sample(np.array([[1.0], [0.0], [2.0], [3.0]]), [1.0, 0.0, 0.0, 0.0])
+    odds = np.log(np.array([0.5, 0.62, 0.55, 0.47]) / (1 - np.array([0.5, 0.62, 0.55, 0.47])))
+    found = propensity.Scores(odds, odds, 1.0, 1.0, 0.75, 1.0)
+    made = propensity.published(sample, found)
+    assert (made.a.tolist(), made.b.tolist()) == ([0], [3])
+    assert made.distance[0] == pytest.approx(0.03)
+    strict = propensity.published(sample, found, caliper=0.02)
+    assert strict.refusals == {"caliper": 1}
+    assert strict.least_caliper == pytest.approx(0.03)
+
+
+def test_the_published_loop_runs_over_the_smaller_group_and_keeps_constraints():
+    x, y = confounded(400, seed=3)
+    rng = np.random.default_rng(0)
+    exact, identity = rng.integers(0, 3, 400), rng.integers(0, 150, 400)
+    more_treated = np.where(x[:, 3] > -0.8, 1.0, 0.0)
+    for treatment in (y, more_treated, 1 - more_treated):
+        made = propensity.published(make_sample(x, treatment, exact=[exact], identity=identity))
+        assert (treatment[made.a] == 1).all()
+        assert (treatment[made.b] == 0).all()
+        assert (exact[made.a] == exact[made.b]).all()
+        assert made.distance.max() <= 0.1
+        people = np.concatenate([identity[made.a], identity[made.b]])
+        assert len(set(people.tolist())) == len(people)
+        assert len(made) + sum(made.refusals.values()) == int(treatment.sum())
+
+
+def test_another_seed_gives_another_order():
+    x, y = confounded(500)
+    sample = make_sample(x, y)
+    one, same, other = (propensity.published(sample, seed=seed).b.tolist() for seed in (0, 0, 1))
+    assert one == same != other
+
+
+def test_too_many_columns_are_refused_with_what_to_do():
+    rng = np.random.default_rng(0)
+    with pytest.raises(BadInput, match="average w\\+ latents"):
+        propensity.scores(make_sample(rng.normal(size=(4, 5000)), [0.0, 1.0, 0.0, 1.0]))

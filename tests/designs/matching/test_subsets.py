@@ -1,0 +1,188 @@
+"""Coarsened exact, cardinality, weights, more than two groups, references, doses: by hand and by trying everything."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transect.designs.matching import (
+    cardinality,
+    choose_references,
+    coarsened_exact,
+    entropy_weights,
+    greedy,
+    make_sample,
+    match_groups,
+    optimal,
+    overlap_weights,
+    usable_references,
+    without_reference,
+)
+from transect.designs.matching.coarsened import coarsen
+from transect.errors import BadInput
+
+
+def mixed(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 3))
+    t = (rng.random(n) < 1 / (1 + np.exp(-x[:, 0]))).astype(float)
+    return x, t
+
+
+# Coarsened exact matching.
+
+
+def test_pairs_lie_within_equal_bins():
+    x, t = mixed()
+    covariates = {f"x{i}": x[:, i] for i in range(3)}
+    made, _ = coarsened_exact(make_sample(x, t), covariates, bins=4)
+    for column in covariates.values():
+        assert (coarsen(column, 4)[made.a] == coarsen(column, 4)[made.b]).all()
+    assert len(made) > 50
+    assert len(made) + sum(made.refusals.values()) == int(t.sum())
+
+
+def test_weights_by_hand():
+    """Strata of treated 2, 0, 1 and controls 1, 3, 4: two strata in common, 3 treated and 5 controls in them.
+
+    Weight of a control: treated / controls of its stratum x 5 / 3, so (2/1) 5/3 = 10/3 and (1/4) 5/3 = 5/12; sum 5.
+    """
+    stratum = np.array([0, 0, 2, 0, 1, 1, 1, 2, 2, 2, 2], dtype=float)
+    t = np.array([1.0] * 3 + [0.0] * 8)
+    sample = make_sample(np.arange(11.0)[:, None], t)
+    made, weights = coarsened_exact(sample, {"stratum": stratum})
+    np.testing.assert_allclose(weights, [1, 1, 1, 10 / 3, 0, 0, 0, *[5 / 12] * 4])
+    assert made.facts == {"strata_in_common": 2, "treated_in_common": 3, "control_in_common": 5}
+
+
+def test_sturges_bins_and_missing_values():
+    values = np.append(np.linspace(0, 1, 63), np.nan)
+    binned = coarsen(values)
+    assert binned[-1] == -1
+    assert binned[:-1].max() + 1 == 7  # ceil(log2(63) + 1)
+
+
+# Cardinality matching.
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000))
+def test_cardinality_is_the_largest_of_all_subsets(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 4, (9, 2)).astype(float)
+    t = np.array([1.0] * 4 + [0.0] * 5)
+    spread = np.sqrt((x[:4].var(axis=0) + x[4:].var(axis=0)) / 2)
+    best = 0
+    for size in range(1, 5):
+        for a in itertools.combinations(range(4), size):
+            for b in itertools.combinations(range(4, 9), size):
+                gap = np.abs(x[list(a)].mean(axis=0) - x[list(b)].mean(axis=0))
+                if (gap <= 0.2 * spread + 1e-9).all():
+                    best = size
+    sample = make_sample(x + [[0.01 * i, 0] for i in range(9)], t)
+    if best == 0:
+        with pytest.raises(BadInput, match="no balanced subset"):
+            cardinality(sample, x, tolerance=0.2)
+        return
+    made = cardinality(sample, x, tolerance=0.2)
+    assert len(made) == made.facts["size"] == made.facts["largest"] == best
+    assert (np.abs(x[made.a].mean(axis=0) - x[made.b].mean(axis=0)) <= 0.2 * spread + 1e-9).all()
+
+
+def test_cardinality_keeps_identities_and_strata():
+    x, t = mixed(200, 1)
+    x = np.round(x)
+    rng = np.random.default_rng(0)
+    exact, identity = rng.integers(0, 2, 200), rng.integers(0, 150, 200)
+    made = cardinality(make_sample(x, t, exact=[exact], identity=identity), x, tolerance=0.1, seconds=20)
+    assert (exact[made.a] == exact[made.b]).all()
+    people = np.concatenate([identity[made.a], identity[made.b]])
+    assert len(set(people.tolist())) == len(people)
+    assert made.facts["size"] == len(made) > 20
+
+
+# Weights.
+
+
+def test_entropy_weights_meet_the_means_and_are_nearest_to_equal():
+    """By the theory the log of a weight is linear in the covariates."""
+    x, t = mixed(seed=2)
+    sample = make_sample(x, t)
+    weights, facts = entropy_weights(sample, x)
+    np.testing.assert_allclose(weights[t == 0] @ x[t == 0], x[t == 1].mean(axis=0), atol=1e-7)
+    design = np.column_stack([x[t == 0], np.ones(int((t == 0).sum()))])
+    log = np.log(weights[t == 0])
+    residual = log - design @ np.linalg.lstsq(design, log, rcond=None)[0]
+    assert np.abs(residual).max() < 1e-6
+    assert 1 < facts["effective_controls"] < (t == 0).sum()
+
+
+def test_entropy_weights_out_of_reach_name_the_covariate():
+    x = np.array([[5.0, 0.0], [5.0, 1.0], [0.0, 0.0], [1.0, 1.0]])
+    with pytest.raises(BadInput, match="covariate 1 stays"):
+        entropy_weights(make_sample(x, [1.0, 1.0, 0.0, 0.0]), x)
+
+
+def test_overlap_weights_balance_the_means_exactly():
+    x, t = mixed(seed=3)
+    weights, facts = overlap_weights(make_sample(x, t), x)
+    np.testing.assert_allclose(weights[t == 1] @ x[t == 1], weights[t == 0] @ x[t == 0], atol=1e-6)
+    assert weights[t == 1].sum() == pytest.approx(1)
+    assert facts["effective_treated"] < t.sum()
+
+
+# More than two groups, and doses.
+
+
+def test_sets_have_one_image_of_each_group_and_each_identity_once():
+    rng = np.random.default_rng(4)
+    x, group, identity = rng.normal(size=(300, 2)), rng.choice(list("abcc"), 300), rng.integers(0, 120, 300)
+    sets = match_groups(make_sample(x, (group == "a").astype(float), identity=identity), group, optimal)
+    assert sets.rows.shape == (len(sets.rows), 3)
+    for column, name in enumerate(sets.groups):
+        assert (group[sets.rows[:, column]] == name).all()
+    people = identity[sets.rows].ravel()
+    assert len(set(people.tolist())) == len(people)
+    smallest = min((group == name).sum() for name in "abc")
+    assert len(sets.rows) + len(sets.refused) == smallest
+
+
+def test_groups_bad_input():
+    sample = make_sample(np.array([[0.0], [1.0]]), [1.0, 0.0])
+    with pytest.raises(BadInput, match="at least two groups"):
+        match_groups(sample, ["x", "x"], greedy)
+    with pytest.raises(BadInput, match="one of x, y as the base"):
+        match_groups(sample, ["x", "y"], greedy, base="z")
+
+
+def test_a_dose_pairs_images_that_are_alike_and_differ_in_dose_by_hand():
+    # Doses 0, 1, 2, 5; a gap of 2 allows 2-0, 5-0, 5-1, 5-2 (a the higher). Distances .5, 3, 1, .4: (3, 2) goes first
+    # and takes both, which leaves 0 and 1, whose doses are too near.
+    x = np.array([[0.0], [2.0], [0.5], [0.9]])
+    made = greedy(make_sample(x, [0.0, 1.0, 2.0, 5.0], dose_gap=2.0))
+    assert (made.a.tolist(), made.b.tolist()) == ([3], [2])
+
+
+# Reference images.
+
+
+def test_references_of_equal_difficulty_by_hand():
+    """Person p: image at 0, others at 1, 4 and 9 (glasses). Person q: image at 100, others at 103.5 and 120.
+
+    Difficulties 1, 4 (9 wears glasses) and 3.5, 20: the nearest to equal are 4 and 3.5.
+    """
+    x = np.array([[0.0], [1], [4], [9], [100], [103.5], [120], [55]])
+    identity = list("ppppqqqr")
+    glasses = np.array([0.0, 0, 0, 1, 1, 0, 0, 0])
+    sample = make_sample(x, [1.0, 1, 1, 1, 0, 0, 0, 0], identity=identity)
+    usable = usable_references(sample, {"glasses": (glasses, 0.0)})
+    assert without_reference(sample, usable) == {7: "no valid reference"}
+    pairs = greedy(
+        make_sample(x, [1.0, 0, 0, 0, 0, 0, 0, 0], identity=identity, ineligible=dict.fromkeys([1, 2, 3, 5, 6, 7], "x"))
+    )
+    assert (pairs.a.tolist(), pairs.b.tolist()) == ([0], [4])
+    chosen = choose_references(sample, pairs, usable)
+    assert (chosen.a.tolist(), chosen.b.tolist()) == ([2], [5])
+    assert chosen.summary()["mean_difference_in_pairs"] == pytest.approx(0.5)

@@ -1,0 +1,141 @@
+import itertools
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import rankdata, wilcoxon
+
+from transect.effects import adjusted_for_hidden, confounding, e_value, robustness, rosenbaum_bounds, sign_flip
+from transect.errors import BadInput
+
+
+def test_the_papers_e_values():
+    """VanderWeele and Ding 2017: 3.9 (1.8, 8.7); and the protective .8 (.71, .91), whose limit is that of 1 / .91."""
+    protective = e_value(0.8, 0.71, 0.91)
+    assert protective.point == pytest.approx(1.25 + math.sqrt(1.25 * 0.25))
+    assert protective.limit == pytest.approx(1 / 0.91 + math.sqrt(1 / 0.91 * (1 / 0.91 - 1)))
+    assert e_value(1.2, 0.9, 1.5).limit == 1
+    assert e_value(1.0).point == 1
+    assert math.isnan(e_value(2.0).limit)
+    assert math.isnan(e_value(math.nan).point)
+
+
+@settings(deadline=None)
+@given(st.floats(1.01, 20))
+def test_a_confounder_of_that_strength_just_explains_it(ratio):
+    """The bounding factor of Ding and VanderWeele, RR_EU RR_UD / (RR_EU + RR_UD - 1), with both at the E-value."""
+    e = e_value(ratio).point
+    assert e * e / (2 * e - 1) == pytest.approx(ratio)
+
+
+def test_other_scales():
+    assert e_value(4.0, scale="odds ratio").point == pytest.approx(2 + math.sqrt(2))
+    assert e_value(0.5, scale="standardized difference").point == pytest.approx(e_value(math.exp(0.455)).point)
+    assert e_value(-0.5, -0.9, -0.1, scale="standardized difference").limit > 1
+    with pytest.raises(BadInput, match="expected a positive number, got -0.1"):
+        e_value(-0.1)
+    with pytest.raises(BadInput, match="an interval that holds the estimate"):
+        e_value(2.0, 3.0, 4.0)
+    with pytest.raises(BadInput, match="scale: expected"):
+        e_value(2.0, scale="hazard ratio")
+
+
+def test_pairs_of_0_and_1_are_mcnemars_at_gamma_1():
+    d = np.array([1.0] * 14 + [-1.0] * 3 + [0.0] * 20)
+    made = rosenbaum_bounds(pa.array(d), (1.0, 1.5, 2.0))
+    assert made.largest_p[0] == pytest.approx(sign_flip(d[:, None])[0][0])
+    # P(Bin(17, Γ / (1 + Γ)) >= 14), summed by hand
+    for p, gamma in zip(made.largest_p, made.gammas, strict=True):
+        share = gamma / (1 + gamma)
+        assert p == pytest.approx(2 * sum(math.comb(17, k) * share**k * (1 - share) ** (17 - k) for k in range(14, 18)))
+    assert made.n_pairs == 17
+    at, beyond = rosenbaum_bounds(d, (made.tolerated, made.tolerated + 0.01)).largest_p
+    assert at <= 0.05 < beyond
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_signed_ranks_are_the_sum_over_all_signs(ties):
+    rng = np.random.default_rng(1)
+    d = rng.integers(1, 4, 11) * rng.choice([-1, 1, 1, 1], 11) if ties else rng.normal(0.6, 1, 11)
+    d = d.astype(float)
+    made = rosenbaum_bounds(d, (1.0, 2.0))
+    ranks = rankdata(np.abs(d))
+    statistic = max(ranks[d > 0].sum(), ranks[d < 0].sum())
+    for p, gamma in zip(made.largest_p, (1.0, 2.0), strict=True):
+        share, total = gamma / (1 + gamma), 0.0
+        for drawn in itertools.product((0, 1), repeat=11):
+            chance = share ** sum(drawn) * (1 - share) ** (11 - sum(drawn))
+            total += chance * (np.array(drawn) @ ranks >= statistic - 1e-9)
+        assert p == pytest.approx(min(1, 2 * total))
+    assert made.method == "exact signed rank"
+    if not ties:
+        assert made.largest_p[0] == pytest.approx(wilcoxon(d, method="exact").pvalue)
+
+
+def test_many_pairs_by_the_normal_approximation(monkeypatch):
+    d = np.random.default_rng(2).normal(0.15, 1, 200)
+    exact = rosenbaum_bounds(d, (1.0, 1.2))
+    monkeypatch.setattr(confounding, "LARGEST_EXACT", 100)
+    near = rosenbaum_bounds(d, (1.0, 1.2))
+    assert near.method == "normal signed rank"
+    np.testing.assert_allclose(near.largest_p, exact.largest_p, rtol=0.05)
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from([-1.0, 0.0, 1.0, 2.0]), max_size=20))
+def test_p_grows_with_gamma(d):
+    p = rosenbaum_bounds(d, (1.0, 1.3, 2.0, 5.0)).largest_p
+    assert (np.diff(p) >= -1e-12).all()
+    assert ((p > 0) & (p <= 1)).all()
+
+
+def test_no_pair_that_differs_and_bad_gammas():
+    made = rosenbaum_bounds([0.0, float("nan")])
+    assert (made.largest_p == 1).all()
+    assert made.reason == "no pair differs"
+    assert math.isnan(made.tolerated)
+    assert math.isnan(rosenbaum_bounds([1.0, -1.0]).tolerated)  # p is 1 already without any bias
+    for d, gammas in [([1.0], (0.5,)), ([[1.0]], (1.0,))]:
+        with pytest.raises(BadInput, match="one list of differences and gammas from 1"):
+            rosenbaum_bounds(d, gammas)
+
+
+def test_a_hidden_variable_of_the_robustness_value_brings_the_estimate_to_0():
+    """By definition: explaining RV of both sides leaves nothing; and half of it leaves something of the same sign."""
+    rv = robustness(0.097, 0.023, 783).value
+    assert adjusted_for_hidden(0.097, 0.023, 783, r2_outcome=rv, r2_attribute=rv)[0] == pytest.approx(0, abs=1e-12)
+    assert adjusted_for_hidden(-0.097, 0.023, 783, r2_outcome=rv / 2, r2_attribute=rv / 2)[0] < 0
+    assert robustness(0.01, 0.023, 783).significant == 0
+
+
+def test_the_bound_is_the_bias_of_leaving_a_variable_out():
+    """Ordinary least squares with and without z: its partial R² of outcome and attribute give the difference."""
+    rng = np.random.default_rng(3)
+    n = 500
+    z = rng.normal(size=n)
+    a = 0.6 * z + rng.normal(size=n)
+    y = 0.5 * a + 0.8 * z + rng.normal(size=n)
+
+    def fit(columns, outcome):
+        design = np.column_stack([np.ones(n), *columns])
+        coefficients, *_ = np.linalg.lstsq(design, outcome, rcond=None)
+        residual = outcome - design @ coefficients
+        covariance = residual @ residual / (n - design.shape[1]) * np.linalg.inv(design.T @ design)
+        return coefficients[1], math.sqrt(covariance[1, 1]), residual
+
+    short, error, left = fit([a], y)
+    long, long_error, left_z = fit([a, z], y)
+    r2_outcome = 1 - left_z @ left_z / (left @ left)
+    r2_attribute = np.corrcoef(a, z)[0, 1] ** 2
+    ours = adjusted_for_hidden(short, error, n - 2, r2_outcome=r2_outcome, r2_attribute=r2_attribute)
+    assert ours == pytest.approx((long, long_error), rel=1e-9)
+
+
+def test_impossible_regressions_are_refused():
+    with pytest.raises(BadInput, match="positive standard error"):
+        robustness(0.1, 0.0, 10)
+    with pytest.raises(BadInput, match="shares from 0 to below 1"):
+        adjusted_for_hidden(0.1, 0.1, 10, r2_outcome=0.1, r2_attribute=1.0)

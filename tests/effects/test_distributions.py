@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+
+from transect.effects import standardised_differences
+from transect.effects.distributions import distributions, smd
+from transect.errors import BadInput
+
+NAN = np.nan
+
+
+def test_counts_by_group_add_up_and_share_their_edges():
+    rng = np.random.default_rng(0)
+    hair, groups = rng.random(500), np.where(rng.random(500) < 0.3, "dark", "light")
+    hair[:7] = NAN
+    made = distributions({"hair": hair}, groups)
+    assert [one.group for one in made] == ["dark", "light"]
+    np.testing.assert_array_equal(made[0].edges, made[1].edges)
+    for one in made:
+        chosen = hair[groups == one.group]
+        np.testing.assert_array_equal(one.counts, np.histogram(chosen[np.isfinite(chosen)], one.edges)[0])
+        assert one.counts.sum() == one.n == np.isfinite(chosen).sum()
+        assert one.quartiles == pytest.approx(tuple(np.nanquantile(chosen, [0.25, 0.5, 0.75])))
+    assert sum(one.missing for one in made) == 7
+
+
+def test_levels_have_a_bin_each():
+    made = distributions({"age": [0.0, 0.25, 1.0, 1.0]})
+    assert made[0].counts.tolist() == [1, 1, 2]
+    assert made[0].group == "all"
+
+
+def test_a_group_of_missing_values_is_empty_not_absent():
+    made = distributions({"hair": [1.0, NAN]}, ["a", "b"])
+    assert (made[1].n, made[1].missing) == (0, 1)
+    assert np.isnan(made[1].mean)
+
+
+def test_the_standardised_difference_by_hand():
+    # Means 1 and 4, variances 2 and 2: 3 / sqrt(2).
+    (one,) = standardised_differences({"hair": [0.0, 2.0, 3.0, 5.0, NAN]}, ["f", "f", "m", "m", "m"])
+    assert one.smd == pytest.approx(3 / np.sqrt(2))
+    assert (one.first, one.second, one.means, one.n) == ("f", "m", (1.0, 4.0), (2, 2))
+
+
+def test_every_group_is_compared_with_the_first():
+    made = standardised_differences({"hair": np.arange(6.0)}, ["b", "b", "a", "a", "c", "c"])
+    assert [(one.first, one.second) for one in made] == [("a", "b"), ("a", "c")]
+
+
+def test_what_cannot_be_compared_is_nan_with_its_reason():
+    (few,) = standardised_differences({"hair": [0.0, 2.0, 3.0]}, ["f", "f", "m"])
+    assert np.isnan(few.smd)
+    assert few.reason == "fewer than two images where the group is m"
+    (still,) = standardised_differences({"hair": [1.0, 1.0, 2.0, 2.0]}, ["f", "f", "m", "m"])
+    assert still.reason == "hair does not vary within the groups"
+    assert np.isnan(smd([0.1 + 0.2, 0.3], [0.3, 0.3]))  # what rounding leaves is no spread
+
+
+def test_other_lengths_are_refused():
+    with pytest.raises(BadInput, match="groups: expected one per image, 2, got 1"):
+        distributions({"hair": [0.0, 1.0]}, ["f"])

@@ -1,0 +1,171 @@
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy.special import expit
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+from transect.effects import aipw, g_computation, ols
+from transect.effects.doubly_robust import PROPENSITIES, folds_of
+from transect.effects.samples import complete
+from transect.errors import BadInput
+
+NAN = np.nan
+
+
+def population(seed=0, subjects=150, images=3, effect=0.8):
+    """Older faces have more beards and more errors: the raw difference is confounded."""
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(subjects), images)
+    old = np.column_stack([rng.normal(size=len(groups)), rng.normal(size=subjects)[groups]])
+    beard = (rng.random(len(groups)) < expit(old @ [0.8, 0.4])).astype(float)
+    eta = -0.5 + effect * beard + old @ [0.7, 0.5]
+    return (rng.random(len(groups)) < expit(eta)).astype(float), beard, old, groups
+
+
+def jackknife(estimator, y, treatment, covariates, groups):
+    left = [estimator(y[groups != g], treatment[groups != g], covariates[groups != g]) for g in np.unique(groups)]
+    n = len(left)
+    return np.sqrt((n - 1) / n * np.sum((np.array(left) - np.mean(left)) ** 2))
+
+
+def test_g_computation_agrees_with_statsmodels_predictions():
+    y, beard, old, groups = population()
+    judge = sm.GLM(y, sm.add_constant(np.column_stack([beard, old])), family=sm.families.Binomial()).fit(tol=1e-14)
+    ones, n = np.ones(len(y)), len(y)
+    means = [judge.predict(np.column_stack([ones, np.full(n, value), old])).mean() for value in (1.0, 0.0)]
+    made = g_computation(y, beard, old, clusters=groups)
+    assert made.estimate == pytest.approx(means[0] - means[1], rel=1e-8)
+    assert made.name == "treatment: g-computation"
+
+
+def test_the_error_of_g_computation_is_the_jackknife_s():
+    y, beard, old, groups = population(subjects=80)
+    made = g_computation(y, beard, old, clusters=groups)
+    judge = jackknife(lambda *data: g_computation(*data).estimate, y, beard, old, groups)
+    assert made.spec["standard_error"] == pytest.approx(judge, rel=0.05)
+
+
+def test_the_error_of_g_computation_includes_the_draw_of_faces():
+    """With outcomes almost without noise the model is known, and only which faces were drawn is left."""
+    _, beard, old, groups = population(subjects=80)
+    noise = np.random.default_rng(0).normal(0, 0.01, len(beard))
+    y = np.clip(expit(-2 + 1.5 * beard + 2 * old[:, 0]) + noise, 0, 1)
+    made = g_computation(y, beard, old, clusters=groups)
+    judge = jackknife(lambda *data: g_computation(*data).estimate, y, beard, old, groups)
+    assert made.spec["standard_error"] == pytest.approx(judge, rel=0.05)
+
+
+def test_g_computation_of_other_outcomes_is_least_squares():
+    y, beard, old, groups = population()
+    y = 3 * y + old[:, 0]
+    made = g_computation(y, {"beard": beard}, old, clusters=groups)
+    (first, *_) = ols(y, np.column_stack([beard, old]), clusters=groups)
+    assert made.estimate == pytest.approx(first.estimate, rel=1e-9)
+    assert made.spec["standard_error"] == pytest.approx(first.spec["standard_error"], rel=1e-6)
+
+
+def by_hand(y, treatment, covariates, groups, bounded):
+    """AIPW fold by fold with scikit-learn's models."""
+    columns = np.column_stack([treatment, covariates])
+    fold = folds_of(complete(y, columns, clusters=groups), 5, 0)
+    score = np.empty(len(y))
+    for held in range(5):
+        out, rest = fold == held, fold != held
+        predicted = []
+        for value in (1.0, 0.0):
+            arm = rest & (treatment == value)
+            center, spread = covariates[arm].mean(axis=0), covariates[arm].std(axis=0)
+            new = (covariates[out] - center) / spread
+            if bounded:
+                model = LogisticRegression(solver="newton-cholesky", tol=1e-10)
+                predicted.append(model.fit((covariates[arm] - center) / spread, y[arm]).predict_proba(new)[:, 1])
+            else:
+                predicted.append(LinearRegression().fit((covariates[arm] - center) / spread, y[arm]).predict(new))
+        center, spread = covariates[rest].mean(axis=0), covariates[rest].std(axis=0)
+        model = LogisticRegression(solver="newton-cholesky", tol=1e-10)
+        model.fit((covariates[rest] - center) / spread, treatment[rest])
+        chance = np.clip(model.predict_proba((covariates[out] - center) / spread)[:, 1], *PROPENSITIES)
+        one, none = predicted
+        t = treatment[out]
+        score[out] = one - none + t * (y[out] - one) / chance - (1 - t) * (y[out] - none) / (1 - chance)
+    return score.mean()
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+def test_aipw_agrees_with_models_of_scikit_learn(bounded):
+    y, beard, old, groups = population()
+    y = y if bounded else 2 * y + old[:, 0] - 3
+    made = aipw(y, {"beard": beard}, old, clusters=groups)
+    assert made.estimate == pytest.approx(by_hand(y, beard, old, groups, bounded), rel=1e-6)
+    assert (made.attribute, made.origin, made.to, made.n_subjects) == ("beard", 0.0, 1.0, 150)
+
+
+def test_folds_hold_whole_subjects_of_equal_numbers():
+    sample = complete(np.arange(60.0), np.zeros(60), clusters=np.repeat(np.arange(20), 3))
+    fold = folds_of(sample, 4, seed=1)
+    assert (np.ptp(fold.reshape(20, 3), axis=1) == 0).all()
+    np.testing.assert_array_equal(np.bincount(fold), [15, 15, 15, 15])
+
+
+def test_the_order_of_rows_does_not_matter():
+    y, beard, old, groups = population()
+    order = np.random.default_rng(1).permutation(len(y))
+    for options in ({}, {"clusters": groups}):
+        other = {name: column[order] for name, column in options.items()}
+        one = aipw(y, beard, old, **options).estimate
+        assert aipw(y[order], beard[order], old[order], **other).estimate == pytest.approx(one, rel=1e-9)
+
+
+@pytest.mark.parametrize("broken", ["outcome", "propensity"])
+def test_either_model_may_be_wrong(broken):
+    """With a learner that knows nothing in one place, the other keeps the estimate near the truth; both wrong do not."""
+    y, beard, old, groups = population(seed=4, subjects=4000, images=1)
+    truth = np.mean(expit(0.3 + old @ [0.7, 0.5]) - expit(-0.5 + old @ [0.7, 0.5]))
+
+    def ignorant(x, outcome):
+        return lambda new: np.full(len(new), outcome.mean())
+
+    made = aipw(y, beard, old, clusters=groups, **{f"{broken}_learner": ignorant})
+    assert abs(made.estimate - truth) < 0.03
+    neither = aipw(y, beard, old, clusters=groups, outcome_learner=ignorant, propensity_learner=ignorant)
+    assert abs(neither.estimate - truth) > 0.08
+
+
+def test_propensities_are_clipped_and_counted():
+    rng = np.random.default_rng(0)
+    old = np.linspace(-6, 6, 400)
+    beard = (rng.random(400) < expit(3 * old)).astype(float)
+    made = aipw(rng.normal(size=400), beard, old)
+    assert made.spec["propensities_clipped"] > 50
+    assert made.spec["clip"] == [0.01, 0.99]
+
+
+@pytest.mark.parametrize("estimator", [aipw, g_computation])
+@pytest.mark.parametrize(
+    ("y", "treatment", "reason"),
+    [
+        ([0.0, 1.0, 1.0], [1.0, 1.0, 1.0], "one group empty: no image where beard is 0, 3 where it is 1"),
+        ([1.0, 1.0, 1.0], [0.0, 1.0, 1.0], "no variation: all 3 outcomes are 1"),
+        ([NAN, NAN, NAN], [0.0, 1.0, 1.0], "no complete row among 3"),
+    ],
+)
+def test_what_cannot_be_estimated_is_nan_with_its_reason(estimator, y, treatment, reason):
+    effect = estimator(y, {"beard": treatment}, {"old": [0.0, 1.0, 2.0]})
+    assert np.isnan([effect.estimate, effect.low, effect.p]).all()
+    assert effect.reason.startswith(reason)
+
+
+def test_a_group_that_lies_in_one_fold_is_said():
+    beard = np.zeros(40)
+    beard[0] = 1.0
+    effect = aipw(np.arange(40.0), {"beard": beard}, np.arange(40.0))
+    assert effect.reason == "one group empty: no image where beard is 1 outside one fold of 5"
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(BadInput, match="at least 2 folds"):
+        aipw([0.0, 1.0], [0.0, 1.0], [0.0, 1.0], folds=1)
+    with pytest.raises(BadInput, match="covariates: expected one row per treatment, 2, got 3"):
+        aipw([0.0, 1.0], [0.0, 1.0], [0.0, 1.0, 2.0])
+    with pytest.raises(BadInput, match="expected a treatment of 0 and 1"):
+        g_computation([0.0, 1.0], [0.0, 3.0], [0.0, 1.0])

@@ -1,0 +1,56 @@
+"""Errors among nearest neighbours, against all distances."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+
+from transect.effects.neighbours import preserved
+from transect.errors import BadInput
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.booleans(), st.sampled_from([np.inf, 1.2]))
+def test_errors_equal_those_of_all_distances(seed, lattice, threshold):
+    rng = np.random.default_rng(seed)
+    n, k = 60, 4
+    x = rng.integers(0, 3, (n, 2)).astype(float) if lattice else rng.normal(size=(n, 2))
+    x[0] += 0.2
+    second, age, race = rng.normal(size=(n, 2)), rng.normal(size=n), rng.choice(list("abc"), n)
+    people = rng.integers(0, 25, n)
+    distance = cdist(x, x)
+    distance[(cdist(second, second) >= threshold) | np.eye(n, dtype=bool)] = np.inf
+    ages, races, other = [], [], []
+    for i in range(n):
+        order = [j for j in np.lexsort((np.arange(n), distance[i]))[:k] if distance[i, j] < np.inf]
+        if order:
+            ages.append(np.mean(np.abs(age[order] - age[i])))
+            races.append(np.mean(race[order] != race[i]))
+            if (people == people[i]).sum() > 1:
+                other.append(people[order[0]] != people[i])
+    made = preserved(
+        x, {"age": age, "race": race}, {"age": "continuous", "race": "categorical"},
+        identity=people, k=k, second=second, second_threshold=threshold,
+    )  # fmt: skip
+    expected = [np.mean(ages), np.mean(races), np.mean(other) if other else np.nan]
+    np.testing.assert_allclose([one.error for one in made], expected)
+    assert [one.n_images for one in made] == [len(ages), len(races), len(other)]
+
+
+def test_the_standard_error_clusters_by_identity():
+    """Four images of two identities with errors 1, 1, 3, 3: mean 2, cluster sums -2 and 2, SE sqrt(8 x 2) / 4 = 1."""
+    x = np.array([[0.0], [1.0], [100.0], [101.0]])
+    value = np.array([0.0, 1.0, 0.0, 3.0])
+    made = preserved(x, {"v": value}, {"v": "continuous"}, identity=list("aabb"), k=1)
+    assert made[0].error == 2.0
+    assert made[0].standard_error == pytest.approx(1.0)
+    assert made[1].error == 0.0
+
+
+def test_missing_values_and_bad_input():
+    x = np.array([[0.0], [1.0], [1.5]])
+    made = preserved(x, {"v": np.array([1.0, np.nan, 4.0])}, {"v": "continuous"}, k=2)[0]
+    assert (made.error, made.n_images) == (3.0, 2)
+    with pytest.raises(BadInput, match="a kind for every attribute"):
+        preserved(x, {"v": np.zeros(3)}, {}, k=1)

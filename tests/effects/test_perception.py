@@ -1,0 +1,78 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from transect.effects import angles, correlations, mean_ratings, perception_sensitivity
+from transect.effects.intervals import mean_interval
+from transect.errors import BadInput
+from transect.records import Annotations, Question
+
+NAN = np.nan
+
+
+def ends():
+    rng = np.random.default_rng(0)
+    before = {name: {"hair": rng.random(30), "beard": rng.random(30)} for name in ("hair", "beard")}
+    after = {name: {k: v + 0.2 * (k == name) for k, v in table.items()} for name, table in before.items()}
+    after["hair"]["beard"] = after["hair"]["beard"] + 0.1 * rng.random(30)  # hair brings some beard
+    return before, after
+
+
+def test_the_matrix_by_hand():
+    before, after = ends()
+    after["beard"]["hair"][:3] = NAN
+    made = perception_sensitivity(before, after)
+    for row, manipulated in enumerate(("hair", "beard")):
+        for column, seen in enumerate(("hair", "beard")):
+            change = after[manipulated][seen] - before[manipulated][seen]
+            judge = mean_interval(change[:, None])
+            assert made.values[row, column] == pytest.approx(np.nanmean(change))
+            if np.isfinite(made.low[row, column]):
+                assert made.low[row, column] == pytest.approx(judge.low[0])
+    np.testing.assert_array_equal(made.missing, [[0, 0], [3, 0]])
+    effects = made.effects()
+    assert [e.name for e in effects][1] == "hair: perceived beard"
+    assert effects[2].excluded == {"not rated at both ends": 3}
+
+
+def test_an_attribute_that_one_manipulation_has_no_rating_of_is_nan():
+    made = perception_sensitivity(
+        {"a": {"a": [0.0, 1.0]}, "b": {"b": [0.0, 1.0]}}, {"a": {"a": [1.0, 3.0]}, "b": {"b": [1.0, 1.0]}}
+    )
+    np.testing.assert_allclose(made.values, [[1.5, NAN], [NAN, 0.5]])
+    assert made.effects()[1].reason == "no subject has both ratings"
+
+
+def test_other_columns_at_the_two_ends_are_refused():
+    with pytest.raises(BadInput, match="hair: expected the same columns and subjects"):
+        perception_sensitivity({"hair": {"a": [0.0]}}, {"hair": {"b": [0.0]}})
+    with pytest.raises(BadInput, match="expected the same attributes at both ends"):
+        perception_sensitivity({"hair": {"a": [0.0]}}, {"beard": {"a": [0.0]}})
+
+
+def test_mean_ratings_leave_missing_answers_out():
+    said = Annotations(
+        Question("age", "?"), np.array([0, 0, 1, 3]), ("a", "b", "a", "a"), np.array([1.0, NAN, NAN, 4.0])
+    )
+    np.testing.assert_array_equal(mean_ratings(said, 4), [1, NAN, NAN, 4])
+    with pytest.raises(BadInput, match="images 0 to 2"):
+        mean_ratings(said, 3)
+
+
+def test_correlations_agree_with_pandas_pair_by_pair():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(40, 4)), columns=list("abcd"))
+    table["d"] = table["a"] * 2 + 1e6
+    table = table.mask(rng.random((40, 4)) < 0.2)
+    table["still"] = 3.0
+    made = correlations({name: table[name].to_numpy() for name in table})
+    np.testing.assert_allclose(made.values, table.corr().to_numpy(), atol=1e-7)
+    assert made.rows[0, 1] == int((table["a"].notna() & table["b"].notna()).sum())
+
+
+def test_angles_keep_their_digits_near_0_and_180():
+    tiny = 1e-9
+    made = angles([[1.0, 0.0], [np.cos(tiny), np.sin(tiny)], [-1.0, tiny], [0.0, 0.0]])
+    assert made[0, 1] == pytest.approx(np.degrees(tiny), rel=1e-6)
+    assert 180 - made[0, 2] == pytest.approx(np.degrees(tiny), abs=1e-13)
+    assert np.isnan(made[3]).all()

@@ -1,0 +1,101 @@
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from transect.effects import ppi_difference, ppi_mean
+from transect.errors import BadInput
+
+
+def ratings(seed, n=80, others=2000, bias=0.3, noise=0.5):
+    """People's ratings, a biased machine's on the same images and on others; the mean rating is .5."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(0.5, 1, n + others)
+    machine = truth + bias + rng.normal(0, noise, n + others)
+    return truth[:n], machine[:n], machine[n:]
+
+
+def test_by_hand():
+    """mean(y) + λ (mean(others) - mean(f)); variance of y - λ f over n, and λ² that of the others over m; Welch."""
+    y, f, g = ratings(1)
+    made = ppi_mean(y, f, g, trust=0.7)
+    assert made.estimate == pytest.approx(y.mean() + 0.7 * (g.mean() - f.mean()))
+    a, b = (y - 0.7 * f).var(ddof=1) / 80, 0.49 * g.var(ddof=1) / 2000
+    half = t.ppf(0.975, (a + b) ** 2 / (a**2 / 79 + b**2 / 1999)) * math.sqrt(a + b)
+    assert made.high - made.estimate == pytest.approx(half)
+    assert made.alone == pytest.approx(t.ppf(0.975, 79) * y.std(ddof=1) / math.sqrt(80))
+    assert half < 0.6 * made.alone
+
+
+def test_the_trust_is_that_of_the_smallest_variance():
+    """Cov(y, f) / ((1 + n / m) Var f): with f = y plus independent noise of variance .25 that is 1 / 1.25 / 1.04."""
+    y, f, g = ratings(2, n=4000, others=100_000)
+    assert ppi_mean(y, f, g).trust == pytest.approx(1 / 1.25 / 1.04, abs=0.02)
+    made = ppi_mean(y, f, g)
+    assert all(
+        made.high - made.low <= (other := ppi_mean(y, f, g, trust=w)).high - other.low + 1e-6 for w in (0, 0.3, 1)
+    )
+    useless = ppi_mean(y, -f, -g)
+    assert useless.trust == 0
+    assert useless.estimate == pytest.approx(y.mean())
+
+
+@pytest.mark.filterwarnings("default")
+def test_ppi_python_agrees():
+    """Its variances divide by n and its quantile is normal: a thousandth of the width apart at this size."""
+    judge = pytest.importorskip("ppi_py")
+    y, f, g = ratings(3, n=2000, others=20_000)
+    for trust in (None, 1.0, 0.5):
+        made = ppi_mean(y, f, g, trust=trust)
+        low, high = judge.ppi_mean_ci(y, f, g, alpha=0.05, lam=trust)
+        np.testing.assert_allclose([made.low, made.high], [low[0], high[0]], atol=0.002 * (made.high - made.low))
+
+
+def test_images_of_a_subject_count_as_one_cluster():
+    y, f, g = ratings(4)
+    twice = ppi_mean(
+        np.repeat(y, 2),
+        np.repeat(f, 2),
+        np.repeat(g, 2),
+        subjects=np.repeat(np.arange(80), 2),
+        subjects_unrated=np.repeat(np.arange(2000), 2),
+    )
+    once = ppi_mean(y, f, g)
+    assert (twice.low, twice.high, twice.trust) == pytest.approx((once.low, once.high, once.trust))
+    assert twice.n_rated == 80
+
+
+def test_a_difference_of_groups():
+    first, second = ppi_mean(*ratings(5), trust=0.5), ppi_mean(*ratings(6, n=40), trust=0.5)
+    made = ppi_difference(first, second)
+    assert made.estimate == pytest.approx(second.estimate - first.estimate)
+    assert made.standard_error == pytest.approx(math.hypot(first.standard_error, second.standard_error))
+    assert min(first.freedom, second.freedom) < made.freedom < first.freedom + second.freedom
+
+
+def test_missing_answers_are_left_out_and_counted():
+    y, f, g = ratings(7)
+    y[:3], g[0] = np.nan, np.nan
+    made = ppi_mean(y, f, g)
+    assert (made.n_rated, made.n_missing) == (77, 4)
+    assert made.estimate == ppi_mean(y[3:], f[3:], g[1:]).estimate
+
+
+def test_too_few_and_bad_input():
+    made = ppi_mean([1.0], [1.0], [1.0, 2.0])
+    assert math.isnan(made.estimate)
+    assert made.reason.startswith("fewer than two subjects")
+    assert math.isnan(ppi_difference(made, made).low)
+    with pytest.raises(BadInput, match="lists of one length"):
+        ppi_mean([1.0, 2.0], [1.0], [1.0, 2.0])
+    with pytest.raises(BadInput, match="trust: expected a weight from 0 to 1"):
+        ppi_mean([1.0, 2.0], [1.0, 2.0], [1.0, 2.0], trust=2.0)
+
+
+@pytest.mark.slow
+def test_intervals_cover_although_the_machine_is_biased():
+    made = [ppi_mean(*ratings(seed, n=30, others=300)) for seed in range(5000)]
+    covered = np.mean([one.low <= 0.5 <= one.high for one in made])
+    assert 0.93 <= covered <= 0.97
+    assert np.mean([(one.high - one.low) / 2 / one.alone for one in made]) < 0.7

@@ -1,0 +1,150 @@
+"""Verification errors against every comparison one by one, differentials by hand, coverage of the dyadic interval."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transect.effects.recognition import difference_of_means, differentials, gini, verification
+from transect.errors import BadInput
+
+
+def one_by_one(x, people, thresholds):
+    """FNMR, FMR, the mean genuine distance and the numbers of comparisons, by a loop over all pairs of images."""
+    genuine, impostor = [], []
+    for i, j in itertools.combinations(range(len(x)), 2):
+        (genuine if people[i] == people[j] else impostor).append(np.linalg.norm(x[i] - x[j]))
+    genuine, impostor = np.array(genuine), np.array(impostor)
+    rates = [[(genuine >= t).mean(), (impostor < t).mean()] for t in thresholds]
+    return np.array(rates), genuine.mean(), (len(genuine), len(impostor))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000))
+def test_rates_equal_all_comparisons_one_by_one(seed):
+    rng = np.random.default_rng(seed)
+    x, people = rng.normal(size=(40, 3)), rng.integers(0, 12, 40)
+    group = rng.choice(["f", "m"], 40)
+    for found in verification(x, people, group, [0.8, 1.5, 3.0]):
+        mask = group == found.group
+        rates, mean, counts = one_by_one(x[mask], people[mask], [0.8, 1.5, 3.0])
+        np.testing.assert_allclose(found.fnmr, rates[:, 0], atol=1e-12)
+        np.testing.assert_allclose(found.fmr, rates[:, 1], atol=1e-12)
+        assert found.mean_genuine == pytest.approx(mean)
+        assert (found.genuine, found.impostor) == counts
+
+
+def test_blocks_do_not_change_the_counts(monkeypatch):
+    rng = np.random.default_rng(1)
+    x, people = rng.normal(size=(90, 4)), rng.integers(0, 20, 90)
+    whole = verification(x, people, ["g"] * 90, [2.0])[0]
+    monkeypatch.setattr("transect.effects.comparisons._BLOCK", 7)
+    parts = verification(x, people, ["g"] * 90, [2.0])[0]
+    np.testing.assert_allclose(parts.fmr_variance, whole.fmr_variance)
+    np.testing.assert_allclose(parts.fnmr_interval, whole.fnmr_interval)
+    np.testing.assert_allclose(parts.fmr_curve, whole.fmr_curve)
+
+
+def test_the_dyadic_variance_by_hand():
+    """Three identities a, b, c of one image each; comparisons ab matches, ac and bc do not: p = 1/3.
+
+    Residuals ab 2/3, ac -1/3, bc -1/3; sums by identity a 1/3, b 1/3, c -2/3. Σ over pairs of comparisons that share an
+    identity, each with itself too: Σ e² - Σ d² = (1/9 + 1/9 + 4/9) - (4/9 + 1/9 + 1/9) = 0, below what independent
+    comparisons have, Σ d² = 2/3: so the variance is 2/3 / 9.
+    """
+    found = verification(np.array([[0.0], [1.0], [10.0]]), ["a", "b", "c"], ["g"] * 3, [2.0])[0]
+    assert found.fmr[0] == pytest.approx(1 / 3)
+    assert found.fmr_variance[0] == pytest.approx(2 / 27)
+    assert np.isnan(found.fnmr[0])
+    assert np.isnan(found.mean_genuine)
+
+
+def test_the_curve_falls_and_rises_between_0_and_1():
+    rng = np.random.default_rng(2)
+    people = np.repeat(np.arange(30), 3)
+    center = rng.normal(size=(30, 8))
+    x = center[people] + 0.3 * rng.normal(size=(90, 8))
+    found = verification(x, people, ["g"] * 90, [1.0])[0]
+    assert (np.diff(found.fmr_curve) >= 0).all()
+    assert (np.diff(found.fnmr_curve) <= 0).all()
+    assert (found.fmr_curve[0], found.fnmr_curve[0]) == (0, 1)
+    at = np.searchsorted(found.curve, 1.0)
+    assert found.fmr_curve[at - 1] <= found.fmr[0] <= found.fmr_curve[at]
+
+
+def test_chosen_rows_failed_images_and_identities_in_both_groups():
+    x = np.array([[0.0], [1.0], [np.nan], [5.0], [5.5], [9.0]])
+    people, group = list("aaabba"), list("ffffmm")
+    found = {one.group: one for one in verification(x, people, group, [2.0])}
+    assert found["f"].images == 3  # the failed one is left out
+    assert found["f"].genuine == 1
+    assert found["m"].genuine == 0
+    few = verification(x, people, group, [2.0], rows=np.array([0, 1]))
+    assert [one.group for one in few] == ["f"]
+    assert np.isnan(few[0].fmr[0])
+
+
+def test_differentials_by_hand():
+    """Rates .02 and .08 have the geometric mean .04: ratios 1/2 and 2; Gini 2 x (.06 x 2 / (8 x .05)) = .6."""
+    assert gini(np.array([0.02, 0.08])) == pytest.approx(0.6)
+    rng = np.random.default_rng(0)
+    people = np.repeat(np.arange(60), 4)
+    group = np.where(people < 30, "f", "m")
+    spread = np.where(people < 30, 0.9, 0.5)[:, None]
+    x = rng.normal(size=(60, 8))[people] + spread * rng.normal(size=(240, 8))
+    found = verification(x, people, group, [2.5])
+    fnmr = next(one for one in differentials(found, [2.5]) if one.rate == "fnmr")
+    rates = [one.fnmr[0] for one in found]
+    np.testing.assert_allclose(fnmr.ratio, np.array(rates) / np.sqrt(rates[0] * rates[1]))
+    assert fnmr.largest == max(fnmr.ratio)
+    for ratio, (low, high) in zip(fnmr.ratio, fnmr.ratio_interval, strict=True):
+        assert low < ratio < high
+    effect = difference_of_means(found[0], found[1], "model", "perceived gender")
+    assert effect.low > 0
+    assert effect.estimate == pytest.approx(found[0].mean_genuine - found[1].mean_genuine)
+
+
+def test_a_rate_of_zero_has_no_ratio_and_a_reason():
+    x = np.array([[0.0], [10.0], [0.0], [1.0]])
+    found = verification(x, list("abcd"), list("ffmm"), [2.0])
+    fmr = differentials(found, [2.0])[0]
+    assert np.isnan(fmr.largest)
+    assert "in f" in fmr.reason
+    assert fmr.gini == 1.0
+
+
+def test_bad_input():
+    x = np.zeros((2, 1))
+    with pytest.raises(BadInput, match="expected thresholds and a group"):
+        verification(x, ["a", "b"], ["g", "g"], [])
+    with pytest.raises(BadInput, match="at least two"):
+        differentials(verification(x, ["a", "b"], ["g", "g"], [1.0]), [1.0])
+
+
+@pytest.mark.slow
+def test_intervals_cover_the_true_rates():
+    """300 draws of 60 identities with 3 images: the intervals hold the rates of 20,000 identities in 92-99 %.
+
+    Identities differ in spread, so that comparisons of one are correlated; the true rates are from a large draw.
+    """
+    rng = np.random.default_rng(0)
+
+    def draw(n):
+        people = np.repeat(np.arange(n), 3)
+        spread = np.exp(0.4 * rng.normal(size=n))[people][:, None]
+        return rng.normal(size=(n, 6))[people] + 0.6 * spread * rng.normal(size=(3 * n, 6)), people
+
+    x, people = draw(1500)
+    truth = verification(x, people, ["g"] * len(x), [2.2])[0]
+    covered = np.zeros(3)
+    for _ in range(300):
+        x, people = draw(60)
+        found = verification(x, people, ["g"] * len(x), [2.2])[0]
+        covered += [
+            found.fmr_interval[0, 0] <= truth.fmr[0] <= found.fmr_interval[0, 1],
+            found.fnmr_interval[0, 0] <= truth.fnmr[0] <= found.fnmr_interval[0, 1],
+            found.mean_interval[0] <= truth.mean_genuine <= found.mean_interval[1],
+        ]
+    assert ((covered / 300 > 0.915) & (covered / 300 < 0.99)).all(), covered / 300

@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import confusion_matrix, roc_curve
+
+from transect.effects import at_thresholds, disaggregated, threshold_curves
+from transect.effects.intervals import wilson, wilson_clustered
+from transect.errors import BadInput
+
+NAN = np.nan
+
+
+def answers(seed=0, n=200):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 2, n).astype(float)
+    scores = np.round(np.clip(0.3 * truth + rng.random(n) * 0.8, 0, 1), 2)
+    return scores, truth, np.where(rng.random(n) < 0.4, "old", "young")
+
+
+def test_the_table_agrees_with_scikit_learn_group_by_group():
+    scores, truth, groups = answers()
+    rows = {(row.group, row.measure): row for row in disaggregated(scores, truth, groups, threshold=0.6)}
+    for group, mask in {"all": np.ones(200, bool), "old": groups == "old", "young": groups == "young"}.items():
+        tn, fp, fn, tp = confusion_matrix(truth[mask], scores[mask] >= 0.6).ravel()
+        assert rows[group, "fpr"].rate == pytest.approx(fp / (fp + tn))
+        assert rows[group, "fnr"].rate == pytest.approx(fn / (fn + tp))
+        assert rows[group, "error"].rate == pytest.approx((fp + fn) / mask.sum())
+        assert rows[group, "accuracy"].rate == pytest.approx((tp + tn) / mask.sum())
+        assert (rows[group, "fnr"].low, rows[group, "fnr"].high) == pytest.approx(
+            tuple(float(end) for end in wilson(fn, fn + tp))
+        )
+        assert rows[group, "fpr"].n_images == fp + tn
+
+
+def test_several_images_of_a_subject_count_by_their_design_effect():
+    scores, truth = np.tile([0.9, 0.9, 0.2, 0.2], 10), np.ones(40)
+    rows = disaggregated(scores, truth, clusters=np.repeat(np.arange(20), 2))
+    fnr = next(row for row in rows if row.measure == "fnr")
+    low, high = wilson_clustered(np.tile([[0.0], [2.0]], (10, 1)), np.full((20, 1), 2.0))
+    assert (fnr.low, fnr.high, fnr.n_subjects) == (low[0], high[0], 20)
+
+
+def test_a_group_without_the_truth_is_nan_with_its_reason():
+    rows = disaggregated([0.9, 0.2], [1, 1], ["old", "old"])
+    fpr = next(row for row in rows if row.group == "old" and row.measure == "fpr")
+    assert np.isnan([fpr.rate, fpr.low, fpr.high]).all()
+    assert fpr.reason == "no image where the truth is no"
+
+
+def test_curves_agree_with_scikit_learn_s_roc():
+    scores, truth, groups = answers()
+    made = threshold_curves(scores, truth, groups)
+    for place, mask in enumerate([np.ones(200, bool), groups == "old", groups == "young"]):
+        fpr, tpr, cuts = roc_curve(truth[mask], scores[mask], drop_intermediate=False)
+        at = np.searchsorted(made.thresholds, cuts[1:])
+        np.testing.assert_allclose(made.fpr[place][at], fpr[1:], atol=1e-12)
+        np.testing.assert_allclose(made.fnr[place][at], 1 - tpr[1:], atol=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0.1, 0.2, 0.5, 0.7, 0.9]), st.sampled_from([0.0, 1.0])), min_size=1, max_size=25
+    )
+)
+def test_the_best_threshold_errs_least_of_all(pairs):
+    scores, truth = np.array(pairs).T
+    made = threshold_curves(scores, truth)
+    errors = {cut: np.mean((scores >= cut) != (truth == 1)) for cut in np.linspace(0, 1, 101)}
+    assert np.mean((scores >= made.best) != (truth == 1)) == pytest.approx(min(errors.values()))
+
+
+def test_two_thresholds_as_published():
+    scores, truth, groups = answers()
+    best = threshold_curves(scores, truth, groups).best
+    rows = at_thresholds(scores, truth, groups)
+    assert list(dict.fromkeys(row.threshold for row in rows)) == [0.5, best]
+    assert rows[12:] == disaggregated(scores, truth, groups, threshold=best)
+
+
+def test_missing_scores_truths_and_groups():
+    made = threshold_curves([0.4, NAN, 0.6, 0.7], [1, 1, NAN, 0], ["a", "a", "a", ""])
+    assert made.excluded == {"no score": 1, "no value of truth": 1}
+    np.testing.assert_array_equal(made.n_images, [2, 1])
+    empty = threshold_curves([NAN], [1])
+    assert np.isnan(empty.best)
+    assert empty.reason == "no complete row among 1"
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(BadInput, match="truth: expected 0 or 1, got 2"):
+        disaggregated([0.1], [2])
+    with pytest.raises(BadInput, match="groups: expected one per image, 1, got 2"):
+        disaggregated([0.1], [1], ["a", "b"])

@@ -1,0 +1,260 @@
+"""Checkpoints of every layout give the same network; hostile and damaged ones give one line and run nothing."""
+
+import contextlib
+import os
+import pickle
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+from small_network import (
+    SMALL,
+    Persistent,
+    as_persistent,
+    community,
+    install_official_names,
+    official_pickle,
+    weights,
+)
+
+from transect.errors import BadInput
+from transect.generators.checkpoints.pickles import read_pickle
+from transect.generators.stylegan2.generator import StyleGAN2
+from transect.generators.stylegan2.layouts import Weights
+from transect.generators.stylegan2.reading import convert, read_checkpoint
+
+
+def picture(held):
+    network = StyleGAN2(held)
+    return network.synthesize(network.map(torch.linspace(-1, 1, 8)[None]))
+
+
+@pytest.fixture
+def official(tmp_path, monkeypatch):
+    with monkeypatch.context() as names:
+        install_official_names(names)
+        return official_pickle(tmp_path / "network.pkl", weights(), clamp=256)
+
+
+def test_an_official_pickle_is_read_without_its_code(official):
+    assert "torch_utils" not in sys.modules
+    held = read_checkpoint(official)
+    assert held.clamp == 256
+    expected = weights()
+    assert held.tensors.keys() == expected.keys()
+    for name, value in expected.items():
+        assert torch.equal(held.tensors[name], value), name
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_every_protocol_that_holds_bytes(tmp_path, monkeypatch, protocol):
+    with monkeypatch.context() as names:
+        install_official_names(names)
+        path = official_pickle(tmp_path / "network.pkl", weights(), protocol=protocol)
+    if protocol == 2:  # bytes travel as a call of _codecs.encode there
+        with pytest.raises(BadInput, match=r"found a call of _codecs.encode, which is not run"):
+            read_checkpoint(path)
+        return
+    torch.testing.assert_close(picture(read_checkpoint(path)), picture(Weights(weights())), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("archived", [True, False])
+def test_the_communitys_layout(tmp_path, archived):
+    path = tmp_path / "550000.pt"
+    average = weights()["mapping.w_avg"]
+    content = {"g_ema": community(weights()), "latent_avg": average, "d": {"x": torch.zeros(1)}}
+    torch.save(content, path, _use_new_zipfile_serialization=archived)
+    if not archived:
+        with pytest.raises(BadInput):
+            read_checkpoint(path)  # the old format is several pickles in a row
+        return
+    made = picture(read_checkpoint(path))
+    torch.testing.assert_close(made, picture(Weights(weights())), rtol=0, atol=1e-5)
+
+
+def test_conversion_keeps_every_number(official, tmp_path):
+    from transect.generators import load
+
+    facts = convert(official, tmp_path / "network.safetensors")
+    assert facts["image_size"] == 16
+    assert (facts["z_dim"], facts["layers"], facts["clamp"]) == (8, 6, 256.0)
+    network = load(tmp_path / "network.safetensors")
+    assert network.image_size == 16
+    torch.testing.assert_close(network.synthesize(network.map(torch.linspace(-1, 1, 8)[None])),
+                               picture(Weights(weights(), clamp=256.0)), rtol=0, atol=0)  # fmt: skip
+    again = convert(tmp_path / "network.safetensors", tmp_path / "again.safetensors")
+    assert again == {**facts, "out": str(tmp_path / "again.safetensors")}
+
+
+class Calls:
+    """Pickles as a call of `function`."""
+
+    def __init__(self, function, *arguments):
+        self.call = function, arguments
+
+    def __reduce__(self):
+        return self.call
+
+
+def hostile():
+    flag = "touch transect_was_here"
+    deep = Calls(os.system, flag)
+    for _ in range(5):
+        deep = {"G_ema": [deep]}
+    return {
+        "system": Calls(os.system, flag),
+        "eval": Calls(eval, "open('transect_was_here', 'w')"),
+        "exec": Calls(exec, "open('transect_was_here', 'w')"),
+        "getattr": Calls(getattr, os, "system"),
+        "import": Calls(__import__, "os"),
+        "nested": deep,
+        "bytes": Calls(pickle.loads, pickle.dumps(Calls(os.system, flag))),
+        "torch.load": Calls(torch.load, "other.pt"),
+        "partial": Calls(__import__("functools").partial, os.system, flag),
+        "open": Calls(open, "transect_was_here", "w"),
+    }
+
+
+@pytest.mark.parametrize("protocol", range(6))
+@pytest.mark.parametrize("name", hostile())
+def test_nothing_that_a_pickle_names_is_run(tmp_path, monkeypatch, name, protocol):
+    monkeypatch.chdir(tmp_path)
+    content = hostile()[name]
+    try:
+        data = pickle.dumps({"G_ema": content}, protocol=protocol)
+    except (pickle.PicklingError, TypeError) as refused:
+        pytest.skip(f"Python does not write it: {refused}")
+    (tmp_path / "x.pkl").write_bytes(data)
+    with pytest.raises(BadInput, match="x.pkl: ") as error:
+        read_pickle(tmp_path / "x.pkl")
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "transect_was_here").exists()
+
+
+def stream(*parts):
+    return b"\x80\x04" + b"".join(parts) + b"."
+
+
+GLOBAL = b"c%s\n%s\n"
+DAMAGED = {
+    "extension code": stream(b"\x82\x01"),
+    "persistent id": stream(b"Phttp://somewhere\n"),
+    "endless bytes": stream(b"\x8e" + (1 << 60).to_bytes(8, "little")),
+    "endless writable bytes": stream(b"\x96" + (1 << 40).to_bytes(8, "little")),
+    "endless frame": b"\x80\x04\x95" + (1 << 50).to_bytes(8, "little"),
+    "endless memo": stream(b"N", b"r\xff\xff\xff\x7f", b"a"),
+    "empty": b"\x80\x04.",
+    "deep names": stream(GLOBAL % (b"torch.nn.modules.linear", b"Linear.__init__.__globals__")),
+    "torch function": stream(GLOBAL % (b"torch", b"load")),
+    "hidden name": stream(GLOBAL % (b"torch_utils.persistence", b"_src_to_module"), b"Vx = 1\n", b"\x85R"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damaged_streams_are_one_line(tmp_path, name):
+    path = tmp_path / "x.pkl"
+    path.write_bytes(DAMAGED[name])
+    with pytest.raises(BadInput) as error:
+        read_checkpoint(path)
+    assert "\n" not in str(error.value)
+
+
+def test_every_truncation_is_refused(official, tmp_path):
+    data, path = official.read_bytes(), tmp_path / "cut.pkl"
+    for share in np.linspace(0.01, 0.999, 40):
+        path.write_bytes(data[: int(share * len(data))])
+        with pytest.raises(BadInput):
+            read_checkpoint(path)
+
+
+def test_flipped_bytes_never_raise_anything_else(official, tmp_path):
+    """Either the file still reads, as when a weight changed, or one line says that it does not."""
+    data, path = bytearray(official.read_bytes()), tmp_path / "flipped.pkl"
+    draws = np.random.default_rng(0)
+    for _ in range(60):
+        flipped = bytearray(data)
+        for place in draws.integers(0, len(data), 20):
+            flipped[place] ^= 1 << int(draws.integers(8))
+        path.write_bytes(flipped)
+        with contextlib.suppress(BadInput):
+            read_checkpoint(path)
+
+
+def test_a_view_beyond_its_storage_is_refused(tmp_path, monkeypatch):
+    with monkeypatch.context() as names:
+        install_official_names(names)
+        _, (storage, *_) = torch.zeros(3).__reduce_ex__(4)  # as PyTorch pickles a tensor: by a call that takes this
+        view = Calls(torch._utils._rebuild_tensor_v2, storage, 0, (10**9,), (0,), False, {})
+        network = Persistent("Generator", parameters={"weight": view})
+        (tmp_path / "x.pkl").write_bytes(pickle.dumps({"G_ema": network}))
+    with pytest.raises(BadInput, match="expected a tensor within its storage of 3 numbers"):
+        read_checkpoint(tmp_path / "x.pkl")
+
+
+def test_a_zip_bomb_is_not_unpacked(tmp_path):
+    path = tmp_path / "bomb.pt"
+    torch.save({"g_ema": {"x": torch.zeros(1)}}, path)
+    with zipfile.ZipFile(path) as archive:
+        entries = {entry.filename: archive.read(entry) for entry in archive.infolist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for entry, data in entries.items():
+            archive.writestr(entry, data if not entry.endswith("data/0") else bytes(1 << 26))
+    with pytest.raises(BadInput, match="found compressed ones; it may be a zip bomb"):
+        read_checkpoint(path)
+
+
+def test_a_hostile_archive_runs_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    torch.save({"g_ema": Calls(os.system, "touch transect_was_here")}, "x.pt")
+    with pytest.raises(BadInput, match="expected weights alone, found what is not read safely"):
+        read_checkpoint(tmp_path / "x.pt")
+    assert not (tmp_path / "transect_was_here").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"weights": 3}, "expected a dictionary with G_ema, found one with weights"),
+        ([1, 2], "expected a dictionary with G_ema, found list"),
+        ({"layer.weight": torch.zeros(2)}, r"found an unknown architecture \(layer.weight"),
+        ({"synthesis.L0_36_512.weight": torch.zeros(2)}, "expected StyleGAN2, found StyleGAN3"),
+    ],
+)
+def test_what_was_found_is_said(tmp_path, content, message):
+    path = tmp_path / "x.pkl"
+    path.write_bytes(pickle.dumps(content))
+    with pytest.raises(BadInput, match=message):
+        read_checkpoint(path)
+
+
+def test_other_files_are_told_from_their_bytes(tmp_path):
+    for data, kind in [(b"<html>", "an HTML or XML page"), (b"", "an empty file"), (b"\x89PNG", "a PNG image")]:
+        (tmp_path / "x.pkl").write_bytes(data)
+        with pytest.raises(BadInput, match=f"found {kind}"):
+            read_checkpoint(tmp_path / "x.pkl")
+    with pytest.raises(BadInput, match="expected a file, found none"):
+        read_checkpoint(tmp_path / "none.pkl")
+
+
+def test_a_file_that_cannot_be_written_is_one_line(official, tmp_path):
+    with pytest.raises(BadInput, match="expected a name that ends in .safetensors"):
+        convert(official, tmp_path / "out.pt")
+    with pytest.raises(BadInput, match="cannot be written"):
+        convert(official, tmp_path / "nowhere" / "out.safetensors")
+
+
+def test_a_network_in_a_network_without_end_is_refused(tmp_path, monkeypatch):
+    with monkeypatch.context() as names:
+        install_official_names(names)
+        network = as_persistent({"weight": torch.zeros(1)})
+        for _ in range(12):
+            network = Persistent("Generator", parts={"inner": network})
+        (tmp_path / "x.pkl").write_bytes(pickle.dumps({"G_ema": network}))
+    with pytest.raises(BadInput, match="found an endless one"):
+        read_checkpoint(tmp_path / "x.pkl")
+
+
+def test_the_small_network_is_what_it_says():
+    assert StyleGAN2(Weights(weights())).shape == SMALL

@@ -1,0 +1,197 @@
+"""StyleGAN2 against the reference implementation's answers, and against slow oracles of its parts."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from small_network import SMALL, weights
+
+from transect.errors import BadInput
+from transect.generators.stylegan2.generator import StyleGAN2
+from transect.generators.stylegan2.layers import make_filter, modulated_convolution, upsample
+from transect.generators.stylegan2.layouts import Weights
+from transect.generators.stylegan2.network import Configuration
+from transect.records import Latents
+from transect.testing import check_generator
+
+REFERENCE = Path(__file__).parents[4] / "shared" / "data" / "stylegan2_reference.safetensors"
+
+
+@pytest.fixture(scope="module")
+def reference():
+    if not REFERENCE.exists():
+        pytest.skip(f"{REFERENCE.name}: the reference's answers are not here")
+    from safetensors.torch import load_file
+
+    return load_file(REFERENCE)
+
+
+def of_reference(tensors, name, **options):
+    prefix = f"{name}.weights."
+    held = {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
+    return StyleGAN2(Weights(held), **options)
+
+
+@pytest.mark.parametrize(("name", "label"), [("plain64", None), ("cond32", 0)])
+def test_it_answers_as_the_reference_does(reference, name, label):
+    """Agreement asked for: 1e-4 in w, 1e-3 of the 0..1 scale in images; float32 gives far better."""
+    network = of_reference(reference, name, label=label)
+    z, c = reference[f"{name}.z"], reference.get(f"{name}.c")
+    w, drawn = network.map(z, c=c), network.map(z, 0.6, c)
+    torch.testing.assert_close(w, reference[f"{name}.w"], rtol=0, atol=1e-5)
+    torch.testing.assert_close(drawn, reference[f"{name}.w_truncated_06"], rtol=0, atol=1e-5)
+    mixed = w.clone()
+    mixed[:, network.layers // 2 :] = w.roll(1, 0)[:, network.layers // 2 :]
+    answers = {
+        "image_noise_const": network.synthesize(w, "const"),
+        "image_noise_none": network.synthesize(w, "none"),
+        "image_truncated_noise_const": network.synthesize(drawn, "const"),
+        "image_style_mix_half_noise_none": network.synthesize(mixed, "none"),
+    }
+    for key, answer in answers.items():
+        torch.testing.assert_close(answer, reference[f"{name}.{key}"], rtol=0, atol=1e-4)
+
+
+def test_the_reference_was_configured_as_its_weights_say(reference):
+    from safetensors import safe_open
+
+    with safe_open(REFERENCE, "pt") as file:
+        said = json.loads(file.metadata()["cond32"])
+    shape = of_reference(reference, "cond32", label=1).shape
+    assert (shape.image_size, shape.classes, shape.layers) == (said["img_resolution"], said["c_dim"], said["num_ws"])
+
+
+def test_upsampling_is_zeros_between_and_a_convolution():
+    """Oracle: the sum over all taps, written out."""
+    image, taps = torch.randn(1, 2, 3, 3, dtype=torch.float64), make_filter().double()
+    spread = np.zeros((2, 6 + 3, 6 + 3))
+    spread[:, 2:8:2, 2:8:2] = image[0].numpy()
+    expected = np.zeros((2, 6, 6))
+    for i in range(6):
+        for j in range(6):
+            window = spread[:, i : i + 4, j : j + 4]
+            expected[:, i, j] = 4 * (window * taps.numpy()[::-1, ::-1]).sum((1, 2))
+    np.testing.assert_allclose(upsample(image, taps)[0].numpy(), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("up", [False, True])
+def test_modulated_convolution_is_a_convolution_with_scaled_kernels(up):
+    """Karras et al. 2020, equations 1 and 3: kernels w_ijk = s_i w_ijk, over their norm, one image at a time."""
+    x, weight = torch.randn(2, 3, 5, 5, dtype=torch.float64), torch.randn(4, 3, 3, 3, dtype=torch.float64)
+    styles, taps = torch.randn(2, 3, dtype=torch.float64), make_filter().double()
+    answer = modulated_convolution(x, weight, styles, taps if up else None)
+    for image, style, made in zip(x, styles, answer, strict=True):
+        scaled = weight * style[None, :, None, None]
+        kernel = scaled / (scaled.square().sum((1, 2, 3), keepdim=True) + 1e-8).sqrt()
+        if up:
+            wide = torch.nn.functional.conv_transpose2d(image[None], kernel.transpose(0, 1), stride=2)
+            wide = torch.nn.functional.pad(wide, (1, 1, 1, 1))
+            expected = torch.nn.functional.conv2d(wide, (4 * taps).expand(4, 1, 4, 4), groups=4)[0]
+        else:
+            expected = torch.nn.functional.conv2d(image[None], kernel, padding=1)[0]
+        torch.testing.assert_close(made, expected, rtol=0, atol=1e-10)
+
+
+def small(**options):
+    return StyleGAN2(Weights(weights()), **options)
+
+
+def test_it_keeps_the_generator_contract():
+    check_generator(small(), seeds=[0, 1, 2, 5])
+    check_generator(small(noise="seed", truncation=0.7), seeds=[0, 1, 2, 5])
+
+
+def test_spaces_lead_to_the_same_picture():
+    """z, its w, that w in every layer, and the styles of it are one picture."""
+    network = small()
+    seeds = np.arange(3)
+    z = network.sample(seeds)
+    pixels = network.render(z).pixels
+    plus = network.map(torch.from_numpy(z.values))
+    spaces = {
+        "w": plus[:, 0],
+        "w+": plus.flatten(1),
+        "s": torch.cat(network.styles(plus), dim=1),
+    }
+    for space, values in spaces.items():
+        same = network.render(Latents(seeds, values.double().numpy(), space)).pixels
+        assert np.abs(same.astype(int) - pixels).max() <= 1, space
+    assert len(np.unique(pixels)) > 50
+
+
+def test_truncation_zero_is_the_average():
+    network = small(truncation=0.0)
+    w = network.map(torch.randn(2, 8))
+    torch.testing.assert_close(w, weights()["mapping.w_avg"].expand(2, 6, 8), rtol=0, atol=1e-6)
+
+
+def test_noise_of_a_seed_is_the_subjects_own():
+    network = small(noise="seed")
+    w = network.map(torch.zeros(1, 8))
+    one, again, other = (network.synthesize(w, seed=seed) for seed in (1, 1, 2))
+    assert torch.equal(one, again)
+    assert not torch.allclose(one, other)
+
+
+def test_an_average_that_is_missing_is_estimated():
+    """The estimate is the mean of 10,000 w; its standard error is a hundredth of their spread."""
+    held = weights()
+    del held["mapping.w_avg"]
+    network = StyleGAN2(Weights(held))
+    w = network.map(torch.randn(20_000, 8), 1.0)[:, 0]
+    found = network.map(torch.randn(1, 8), 0.0)[0, 0]
+    assert (found - w.mean(0)).abs().max() < 5 * w.std(0).max() / 70
+
+
+def test_a_clamp_cuts_activations():
+    open_, cut = small(), StyleGAN2(Weights(weights(), clamp=0.05))
+    w = open_.map(torch.randn(1, 8))
+    assert open_.synthesize(w).abs().max() > 0.2
+    # Every color layer adds at most .05, and upsampling by positive taps of sum 1 does not exceed that.
+    assert cut.synthesize(w).abs().max() <= 3 * 0.05 + 1e-6
+
+
+CONDITIONAL = Configuration(8, 8, 3, 2, {4: 6, 8: 4})
+
+
+def test_a_class_is_asked_for_and_counts():
+    held = Weights(weights(CONDITIONAL))
+    with pytest.raises(BadInput, match="label: expected a class from 0 to 2, got None"):
+        StyleGAN2(held)
+    with pytest.raises(BadInput, match="label: expected none for a network without classes, got 1"):
+        small(label=1)
+    pictures = [StyleGAN2(held, label=label).render(StyleGAN2(held, label=0).sample([4])).pixels for label in (0, 1)]
+    assert not np.array_equal(*pictures)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda w: w.pop("synthesis.b8.conv1.bias"), "expected synthesis.b8.conv1.bias, which the file lacks"),
+        (lambda w: w["synthesis.b8.conv0.weight"].fill_(np.nan), "synthesis.b8.conv0.weight: expected finite weights"),
+        (lambda w: w.update({"synthesis.b8.conv0.weight": torch.zeros(4, 5, 3, 3)}), r"expected shape \[4, 6, 3, 3\]"),
+        (lambda w: [w.pop(k) for k in list(w) if "b8" in k], "expected blocks of 4, 8, 16 ... pixels, found 4, 16"),
+        (lambda w: w.update({"synthesis.b8.skip.weight": torch.zeros(1)}), "found the residual one"),
+    ],
+)
+def test_unsound_weights_are_named(change, message):
+    held = weights()
+    change(held)
+    with pytest.raises(BadInput, match=message):
+        StyleGAN2(Weights(held))
+
+
+def test_latents_of_another_generator_are_refused():
+    network = small()
+    for space, width, message in [
+        ("u", 8, "expected space z, w, w\\+ or s, got 'u'"),
+        ("w", 9, "space w: expected 8 coordinates, got 9"),
+        ("s", 3, "space s: expected"),
+        ("z", 5, r"z: expected \[b, 8\], got \[1, 5\]"),
+    ]:
+        with pytest.raises(BadInput, match=message):
+            network.render(Latents(np.arange(1), np.zeros((1, width)), space))
+    with pytest.raises(BadInput, match="noise: expected one of const, none, seed, got 'random'"):
+        network.synthesize(torch.zeros(1, SMALL.layers, 8), "random")

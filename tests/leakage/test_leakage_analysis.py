@@ -1,0 +1,128 @@
+"""The whole answer: amplification where it is planted, none where errors are chance's, like against like."""
+
+import numpy as np
+import pytest
+
+from leaky_data import planted, planted_bits
+from transect.errors import BadInput
+from transect.leakage import Settings, analyse, chance_errors, model_outputs
+from transect.leakage.attackers import Bayes, Logistic, load
+from transect.leakage.results import as_json, rows
+
+
+def amplifying_scores(data, push, seed=0):
+    """Logits of a fair model of the category, with `push` towards the lower half of the categories for class 1."""
+    rng = np.random.default_rng(seed)
+    k = len(data.labels.names)
+    scores = rng.normal(size=(len(data), k)) + 1.0 * data.labels.dense(np.arange(len(data)))
+    scores[:, : k // 2] += push * (2 * data.protected[:, None] - 1)
+    return scores
+
+
+def test_a_fair_model_does_not_amplify_and_a_partial_one_does():
+    data = planted(n=12_000, k=8)
+    for push, lower in ((0.0, None), (1.0, 10)):
+        found = analyse(data, load("logistic"), outputs=model_outputs(data, amplifying_scores(data, push)))
+        kinds = {(c.name, c.noise): c for c in found.comparisons}
+        assert set(kinds) == {
+            ("published", "flips"),
+            ("scores", "dealt out within labels"),
+            ("hard", "dealt out within labels"),
+            ("hard", "frequency"),
+        }
+        for name in ("scores", "hard"):
+            delta = kinds[name, "dealt out within labels"].amplification
+            assert (delta.low < 0 < delta.high) if lower is None else delta.low > lower, (push, name, delta)
+        assert found.headline is kinds["scores", "dealt out within labels"]
+
+
+def test_the_published_difference_is_partly_format():
+    """A model that amplifies nothing: from its logits less is learned than from flipped bits of equal F1."""
+    data = planted(n=12_000, k=40)
+    scores = np.random.default_rng(0).normal(size=(12_000, 40)) + 3 * data.labels.dense(np.arange(12_000))
+    found = analyse(data, load("logistic"), outputs=model_outputs(data, scores), settings=Settings(permutations=0))
+    by_name = {comparison.name: comparison.amplification for comparison in reversed(found.comparisons)}
+    assert by_name["published"].high < -5
+    assert by_name["scores"].low < 0 < by_name["scores"].high
+    assert by_name["hard"].low < 0 < by_name["hard"].high
+
+
+def test_levels_fall_with_the_f1_and_are_interpolated():
+    found = analyse(planted(n=20_000, k=8), Bayes())
+    estimates = [found.dataset.estimate, *(level.leakage.estimate for level in found.levels)]
+    assert estimates == sorted(estimates, reverse=True)
+    for level in found.levels:
+        assert level.f1_found == pytest.approx(level.f1, abs=1.5)
+        assert found.at(level.f1).estimate == pytest.approx(level.leakage.estimate)
+    between = found.at(70.0)
+    assert between.estimate == pytest.approx((estimates[1] + estimates[2]) / 2)
+    assert between.low == pytest.approx((found.levels[0].leakage.low + found.levels[1].leakage.low) / 2)
+    assert np.isnan(found.at(5.0).estimate)
+
+
+def test_leakage_at_an_f1_is_linear_in_the_rate_where_the_attacker_is_exact():
+    """Frequency noise at rate p: λ_D(a) = (1 − p) λ_D + p · 50, since a redrawn label says nothing."""
+    data = planted(n=40_000, k=8)
+    found = analyse(data, Bayes(), f1=[50.0])
+    (level,) = found.levels
+    expected = (1 - level.rate) * found.dataset.estimate + level.rate * 50
+    assert level.leakage.low < expected < level.leakage.high
+    assert level.leakage.high - level.leakage.low < 3
+
+
+def test_several_labels():
+    data = planted_bits(n=6000)
+    outputs = model_outputs(data, data.labels.values * 2.0 - 1)
+    found = analyse(data, Logistic(), outputs=outputs)
+    assert found.f1 == 100
+    assert [c.amplification.estimate for c in found.comparisons] == [0.0] * 4  # a perfect model leaks what labels leak
+
+
+def test_bayes_compares_hard_answers_only():
+    data = planted(n=3000)
+    found = analyse(data, Bayes(), outputs=model_outputs(data, amplifying_scores(data, 0.5)))
+    assert {c.name for c in found.comparisons} == {"hard"}
+
+
+def test_answers_on_the_test_split_alone():
+    data = planted(n=8000)
+    scores = amplifying_scores(data, 1.0)
+    rows_ = data.rows_of("test")
+    answered = planted(n=8000, split=False).take(rows_)
+    found = analyse(data, Logistic(), outputs=model_outputs(answered, scores[rows_]), answered=answered)
+    assert found.dataset.n == len(rows_)
+    assert found.headline.model.n == len(rows_)
+    assert found.headline.amplification.low > 5
+
+
+def test_as_published_uses_flips_and_rounds():
+    data = planted(n=4000)
+    outputs = model_outputs(data, amplifying_scores(data, 0.5))
+    found = analyse(data, Logistic(), outputs=outputs, settings=Settings(published=True, rounds=3))
+    assert (found.noise, found.headline.name, found.dataset.rounds) == ("flips", "published", 3)
+
+
+def test_json_follows_the_contract():
+    data = planted(n=2000)
+    value = as_json(analyse(data, Bayes(), settings=Settings(permutations=20)))
+    assert list(value)[:8] == [
+        "dataset_leakage", "null", "at_accuracy", "model_leakage", "amplification", "attacker", "noise", "n",
+    ]  # fmt: skip
+    assert value["dataset_leakage"].keys() >= {"estimate", "low", "high"}
+    assert value["null"]["low"] < 50 < value["null"]["high"]
+    assert value["model_leakage"] is None
+    assert value["n"] == 500
+    assert {"f1", "rate", "noise", "estimate"} <= value["at_accuracy"][0].keys()
+
+
+def test_the_table_names_every_figure():
+    data = planted(n=2000)
+    outputs = model_outputs(data, chance_errors(data, data.labels).category.astype(str))
+    lines = rows(analyse(data, Bayes(), outputs=outputs, settings=Settings(permutations=0)))
+    assert [line[0] for line in lines][:3] == ["dataset leakage λ_D", "λ_D if labels said nothing", "λ_D at F1 100.00"]
+    assert lines[1][2] == ""  # no permutations, no null
+
+
+def test_an_f1_out_of_reach_is_refused():
+    with pytest.raises(BadInput, match="F1 of 1 %"):
+        analyse(planted(n=1000), Bayes(), f1=[1.0])

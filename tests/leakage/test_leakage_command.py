@@ -1,0 +1,106 @@
+"""`transect leakage`: its JSON, its table, and its refusals in one line with exit code 2."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from leaky_data import planted
+from transect.errors import TransectError
+from transect.leakage_command import leakage
+
+
+@pytest.fixture
+def labels(tmp_path):
+    data = planted(n=1200)
+    table = pa.table(
+        {
+            "id": list(data.ids),
+            "verb": data.labels.category,
+            "gender": data.protected,
+            "split": data.split.tolist(),
+            "obj_a": (data.labels.category < 2).astype(int),
+            "obj_b": (data.labels.category % 2).astype(int),
+            "one": np.zeros(1200, dtype=int),
+        }
+    )
+    pa.parquet.write_table(table, tmp_path / "labels.parquet")
+    return tmp_path / "labels.parquet"
+
+
+def run(*arguments):
+    """Exit code, standard output and standard error of the installed command."""
+    done = subprocess.run(
+        [sys.executable, "-m", "transect", "leakage", *map(str, arguments)], capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_json_has_every_key_of_the_contract(labels):
+    command = ("--labels", labels, "--label", "verb", "--protected", "gender", "--split", "split", "--json")
+    code, out, _ = run(*command, "--attacker", "bayes")
+    assert code == 0
+    value = json.loads(out)
+    keys = {"dataset_leakage", "null", "at_accuracy", "model_leakage", "amplification", "attacker", "noise", "n"}
+    assert keys <= value.keys()
+    assert 55 < value["dataset_leakage"]["low"] < value["dataset_leakage"]["estimate"] < 75 + 10
+    assert (value["attacker"], value["n"]) == ("bayes", 300)
+
+
+def test_several_labels_by_pattern_and_predictions(labels, tmp_path):
+    table = pa.parquet.read_table(labels)
+    pa.parquet.write_table(table.select(["id", "obj_a", "obj_b"]), tmp_path / "said.parquet")
+    command = ("--labels", labels, "--label", "obj_*", "--protected", "gender", "--split", "split")
+    code, out, _ = run(*command, "--attacker", "logistic", "--predictions", tmp_path / "said.parquet", "--json")
+    assert code == 0
+    value = json.loads(out)
+    assert value["labels"] == 2
+    assert value["model_f1"] == 100
+    assert value["amplification"]["estimate"] == 0
+
+
+def test_the_table_says_that_leakage_is_a_lower_bound(labels):
+    command = ("--labels", labels, "--label", "verb", "--protected", "gender", "--attacker", "bayes")
+    code, out, _ = run(*command)
+    assert code == 0
+    assert "dataset leakage λ_D" in out
+    assert "lower bound" in out
+    assert "75 %" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--label", "verbs"), "unknown column 'verbs': did you mean verb"),
+        (("--protected", "one"), "protected attribute one: expected at least two classes, got only '0' in 1200 rows"),
+        (("--attacker", "bays"), "unknown attacker 'bays': did you mean bayes"),
+        (("--noise", "flip"), "unknown noise 'flip': did you mean flips"),
+        (("--attacker", "bayes", "--label", "obj_*"), "attacker bayes: expected one category for each item"),
+        (("--f1", "2"), "F1 of 2 %: expected between"),
+        (("--labels", "nowhere.csv"), "nowhere.csv: expected a .csv"),
+        (("--id", "verb"), "occurs twice in train and train"),
+        (("--permutations", "1"), "0 or at least 2 of --permutations"),
+    ],
+)
+def test_bad_input_is_one_line(labels, arguments, message):
+    given = {"--labels": labels, "--label": "verb", "--protected": "gender", "--split": "split", "--attacker": "bayes"}
+    given |= dict(zip(arguments[::2], arguments[1::2], strict=True))
+    app = typer.Typer()
+    app.command()(leakage)
+    done = CliRunner().invoke(app, [str(word) for pair in given.items() for word in pair])
+    assert isinstance(done.exception, TransectError)
+    assert done.exception.exit_code == 2
+    assert message in str(done.exception)
+    assert "\n" not in str(done.exception)
+
+
+def test_the_installed_command_refuses_in_one_line(labels):
+    code, out, err = run("--labels", labels, "--label", "verbs", "--protected", "gender")
+    assert (code, out) == (2, "")
+    assert err.splitlines() == ["transect: unknown column 'verbs': did you mean verb?"]

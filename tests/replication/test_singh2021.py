@@ -1,0 +1,146 @@
+"""The figures of Singh et al. 2021 that can be found again from released files (skipped where they are absent).
+
+Files: the released matches, distances and annotations, and CelebA-HQ's attributes; see docs/explanation/replication-singh2021.md.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from transect.effects.balance import balance, joint, joint_distance
+from transect.effects.intervals import wilson
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+FILES = ("matches_gan_facerec06", "celebahq_attributes", "identity_annotations", "facial_dists_after_projection")
+pytestmark = pytest.mark.skipif(
+    not all((DATA / f"{name}.parquet").exists() for name in FILES), reason=f"the released files are not in {DATA}"
+)
+
+
+def read(name):
+    return pd.read_parquet(DATA / f"{name}.parquet")
+
+
+@pytest.fixture(scope="module")
+def celeba():
+    table = read("celebahq_attributes").set_index("idx").sort_index()
+    assert (table.index == np.arange(30_000)).all()
+    return table
+
+
+@pytest.fixture(scope="module")
+def attributes(celeba):
+    names = [name for name in celeba.columns if celeba[name].dtype == np.int8 and name not in ("Male", "gender_mode")]
+    assert len(names) == 39
+    return {name: celeba[name].to_numpy(float) for name in names}
+
+
+def means(attributes, rows):
+    return [
+        round(float(attributes[name][rows].mean()), 3) for name in ("Young", "Smiling", "Eyeglasses", "Heavy_Makeup")
+    ]
+
+
+def groups(celeba):
+    male = celeba["gender_mode"].to_numpy() == 1
+    return np.flatnonzero(male), np.flatnonzero(~male)
+
+
+def images(matches, pairs, *, references=False):
+    """The matched photographs of the first pairs, on request with the second photograph of each person: male, female."""
+    first = matches.iloc[:pairs]
+    names = ("gender_{}", "gender_{}_ref") if references else ("gender_{}",)
+    return tuple(np.concatenate([first[name.format(group)] for name in names]) for group in (1, 0))
+
+
+def test_covariate_means_of_the_whole_data_set(celeba, attributes):
+    men, women = groups(celeba)
+    assert (len(women), len(men)) == (19_084, 10_916)
+    assert means(attributes, women) == [0.881, 0.511, 0.014, 0.717]
+    assert means(attributes, men) == [0.601, 0.398, 0.111, 0.002]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "female", "male"),
+    [
+        (250, [0.796, 0.432, 0.048, 0.436], [0.760, 0.380, 0.120, 0.028]),
+        (500, [0.842, 0.492, 0.030, 0.568], [0.724, 0.396, 0.082, 0.014]),
+    ],
+)
+def test_covariate_means_of_the_released_matches(attributes, pairs, female, male):
+    """Of the matched photographs themselves; every image is used once."""
+    men, women = images(read("matches_gan_facerec06"), pairs)
+    assert len(set(men) | set(women)) == 2 * pairs
+    assert means(attributes, women) == female
+    assert means(attributes, men) == male
+
+
+def test_covariate_means_with_the_second_photographs(attributes):
+    """The paper's 1,000 images: 250 pairs, two photographs of each person."""
+    men, women = images(read("matches_gan_facerec06"), 250, references=True)
+    assert len(set(men) | set(women)) == 1000
+    assert means(attributes, women) == [0.808, 0.422, 0.03, 0.474]
+    assert means(attributes, men) == [0.76, 0.37, 0.086, 0.024]
+
+
+def test_301_of_the_1200_released_pairs_keep_the_face_recognition_constraint():
+    matches = read("matches_gan_facerec06")
+    assert len(matches) == 1200
+    assert int(matches["satisfies_facerec"].sum()) == 301
+    assert matches["satisfies_facerec"].iloc[:301].all(), "the first 301, in the order found"
+    assert (matches["dist"].iloc[301:] > 1e6).all(), "the rest carry a penalty"
+
+
+@pytest.mark.parametrize(("pairs", "after"), [(250, 0.339), (500, 0.471)])
+def test_mean_absolute_smd(celeba, attributes, pairs, after):
+    """Over 39 attributes, in standard deviations of the whole data set's groups; .673 before matching."""
+    found = balance(attributes, *groups(celeba), images(read("matches_gan_facerec06"), pairs))
+    assert np.mean([abs(one.before.smd) for one in found]) == pytest.approx(0.673, abs=5e-4)
+    assert np.mean([abs(one.after.smd) for one in found]) == pytest.approx(after, abs=6e-4)
+
+
+def test_reference_images_do_not_all_keep_the_stated_default(attributes):
+    """Section 3.2 excludes eyeglasses from reference images; among the first 250 pairs' 3 and 13 wear them."""
+    first = read("matches_gan_facerec06").iloc[:250]
+    counts = [int(attributes["Eyeglasses"][first[f"gender_{g}_ref"]].sum()) for g in (0, 1)]
+    assert counts == [3, 13]
+
+
+def test_joint_distributions_come_nearer(celeba, attributes):
+    three = {name: attributes[name] for name in ("Young", "Smiling", "Eyeglasses")}
+    before = joint_distance(joint(three, *groups(celeba)))
+    after = joint_distance(joint(three, *images(read("matches_gan_facerec06"), 250)))
+    assert after < before / 2
+
+
+def test_fig_3_has_its_minimum_at_a_tenth():
+    perceptual = read("perceptual_dists_after_projection").groupby("reg_param")["perceptual_loss"].mean()
+    np.testing.assert_allclose(perceptual, [0.7328, 0.7314, 0.7310, 0.7414, 0.7604], atol=5e-5)
+    faces = read("facial_dists_after_projection")[["0.0", "0.01", "0.1", "1.0", "10000.0"]].mean()
+    np.testing.assert_allclose(faces, [0.3366, 0.3187, 0.3146, 0.4949, 0.6506], atol=5e-5)
+    assert perceptual.idxmin() == 0.1
+    assert faces.idxmin() == "0.1"
+
+
+@pytest.mark.parametrize(
+    ("kind", "share", "one_sigma", "true"),
+    [("fake", 66.7, (64.14, 69.10), (61.64, 71.34)), ("real", 68.3, (65.83, 70.73), (63.36, 72.92))],
+)
+def test_table_1_with_the_right_intervals(kind, share, one_sigma, true):
+    """As published only with 68 % intervals, and with the unanswered counted as "same"."""
+    answers = read("identity_annotations").query("pair_type == @kind")
+    same = int((answers["ticked_same"] | ~answers["ticked_not_same"]).sum())
+    assert len(answers) == 360
+    assert round(100 * same / 360, 1) == share
+    np.testing.assert_allclose(100 * np.array(wilson(same, 360, 0.6826894921)), one_sigma, atol=0.006)
+    np.testing.assert_allclose(100 * np.array(wilson(same, 360)), true, atol=0.006)
+
+
+@pytest.mark.parametrize(("kind", "share", "ends"), [("fake", 64.4, (59.14, 69.32)), ("real", 66.6, (61.40, 71.37))])
+def test_table_1_without_the_unanswered(kind, share, ends):
+    answers = read("identity_annotations").query("pair_type == @kind and (ticked_same or ticked_not_same)")
+    same, n = int((answers["ticked_same"]).sum()), len(answers)
+    assert round(100 * same / n, 1) == share
+    np.testing.assert_allclose(100 * np.array(wilson(same, n)), ends, atol=0.006)

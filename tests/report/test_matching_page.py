@@ -1,0 +1,94 @@
+"""The page of a matching: valid HTML, no network, the numbers of the summary, filters without a script."""
+
+import io
+import re
+
+import html5lib
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from transect.effects.balance import balance
+from transect.errors import BadInput
+from transect.match_input import Options
+from transect.match_page import page_of
+from transect.matching import match
+from transect.report.matching import build, love_rows, overlap_histograms, write
+
+
+def png(shade):
+    sink = io.BytesIO()
+    Image.new("RGB", (8, 8), (shade, shade, shade)).save(sink, "PNG")
+    return sink.getvalue()
+
+
+@pytest.fixture
+def matched(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 120
+    young = (rng.random(n) < 0.5).astype(float)
+    hat = (rng.random(n) < 0.3).astype(float)
+    male = (rng.random(n) < 0.25 + 0.5 * young).astype(int)
+    x = rng.normal(size=(n, 3)) + young[:, None]
+    pictures = [png(i) for i in range(n)]
+    (tmp_path / "one.png").write_bytes(png(200))
+    table = {"male": male, "young": young, "hat": hat, "face": pictures, "text": ["words"] * n, "path": ["one.png"] * n}
+    pq.write_table(pa.table(table), tmp_path / "t.parquet")
+    np.save(tmp_path / "x.npy", x)
+    options = Options((str(tmp_path / "x.npy"),), "male", tmp_path / "t.parquet", caliper=0.8)
+    return match(options), options, tmp_path
+
+
+def test_the_page_is_valid_and_stands_alone(matched):
+    made, options, folder = matched
+    path = write(page_of(made, options, "face"), folder / "page")
+    text = path.read_text()
+    html5lib.HTMLParser(strict=True).parse(text)
+    assert "<script" not in text
+    assert not re.findall(r"(?:src|href)=\"(?!data:|#)", text)
+    assert (folder / "page" / "matching.json").exists()
+    assert made.summary["verdict"][1:] in text
+    assert text.count('<figure class="card') == min(60, len(made.rows)) + min(30, len(made.made.refused))
+    assert "data:image/png;base64," in text
+
+
+def test_numbers_of_the_page_are_those_of_the_summary(matched):
+    made, options, _ = matched
+    text = build(page_of(made, options))
+    for one in made.summary["balance"]:
+        assert f"{one['before']:.3f}".replace("-", "−") in text
+        assert f"{one['after']:.3f}".replace("-", "−") in text
+    for reason, count in made.summary["refused"].items():
+        assert f'<th scope="row">{reason}</th><td>{count}</td>' in text
+    assert text.count('type="radio"') == 3 + 1 + len({made.made.refused[row] for row in made.made.refused})
+
+
+def test_pictures_by_path_and_bad_ones(matched):
+    made, options, folder = matched
+    page = page_of(made, options, "path")
+    assert page.pairs[0].picture_a == (folder / "one.png").read_bytes()
+    with pytest.raises(BadInput, match="expected a file, found none"):
+        page_of(made, options, "text")
+
+
+def test_the_love_plot_by_hand():
+    """|SMD| 1 before and 0 after on an axis from 0 to 1: marks at both ends, the farthest covariate first."""
+    rows = np.arange(8)
+    columns = {"small": np.array([0.0, 1, 0, 1, 0, 1, 0, 1]), "far": np.array([1.0, 1, 1, 0, 0, 0, 0, 1])}
+    found = balance(columns, rows[:4], rows[4:], (np.array([0]), np.array([7])))
+    scale, drawn = love_rows(found, 0.1)
+    assert [row.name for row in drawn] == ["far", "small"]
+    assert drawn[0].before == scale.percent(1.0)
+    assert drawn[0].after == "0%"
+    assert [row.beyond for row in drawn] == [False, True]
+
+
+def test_the_overlap_histogram_by_hand():
+    """Of two treated one lies in the lowest of 24 bins and one in the highest; the one control in the highest."""
+    edges, made = overlap_histograms({"before": (np.array([0.0, 24.0]), np.array([24.0]))})
+    assert edges == (0.0, 24.0)
+    assert made[0].treated == (50.0, *[0.0] * 22, 50.0)
+    assert made[0].control == (*[0.0] * 23, 100.0)
+    assert overlap_histograms({}) == ((0.0, 0.0), [])

@@ -1,0 +1,263 @@
+"""`transect match`: what it prints and writes, and how it refuses."""
+
+import contextlib
+import io
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from test_cli import refused as refused_by_the_command
+from transect import cli
+from transect.effects.balance import balance
+from transect.errors import TransectError
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """200 images: w+ of 3 layers, a table with a confounded covariate, identities, a second embedding."""
+    rng = np.random.default_rng(0)
+    n = 200
+    young = (rng.random(n) < 0.5).astype(float)
+    male = (rng.random(n) < 0.25 + 0.5 * young).astype(int)
+    w = rng.normal(size=(n, 3, 4)).astype(np.float32)
+    w[:, :, 0] += young[:, None].astype(np.float32) * 2
+    np.save(tmp_path / "w.npy", w)
+    np.save(tmp_path / "faces.npy", rng.normal(size=(n, 3)))
+    table = {
+        "id": [f"i{i}" for i in range(n)],
+        "male": male,
+        "young": young,
+        "smile": rng.random(n),
+        "person": [f"p{i // 2}" if i < 40 else f"p{i}" for i in range(n)],
+        "place": rng.choice(["in", "out"], n),
+        "tri": rng.choice(["a", "b", "c"], n, p=[0.2, 0.4, 0.4]),
+        "dose": rng.normal(size=n),
+    }
+    pq.write_table(pa.table(table), tmp_path / "t.parquet")
+    pq.write_table(
+        pa.table({"id": table["id"][::-1], "w": w.reshape(n, 12)[::-1].astype(float).tolist()}), tmp_path / "w.parquet"
+    )
+    return tmp_path
+
+
+def arguments(folder, *more, features="w.npy"):
+    return (
+        *("match", "--features", str(folder / features), "--table", str(folder / "t.parquet"), "--treatment", "male"),
+        *("--out", str(folder / "pairs.parquet"), "--json", *more),
+    )
+
+
+def printed(*given):
+    """Standard output of the command, in this process."""
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        cli.app(list(given), standalone_mode=False)
+    return out.getvalue()
+
+
+def answer(folder, *more, features="w.npy"):
+    text = printed(*arguments(folder, *more, features=features))
+    return json.loads(text), pq.read_table(folder / "pairs.parquet")
+
+
+def refused(*given):
+    with pytest.raises(TransectError) as error:
+        printed(*given)
+    assert error.value.exit_code == 2
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    "method", ["greedy", "optimal", "propensity", "propensity-published", "mahalanobis", "coarsened", "cardinality"]
+)
+def test_the_contract(folder, method):
+    """Counts add up, columns are a (treated), b, distance, and `before`, `after` are those of the rows written."""
+    more = ("--covariate", "young", "--covariate", "smile", "--layers", "average", "--identity", "person")
+    summary, rows = answer(folder, "--method", method, *more)
+    table = pq.read_table(folder / "t.parquet").to_pandas()
+    a, b = rows["a"].to_numpy(), rows["b"].to_numpy()
+    assert rows.column_names == ["a", "b", "distance"]
+    assert summary["pairs"] == len(a) > 10
+    assert (table.male[a] == 1).all()
+    assert (table.male[b] == 0).all()
+    assert len(set(table.person[a]) | set(table.person[b])) == 2 * len(a)
+    assert summary["pairs"] + sum(summary["refused"].values()) == summary["treated"] == int(table.male.sum())
+    groups = np.flatnonzero(table.male == 1), np.flatnonzero(table.male == 0)
+    expected = balance({"young": table.young.to_numpy()}, *groups, (a, b))[0]
+    young = next(one for one in summary["balance"] if one["covariate"] == "young")
+    assert young["before"] == pytest.approx(expected.before.smd)
+    assert young["after"] == pytest.approx(expected.after.smd)
+    assert summary["seconds"] > 0
+    assert summary["peak_mb"] > 10
+
+
+def test_features_are_put_in_order_by_id(folder):
+    """The Parquet holds the same latents in reverse order, with ids."""
+    by_array, rows = answer(folder)
+    by_table, same = answer(folder, features="w.parquet")
+    assert same["a"].to_pylist() == rows["a"].to_pylist()
+    np.testing.assert_allclose(same["distance"], rows["distance"], rtol=1e-5)
+    assert by_array["pairs"] == by_table["pairs"]
+
+
+def test_two_blocks_with_weights(folder):
+    _, whole = answer(folder, "--features", f"{folder / 'faces.npy'}=4")
+    w, faces = np.load(folder / "w.npy").reshape(200, -1), np.load(folder / "faces.npy")
+    a, b = whole["a"].to_numpy(), whole["b"].to_numpy()
+    expected = np.sqrt(((w[a] - w[b]) ** 2).sum(axis=1) + 4 * ((faces[a] - faces[b]) ** 2).sum(axis=1))
+    np.testing.assert_allclose(whole["distance"].to_numpy(), expected, rtol=1e-5)
+
+
+def test_constraints_are_kept_and_refusals_counted(folder):
+    summary, rows = answer(
+        folder, "--exact", "place", "--second", str(folder / "faces.npy"), "--second-threshold", "0.6"
+    )
+    faces, place = np.load(folder / "faces.npy"), np.array(pq.read_table(folder / "t.parquet")["place"].to_pylist())
+    a, b = rows["a"].to_numpy(), rows["b"].to_numpy()
+    assert (place[a] == place[b]).all()
+    assert (np.linalg.norm(faces[a] - faces[b], axis=1) < 0.6).all()
+    assert summary["refused"]["second distance"] > 0
+
+
+def test_reference_images(folder):
+    summary, rows = answer(folder, "--identity", "person", "--references", "--default", "young=1")
+    table = pq.read_table(folder / "t.parquet").to_pandas()
+    for image, reference in (("a", "a_reference"), ("b", "b_reference")):
+        image, reference = rows[image].to_numpy(), rows[reference].to_numpy()
+        assert (table.person[image].to_numpy() == table.person[reference].to_numpy()).all()
+        assert (image != reference).all()
+        assert (table.young[reference] == 1).all()
+    assert summary["refused"]["no valid reference"] > 50
+    assert set(summary["references"]) == {"mean_treated", "mean_control", "mean_difference_in_pairs", "ks"}
+
+
+@pytest.mark.parametrize("method", ["entropy", "overlap"])
+def test_weights_balance_the_means(folder, method):
+    summary, rows = answer(folder, "--method", method, "--covariate", "young", "--covariate", "smile")
+    assert rows.column_names == ["row", "weight"]
+    assert all(abs(one["after"]) < 1e-5 for one in summary["balance"])
+    assert summary["verdict"].startswith("balanced: 2")
+    assert summary["weighted"] == len(rows)
+
+
+def test_more_than_two_groups_and_doses(folder):
+    summary, rows = answer(folder, "--treatment", "tri", "--covariate", "young")
+    assert summary["groups"][0] == "a"
+    assert summary["pairs"] == 2 * summary["sets"] == len(rows)
+    assert {one["covariate"] for one in summary["balance"]} == {f"young (a - {g})" for g in summary["groups"][1:]}
+    dosed, rows = answer(folder, "--treatment", "dose", "--dose-gap", "0.8")
+    dose = pq.read_table(folder / "t.parquet")["dose"].to_numpy()
+    assert (dose[rows["a"].to_numpy()] - dose[rows["b"].to_numpy()] >= 0.8).all()
+    assert dosed["pairs"] > 50
+
+
+@pytest.mark.parametrize(
+    "more", [("--treatment", "tri"), ("--method", "overlap"), ("--treatment", "dose", "--dose-gap", "1")]
+)
+def test_each_kind_of_answer_has_a_page(folder, more):
+    answer(folder, *more, "--covariate", "young", "--report", str(folder / "page"))
+    text = (folder / "page" / "matching.html").read_text()
+    assert "young" in text
+    assert json.loads((folder / "page" / "matching.json").read_text())["verdict"] in text.replace(
+        "Not b", "not b"
+    ).replace("Balanced:", "balanced:")
+
+
+@pytest.mark.parametrize(
+    "method", ["greedy", "optimal", "propensity", "propensity-published", "coarsened", "cardinality"]
+)
+def test_a_group_of_one_image(folder, method):
+    table = pq.read_table(folder / "t.parquet").to_pandas()
+    table["male"] = (np.arange(200) == 7).astype(int)
+    table[["male", "young"]].to_parquet(folder / "t.parquet")
+    summary, rows = answer(folder, "--method", method, "--caliper", "50")
+    assert rows["a"].to_pylist() == [7]
+    assert summary["pairs"] == 1
+
+
+def test_identities_of_one_image_in_both_groups_leave_nothing_for_the_optimum(folder):
+    table = pq.read_table(folder / "t.parquet").to_pandas()
+    table["person"] = "one"
+    table.to_parquet(folder / "t.parquet")
+    line = refused(*arguments(folder, "--method", "optimal", "--identity", "person"))
+    assert "no pair keeps the constraints" in line
+
+
+def test_missing_rows_are_listed_and_the_rest_is_matched(folder):
+    w = np.load(folder / "w.npy")
+    w[[3, 77], 0, 0] = np.nan
+    np.save(folder / "w.npy", w)
+    summary, rows = answer(folder)
+    assert summary["missing_rows"] == [3, 77]
+    assert not {3, 77} & {*rows["a"].to_pylist(), *rows["b"].to_pylist()}
+
+
+def test_groups_without_overlap_say_where_and_keep_what_can_be_matched(folder):
+    w, male = np.load(folder / "w.npy"), pq.read_table(folder / "t.parquet")["male"].to_numpy()
+    w[:, 0, 2] += 30 * male
+    np.save(folder / "w.npy", w)
+    summary, rows = answer(folder, "--caliper", "31")
+    assert "the groups separate on column 2" in summary["notes"][0]
+    assert 0 < len(rows) < male.sum()
+    separated, _ = answer(folder, "--method", "propensity", "--caliper", "15")
+    assert "hardly overlap" in separated["facts"]["warning"]
+    assert separated["facts"]["accuracy_cross_validated"] > 0.99
+
+
+def test_the_terminal_says_counts_reasons_and_the_verdict(folder):
+    text = printed(*[one for one in arguments(folder, "--method", "propensity") if one != "--json"])
+    for part in ("pairs from", "refused:", "accuracy cross validated", "balanced:"):
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--method", "greedi"), "unknown method 'greedi': did you mean greedy"),
+        (("--treatment", "mal"), "unknown treatment column 'mal': did you mean male"),
+        (("--treatment", "dose"), "give --dose-gap for a continuous treatment"),
+        (("--caliper", "0.01"), "no pair is within the caliper; the smallest that would leave one is"),
+        (("--method", "propensity", "--caliper", "1e-9"), "no pair is within the caliper; the smallest that would leave"),
+        (("--caliper", "-1"), "--caliper: expected a distance of 0 or more, got -1"),
+        (("--second-threshold", "1"), "expected --second FILE and --second-threshold together"),
+        (("--references",), "--references needs --identity COLUMN"),
+        (("--default", "young=1"), "give --references too"),
+        (("--ratio", "2"), "--ratio 2 needs --method optimal"),
+        (("--exact", "plac"), "unknown exact column 'plac': did you mean place"),
+        (("--covariate", "place"), "covariate column 'place': expected numbers, found string"),
+        (("--features", "nowhere.npy"), "features nowhere.npy: expected a .npy array of numbers, found no such file"),
+        (("--out", "nowhere/pairs.parquet"), "expected a file name in a folder that exists; make nowhere first"),
+        (("--method", "cardinality", "--approximate"), "--approximate speeds up --method greedy or mahalanobis"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line(folder, more, message):
+    assert message in refused(*arguments(folder, *more))
+
+
+def test_the_command_itself_refuses_in_one_line(folder):
+    assert "no pair is within the caliper" in refused_by_the_command(*arguments(folder, "--caliper", "0.01"))
+
+
+def test_the_smallest_caliper_that_is_named_leaves_a_pair(folder):
+    for method in ("greedy", "propensity"):
+        line = refused(*arguments(folder, "--method", method, "--caliper", "1e-9"))
+        least = float(line.split("would leave one is ")[1].split(":")[0])
+        summary, _ = answer(folder, "--method", method, "--caliper", str(least * 1.00001))
+        assert summary["pairs"] == 1
+
+
+def test_bad_tables(folder):
+    np.save(folder / "w.npy", np.ones((200, 3)))
+    assert "the features are the same for all images" in refused(*arguments(folder))
+    np.save(folder / "w.npy", np.ones((7, 3)))
+    assert "expected as many rows of features as of the table (200), got 7" in refused(*arguments(folder))
+    table = pq.read_table(folder / "w.parquet")
+    pq.write_table(pa.concat_tables([table, table[:1]]), folder / "w.parquet")
+    assert "the id 'i199' stands more than once" in refused(*arguments(folder, features="w.parquet"))
+    pq.write_table(table[:150], folder / "w.parquet")
+    summary, _ = answer(folder, features="w.parquet")
+    assert summary["missing"] == 50
+    pq.write_table(pa.table({"male": [1, 1, 1], "x": [0.0, 1, 2]}), folder / "t.parquet")
+    assert "expected 2 to 10 groups, got 1" in refused(*arguments(folder, features="t.parquet"))
