@@ -25,7 +25,7 @@ MOVED = {
     *("split_with_sizes", "stack", "to", "_to_copy", "transpose", "unbind", "unsqueeze", "view", "zeros_like", "zero", "t"),
     *("_unsafe_view", "_local_scalar_dense", "item", "new_zeros", "flatten", "expand_as", "numpy_T"),
 }  # fmt: skip
-BY_ROW = {"bmm", "grid_sampler", "grid_sampler_2d", "upsample_bilinear2d"}
+BY_ROW = {"mm", "grid_sampler", "grid_sampler_2d", "upsample_bilinear2d"}
 """One computation per row and of the row's shape alone; that its place does not matter is for test_determinism."""
 
 IN_VECTORS = {

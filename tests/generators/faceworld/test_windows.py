@@ -14,15 +14,16 @@ from transect.generators.faceworld.windows import WHOLE, Windows, below
 from transect.generators.faceworld.world import FaceWorld
 
 
-@pytest.mark.parametrize("size", [33, 96])
-def test_pictures_are_the_same_without_windows(size, monkeypatch):
+@pytest.mark.parametrize(("size", "baldness"), [(33, 0.0), (64, 0.7), (96, 0.0), (100, 1.0)])
+def test_pictures_are_the_same_without_windows(size, baldness, monkeypatch):
     world = FaceWorld(size, threads=1)
     n = 24
     latents = world.sample(range(800, 800 + n))
     latents = world.set(
         latents,
         {"roll": np.linspace(-25, 25, n), "yaw": np.linspace(-35, 35, n)[::-1], "pitch": 20 * np.sin(np.arange(n)),
-         "earrings": 1.0, "hair_style": np.arange(n) % 8.0, "hair_length": np.linspace(0, 1, n)},
+         "earrings": 1.0, "hair_style": np.arange(n) % 8.0, "hair_length": np.linspace(0, 1, n),
+         "baldness": baldness, "face_shape": np.arange(n) % 2.0},
     )  # fmt: skip
     windowed = np.concatenate([world.render(latents.take(slice(i, i + 1))).pixels for i in range(n)])
     monkeypatch.setattr(heads, "windows_of", lambda *_: Windows(WHOLE, (WHOLE, WHOLE), WHOLE, WHOLE, WHOLE))

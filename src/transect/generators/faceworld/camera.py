@@ -16,6 +16,7 @@ from torch import Tensor
 
 from transect.generators.faceworld.chance import Stream, fine_noise
 from transect.generators.faceworld.compositing import Parameters, power
+from transect.generators.faceworld.products import products
 from transect.generators.faceworld.reflectance import LUMINANCE
 
 SHOT_NOISE = 1.5e-4
@@ -57,8 +58,8 @@ def defocus(radiance: Tensor, deviations: Float[np.ndarray, " b"], size: int) ->
     kernels = kernels.to(radiance.device)
     across = kernels[:, :width, :width].transpose(1, 2).contiguous()
     down = kernels[:, :height, :height].unsqueeze(1).expand(-1, channels, -1, -1).reshape(-1, height, height)
-    along = torch.bmm(radiance.reshape(b, channels * height, width), across)
-    return torch.bmm(down, along.view(b * channels, height, width)).view(radiance.shape)
+    along = products(radiance.reshape(b, channels * height, width), across)
+    return products(down, along.view(b * channels, height, width)).view(radiance.shape)
 
 
 def blur_kernel(deviation: float, size: int, length: int) -> Float[np.ndarray, "length length"]:

@@ -23,6 +23,7 @@ from torch.nn import functional
 
 from transect.generators.faceworld.canvas import CENTER_Y, HALF_EXTENT, Canvas, picture_grid
 from transect.generators.faceworld.compositing import Parameters, Vector, beyond, coverage, mix, unit
+from transect.generators.faceworld.products import products
 from transect.generators.faceworld.rows import Pick, some
 
 CROWN, CHIN = -1.0, 0.89
@@ -99,7 +100,7 @@ def profile_tables(p: Parameters) -> Tensor:
     """
     width, depth = _profile(p)
     knots = functional.pad(torch.stack([width * width, depth * depth], dim=1), (0, 1))
-    w2, d2 = torch.bmm(knots, _spline_basis(width.device).expand(len(width), -1, -1)).unbind(1)
+    w2, d2 = products(knots, _spline_basis(width.device)).unbind(1)
     w2, w2_slope, d2, d2_slope = w2[:, :_TABLE], w2[:, _TABLE:], d2[:, :_TABLE], d2[:, _TABLE:]
     w2, d2 = w2.clamp(min=1e-4), d2.clamp(min=1e-4)
     across, along = w2.sqrt() * p["cos_yaw"].view(-1, 1), d2.sqrt() * p["sin_yaw"].view(-1, 1)

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from transect.generators.faceworld.compositing import bump
 from transect.generators.faceworld.head import EYE_Y
+from transect.generators.faceworld.products import products
 from transect.generators.faceworld.textures import LATTICES, sample, spline_matrix, spread
 
 X_EXTENT = 0.72
@@ -210,9 +211,9 @@ def face_maps(p: Heads, lattices: Mapping[str, Tensor], pixel: float) -> Tensor:
     across, lean = _across(b, x)
     shaped = [across * b["height"], lean * b["height"], across * b["occlusion"], across * b["blush"]]
     # The maps side by side, so that there is one product for all that have the same rows.
-    same = torch.bmm(down.transpose(1, 2), torch.cat(shaped, dim=2))
+    same = products(down.transpose(1, 2), torch.cat(shaped, dim=2))
     height, slope_x, occlusion, blush = same.view(len(same), size[0], 4, size[1]).unbind(2)
-    slope_y = torch.bmm(tilt.transpose(1, 2), shaped[0])
+    slope_y = products(tilt.transpose(1, 2), shaped[0])
     irregular = [spread(lattices[name], *_splines(device, name, size, pixel)) for name in _IRREGULAR]
     return torch.stack([height, slope_x, slope_y, occlusion, blush, *irregular], dim=1)
 

@@ -15,6 +15,7 @@ from transect.generators.faceworld.canvas import Canvas, picture_grid, spread_ov
 from transect.generators.faceworld.compositing import Parameters, bump, color, coverage, mix, power, smoothstep, tint
 from transect.generators.faceworld.head import Frame
 from transect.generators.faceworld.lighting import AMBIENT, KEY, light_color
+from transect.generators.faceworld.products import products
 from transect.generators.faceworld.rows import Rows, put, some
 
 _FAR_LIGHT = (1.03, 0.99, 0.97)
@@ -84,7 +85,7 @@ def _interior(view: _View, lattices: dict[str, Tensor], soft: Tensor) -> tuple[T
     across = smoothstep(half_x - (view.X[:, :1] - 0.9 * x).abs(), -0.10, 0.10)
     down = smoothstep(half_y - (view.Y[:, :, :1].transpose(1, 2) + 0.35 - 0.5 * y).abs(), -0.10, 0.10).transpose(1, 2)
     # A box is a row times a column: all boxes of a room are one product of matrices.
-    depth, warmth = torch.bmm(down, 0.60 * tone * across), torch.bmm(down, 0.8 * hue * across)
+    depth, warmth = products(down, 0.60 * tone * across), products(down, 0.8 * hue * across)
     return (depth + 0.12 * soft).clamp(-1.3, 1.1), (warmth + 0.2 * soft).clamp(-1.5, 1.5)
 
 

@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from transect.generators.faceworld.chance import Stream, fine_noise
+from transect.generators.faceworld.products import products
 
 LATTICES: dict[str, tuple[int, int]] = {
     "mottle": (14, 11),
@@ -80,9 +81,7 @@ def _spline_weights(position: Float[np.ndarray, " n"], knots: int) -> Float[np.n
 
 def spread(lattice: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     """The lattice [b, r, c] as a smooth field [b, height, width], by spline matrices [height, r] and [width, c]."""
-    b, across, down = len(lattice), columns.T.contiguous(), rows
-    wide = torch.bmm(lattice, across.unsqueeze(0).expand(b, -1, -1))
-    return torch.bmm(down.unsqueeze(0).expand(b, -1, -1), wide)
+    return products(rows.unsqueeze(0), products(lattice, columns.T.unsqueeze(0)))
 
 
 def sample(maps: Tensor, x: Tensor, y: Tensor) -> Tensor:

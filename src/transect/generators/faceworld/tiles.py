@@ -30,5 +30,5 @@ def cut_tiles(p: Rows, seeds: Int[np.ndarray, " n"], canvas: Canvas, threads: in
     first, of_row = same_heads(p, seeds)
     shared = len(first) < len(of_row)
     order = np.argsort(of_row, kind="stable") if shared else np.lexsort(p.host(*_KINDS)[::-1])
-    length = min(rows_of_tile(canvas), max(1, -(-len(order) // threads)))
-    return [order[start : start + length] for start in range(0, len(order), length)]
+    tiles = max(-(-len(order) // rows_of_tile(canvas)), min(threads, len(order)))
+    return np.array_split(order, tiles)
