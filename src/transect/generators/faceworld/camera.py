@@ -19,10 +19,10 @@ from transect.generators.faceworld.compositing import Parameters, power
 from transect.generators.faceworld.products import products
 from transect.generators.faceworld.reflectance import LUMINANCE
 
-SHOT_NOISE = 1.5e-4
+SHOT_NOISE = 0.8e-4
 """Variance of a unit signal at base gain."""
 
-READ_NOISE = 3.5e-4
+READ_NOISE = 2.5e-4
 """Standard deviation of a dark pixel at base gain."""
 
 COLOR_KEPT = 0.8

@@ -91,11 +91,11 @@ def lid_edges(p: Parameters, t: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     t = t.clamp(-1, 1)
     arch = (1 - t * t).clamp(min=0)
     masculine = p["face_shape"] - 0.5
-    openness = 1 + 0.12 * p["eye_openness"] - 0.10 * masculine - 0.14 * p["old"] - 0.12 * p["smile"]
+    openness = 1 + 0.17 * p["eye_openness"] - 0.10 * masculine - 0.14 * p["old"] - 0.12 * p["smile"]
     openness = openness + 0.10 * p["brow_raise"]
     size = 1 + 0.07 * p["eye_size"]
-    upper = -0.065 * size * openness * arch.sqrt() * (0.84 + 0.16 * arch) * (1 - 0.10 * t)
-    lower = 0.041 * size * (openness - 0.26 * p["smile"]) * power(arch, 0.8) * (1 + 0.18 * t)
+    upper = -0.061 * size * openness * arch.sqrt() * (0.84 + 0.16 * arch) * (1 - 0.10 * t)
+    lower = 0.039 * size * (openness - 0.26 * p["smile"]) * power(arch, 0.8) * (1 + 0.18 * t)
     return eye_half_width(p), upper, lower
 
 
@@ -103,7 +103,7 @@ def _lid_skin(p: Parameters, lids: Lids, radiance: Tensor) -> Tensor:
     """The fold of the upper lid, the shade of the socket, and eye shadow."""
     t, v = lids.outward / lids.half, lids.down
     near = smoothstep(1.25 - t.abs(), 0.0, 0.35) * lids.front
-    fold = lids.upper - 0.036 - 0.006 * p["eyelid_fold"]
+    fold = lids.upper - 0.035 - 0.013 * p["eyelid_fold"].clamp(-2, 2)
     crease = bump(v - fold, 0.013) * near * (0.42 + 0.10 * p["eyelid_fold"]).clamp(min=0.1)
     socket = bump(v - lids.upper, 0.055) * bump(t, 1.25) * lids.front
     radiance = radiance * ((1 - crease) * torch.exp(-1.9 * socket)).unsqueeze(1)
@@ -118,11 +118,13 @@ def _eyeball(frame: Frame, p: Parameters, lids: Lids, light: Illumination) -> Te
     dx = lids.outward + (0.045 * p["sin_yaw"] - 0.034 * p["gaze"]) * side
     dy = lids.down - 0.03 * p["sin_pitch"] + 0.014
     radius = (dx * dx + dy * dy).sqrt()
-    lid_shade = 0.40 + 0.60 * smoothstep(lids.down - lids.upper, -0.005, 0.05)
+    lid_shade = 0.44 + 0.56 * smoothstep(lids.down - lids.upper, -0.005, 0.05)
     shade = lid_shade * (0.18 + 0.30 * light.diffuse.clamp(max=1.3))
     sclera = color(p["iris"], 0.60, 0.51, 0.47) * p["beside_skin"].unsqueeze(1)
     ball = tint(sclera, shade * (1 - 0.45 * power((lids.outward / lids.half).abs().clamp(max=1), 2.5)))
-    ring = 1.15 - 0.65 * smoothstep(radius, 0.7 * IRIS_RADIUS, IRIS_RADIUS)
+    ring = (
+        0.85 + 0.40 * (radius / IRIS_RADIUS).clamp(max=1) - 0.65 * smoothstep(radius, 0.75 * IRIS_RADIUS, IRIS_RADIUS)
+    )
     ball = over(ball, tint(p["iris"], shade * ring), coverage(IRIS_RADIUS - radius, lids.pixel))
     ball = over(ball, color(ball, 0.004, 0.004, 0.004), coverage(PUPIL_RADIUS - radius, lids.pixel))
     glint_x, glint_y = dx - side * 0.020 * torch.sign(p["light_x"]), dy + 0.018
@@ -150,7 +152,7 @@ def brows(frame: Frame, p: Parameters, radiance: Tensor, hairs: Tensor) -> Tenso
     masculine = p["face_shape"] - 0.5
     t = (frame.face.x.abs() - eye_x(p)) / BROW_HALF_WIDTH
     taper = (1 - 0.66 * smoothstep(t, -0.1, 1.0)) * (0.70 + 0.30 * smoothstep(t, -1.0, -0.5))
-    half = (0.041 + 0.006 * p["brow_thickness"] + 0.018 * masculine) * taper * (1 - 0.15 * p["old"])
+    half = (0.041 + 0.009 * p["brow_thickness"].clamp(-2, 2) + 0.018 * masculine) * taper * (1 - 0.15 * p["old"])
     down = frame.face.y - brow_line(p, t)
     # Hairs stand up at the inner end and lie along the brow at the outer one.
     across = 4.6 * t * BROW_HALF_WIDTH + (1.2 + 5.0 * smoothstep(t, -0.9, 0.3)) * down
@@ -168,7 +170,7 @@ def brows(frame: Frame, p: Parameters, radiance: Tensor, hairs: Tensor) -> Tenso
 def brow_line(p: Parameters, t: Tensor) -> Tensor:
     """Height of the brow's middle line at t = -1 (inner end) .. 1 (outer end)."""
     masculine = p["face_shape"] - 0.5
-    arch = (0.040 + 0.018 * p["brow_arch"] - 0.030 * masculine).clamp(min=0.002)
-    lift = 0.016 * p["brow_height"] - 0.055 * masculine - 0.012 * p["old"] + 0.030 * p["brow_raise"]
+    arch = (0.040 + 0.023 * p["brow_arch"] - 0.030 * masculine).clamp(min=0.002)
+    lift = 0.022 * p["brow_height"] - 0.055 * masculine - 0.012 * p["old"] + 0.030 * p["brow_raise"]
     frown = 0.022 * (-p["brow_raise"]).clamp(min=0) * (0.6 - t).clamp(min=0)
     return EYE_Y - 0.185 - lift - arch * (1 - (t - 0.25) ** 2) + 0.012 * t + frown

@@ -58,12 +58,12 @@ def facial_hair(
     """The face with its facial hair: first a shade of stubble, then hair that hides the skin."""
     hairs, dots = _hairs(frame, p, lattices)
     edge = 0.012 * dots + 0.006 * hairs
-    growth = smoothstep(_region(p, frame.face.x, frame.face.y) + edge, -0.025, 0.045)
+    growth = smoothstep(_region(p, frame.face.x, frame.face.y) + edge, -0.045, 0.060)
     growth = growth * smoothstep(frame.face.cosine, -0.15, 0.05)
     shadow = growth * p["stubble"] * (0.46 + 0.14 * dots).clamp(0.08, 0.75)
     stain = (0.35 + 0.65 * (p["hair"] / 0.3).clamp(max=1)) * color(radiance, 0.96, 1.0, 1.06)
     radiance = radiance * mix(torch.ones_like(stain), stain, shadow.unsqueeze(1))
-    dense = 1.35 * smoothstep(p["beard"], 0.10, 1.0) + (0.14 * hairs + 0.10 * dots) * smoothstep(p["beard"], 0.05, 0.3)
+    dense = 1.35 * smoothstep(p["beard"], 0.10, 1.0) + (0.08 * hairs + 0.10 * dots) * smoothstep(p["beard"], 0.05, 0.3)
     hidden = growth * dense.clamp(0, 0.97) * smoothstep(p["beard"], 0.0, 0.15)
     return over(radiance, _lit_hairs(p, light.diffuse, hairs + 0.4 * dots), hidden)
 
@@ -71,7 +71,10 @@ def facial_hair(
 def _hairs(frame: Frame, p: Parameters, lattices: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
     """Hairs that lie downwards and outwards from the mouth, or in curls; and the dots of stubble. Unit variance."""
     x, y = frame.face.x, frame.face.y
-    away = x / (0.5 + 0.9 * (y - 0.15).clamp(min=0.0))
+    # On the lip they fan out from below the nose to the corners of the mouth.
+    fan = 0.7 * (2 * smoothstep(x, -0.10, 0.10) - 1) * (y - nose_base(p)).clamp(0, 0.2) * p["on_lip"]
+    fan = fan * (1 - smoothstep(y, mouth_y(p) - 0.04, mouth_y(p) + 0.02))
+    away = (x - fan) / (0.5 + 0.9 * (y - 0.15).clamp(min=0.0))
     curly = torch.maximum(p["coil"], 0.8 * p["curl"])
     lying = _read(lattices["strands"], 1.7 * away + 0.02 * torch.sin(30 * y), 2.2 * y)
     curled = 1.1 - 1.9 * _read(lattices["curls"], 1.5 * x, 1.2 * y).abs()
@@ -83,7 +86,7 @@ def _read(lattice: Tensor, x: Tensor, y: Tensor) -> Tensor:
 
 
 def _lit_hairs(p: Parameters, diffuse: Tensor, hairs: Tensor) -> Tensor:
-    return tint(p["hair"], torch.exp(0.30 * hairs.clamp(-2, 2)) * (0.08 + 0.55 * diffuse)) * light_color(diffuse)
+    return tint(p["hair"], torch.exp(0.22 * hairs.clamp(-2, 2)) * (0.08 + 0.55 * diffuse)) * light_color(diffuse)
 
 
 def _region(p: Parameters, x: Tensor, y: Tensor) -> Tensor:
@@ -97,7 +100,9 @@ def _region(p: Parameters, x: Tensor, y: Tensor) -> Tensor:
     jaw = torch.minimum(y - cheek_line, -0.14 * mouth_area)
     around = 0.215 + 0.04 * p["smile"] - 0.10 * smoothstep(y, 0.66, 0.90)
     chin = torch.minimum(around - side, y - my + 0.05).minimum(-0.14 * mouth_area)
-    upper_lip = torch.minimum(y - nose_base(p) - 0.050, my - 0.022 - y).minimum(0.250 - side + 0.25 * (y - my))
+    upper_lip = torch.minimum(y - nose_base(p) - 0.050, my - 0.022 - y).minimum(
+        0.205 + 0.05 * p["smile"] - side + 0.50 * (y - nose_base(p) - 0.05)
+    )
     upper_lip = upper_lip.maximum(mix(nowhere, torch.minimum(chin, 0.62 - y), p["on_chin"]))
     chin_strip = torch.minimum(y - my - 0.10, 0.07 - side) - 0.02
     parts = ((upper_lip, "on_lip"), (chin.maximum(chin_strip), "on_chin"), (jaw, "on_jaw"))

@@ -170,14 +170,15 @@ def _hairline(frame: Frame, p: Parameters, texture: Strands) -> Tensor:
     across = mix(2 - face.sine.abs(), face.sine.abs(), beyond(face.cosine))
     crown = HAIRLINE_Y - 0.028 * p["forehead_height"] - 0.55 * smoothstep(bald, 0.0, 0.75)
     recession = (0.05 * masculine + 0.10 * masculine * p["old"] + 0.25 * bald) * bump(across - 0.52, 0.18)
-    peak = 0.030 * p["hairline"] * bump(across, 0.13) - 0.012 * p["hairline"].clamp(max=0) * bump(across - 0.3, 0.2)
+    peak = 0.022 * p["hairline"] * bump(across, 0.22) - 0.012 * p["hairline"].clamp(max=0) * bump(across - 0.3, 0.2)
     center = crown - recession + peak + 0.05 * across**2
     loose = smoothstep(p["hang"], 0.0, 0.12)
     sideburn = torch.minimum(0.02 + 0.16 * masculine - 0.08 * p["tied"], 0.02 + 0.16 * masculine + loose)
     temple = smoothstep(across, 0.84, 1.0)
     line = mix(center + 0.20 * smoothstep(across, 0.35, 0.9), sideburn, temple)
     line = torch.maximum(line, mix(_bangs(frame, p, center), line, temple) - 2.0 * bald)
-    fringe = 0.009 + 0.024 * p["bangs"] * (1 - smoothstep(bald, 0.0, 0.4)) * (1 - 0.6 * p["coil"]) + 0.008 * p["coil"]
+    bangs = p["bangs"] * (1 - p["tied"]) * (1 - smoothstep(bald, 0.0, 0.4))
+    fringe = 0.006 + 0.024 * bangs * (1 - 0.6 * p["coil"]) + 0.010 * p["coil"]
     return line + fringe * texture.ragged - face.y
 
 
@@ -185,7 +186,13 @@ def _grown_from(frame: Frame, p: Parameters, line: Tensor, fine: Tensor) -> Tens
     """Coverage of hair by its distance from the hairline: sparse at first, most where it is cropped or lost."""
     short = 1 - smoothstep(p["lift"], 0.0, 0.045)
     faded = 1 - 0.35 * short * smoothstep(frame.face.y, -0.45, 0.0)
-    width = 0.020 + 0.012 * p["bangs"] + 0.016 * short + 0.075 * smoothstep(p["baldness"], 0.0, 0.5)
+    width = (
+        0.034
+        + 0.020 * p["tied"]
+        - 0.010 * p["bangs"] * (1 - p["tied"])
+        + 0.014 * short
+        + 0.075 * smoothstep(p["baldness"], 0.0, 0.5)
+    )
     return _feathered(frame, line, fine, width) * p["density"] * faded
 
 

@@ -115,9 +115,9 @@ def _cloth(frame: Frame, p: Parameters, folds: Tensor, normal: Vector, above: Te
 
 def _peak(frame: Frame, p: Parameters, edge: Tensor) -> tuple[Tensor, Tensor]:
     """Coverage and shade of a cap's peak, which comes forward and a little down from the edge."""
-    x = (frame.U - 0.85 * p["sin_yaw"]) / 0.54
+    x = (frame.U - 0.62 * p["sin_yaw"]) / 0.60
     arch = (1 - x * x).clamp(min=0)
-    lower = edge - 0.005 + (0.25 - 0.55 * p["sin_pitch"]).clamp(min=0.03) * power(arch, 0.7)
+    lower = edge - 0.005 + (0.21 - 0.55 * p["sin_pitch"]).clamp(min=0.03) * power(arch, 0.55)
     upper = edge - 0.045 * arch
     cover = coverage(torch.minimum(lower - frame.V, frame.V - upper), frame.pixel) * coverage(
         1 - x.abs(), 2 * frame.pixel

@@ -32,7 +32,7 @@ HAIRLINE_Y = -0.76
 
 _HEIGHTS = np.array([CROWN, -0.965, -0.895, -0.785, -0.62, -0.42, -0.2, 0.02, 0.22, 0.4, 0.55, 0.68, 0.77, 0.84, CHIN])
 _HALF_WIDTH = np.array(
-    [0.0, 0.215, 0.365, 0.478, 0.563, 0.608, 0.62, 0.61, 0.583, 0.54, 0.474, 0.375, 0.275, 0.165, 0.0]
+    [0.0, 0.215, 0.365, 0.478, 0.563, 0.608, 0.62, 0.61, 0.585, 0.547, 0.484, 0.377, 0.272, 0.163, 0.0]
 )
 _HALF_DEPTH = np.array([0.0, 0.30, 0.46, 0.57, 0.64, 0.68, 0.7, 0.7, 0.69, 0.67, 0.65, 0.62, 0.57, 0.43, 0.0])
 _TABLE = 512
@@ -56,7 +56,7 @@ def _constant(values: Float[np.ndarray, ...], device: torch.device) -> Tensor:
 
 def vertical_scale(p: Parameters) -> Tensor:
     """How much longer than the average head this one is."""
-    return 1 + 0.030 * p["face_length"] + 0.02 * (p["face_shape"] - 0.5)
+    return 1 + 0.038 * p["face_length"] + 0.02 * (p["face_shape"] - 0.5)
 
 
 def _profile(p: Parameters) -> tuple[Tensor, Tensor]:
@@ -69,10 +69,10 @@ def _profile(p: Parameters) -> tuple[Tensor, Tensor]:
     masculine = of("face_shape") - 0.5
     old = ((of("age") - 50) / 35).clamp(-1, 1)
     widen = 1 + 0.055 * of("face_width") + 0.015 * masculine
-    widen = widen + (0.032 * of("jaw_width") + 0.12 * masculine + 0.025 * old) * near(0.52, 0.22)
-    widen = widen + (0.06 * of("chin_width") + 0.28 * masculine) * near(0.80, 0.13)
-    widen = widen + 0.016 * of("cheekbones") * near(0.02, 0.2) + 0.02 * of("cheek_fullness") * near(0.35, 0.22)
-    widen = widen + 0.018 * of("forehead_width") * near(-0.5, 0.3)
+    widen = widen + (0.048 * of("jaw_width") + 0.12 * masculine + 0.025 * old) * near(0.52, 0.22)
+    widen = widen + (0.085 * of("chin_width") + 0.28 * masculine) * near(0.80, 0.13)
+    widen = widen + 0.025 * of("cheekbones") * near(0.02, 0.2) + 0.033 * of("cheek_fullness") * near(0.35, 0.22)
+    widen = widen + 0.028 * of("forehead_width") * near(-0.5, 0.3)
     average = _average(p["age"].device)
     return average[0] * widen, average[1] * (1 + 0.05 * masculine * near(0.8, 0.2))
 

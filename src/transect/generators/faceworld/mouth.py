@@ -72,7 +72,7 @@ class MouthCurves(NamedTuple):
 
 def mouth_half_width(p: Parameters) -> Tensor:
     """Half the distance of the mouth's corners."""
-    return 0.212 + 0.016 * p["mouth_width"] + 0.055 * p["smile"] + 0.012 * (p["face_shape"] - 0.5)
+    return 0.212 + 0.021 * p["mouth_width"] + 0.055 * p["smile"] + 0.012 * (p["face_shape"] - 0.5)
 
 
 def mouth_curves(p: Parameters, t: Tensor) -> MouthCurves:
@@ -80,9 +80,9 @@ def mouth_curves(p: Parameters, t: Tensor) -> MouthCurves:
     t = t.clamp(-1, 1)
     smile, half = p["smile"], mouth_half_width(p)
     arch = (1 - t * t).clamp(min=0)
-    slant = 0.020 * p["mouth_slant"] * (0.5 + 0.5 * smile) * t
-    line = mouth_y(p) - slant - 0.072 * smile * (t * t - 0.25) - 0.012 * (1 - smile) * (0.3 - t * t)
-    full = (1 + 0.30 * p["lip_fullness"] - 0.22 * (p["face_shape"] - 0.5) - 0.28 * p["old"]) * (1 - 0.22 * smile)
+    slant = 0.015 * p["mouth_slant"] * (0.5 + 0.5 * smile) * t
+    line = mouth_y(p) - slant - 0.058 * smile * (t * t - 0.25) - 0.012 * (1 - smile) * (0.3 - t * t)
+    full = (1 + 0.30 * p["lip_fullness"] - 0.22 * (p["face_shape"] - 0.5) - 0.20 * p["old"]) * (1 - 0.12 * smile)
     gap_top, gap_bottom = -0.30 * _gap(p) * arch, 0.70 * _gap(p) * arch
     top = gap_top - 0.053 * full * power(arch, 0.85) * (1 - 0.26 * bump(t, 0.15))
     return MouthCurves(
@@ -92,7 +92,7 @@ def mouth_curves(p: Parameters, t: Tensor) -> MouthCurves:
 
 def _gap(p: Parameters) -> Tensor:
     """How far the lips are apart in the middle: a broad smile shows teeth."""
-    return 0.14 * p["mouth_open"] + 0.062 * smoothstep(p["smile"], 0.40, 0.95)
+    return 0.14 * p["mouth_open"] + 0.058 * smoothstep(p["smile"], 0.42, 0.95)
 
 
 def _inside(
@@ -100,11 +100,12 @@ def _inside(
 ) -> Tensor:
     """The dark of the mouth with the upper teeth, which the lips shade."""
     dark = color(p["skin"], 0.035, 0.010, 0.009) * p["beside_skin"].unsqueeze(1).clamp(max=1)
-    length = torch.minimum(0.060 + 0 * v, 0.85 * (gap_bottom - gap_top))
+    shown = 0.060 * (0.35 + 0.65 * smoothstep(p["smile"], 0.15, 0.60)) * (1 - 0.35 * t * t)
+    length = torch.minimum(shown, 0.85 * (gap_bottom - gap_top))
     edge = coverage(gap_top + length - v, 1.5 * frame.pixel)
-    lip_shade = smoothstep(v - gap_top, -0.008, 0.022) * (1 - 0.75 * t * t)
-    between = 1 - 0.10 * bump(torch.sin(42 * frame.face.x), 0.35)
-    enamel = color(p["skin"], 0.70, 0.63, 0.54) * p["beside_skin"].unsqueeze(1)
+    lip_shade = smoothstep(v - gap_top, -0.008, 0.022) * (1 - 0.90 * t * t)
+    between = 1 - 0.20 * bump(torch.sin(35 * frame.face.x), 0.28) * (0.02 / frame.pixel).clamp(max=1)
+    enamel = color(p["skin"], 0.66, 0.59, 0.50) * p["beside_skin"].unsqueeze(1)
     teeth = tint(enamel, lip_shade * between * (0.35 + 0.55 * light.diffuse.clamp(max=1.2)))
     return over(dark.expand_as(teeth), teeth, edge) * light_color(teeth)
 

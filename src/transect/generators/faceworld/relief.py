@@ -64,12 +64,12 @@ def nose_half_width(p: Mapping[str, Scalar]) -> Scalar:
 
 def nose_base(p: Mapping[str, Scalar]) -> Scalar:
     """Height of the base of the nose."""
-    return 0.305 + 0.030 * p["nose_length"]
+    return 0.305 + 0.038 * p["nose_length"]
 
 
 def mouth_y(p: Mapping[str, Scalar]) -> Scalar:
     """Height of the line between the lips."""
-    return 0.522 + 0.014 * p["mouth_height"] + 0.012 * p["nose_length"]
+    return 0.522 + 0.018 * p["mouth_height"] + 0.016 * p["nose_length"]
 
 
 def _skull(p: Heads) -> list[Bump]:
@@ -82,7 +82,7 @@ def _skull(p: Heads) -> list[Bump]:
         Bump(0.0, -0.29, 0.11, 0.06, 0.012 + 0.035 * masculine),
         Bump(0.0, -0.50, 0.36, 0.2, 0.022 - 0.02 * masculine, 0.05),
         Bump(0.54, -0.36, 0.09, 0.16, -0.02 - 0.012 * old, 0.05),
-        Bump(0.41, 0.07, 0.15, 0.10, 0.070 + 0.020 * p["cheekbones"] - 0.015 * masculine),
+        Bump(0.41, 0.075, 0.155, 0.11, 0.069 + 0.020 * p["cheekbones"] - 0.015 * masculine),
         Bump(0.44, 0.34, 0.12, 0.14, -0.022 + 0.022 * p["cheek_fullness"] - 0.022 * old, 0.10 + 0.06 * old),
         Bump(0.0, 0.77, 0.14, 0.10, 0.052 + 0.03 * masculine + 0.016 * p["chin_length"], -0.02),
         Bump(0.0, 0.655, 0.16, 0.035, -0.024, 0.12),
@@ -91,19 +91,20 @@ def _skull(p: Heads) -> list[Bump]:
 
 def _nose(p: Heads) -> list[Bump]:
     base, half = nose_base(p), nose_half_width(p)
-    bridge = 1 + 0.26 * p["nose_bridge"] + 0.25 * (p["face_shape"] - 0.5)
-    tip = 1 + 0.15 * p["nose_tip"]
+    bridge = 1 + 0.36 * p["nose_bridge"] + 0.25 * (p["face_shape"] - 0.5)
+    tip = 1 + 0.20 * p["nose_tip"]
     return [
-        Bump(0.0, -0.14, 0.062, 0.10, 0.036 * bridge, 0.20),
-        Bump(0.0, base - 0.30, 0.066, 0.10, 0.056 * bridge, 0.05),
-        Bump(0.0, base - 0.19, 0.076, 0.085, 0.078 * bridge),
+        Bump(0.0, -0.14, 0.072, 0.10, 0.034 * bridge, 0.20),
+        Bump(0.0, base - 0.30, 0.076, 0.10, 0.052 * bridge, 0.05),
+        Bump(0.0, base - 0.19, 0.084, 0.085, 0.072 * bridge),
         Bump(0.0, base - 0.057, 0.088 * tip, 0.062, 0.125, 0.0, 0.14),
         Bump(0.0, base - 0.052, 0.042 * tip, 0.036, 0.026 * tip),
         Bump(half * 0.80, base - 0.045, 0.046, 0.046, 0.066, 0.0, 0.2),
-        Bump(half * 1.22, base - 0.050, 0.022, 0.045, -0.014, 0.34),
-        Bump(0.0, base + 0.026, half * 0.85, 0.026, -0.01, 1.04),
+        Bump(half * 1.22, base - 0.050, 0.026, 0.045, -0.012, 0.26),
+        Bump(half * 0.55, base + 0.022, half * 0.36, 0.026, -0.009, 0.92),
+        Bump(0.0, base + 0.030, half * 0.6, 0.030, 0.0, 0.46),
         Bump(0.125, 0.07, 0.055, 0.13, -0.010, 0.06),
-        Bump(0.0, base + 0.09, 0.022, 0.05, -0.012, 0.08),
+        Bump(0.0, base + 0.09, 0.022, 0.05, -0.008, 0.05),
         Bump(0.034, base + 0.09, 0.014, 0.045, 0.006),
     ]
 
@@ -117,7 +118,7 @@ def _mouth(p: Heads) -> list[Bump]:
         Bump(0.0, my + 0.05, 0.12, 0.032, 0.032 * full),
         Bump(0.0, my + 0.115, 0.13, 0.024, -0.016, 0.20),
         Bump(corner, my - 0.03 * smile, 0.03, 0.03, -0.016, 0.22),
-        Bump(0.36 + 0.02 * smile, 0.17 - 0.03 * smile, 0.13, 0.10, 0.035 * smile, 0.0, 0.2 + 0.2 * smile),
+        Bump(0.36 + 0.02 * smile, 0.17 - 0.03 * smile, 0.15, 0.13, 0.032 * smile, 0.0, 0.2 + 0.2 * smile),
     ]
 
 

@@ -40,10 +40,10 @@ def face_skin(frame: Frame, p: Parameters, details: Tensor) -> tuple[Tensor, Ill
     occlusion = occlusion.clamp(min=0) * front + 0.20 * smoothstep(face.y, 0.78, 0.95)
     normal = relieved((nx, ny, nz), slope_x * front, slope_y * front)
     light = illuminate(p, normal, occlusion, _cast_shadow(frame, p) * front)
-    rough = 0.13 * mottle + (0.10 + 0.025 * p["old"]) * (1 - 0.6 * p["makeup"]) * pores
+    rough = 0.155 * mottle + (0.10 + 0.025 * p["old"]) * (1 - 0.6 * p["makeup"]) * pores
     spots = smoothstep(freckles, 1.1, 2.0) * (0.10 * smoothstep(p["complexion"], 0.4, 1.6) + 0.12 * p["old"])
     albedo = p["skin"] * (1 + rough - spots * front).unsqueeze(1)
-    albedo = albedo * blood(albedo, (0.45 + blush * front + 0.35 * mottle + 0.25 * p["complexion"]) * _translucency(p))
+    albedo = albedo * blood(albedo, (_flush(p) + blush * front + 0.22 * mottle).clamp(min=0.1) * _translucency(p))
     light = light._replace(highlight=light.highlight * (1 - 0.4 * p["makeup"]))
     return lit_skin(p, albedo, light), light
 
@@ -61,6 +61,11 @@ def lit_skin(p: Parameters, albedo: Tensor, light: Illumination) -> Tensor:
     return (scattered + mirrored.unsqueeze(1)) * light_color(albedo)
 
 
+def _flush(p: Parameters) -> Tensor:
+    """How much blood the skin of a person carries."""
+    return 0.57 + 0.18 * p["complexion"].clamp(-2, 2)
+
+
 def _translucency(p: Parameters) -> Tensor:
     """How much of the blood shows through the pigment above it."""
     return 0.25 + 0.65 * p["beside_skin"].clamp(max=1.1)
@@ -75,12 +80,12 @@ def _cast_shadow(frame: Frame, p: Parameters) -> Tensor:
     """Optical depth of the shadows that nose, brows and lips cast away from the key light."""
     x, y = frame.face.x, frame.face.y
     side, up = p["key_x"], -p["key_y"]
-    beside_nose = bump(x + 0.15 * p["nose_side"], 0.075) * bump(y - nose_base(p) + 0.10, 0.13)
-    below_nose = bump(x + 0.10 * side, 0.085) * bump(y - nose_base(p) - 0.06, 0.042)
+    beside_nose = bump(x + 0.15 * p["nose_side"], 0.095) * bump(y - nose_base(p) + 0.10, 0.15)
+    below_nose = bump(x + 0.10 * side, 0.085) * bump(y - nose_base(p) - 0.06, 0.055)
     below_brow = bump(x.abs() - 0.24, 0.17) * bump(y + 0.17, 0.06)
     below_lip = bump(x + 0.05 * side, 0.12) * bump(y - 0.64, 0.04)
     risen = smoothstep(up, 0.1, 0.9)
-    return 1.0 * side.abs() * beside_nose + risen * (0.7 * below_nose + 0.5 * below_brow + 0.5 * below_lip)
+    return 1.0 * side.abs() * beside_nose + risen * (0.55 * below_nose + 0.5 * below_brow + 0.5 * below_lip)
 
 
 def neck(frame: Frame, p: Parameters) -> tuple[Tensor, Tensor]:
@@ -95,24 +100,28 @@ def neck(frame: Frame, p: Parameters) -> tuple[Tensor, Tensor]:
     cord = x.abs() - 0.72 + 0.55 * (frame.Y - 0.75)
     tilt = -0.28 * bump(cord + 0.10, 0.13) + 0.28 * bump(cord - 0.12, 0.15)
     normal = unit(sine + torch.sign(x) * tilt, 0.15 + 0 * sine, (1 - sine * sine).clamp(min=0.04).sqrt())
-    chin_shadow = 1.1 * (1 - smoothstep(frame.Y - 0.16 * x * x, 0.78, 1.25))
+    chin_shadow = 1.0 * (1 - smoothstep(frame.Y - 0.16 * x * x, 0.78, 1.16))
     sides = 0.35 * smoothstep(sine.abs(), 0.6, 1.0)
     hollow = 0.20 * bump(x, 0.22) * smoothstep(frame.Y, 0.95, 1.15)
-    light = illuminate(p, normal, 0.20 + 0.55 * chin_shadow + sides + hollow, 1.2 * chin_shadow)
+    light = illuminate(p, normal, 0.20 + 0.35 * chin_shadow + sides + hollow, 0.9 * chin_shadow)
     folds = 0.05 * torch.cos(34 * frame.Y + 1.5 * x * x) * p["old"]
-    radiance = lit_skin(p, p["skin"] * blood(p["skin"], 0.4 + 0 * x) * (0.96 + folds).unsqueeze(1), light)
+    radiance = lit_skin(
+        p,
+        p["skin"] * blood(p["skin"], (_flush(p) - 0.05) * _translucency(p) + 0 * x) * (0.96 + folds).unsqueeze(1),
+        light,
+    )
     return radiance, coverage(edge, frame.pixel) * smoothstep(frame.Y, 0.3, 0.32)
 
 
 def neck_half_width(p: Parameters) -> Tensor:
     """Half the breadth of the neck below the jaw: 105 to 125 mm across in adults (Gordon et al. 2014, ANSUR II)."""
-    return 0.465 + 0.10 * (p["face_shape"] - 0.5) + 0.014 * p["neck_width"] + 0.025 * p["face_width"]
+    return 0.452 + 0.10 * (p["face_shape"] - 0.5) + 0.020 * p["neck_width"] + 0.025 * p["face_width"]
 
 
 def neck_flare(Y: Tensor) -> Tensor:
     """How much wider than below the jaw the neck is at each height, where it becomes the shoulders."""
-    low = (Y - 0.86).clamp(min=0)
-    return 1 + 0.5 * low + 2.6 * low * low
+    low = (Y - 0.80).clamp(min=0)
+    return 1 + 0.6 * low + 2.6 * low * low
 
 
 def ear(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, Tensor]:
@@ -120,15 +129,16 @@ def ear(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, Tensor]:
     x, y = ear_coordinates(frame, p, side)
     # Wide above, narrow at the lobe; seen from before, the rim curls over a dark groove.
     wide = 0.066 - 0.085 * y.clamp(min=-0.1, max=0.26)
-    radius = ((x - 0.020 + 0.05 * y) / wide) ** 2 + (y / (0.220 - 0.01 * beyond(y))) ** 2
+    radius = ((x - 0.020 + 0.05 * y) / wide) ** 2 + (y / (0.198 - 0.01 * beyond(y))) ** 2
     from_middle = radius.sqrt()
     rim = bump(from_middle - 0.86, 0.13)
     groove = bump(from_middle - 0.60, 0.14) * smoothstep(0.12 - y, 0.0, 0.1)
     hollow = bump(x + 0.005, 0.035) * bump(y - 0.02, 0.085)
     down = -0.05 - 0.25 * rim * smoothstep(-y, 0.0, 0.2)
-    lit = unit(side * (0.30 + 0.45 * rim - 0.3 * groove), down, torch.full_like(x, 0.85))
-    light = illuminate(p, lit, 0.32 + 0.55 * groove + 0.70 * hollow - 0.15 * rim)
-    albedo = p["skin"] * blood(p["skin"], torch.full_like(p["yaw"], 0.9))
+    fold = 0.35 * bump(from_middle - 0.40, 0.10) * smoothstep(-y, -0.02, 0.06)
+    lit = unit(side * (0.42 + 0.45 * rim - 0.3 * groove + fold), down, torch.full_like(x, 0.75))
+    light = illuminate(p, lit, 0.42 + 0.55 * groove + 0.70 * hollow - 0.15 * rim)
+    albedo = p["skin"] * blood(p["skin"], (_flush(p) + 0.25) * _translucency(p))
     behind = smoothstep(side * p["sin_yaw"], -0.10, 0.02)
     return lit_skin(p, albedo, light), coverage((1 - radius) * 0.45 * wide, frame.pixel) * (1 - frame.head * behind)
 
@@ -146,5 +156,5 @@ def ear_coordinates(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, T
 def lip_reflectance(p: Parameters) -> Tensor:
     """Lips are skin with less pigment and more blood; lipstick lies on top, lightest where skin is light."""
     bare = p["skin"] * color(p["skin"], 0.283, 0.101, 0.120)
-    stick = color(p["skin"], 0.44, 0.030, 0.065) * (0.35 + 0.65 * p["beside_skin"].unsqueeze(1)).clamp(max=1.2)
+    stick = color(p["skin"], 0.37, 0.040, 0.064) * (0.35 + 0.65 * p["beside_skin"].unsqueeze(1)).clamp(max=1.2)
     return mix(bare, stick, 0.88 * p["lipstick"].unsqueeze(1))

@@ -50,7 +50,9 @@ def strands(frame: Frame, p: Rows, lattices: dict[str, Tensor], outer: Tensor, w
     parted = (1 - smoothstep(p["bangs"], 0.1, 0.3)) * (1 - p["tied"]) * smoothstep(p["hang"], 0.02, 0.15)
     across = mix(0.9 * lateral, arch * (2 * beyond(side) - 1), parted)
     along = frame.V / 1.4
-    coarse = _read(lattices["locks"], across, along)
+    # Where hair is parted the strands of one side end and others begin: neither stands out there.
+    beside = mix(torch.ones_like(side), smoothstep(side.abs(), 0.0, 0.10), parted)
+    coarse = _read(lattices["locks"], across, along) * beside
     phase = 1.6 * torch.sin(8 * across) + 0.3 * coarse
     bend = p["wave"] * (0.040 * torch.sin(11 * frame.V + phase) + 0.014 * torch.sin(23 * frame.V - phase))
     fine = _read(lattices["strands"], across + bend, along) * _resolved(1.5 * _SPACING, frame.pixel)
@@ -115,7 +117,7 @@ def _depth(frame: Frame, p: Parameters, rounded: Tensor) -> Tensor:
     """What hair keeps from hair: darker below, beside the face, at the outline of coils and in the parting."""
     low = 1 - 0.32 * smoothstep(frame.V, -0.2, 0.9)
     beside = 1 - 0.45 * bump(frame.U.abs() - 0.56, 0.11) * smoothstep(frame.V, -0.4, 0.0) * (1 - p["tied"])
-    opening = 0.014 + 0.05 * (frame.V + 1.12).clamp(min=0)
+    opening = 0.022 + 0.05 * (frame.V + 1.12).clamp(min=0)
     parted = (1 - smoothstep(p["bangs"], 0.1, 0.3)) * (1 - p["tied"]) * smoothstep(p["hang"], 0.05, 0.2)
     parting = bump((frame.U - parting_x(p)) / opening, 1.0) * bump(frame.V + 0.93, 0.16) * parted * (1 - p["curl"])
     return low * beside * (1 - 0.45 * parting) * (1 - 0.25 * p["coil"] * (1 - rounded))
