@@ -157,10 +157,11 @@ def brows(frame: Frame, p: Parameters, radiance: Tensor, hairs: Tensor) -> Tenso
     # Hairs stand up at the inner end and lie along the brow at the outer one.
     across = 4.6 * t * BROW_HALF_WIDTH + (1.2 + 5.0 * smoothstep(t, -0.9, 0.3)) * down
     strokes = sample_mirrored(hairs.unsqueeze(1), across, 3.0 * down).squeeze(1) * (0.006 / frame.pixel).clamp(max=1)
-    inside = half - down.abs() + 0.007 * strokes
+    inside = half - down.abs() + 0.005 * strokes
     ends = smoothstep(1.05 - t.abs(), 0.0, 0.30) * beyond(frame.face.cosine)
-    edge = smoothstep(inside, -0.010 - 0.5 * frame.pixel, 0.022 + 0.5 * frame.pixel)
-    density = (1.02 + 0.10 * masculine + 0.22 * strokes).clamp(0.3, 1.0) * edge * ends
+    edge = smoothstep(inside, -0.015 - 0.5 * frame.pixel, 0.025 + 0.5 * frame.pixel)
+    density = (0.97 + 0.10 * masculine + 0.17 * strokes).clamp(0.3, 0.98) * edge * ends
+    density = density * (0.78 + 0.22 * smoothstep(t, -1.0, -0.45))
     # The darker the skin, the less do hairs of the same color stand out from it.
     deep = (1 - p["beside_skin"]).clamp(min=0).unsqueeze(1)
     pigment = torch.minimum(p["hair"] / (0.30 - 0.18 * deep), 0.175 + 0.25 * deep)

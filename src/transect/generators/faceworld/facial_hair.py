@@ -114,7 +114,7 @@ def _region(p: Parameters, x: Tensor, y: Tensor) -> Tensor:
 def hanging_beard(frame: Frame, p: Parameters, lattices: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
     """Radiance and coverage of what hangs below the chin, before the neck."""
     zero = torch.zeros_like(p["yaw"])
-    X, Y = project(p, zero, CHIN * vertical_scale(p), zero + 0.34)
+    X, Y = project(p, zero, CHIN * vertical_scale(p), zero + 0.57)
     c, s = p["cos_roll"], p["sin_roll"]
     x, y = frame.U - (c * X + s * Y), frame.V - (c * Y - s * X)
     half = 0.14 + 0.38 * p["on_jaw"]

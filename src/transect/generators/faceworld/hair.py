@@ -52,15 +52,15 @@ def hair(whole: Frame, p: Rows, lattices: dict[str, Tensor], under_hat: Tensor |
     outer = outer + _roughness(p) * locks.ragged
     if under_hat is not None:
         outer = torch.minimum(outer, window.of(under_hat))
-    grown = 1 - p["scalp"]
+    grown = _left(frame, p, locks)
     inside = outer - frame.U.abs()
     edge = _feathered(frame, inside, locks.fine, 0.010 + 0.010 * p["coil"])
     bottom = _bottom(frame, p, locks)
     density = mix(p["density"], torch.ones_like(inside), smoothstep(p["lift"], 0.0, 0.045))
     back = edge * _feathered(frame, bottom - frame.V, locks.fine, 0.022) * grown * density
     line = _hairline(frame, p, locks)
-    front = _grown_from(frame, p, line, locks.fine).maximum(_curtain(frame, p, locks, outer, bottom))
-    front = front * edge * grown
+    front = _grown_from(frame, p, line, locks.fine, inside).maximum(_curtain(frame, p, locks, outer, bottom))
+    front = front * edge.maximum(frame.head) * grown
     radiance = shade(frame, p, locks, smoothstep(inside, 0.0, 0.25))
     depth = 1 - 0.45 * smoothstep(frame.V, -0.15, 0.5)
     made = Hair(radiance, depth, back, front, _shadow(frame, p, line), window)
@@ -69,6 +69,14 @@ def hair(whole: Frame, p: Rows, lattices: dict[str, Tensor], under_hat: Tensor |
         if own is not None:
             add(made, own, frame.take(own), p.take(own), locks.take(own))
     return made
+
+
+def _left(frame: Frame, p: Parameters, locks: Strands) -> Tensor:
+    """The share of hair that is left at each height: balding bares the crown and leaves the sides."""
+    bare = smoothstep(p["baldness"], 0.35, 0.75)
+    rim = -0.45 + 0.75 * p["scalp"]
+    sides = smoothstep(frame.V + 0.05 * locks.fine, rim - 0.30, rim)
+    return smoothstep(1 - p["scalp"], 0.0, 0.15) * (1 - bare * (1 - sides))
 
 
 def _feathered(frame: Frame, inside: Tensor, fine: Tensor, width: float | Tensor) -> Tensor:
@@ -169,31 +177,28 @@ def _hairline(frame: Frame, p: Parameters, texture: Strands) -> Tensor:
     # 0 on the midline, 1 beside the face, up to 2 behind.
     across = mix(2 - face.sine.abs(), face.sine.abs(), beyond(face.cosine))
     crown = HAIRLINE_Y - 0.028 * p["forehead_height"] - 0.55 * smoothstep(bald, 0.0, 0.75)
-    recession = (0.05 * masculine + 0.10 * masculine * p["old"] + 0.25 * bald) * bump(across - 0.52, 0.18)
-    peak = 0.022 * p["hairline"] * bump(across, 0.22) - 0.012 * p["hairline"].clamp(max=0) * bump(across - 0.3, 0.2)
+    recession = (0.05 * masculine + 0.10 * masculine * p["old"] + 0.16 * bald) * bump(across - 0.55, 0.26)
+    peak = 0.017 * p["hairline"] * bump(across, 0.30) - 0.012 * p["hairline"].clamp(max=0) * bump(across - 0.3, 0.2)
     center = crown - recession + peak + 0.05 * across**2
     loose = smoothstep(p["hang"], 0.0, 0.12)
     sideburn = torch.minimum(0.02 + 0.16 * masculine - 0.08 * p["tied"], 0.02 + 0.16 * masculine + loose)
-    temple = smoothstep(across, 0.84, 1.0)
+    temple = smoothstep(across, 0.78, 0.98)
     line = mix(center + 0.20 * smoothstep(across, 0.35, 0.9), sideburn, temple)
     line = torch.maximum(line, mix(_bangs(frame, p, center), line, temple) - 2.0 * bald)
     bangs = p["bangs"] * (1 - p["tied"]) * (1 - smoothstep(bald, 0.0, 0.4))
-    fringe = 0.006 + 0.024 * bangs * (1 - 0.6 * p["coil"]) + 0.010 * p["coil"]
+    fringe = 0.008 + 0.038 * bangs * (1 - 0.6 * p["coil"]) + 0.010 * p["coil"]
     return line + fringe * texture.ragged - face.y
 
 
-def _grown_from(frame: Frame, p: Parameters, line: Tensor, fine: Tensor) -> Tensor:
+def _grown_from(frame: Frame, p: Parameters, line: Tensor, fine: Tensor, inside: Tensor) -> Tensor:
     """Coverage of hair by its distance from the hairline: sparse at first, most where it is cropped or lost."""
     short = 1 - smoothstep(p["lift"], 0.0, 0.045)
     faded = 1 - 0.35 * short * smoothstep(frame.face.y, -0.45, 0.0)
-    width = (
-        0.034
-        + 0.020 * p["tied"]
-        - 0.010 * p["bangs"] * (1 - p["tied"])
-        + 0.014 * short
-        + 0.075 * smoothstep(p["baldness"], 0.0, 0.5)
-    )
-    return _feathered(frame, line, fine, width) * p["density"] * faded
+    width = 0.034 + 0.020 * p["tied"] - 0.010 * p["bangs"] * (1 - p["tied"]) + 0.014 * short
+    width = width + 0.075 * smoothstep(p["baldness"], 0.0, 0.5)
+    # At the outline one looks along the scalp: there is more hair before it.
+    dense = mix(p["density"], torch.ones_like(inside), 1 - smoothstep(inside, 0.0, 0.22))
+    return _feathered(frame, line, fine, width) * dense * faded
 
 
 def _bangs(frame: Frame, p: Parameters, center: Tensor) -> Tensor:
@@ -204,7 +209,8 @@ def _bangs(frame: Frame, p: Parameters, center: Tensor) -> Tensor:
     low = -0.30 - 0.14 * (1 - p["bangs"]) + (parted + swept) * (1 - 0.5 * p["bangs"]) - 0.05 * p["coil"]
     # Tied hair leaves two loose strands beside the forehead.
     strands_only = mix(low, center + 0.30 * bump(x.abs() - 0.40, 0.07) * p["bangs"], p["tied"])
-    return mix(center, strands_only, smoothstep(p["bangs"], 0.0, 0.25) * smoothstep(p["lift"], 0.012, 0.03))
+    worn = smoothstep(p["bangs"], 0.05, 0.35) * smoothstep(p["lift"] + 0.03 * p["tied"], 0.02, 0.085)
+    return mix(center, strands_only, worn)
 
 
 def _curtain(frame: Frame, p: Parameters, texture: Strands, outer: Tensor, bottom: Tensor) -> Tensor:

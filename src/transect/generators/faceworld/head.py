@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from transect.generators.faceworld.canvas import CENTER_Y, HALF_EXTENT, Canvas, picture_grid
-from transect.generators.faceworld.compositing import Parameters, Vector, beyond, coverage, mix, unit
+from transect.generators.faceworld.compositing import Parameters, Vector, coverage, unit
 from transect.generators.faceworld.products import products
 from transect.generators.faceworld.rows import Pick, some
 
@@ -241,12 +241,17 @@ def _parallax(
     high = V / p["cos_pitch"]
     shift_x, y = torch.zeros_like(U), V
     for _ in range(_ITERATIONS):
-        *turned, d = read_tables(tables[:, REACH : DEPTH + 1], y / scale).unbind(1)
+        *turned, d = read_tables(tables[:, REACH : DEPTH + 1], blunted(y / scale)).unbind(1)
         seen = surface_at(turned, U + shift_x, y / scale)
         height = relief(seen.x, seen.y) * seen.cosine.clamp(min=0)
         forward = (d * seen.cosine + height) * cos_yaw - seen.x * sin_yaw
         shift_x, y = -height * sin_yaw, high + forward * tilt
     return shift_x, y - V
+
+
+def blunted(y: Tensor) -> Tensor:
+    """The height whose depth the head has at height y: crown and chin end bluntly, and do not recede to a point."""
+    return y.clamp(-0.90, 0.76)
 
 
 def project(p: Parameters, x: Tensor, y: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
@@ -263,26 +268,21 @@ def face_boxes(p: Parameters, size: int) -> Float[np.ndarray, "b 4"]:
 
     The face is the half of the head before the ears; what of it the head itself hides lies within the silhouette.
     """
-    y = _face_heights(p["yaw"].device)
-    w, d = read_tables(profile_tables(p)[:, WIDTH : DEPTH + 1], y.expand(len(p["yaw"]), -1, -1)).unbind(1)
-    zero = torch.zeros_like(w)
-    # At each height the front is a half ellipse, seen as w sin φ, d cos φ under a map that is linear.
-    beside, before, middle = (project(p, *point) for point in ((w, zero, zero), (zero, zero, d), (zero, y, zero)))
-    scale = vertical_scale(p)
-    corners = []
-    for axis in (0, 1):
-        reach = (beside[axis] ** 2 + before[axis] ** 2).sqrt()
-        side, front = beside[axis].abs(), beyond(before[axis])
-        center = middle[axis] * scale
-        corners.append((center - mix(reach, side, front), center + mix(side, reach, front)))
-    (left, right), (top, bottom) = (
-        (low.flatten(1).amin(1, keepdim=True), high.flatten(1).amax(1, keepdim=True)) for low, high in corners
-    )
+    y, sine = _face_points(p["yaw"].device)
+    tables, many = profile_tables(p), (len(p["yaw"]), -1, -1)
+    width = read_tables(tables[:, WIDTH : WIDTH + 1], y.expand(many))[:, 0]
+    w, d = read_tables(tables[:, WIDTH : DEPTH + 1], blunted(y).expand(many)).unbind(1)
+    x = width * sine
+    z = d * (1 - (x / w) ** 2).clamp(min=0).sqrt()
+    X, Y = (one.flatten(1) for one in project(p, x, y * vertical_scale(p), z))
+    left, top = X.amin(1, keepdim=True), Y.amin(1, keepdim=True)
+    right, bottom = X.amax(1, keepdim=True), Y.amax(1, keepdim=True)
     box = [to_pixels(p, left, top, size), to_pixels(p, right, bottom, size)]
     return torch.cat(box, dim=2)[:, 0].clamp(0, size).numpy()
 
 
 @functools.lru_cache(maxsize=8)
-def _face_heights(device: torch.device) -> Tensor:
-    """Heights from hairline to chin, [1, 96, 1]."""
-    return _constant(np.linspace(HAIRLINE_Y, CHIN, 96), device).view(1, -1, 1)
+def _face_points(device: torch.device) -> tuple[Tensor, Tensor]:
+    """Heights from hairline to chin, [1, 96, 1], and sines of azimuths from cheek to cheek, [1, 1, 64]."""
+    sines = np.sin(np.linspace(-np.pi / 2, np.pi / 2, 64))
+    return _constant(np.linspace(HAIRLINE_Y, CHIN, 96), device).view(1, -1, 1), _constant(sines, device).view(1, 1, -1)

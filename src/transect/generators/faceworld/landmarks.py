@@ -18,6 +18,7 @@ from transect.generators.faceworld.head import (
     EYE_Y,
     REACH,
     WIDTH,
+    blunted,
     profile_tables,
     project,
     read_tables,
@@ -42,7 +43,8 @@ def landmarks(p: Parameters, relief: Tensor, size: int) -> Float[np.ndarray, "b 
     """
     x, y = face_points(p)
     tables = profile_tables(p)
-    reach, _, _, w, d = read_tables(tables[:, REACH : DEPTH + 1], y.unsqueeze(1))[:, :, 0].unbind(1)
+    reach = read_tables(tables[:, REACH : REACH + 1], y.unsqueeze(1))[:, 0, 0]
+    w, d = read_tables(tables[:, WIDTH : DEPTH + 1], blunted(y).unsqueeze(1))[:, :, 0].unbind(1)
     sine = (x / w).clamp(-1, 1)
     z = (d + relief) * (1 - sine * sine).clamp(min=0).sqrt()
     flat = {f"{part}_{angle}": p[f"{part}_{angle}"].view(-1, 1) for part in ("sin", "cos") for angle in _ANGLES}

@@ -37,7 +37,7 @@ def face_skin(frame: Frame, p: Parameters, details: Tensor) -> tuple[Tensor, Ill
     face = frame.face
     nx, ny, nz, slope_x, slope_y, occlusion, blush, mottle, pores, freckles = details.unbind(1)
     front = smoothstep(face.cosine, 0.0, 0.35)
-    occlusion = occlusion.clamp(min=0) * front + 0.20 * smoothstep(face.y, 0.78, 0.95)
+    occlusion = occlusion.clamp(min=0) * front + 0.14 * smoothstep(face.y, 0.80, 0.97)
     normal = relieved((nx, ny, nz), slope_x * front, slope_y * front)
     light = illuminate(p, normal, occlusion, _cast_shadow(frame, p) * front)
     rough = 0.155 * mottle + (0.10 + 0.025 * p["old"]) * (1 - 0.6 * p["makeup"]) * pores
@@ -85,7 +85,7 @@ def _cast_shadow(frame: Frame, p: Parameters) -> Tensor:
     below_brow = bump(x.abs() - 0.24, 0.17) * bump(y + 0.17, 0.06)
     below_lip = bump(x + 0.05 * side, 0.12) * bump(y - 0.64, 0.04)
     risen = smoothstep(up, 0.1, 0.9)
-    return 1.0 * side.abs() * beside_nose + risen * (0.55 * below_nose + 0.5 * below_brow + 0.5 * below_lip)
+    return 1.0 * side.abs() * beside_nose + risen * (0.55 * below_nose + 0.5 * below_brow + 0.38 * below_lip)
 
 
 def neck(frame: Frame, p: Parameters) -> tuple[Tensor, Tensor]:
@@ -132,12 +132,12 @@ def ear(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, Tensor]:
     radius = ((x - 0.020 + 0.05 * y) / wide) ** 2 + (y / (0.198 - 0.01 * beyond(y))) ** 2
     from_middle = radius.sqrt()
     rim = bump(from_middle - 0.86, 0.13)
-    groove = bump(from_middle - 0.60, 0.14) * smoothstep(0.12 - y, 0.0, 0.1)
+    groove = bump(from_middle - 0.54, 0.20) * smoothstep(0.12 - y, 0.0, 0.1)
     hollow = bump(x + 0.005, 0.035) * bump(y - 0.02, 0.085)
     down = -0.05 - 0.25 * rim * smoothstep(-y, 0.0, 0.2)
     fold = 0.35 * bump(from_middle - 0.40, 0.10) * smoothstep(-y, -0.02, 0.06)
     lit = unit(side * (0.42 + 0.45 * rim - 0.3 * groove + fold), down, torch.full_like(x, 0.75))
-    light = illuminate(p, lit, 0.42 + 0.55 * groove + 0.70 * hollow - 0.15 * rim)
+    light = illuminate(p, lit, 0.42 + 0.90 * groove + 0.70 * hollow - 0.15 * rim)
     albedo = p["skin"] * blood(p["skin"], (_flush(p) + 0.25) * _translucency(p))
     behind = smoothstep(side * p["sin_yaw"], -0.10, 0.02)
     return lit_skin(p, albedo, light), coverage((1 - radius) * 0.45 * wide, frame.pixel) * (1 - frame.head * behind)
@@ -147,7 +147,7 @@ def ear_coordinates(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, T
     """X outward and y down from the middle of an ear, in units of an average ear."""
     width = 0.613 * (1 + 0.055 * p["face_width"])
     x = width * side * p["cos_yaw"] - 0.06 * p["sin_yaw"]
-    y = 0.055 * p["cos_pitch"] + 0.1 * p["sin_pitch"]
+    y = 0.020 * p["cos_pitch"] + 0.1 * p["sin_pitch"]
     size = 1 + 0.07 * p["ear_size"] + 0.12 * p["old"]
     outward = side * (frame.U - x)
     return outward / size, (frame.V - y + 0.12 * outward) / size
@@ -156,5 +156,5 @@ def ear_coordinates(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, T
 def lip_reflectance(p: Parameters) -> Tensor:
     """Lips are skin with less pigment and more blood; lipstick lies on top, lightest where skin is light."""
     bare = p["skin"] * color(p["skin"], 0.283, 0.101, 0.120)
-    stick = color(p["skin"], 0.37, 0.040, 0.064) * (0.35 + 0.65 * p["beside_skin"].unsqueeze(1)).clamp(max=1.2)
+    stick = color(p["skin"], 0.31, 0.042, 0.063) * (0.35 + 0.65 * p["beside_skin"].unsqueeze(1)).clamp(max=1.2)
     return mix(bare, stick, 0.88 * p["lipstick"].unsqueeze(1))

@@ -48,7 +48,8 @@ def strands(frame: Frame, p: Rows, lattices: dict[str, Tensor], outer: Tensor, w
     rise = (_ARCH_Y - frame.V).clamp(min=0) / _ARCH_HEIGHT
     arch = ((side / mix(outer.clamp(min=0.3), widest, beyond(rise))) ** 2 + rise * rise + 1e-6).sqrt()
     parted = (1 - smoothstep(p["bangs"], 0.1, 0.3)) * (1 - p["tied"]) * smoothstep(p["hang"], 0.02, 0.15)
-    across = mix(0.9 * lateral, arch * (2 * beyond(side) - 1), parted)
+    combed = frame.U / (0.35 * outer.clamp(min=0.05) + 0.65 * widest) + 0.30 * p["swept_side"] * (frame.V + 0.4)
+    across = mix(mix(combed, 0.9 * lateral, p["tied"]), arch * (2 * beyond(side) - 1), parted)
     along = frame.V / 1.4
     # Where hair is parted the strands of one side end and others begin: neither stands out there.
     beside = mix(torch.ones_like(side), smoothstep(side.abs(), 0.0, 0.10), parted)
