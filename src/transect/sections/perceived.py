@@ -116,7 +116,9 @@ def _matrix_table(matrix: PerceptionMatrix) -> dict[str, Any]:
 
 def _instrumented(one: Answers) -> dict[str, Any]:
     """Least squares on perceived values beside two-stage least squares and the control function."""
-    names = [name for name in one.design.levels if name in one.perceived]
+    rated = [name for name in one.design.levels if name in one.perceived]
+    # One attribute that nobody rated would leave no complete image for the others.
+    names = [name for name in rated if np.isfinite(one.perceived[name]).any()]
     counted, unit = (one.errors, "error") if one.judged else (one.answers if one.binary else one.scores, "answer")
     settings = np.array([[cell[name] for name in one.design.levels] for cell in one.design.cells()])[one.cells]
     intended = {name: settings[:, k] for k, name in enumerate(one.design.levels)}
@@ -132,8 +134,9 @@ def _instrumented(one: Answers) -> dict[str, Any]:
             else [None] * len(names)
         )
         for name, first, second, third in zip(names, plain, repaired, curved, strict=True):
-            f = second.spec.get("first_stage_f")
+            f = second.spec.get("first_stage_f") if second.estimable else None
             rows.append([words(name), *_cells(first), *_cells(second), *(_cells(third) if third else [None, ""]), f])
+    rows += [[words(name), *[None, "no image was rated"] * 3, None] for name in rated if name not in names]
     style = "points" if one.binary else "number"
     heads = [("perceived attribute", "text")]
     for estimator in ("least squares", "two-stage least squares", "control function"):
