@@ -82,6 +82,11 @@ class Findings:
     differences: tuple[Float[np.ndarray, " n"], ...] = ()
     answers: tuple[Answers, ...] = ()
 
+    @property
+    def in_steps(self) -> bool:
+        """Whether its levels are steps λ from each subject's own value, which no population has shares of."""
+        return "steps" in self.entry["spec"]["generator"]
+
 
 @final
 @dataclass(frozen=True, slots=True)

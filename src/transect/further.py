@@ -196,9 +196,10 @@ def _index(made: SobolIndices, place: int) -> dict[str, Any]:
 
 
 def _projections(found: Sequence[Findings], population: PopulationShares) -> list[dict[str, Any]]:
-    fitting = [one for one in found if one.answered and set(population.attributes) <= set(one.design.levels)]
+    experiments = [one for one in found if one.answered and not one.in_steps]
+    fitting = [one for one in experiments if set(population.attributes) <= set(one.design.levels)]
     if not fitting:
-        varied = ", ".join(dict.fromkeys(name for one in found for name in one.design.levels)) or "nothing"
+        varied = ", ".join(dict.fromkeys(name for one in experiments for name in one.design.levels)) or "nothing"
         raise BadInput(
             f"shares {population.name}: expected attributes that one study varies together ({varied}), got "
             f"{', '.join(population.attributes)}; leave the others out of the file"

@@ -22,7 +22,7 @@ from jaxtyping import Float
 from transect.effects.pruning import Rule, prune
 from transect.effects.samples import read_columns
 from transect.errors import BadInput
-from transect.store import write_atomically
+from transect.store import FinishedRun, write_atomically
 
 PERCEIVED: Final = "perceived.parquet"
 PRUNING: Final = "pruning.json"
@@ -61,17 +61,22 @@ def parse_rule(text: str) -> Rule:
 
 
 def attach(folder: Path, perceived: Path | None, rules: Sequence[str]) -> None:
-    """Put ratings and rules beside a run. Raises BadInput for a table without ids or a rule that cannot be read."""
-    parsed = [parse_rule(text) for text in rules]
-    if perceived is not None:
-        table = _read_table(perceived)
-        if "id" not in table.column_names or len(table.column_names) < 2:
-            raise BadInput(
-                f"{perceived}: expected a column id and one per attribute, got {', '.join(table.column_names)}"
-            )
-        sink = pa.BufferOutputStream()
+    """Put ratings and rules beside a run, after a look at whether they fit it; nothing is written where they do not.
+
+    Raises BadInput for a folder that is not one finished run, a table without ids or of other images, or a rule that
+    cannot be read; UnknownName for a rule about another column.
+    """
+    if perceived is None and not rules:
+        return
+    parsed = tuple(parse_rule(text) for text in rules)
+    ids = _ids(folder)
+    table = None if perceived is None else _read_table(perceived)
+    columns = _attached(folder, ids) if table is None else _aligned(table, perceived, ids)
+    _pruned(folder, columns, parsed or _rules(folder), len(ids))
+    if table is not None:
         import pyarrow.parquet as pq
 
+        sink = pa.BufferOutputStream()
         pq.write_table(table, sink)
         write_atomically(folder / PERCEIVED, sink.getvalue().to_pybytes())
     if parsed:
@@ -83,16 +88,37 @@ def read(folder: Path, ids: Sequence[str]) -> Ratings:
 
     Raises BadInput for an id given twice, for ratings none of which is of these images, or a rule without a column.
     """
-    columns: dict[str, Float[np.ndarray, " n"]] = {}
-    if (folder / PERCEIVED).exists():
-        columns = _aligned(folder / PERCEIVED, ids)
-    reasons = np.full(len(ids), "", dtype=object)
-    rules = _rules(folder)
+    return _pruned(folder, _attached(folder, ids), _rules(folder), len(ids))
+
+
+def _ids(folder: Path) -> list[str]:
+    """The ids of one run's images."""
+    studies = sorted(path.parent for path in folder.glob("studies/*/run.json"))
+    if studies:
+        raise BadInput(
+            f"{folder}: expected one run, got {len(studies)} studies with images of their own; give ratings to one, "
+            f"for example transect report {studies[0]} --perceived FILE, then report {folder} again"
+        )
+    run = FinishedRun(folder)
+    parts = -(-int(run.spec["design"]["subjects"]) // int(run.spec["subjects_per_part"]))
+    return [str(one) for one in run.read_table("images", parts, without=("image",))["id"].to_pylist()]
+
+
+def _attached(folder: Path, ids: Sequence[str]) -> dict[str, Float[np.ndarray, " n"]]:
+    path = folder / PERCEIVED
+    return _aligned(_read_table(path), path, ids) if path.exists() else {}
+
+
+def _pruned(
+    folder: Path, columns: Mapping[str, Float[np.ndarray, " n"]], rules: tuple[Rule, ...], n_images: int
+) -> Ratings:
+    """The ratings, and which rule left an image out first."""
+    reasons = np.full(n_images, "", dtype=object)
     if not rules:
         return Ratings(columns, reasons)
     if not columns:
-        raise BadInput(f"{folder}: the rules of {PRUNING} need ratings, got none; give --perceived too")
-    before = np.ones(len(ids), dtype=bool)
+        raise BadInput(f"{folder}: expected ratings for --prune to look at, got none; give --perceived too")
+    before = np.ones(n_images, dtype=bool)
     made = prune(columns, rules)
     for step, left in zip(made.steps, made.after, strict=True):
         reasons[before & ~left] = f"pruned by {step.name}"
@@ -105,18 +131,22 @@ def _rules(folder: Path) -> tuple[Rule, ...]:
     return tuple(parse_rule(text) for text in json.loads(path.read_text(encoding="utf-8"))) if path.exists() else ()
 
 
-def _aligned(path: Path, ids: Sequence[str]) -> dict[str, Float[np.ndarray, " n"]]:
-    table = _read_table(path)
+def _aligned(table: Any, path: Path | None, ids: Sequence[str]) -> dict[str, Float[np.ndarray, " n"]]:
+    """Columns of the table in the order of the ids; NaN for an image that has no row."""
+    names = table.column_names
+    if "id" not in names or len(names) < 2 or len(set(names)) < len(names):
+        raise BadInput(f"{path}: expected a column id and one per attribute, each once, got {', '.join(names)}")
     named = [str(one) for one in table["id"].to_pylist()]
     if len(set(named)) < len(named):
         raise BadInput(f"{path}: expected every id once, got some twice; average an image's ratings")
     place = {one: row for row, one in enumerate(named)}
     rows = np.array([place.get(one, -1) for one in ids])
     if (rows < 0).all():
-        raise BadInput(f"{path}: expected ratings of this run's images, such as {ids[0]}, got {', '.join(named[:3])}")
-    names, values = read_columns(table.drop_columns(["id"]))
-    found = np.where(rows[:, None] >= 0, values[rows], np.nan)
-    return {name: found[:, column] for column, name in enumerate(names)}
+        told = ", ".join(named[:3]) or "no row"
+        raise BadInput(f"{path}: expected ratings of this run's images, such as {ids[0]}, got {told}; check the ids")
+    attributes, values = read_columns(table.drop_columns(["id"]))
+    found = np.where((rows[:, None] >= 0) & np.isfinite(values[rows]), values[rows], np.nan)
+    return {name: found[:, column] for column, name in enumerate(attributes)}
 
 
 def _read_table(path: Path) -> Any:
@@ -129,4 +159,4 @@ def _read_table(path: Path) -> Any:
 
         return pq.read_table(path)
     except (OSError, pa.ArrowException) as error:
-        raise BadInput(f"{path}: expected a readable CSV or Parquet of ratings, got {error}") from None
+        raise BadInput(f"{path}: expected a readable CSV or Parquet of ratings, got {error}; mend the file") from None

@@ -388,7 +388,9 @@ def report(folder: Path, *, shares: Sequence[str | Path] = (), correction: str =
     """
     runs = sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
     found = [findings.analyse(path) for path in runs]
-    known = {name: attribute for one in found for name, attribute in one.attributes.items()}
+    # An experiment comes first: shares are of its levels, and not of steps λ or of what other studies observed.
+    order = sorted(found, key=lambda one: one.in_steps or not one.design.levels)
+    known = {name: attribute for one in reversed(order) for name, attribute in one.attributes.items()}
     populations = [read_shares(path, known) for path in shares]
     controls = [negative_control.finished(path) for path in runs]
     notes = [note for path in runs for note in negative_control.unfinished(path)]

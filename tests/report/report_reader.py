@@ -70,9 +70,25 @@ def _scales(place, results):
         row = at(results, place.rpartition("/")[0])
         unit = results[table][int(rest.split("/")[0])]["unit"]
         return (100,) if unit == "proportion" and row["quantity"] != "ratio of rates" else (1,)
+    if table == "sections":
+        return _section_scales(rest.split("/"), results["sections"])
     if table == "plans" and rest.rpartition("/")[2] in ("wanted", "power", "found"):
         return (100,) if results[table][int(rest.split("/")[0])]["unit"] == "proportion" else (1, 100)
     return (1,)
+
+
+def _section_scales(tokens, sections):
+    """By the unit of a figure's panel or of a table's column."""
+    section = sections[int(tokens[0])]
+    if tokens[1] == "tables":
+        unit = section["tables"][int(tokens[2])]["units"][int(tokens[5])]
+    else:
+        unit = (
+            section["figures"][int(tokens[2])]["panels"][int(tokens[4])]["unit"]
+            if tokens[-1] in ("value", "low", "high")
+            else ""
+        )
+    return (100,) if unit in ("proportion", "points") else (1,)
 
 
 def text_faults(tree, results):

@@ -34,6 +34,9 @@ _ORIENTATION: Final = 0x0112  # the EXIF tag; 5 to 8 are turned by a quarter
 _SIDEWAYS: Final = (5, 6, 7, 8)
 _MISSING: Final = ("", "na", "nan", "null", "none")
 DEFAULT_SIZE: Final = 128
+LARGEST_SIZE: Final = 4096
+_LONGEST_SHOWN: Final = 80
+_FORMATS: Final = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")  # no format whose reader runs a program
 
 
 @final
@@ -67,21 +70,26 @@ class LabelledFolder:
     def open(cls, path: Path, *, image_size: int | None = None) -> LabelledFolder:
         """Read the labels and find the images; none is decoded yet but one header each.
 
-        Raises BadInput: no folder, no table or several, no file column, an image that is missing or outside.
+        Raises BadInput: no folder, no table or several, no file column, an image that is missing, outside or named
+        twice, a size that is not from 1 to 4096.
         """
+        if image_size is not None and not 1 <= image_size <= LARGEST_SIZE:
+            raise BadInput(f"image_size: expected a whole number of pixels from 1 to {LARGEST_SIZE}, got {image_size}")
         source = _only_table(path)
         rows = _rows(source)
         column = next((name for name in FILE if name in rows), None)
         if column is None:
             raise BadInput(
-                f"{source}: expected a column named {', '.join(FILE[:-1])} or {FILE[-1]}, got {', '.join(rows)}"
+                f"{source}: expected a column named {', '.join(FILE[:-1])} or {FILE[-1]}, got "
+                f"{', '.join(rows) or 'an empty table'}; name the column of the images so"
             )
         files = tuple(_inside(path, source, str(name), row) for row, name in enumerate(rows[column]))
         if not files:
             raise BadInput(f"{source}: expected at least one row, got none; list the images")
+        _once(files, source)
         attributes, values, skipped = _attributes({k: v for k, v in rows.items() if k not in (column, SUBJECT)})
         if not attributes:
-            raise BadInput(f"{source}: expected at least one attribute beside {column}, got {skipped or 'none'}")
+            raise BadInput(f"{source}: expected at least one attribute beside {column}, got {_listed(skipped)}")
         sizes = {_size(file) for file in files}
         size = image_size or (max(next(iter(sizes))) if len(sizes) == 1 else DEFAULT_SIZE)
         fitted = len(sizes) > 1 or (image_size is not None and sizes != {(size, size)})
@@ -157,50 +165,85 @@ def _rows(source: Path) -> dict[str, list[Any]]:
         if source.suffix.lower() == ".parquet":
             import pyarrow.parquet as pq
 
-            return {str(name): column for name, column in pq.read_table(source).to_pydict().items()}
+            table = pq.ParquetFile(source).read()
+            _columns_once(source, table.column_names)
+            return table.to_pydict()  # type: ignore[no-any-return]
         with source.open(newline="", encoding="utf-8-sig") as lines:
-            table = list(csv.reader(lines))
+            lines_read = list(csv.reader(lines))
     except (OSError, UnicodeDecodeError, csv.Error, pa.ArrowException) as error:
         raise BadInput(f"{source}: expected a readable table of labels, got {error}") from None
-    head = table[0] if table else []
-    body = [row for row in table[1:] if row]
+    head = lines_read[0] if lines_read else []
+    body = [row for row in lines_read[1:] if row]
     for number, row in enumerate(body, start=2):
         if len(row) != len(head):
             raise BadInput(f"{source}: expected {len(head)} columns in line {number}, got {len(row)}; mend the line")
-    if len(set(head)) < len(head):
-        raise BadInput(f"{source}: expected every column once, got {', '.join(head)}")
+    _columns_once(source, head)
     return {name: [row[place] for row in body] for place, name in enumerate(head)}
 
 
+def _columns_once(source: Path, names: Sequence[str]) -> None:
+    if len(set(names)) < len(names):
+        raise BadInput(f"{source}: expected every column once, got {', '.join(names)}; rename one")
+
+
 def _inside(folder: Path, source: Path, name: str, row: int) -> Path:
-    file = folder / name
-    if not file.resolve().is_relative_to(folder.resolve()):
+    try:
+        file = folder / name
+        inside, there = file.resolve().is_relative_to(folder.resolve()), file.is_file()
+    except (
+        ValueError,
+        OSError,
+        RuntimeError,
+    ):  # a null character, too long, links in a circle
+        inside, there = True, False
+    shown = repr(name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}…")
+    if not inside:
         raise BadInput(
-            f"{source}: row {row + 1} names {name!r}, which lies outside {folder}; keep the images in the folder"
+            f"{source}: row {row + 1} names {shown}, which lies outside {folder}; keep the images in the folder"
         )
-    if not file.is_file():
-        raise BadInput(f"{source}: row {row + 1} names {name!r}, which is not there; add the image or drop the row")
+    if not there:
+        raise BadInput(f"{source}: row {row + 1} names {shown}, which is not there; add the image or drop the row")
     return file
 
 
+def _once(files: Sequence[Path], source: Path) -> None:
+    """Two rows of one image would count it as two, perhaps with other labels."""
+    rows: dict[Path, int] = {}
+    for row, file in enumerate(files, start=1):
+        first = rows.setdefault(file.resolve(), row)
+        if first != row:
+            raise BadInput(f"{source}: rows {first} and {row} are of one image, {file.name!r}; keep one of them")
+
+
+def _listed(skipped: dict[str, str]) -> str:
+    return "; ".join(f"{name} ({why})" for name, why in skipped.items()) + ", no attribute" if skipped else "none"
+
+
+def _broken() -> tuple[type[Exception], ...]:
+    """What Pillow raises on files that are no images, or damaged ones; SyntaxError is its own word for a bad PNG."""
+    from PIL import Image
+
+    return OSError, SyntaxError, ValueError, Image.DecompressionBombError
+
+
 def _size(file: Path) -> tuple[int, int]:
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
     try:
-        with Image.open(file) as image:
+        with Image.open(file, formats=_FORMATS) as image:
             turned = image.getexif().get(_ORIENTATION, 1) in _SIDEWAYS
             return image.size[::-1] if turned else image.size
-    except (OSError, UnidentifiedImageError, Image.DecompressionBombError) as error:
+    except _broken() as error:
         raise BadInput(f"{file}: expected an image, got {error}; mend it or drop its row") from None
 
 
 def _pixels(file: Path, size: int, fitted: bool) -> UInt8[np.ndarray, "h w 3"]:
-    from PIL import Image, ImageOps, UnidentifiedImageError
+    from PIL import Image, ImageOps
 
     try:
-        with Image.open(file) as opened:
+        with Image.open(file, formats=_FORMATS) as opened:
             image = ImageOps.exif_transpose(opened).convert("RGB")
-    except (OSError, UnidentifiedImageError, Image.DecompressionBombError) as error:
+    except _broken() as error:
         raise BadInput(f"{file}: expected an image, got {error}; mend it or drop its row") from None
     if fitted:
         image = ImageOps.pad(image, (size, size), Image.Resampling.LANCZOS, color=(_GREY,) * 3)
@@ -212,7 +255,7 @@ def _attributes(
 ) -> tuple[tuple[Attribute, ...], dict[str, Float[np.ndarray, " n"]], dict[str, str]]:
     made, values, skipped = [], {}, {}
     for name, column in rows.items():
-        found = _attribute(name, column)
+        found = _attribute(name, column) if name.strip() else "a column without a name"
         if isinstance(found, str):
             skipped[name] = found
         else:

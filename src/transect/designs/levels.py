@@ -18,8 +18,10 @@ DEFAULT_COUNT = 5
 _SYNTAX = "expected NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…"
 
 
-def parse_vary(texts: Iterable[str], attributes: Iterable[Attribute]) -> dict[str, tuple[float, ...]]:
-    """Levels by attribute, in the order given.
+def parse_vary(
+    texts: Iterable[str], attributes: Iterable[Attribute], option: str = "--vary"
+) -> dict[str, tuple[float, ...]]:
+    """Levels by attribute, in the order given. option: whose texts they are, for the messages.
 
     Raises UnknownName (with the nearest names) or BadInput (syntax, range, one level, named twice).
 
@@ -34,8 +36,8 @@ def parse_vary(texts: Iterable[str], attributes: Iterable[Attribute]) -> dict[st
         if name not in known:
             raise UnknownName("attribute", name, known, "see: transect attributes")
         if name in levels:
-            raise BadInput(f"--vary {name} is given twice: name it once, with all its levels")
-        levels[name] = _levels(known[name], values, text) if equals else default_levels(known[name])
+            raise BadInput(f"{option} {name} is given twice: name it once, with all its levels")
+        levels[name] = _levels(known[name], values, f"{option} {text!r}") if equals else default_levels(known[name])
     return levels
 
 
@@ -82,7 +84,7 @@ def _levels(attribute: Attribute, values: str, text: str) -> tuple[float, ...]:
         return check_levels(attribute, _evenly_spaced(attribute, values, text))
     items = [item.strip() for item in values.split(",")]
     if not all(items):
-        raise BadInput(f"--vary {text!r}: {_SYNTAX}")
+        raise BadInput(f"{text}: {_SYNTAX}")
     return check_levels(attribute, [attribute.parse(item) for item in items])
 
 
@@ -93,9 +95,9 @@ def _evenly_spaced(attribute: Attribute, values: str, text: str) -> list[float]:
         if len(pieces) != 3:
             raise ValueError
     except (ValueError, IndexError):
-        raise BadInput(f"--vary {text!r}: {_SYNTAX}") from None
+        raise BadInput(f"{text}: {_SYNTAX}") from None
     if attribute.discrete:
-        raise BadInput(f"--vary {text!r}: {attribute.name} has levels {', '.join(attribute.levels)}, not a range")
+        raise BadInput(f"{text}: {attribute.name} has levels {', '.join(attribute.levels)}, not a range")
     if count < 2 or not low < high:
-        raise BadInput(f"--vary {text!r}: expected LOW < HIGH and a COUNT of 2 or more")
+        raise BadInput(f"{text}: expected LOW < HIGH and a COUNT of 2 or more")
     return [float(value) for value in np.linspace(low, high, count)]

@@ -17,6 +17,7 @@ from transect.errors import BadInput, UnknownName
 from transect.records import Attribute, Images, Latents
 
 DEFAULT_STEPS: Final = 9
+_ROUNDING: Final = 1e-9  # -0.9 + 3 x 0.3 is not 0 in floating point
 
 
 class Steps:
@@ -82,7 +83,8 @@ def parse_steps(texts: Iterable[str], world: Any) -> list[tuple[Steps, tuple[flo
             raise BadInput(f"--steps {name} is given twice: name it once, with all its steps")
         steps = Steps(world, name)
         whole = text if "=" in text else f"{name}=-1:1:{DEFAULT_STEPS}"
-        levels = parse_vary([whole], [steps.step])[name]
+        found = parse_vary([whole], [steps.step], "--steps")[name]
+        levels = tuple(0.0 if abs(level) < _ROUNDING else level for level in found)
         if 0.0 not in levels:
             raise BadInput(f"--steps {text!r}: expected λ = 0, the subject's own image, among the steps; add it")
         made.append((steps, levels))

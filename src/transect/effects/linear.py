@@ -18,6 +18,8 @@ from transect.effects.samples import Columns, Labels, Sample, complete, read_col
 from transect.errors import BadInput
 from transect.records import Effect
 
+ROUNDING: Final = 1e-10
+"""Residuals below this share of the largest outcome are 0 but for rounding."""
 OLS_SOURCE: Final = "Freedman 2008, On regression adjustments to experimental data, doi:10.1016/j.aam.2006.12.003"
 MEANS_SOURCE: Final = (
     "Neyman 1923, On the application of probability theory to agricultural experiments, doi:10.1214/ss/1177012031"
@@ -144,6 +146,8 @@ def least_squares(sample: Sample) -> Fit:
     kept = regression.independent(root[:, None] * x)
     bread, coefficients = _solve(x, sample, kept)
     residual = sample.y - x @ coefficients
+    # A perfect fit leaves rounding alone, whose spread is no error.
+    residual[np.abs(residual) <= ROUNDING * np.abs(sample.y).max()] = 0.0
     scores = x * (sample.weights * residual)[:, None]
     covariance = regression.clustered_covariance(scores, bread, sample, len(kept))
     return Fit(coefficients, covariance, why_undetermined(sample))

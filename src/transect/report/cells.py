@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 from transect.report.results import RateEntry, Results
@@ -35,4 +36,12 @@ class RateIndex:
 
     def of_outcome(self, outcome: str) -> list[RateEntry]:
         """All rates of an outcome, over targets and cells."""
-        return [self.rates[position] for (_, name, _), position in self.positions.items() if name == outcome]
+        return self._by_outcome.get(outcome, [])
+
+    @cached_property
+    def _by_outcome(self) -> Mapping[str, list[RateEntry]]:
+        """Found once: a population has thousands of tables and hundreds of thousands of rates."""
+        found: dict[str, list[RateEntry]] = {}
+        for (_, outcome, _), position in self.positions.items():
+            found.setdefault(outcome, []).append(self.rates[position])
+        return found

@@ -88,11 +88,15 @@ def sheets(document: Document, study: int) -> tuple[tuple[Sheet, ...], bool]:
     room, cut, drawn = MOST_CELLS // len(document.results.studies), False, []
     for outcome, (number, target) in itertools.product(entry.outcomes, enumerate(entry.targets)):
         matrices: list[Matrix] = []
+        shading = _range(outcome, target.name, index)
         for members in _combinations(entry):
-            matrix = _matrix(document, study, members, target.name, outcome, index)
-            size = 0 if matrix is None else matrix.size
+            positions = _positions(members, target.name, outcome, index)
+            size = sum(map(len, positions))
+            if not any(position is not None for line in positions for position in line):
+                continue
             cut = cut or size > room
-            if matrix is not None and size <= room:
+            if size <= room:
+                matrix = _matrix(document, study, members, positions, shading)
                 unfolded = sum(each.size for each in matrices if not each.folded) + size
                 folded = len(members) > 2 or unfolded > OPEN_CELLS
                 matrices.append(replace(matrix, folded=folded))
@@ -115,22 +119,31 @@ def _combinations(study: StudyEntry) -> Iterator[tuple[AttributeEntry, ...]]:
             yield (*(attribute for attribute in members if attribute is not columns), columns)
 
 
-def _matrix(
-    document: Document, study: int, members: Sequence[AttributeEntry], target: str, outcome: str, index: RateIndex
-) -> Matrix | None:
+def _positions(
+    members: Sequence[AttributeEntry], target: str, outcome: str, index: RateIndex
+) -> list[list[int | None]]:
+    """Where each cell's rate stands, line by line; None where the results have no such cell."""
     *rows, columns = members
     names = [attribute.name for attribute in members]
-    combinations = list(itertools.product(*(attribute.levels for attribute in rows)))
-    found = [
+    return [
         [index.find(target, outcome, dict(zip(names, (*row, value), strict=True))) for value in columns.levels]
-        for row in combinations
+        for row in itertools.product(*(attribute.levels for attribute in rows))
     ]
+
+
+def _matrix(
+    document: Document,
+    study: int,
+    members: Sequence[AttributeEntry],
+    found: Sequence[Sequence[int | None]],
+    shading: tuple[float, float],
+) -> Matrix:
+    """The table of cells that were found; shading: highest and lowest rate of the outcome."""
+    *rows, columns = members
     positions = [position for line in found for position in line if position is not None]
-    if not positions:
-        return None
-    top, bottom = _range(outcome, target, index)
+    top, bottom = shading
     return Matrix(
-        title=" × ".join(spaced(name) for name in names),
+        title=" × ".join(spaced(attribute.name) for attribute in members),
         row_headings=tuple(_heading(document, study, attribute) for attribute in rows),
         column_heading=_heading(document, study, columns),
         columns=tuple(level(document, study, columns.name, value, "") for value in columns.levels),

@@ -31,18 +31,27 @@ _BESIDE: Final = (
 
 def section(one: Answers) -> dict[str, Any]:
     """The section of one target in one study."""
-    columns = dict(one.perceived or one.values)
-    edges, levels = _levels(one.attributes, columns)
-    made = balakrishnan(
-        one.errors, columns, one.subjects, edges=edges, levels=levels, resamples=RESAMPLES, seed=one.design.seed
-    )
+    given = dict(one.perceived or one.values)
+    columns = {name: values for name, values in given.items() if np.isfinite(values).any()}
+    warnings = [
+        f"No image has a value of {words(name)}: it is left out ({len(one.errors):,} images)"
+        for name in given
+        if name not in columns
+    ]
     kind = "perceived attributes" if one.perceived else "attributes"
-    return {
+    head = {
         "key": "adjustment",
         "study": one.study,
         "title": f"Errors of {one.target} by {kind}, adjusted",
         "text": [_TEXT.format(resamples=RESAMPLES), _BESIDE],
-        "warnings": [made.reason] if made.reason else [],
+    }
+    if not columns:
+        return {**head, "warnings": warnings, "figures": [], "tables": [], "sources": []}
+    levels = _levels(one.attributes, columns)
+    made = balakrishnan(one.errors, columns, one.subjects, levels=levels, resamples=RESAMPLES, seed=one.design.seed)
+    return {
+        **head,
+        "warnings": [*warnings, *([made.reason] if made.reason else [])],
         "figures": [] if made.reason else [_figure(made)],
         "tables": [_coefficients(made), _side_by_side(one, columns)],
         "sources": [made.source, MEANS_SOURCE, OLS_SOURCE, G_SOURCE, AIPW_SOURCE, CROSS_FITTING],
@@ -51,12 +60,15 @@ def section(one: Answers) -> dict[str, Any]:
 
 def _levels(
     attributes: Mapping[str, Attribute], columns: Mapping[str, Float[np.ndarray, " _"]]
-) -> tuple[dict[str, list[float]], dict[str, list[str]]]:
-    """Named levels where an attribute has them; other columns keep their values, or are cut at their terciles."""
-    named = {
-        name: list(attributes[name].levels) for name in columns if name in attributes and attributes[name].discrete
-    }
-    return {}, named
+) -> dict[str, list[str]]:
+    """Named levels where values are levels; other columns, as mean ratings, keep their values or are cut in three."""
+    return {name: list(attributes[name].levels) for name, values in columns.items() if _named(attributes, name, values)}
+
+
+def _named(attributes: Mapping[str, Attribute], name: str, values: Float[np.ndarray, " n"]) -> bool:
+    """Whether every value is a level of the attribute."""
+    own = attributes.get(name)
+    return own is not None and own.discrete and bool(np.isin(values[np.isfinite(values)], range(len(own.levels))).all())
 
 
 def _name(level: str) -> str:
@@ -93,21 +105,27 @@ def _coefficients(made: CoefficientTable) -> dict[str, Any]:
         title += (
             f" (resamples without an error left out: {dropped['image']} of images, {dropped['subject']} of subjects)"
         )
-    left_out = "; ".join(f"{reason}: {n}" for reason, n in made.by_image.excluded.items())
+    left_out = "; ".join(f"{_plain(reason)}: {n:,}" for reason, n in made.by_image.excluded.items())
     title += f"; images left out: {left_out or 'none'}"
     return table(title, columns, [[_name(a), b, c, d, int(e), made.reason or f] for a, b, c, d, e, f in rows])
 
 
+def _plain(reason: str) -> str:
+    """Of a missing value the attribute alone; the first of its levels stands in the reason."""
+    return words(reason.partition(": ")[0]) if reason.startswith("no value of ") else reason
+
+
 def _side_by_side(one: Answers, columns: Mapping[str, Float[np.ndarray, " _"]]) -> dict[str, Any]:
-    halves = {
-        name: half for name, values in columns.items() if (half := _half(one.attributes.get(name), values)) is not None
-    }
-    rows = []
-    for name, treatment in halves.items():
-        others = {other: values for other, values in columns.items() if other != name}
-        rows.append(
-            [words(name), _split(one.attributes.get(name), columns[name]), *_estimates(one, name, treatment, others)]
-        )
+    rows: list[list[Any]] = []
+    for name, values in columns.items():
+        own = one.attributes[name] if _named(one.attributes, name, values) else None
+        if np.nanmax(values) == np.nanmin(values):
+            rows.append([words(name), "does not vary", *[None, ""] * 4])
+        elif own is not None and len(own.levels) > 2:
+            rows.append([words(name), f"{len(own.levels)} levels: see the coefficients", *[None, ""] * 4])
+        else:
+            others = {other: column for other, column in columns.items() if other != name}
+            rows.append([words(name), _split(own, values), *_estimates(one, name, _half(values), others)])
     heads = [("attribute", "text"), ("compared", "text")]
     for estimator in ("unadjusted", "OLS", "g-computation", "AIPW"):
         heads += [(f"{estimator}, points", "points"), (f"{estimator}: 95 %", "text")]
@@ -136,16 +154,10 @@ def _ends(effect: Effect) -> str:
     return f"{100 * effect.low:+.1f} to {100 * effect.high:+.1f}".replace("-", "−")
 
 
-def _half(attribute: Attribute | None, values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"] | None:
-    """0 below the median and 1 from it on (or off and on); None for several named levels and for no variation."""
-    known = values[np.isfinite(values)]
-    if (
-        not len(known)
-        or np.ptp(known) == 0
-        or (attribute is not None and attribute.kind == "categorical" and len(attribute.levels) > 2)
-    ):
-        return None
-    return np.where(np.isfinite(values), (values >= _middle(known)).astype(np.float64), np.nan)
+def _half(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """0 below the median and 1 from it on (or off and on); values that vary."""
+    middle = _middle(values[np.isfinite(values)])
+    return np.where(np.isfinite(values), (values >= middle).astype(np.float64), np.nan)
 
 
 def _middle(known: Float[np.ndarray, " n"]) -> float:
@@ -155,6 +167,6 @@ def _middle(known: Float[np.ndarray, " n"]) -> float:
 
 
 def _split(attribute: Attribute | None, values: Float[np.ndarray, " n"]) -> str:
-    if attribute is not None and attribute.discrete:
+    if attribute is not None:
         return f"{attribute.levels[1]} vs {attribute.levels[0]}"
     return f"from {_middle(values[np.isfinite(values)]):.3g} on vs below"

@@ -22,6 +22,9 @@ _TEXT: Final = (
     "or none. An observed image belongs to the cell whose levels are nearest to its values. Where the two differ, "
     "something that goes along with the attributes in the population may do it, or the faces may differ otherwise."
 )
+_OUTSIDE: Final = (
+    "{n:,} of the {of:,} observed images are in no cell: a value is missing, or is a level that the experiment lacks."
+)
 
 
 def shared(experiment: Answers, observation: Answers) -> list[str]:
@@ -57,14 +60,18 @@ def section(experiment: Answers, observation: Answers) -> dict[str, Any] | None:
         ", ".join(_label(experiment.attributes[n], n, v) for n, v in zip(names, cell, strict=True)) for cell in cells
     ]
     rows: dict[str, list[dict[str, Any]]] = {}
+    text = [_TEXT]
     for side, called in sides:
         places = {n: _nearest(experiment, side, n) for n in names}
         masks = [np.logical_and.reduce([places[n] == v for n, v in zip(names, cell, strict=True)]) for cell in cells]
+        outside = int((~np.any(masks, axis=0)).sum())
+        if outside:
+            text.append(_OUTSIDE.format(n=outside, of=len(side.cells)))
         rows[called] = [_rate(values[called], mask, side, label) for mask, label in zip(masks, labels, strict=True)]
     return {
         "key": "comparison",
         "title": f"Observation beside experiment: {experiment.target}",
-        "text": [_TEXT],
+        "text": text,
         "figures": [_figure(counted, rows)],
         "tables": [_table(counted, labels, rows)],
         "sources": [_SOURCE],

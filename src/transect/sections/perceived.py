@@ -16,6 +16,7 @@ from transect.effects.sensitivity import SOURCE as DENTON
 from transect.records import Effect
 from transect.sections.answers import Answers, number, point, table, words
 
+_EXACT: Final = 1e12
 _TEXT: Final = (
     "Each row of the matrix is a manipulation, from its first level to its last: the mean change of every perceived "
     "attribute, subject by subject. A clean manipulation moves only its own.",
@@ -116,7 +117,9 @@ def _matrix_table(matrix: PerceptionMatrix) -> dict[str, Any]:
 
 def _instrumented(one: Answers) -> dict[str, Any]:
     """Least squares on perceived values beside two-stage least squares and the control function."""
-    names = [name for name in one.design.levels if name in one.perceived]
+    rated = [name for name in one.design.levels if name in one.perceived]
+    # One attribute that nobody rated would leave no complete image for the others.
+    names = [name for name in rated if np.isfinite(one.perceived[name]).any()]
     counted, unit = (one.errors, "error") if one.judged else (one.answers if one.binary else one.scores, "answer")
     settings = np.array([[cell[name] for name in one.design.levels] for cell in one.design.cells()])[one.cells]
     intended = {name: settings[:, k] for k, name in enumerate(one.design.levels)}
@@ -132,13 +135,20 @@ def _instrumented(one: Answers) -> dict[str, Any]:
             else [None] * len(names)
         )
         for name, first, second, third in zip(names, plain, repaired, curved, strict=True):
-            f = second.spec.get("first_stage_f")
+            f = _strength(second)
             rows.append([words(name), *_cells(first), *_cells(second), *(_cells(third) if third else [None, ""]), f])
+    rows += [[words(name), *[None, "no image was rated"] * 3, None] for name in rated if name not in names]
     style = "points" if one.binary else "number"
     heads = [("perceived attribute", "text")]
     for estimator in ("least squares", "two-stage least squares", "control function"):
         heads += [(estimator, style), (f"{estimator}: 95 %", "text")]
     return table(f"Effect on the {unit} per unit of the perceived value", [*heads, ("first-stage F", "number")], rows)
+
+
+def _strength(effect: Effect) -> float | str | None:
+    """The first stage's F; ratings that are the intended values but for rounding have none that means anything."""
+    f = effect.spec.get("first_stage_f") if effect.estimable else None
+    return "exact" if f is not None and f > _EXACT else f
 
 
 def _cells(effect: Effect) -> list[Any]:

@@ -143,28 +143,35 @@ def _scores_only(made: Sequence[_Measured]) -> dict[str, Any]:
 
 
 def _flips(made: Sequence[_Measured]) -> dict[str, Any]:
-    """Their Fig. 6, at either end of λ."""
+    """Their Fig. 6, at either end of λ; an end where an attribute was not moved does not show it."""
+    ends = ((0, -1.0, "attribute removed"), (-1, 1.0, "attribute added"))
     panels = []
-    for end, where in ((0, "attribute removed"), (-1, "attribute added")):
-        series = []
-        for label, name in (("S 0→1", "up"), ("S 1→0", "down")):
-            points = []
-            for m in made:
-                curve: Curve = getattr(m.classes[False], name)
-                place = end % len(curve.steps)
-                more = {"label": words(m.name), "n": int(curve.subjects[place]), "reason": curve.reasons[place]}
-                points.append(point(curve.values[place], low=curve.low[place], high=curve.high[place], **more))
-            series.append({"name": label, "points": points})
-        panels.append(
-            {
-                "heading": f"λ = {made[0].steps[end]:+g}: {where}".replace("-", "−"),
-                "y_words": "share that flips",
-                "unit": "proportion",
-                "series": series,
-            }
-        )
+    for end, sign, where in ends:
+        moved = [m for m in made if m.steps[end] * sign > 0]
+        if moved:
+            panels.append(_flip_panel(moved, end, where))
     caption = "(share of the subjects that answer no, or yes, at λ = 0; the numbers are those subjects)"
     return {"kind": "bars", "title": "Answers that flip", "caption": caption, "panels": panels}
+
+
+def _flip_panel(moved: Sequence[_Measured], end: int, where: str) -> dict[str, Any]:
+    """Both one-way flips of every attribute at its first step or its last."""
+    different = len({float(m.steps[end]) for m in moved}) > 1
+    series = []
+    for label, name in (("S 0→1", "up"), ("S 1→0", "down")):
+        points = []
+        for m in moved:
+            curve: Curve = getattr(m.classes[False], name)
+            called = f"{words(m.name)}, {_at(m.steps[end])}" if different else words(m.name)
+            more = {"label": called, "n": int(curve.subjects[end]), "reason": curve.reasons[end]}
+            points.append(point(curve.values[end], low=curve.low[end], high=curve.high[end], **more))
+        series.append({"name": label, "points": points})
+    at = "Farthest step" if different else _at(moved[0].steps[end])
+    return {"heading": f"{at}: {where}", "y_words": "share that flips", "unit": "proportion", "series": series}
+
+
+def _at(step: float) -> str:
+    return f"λ = {step:+g}".replace("-", "−")
 
 
 def _absolute(made: Sequence[_Measured]) -> dict[str, Any]:

@@ -23,14 +23,20 @@ _TEXT: Final = (
 
 
 def has_section(one: Answers) -> bool:
-    """Whether there are scores to cut, of images whose truth is yes and of others."""
+    """Whether there are scores to cut, of images whose truth is yes and of others, and groups to compare."""
     known = one.scores[np.isfinite(one.scores) & np.isfinite(one.truth)]
-    return one.judged and len(np.unique(known)) > 2 and len(np.unique(one.truth[np.isfinite(one.truth)])) == 2
+    both = len(np.unique(one.truth[np.isfinite(one.truth)])) == 2
+    return one.judged and len(np.unique(known)) > 2 and both and bool(_names(one))
+
+
+def _names(one: Answers) -> list[str]:
+    """Attributes whose groups are compared: not the truth's own."""
+    return [name for name in one.values if name != one.truth_attribute and name in one.attributes]
 
 
 def section(one: Answers) -> dict[str, Any]:
     """The section of one target in one study."""
-    names = [name for name in one.values if name != one.truth_attribute and name in one.attributes]
+    names = _names(one)
     groups = {name: grouped(one.attributes[name], one.values[name]) for name in names}
     shown = sorted(names, key=lambda name: -_spread(one, groups[name]))[:ATTRIBUTES]
     best = threshold_curves(one.scores, one.truth).best
