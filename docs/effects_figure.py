@@ -26,7 +26,7 @@ class Shown(NamedTuple):
 
 SHOWN = (
     Shown("difference of groups", "observation: difference of groups", "#c2571a", "circle"),
-    Shown("AIPW", "adjustment: AIPW, all attributes annotated", "#7a5195", "square"),
+    Shown("AIPW", "adjustment: AIPW on the other attributes", "#7a5195", "square"),
     Shown("transects", "experiment: transects", "#1f6f8b", "diamond"),
 )
 _INK, _MUTED, _GRID = "#1f2328", "#57606a", "#d8dee4"
@@ -62,7 +62,8 @@ def _effects(found: Mapping[str, Any]) -> str:
     budget = max(found["sizes"]["budgets"])
     rows = {(r["method"], r["attribute"]): r for r in found["rows"] if r["images"] == budget and r["mean"] is not None}
     drawn = [rows[key] for key in rows if key[0] in {shown.method for shown in SHOWN}]
-    scale = covering([row["effect"] for row in found["truth"]] + [row[end] for row in drawn for end in ("low", "high")])
+    ends = [row[end] for row in drawn for end in ("low", "high")]
+    scale = covering([row["effect"] for row in found["truth"]] + ends, 7)
 
     def x(value: float) -> float:
         return round(_LEFT[0] + (_LEFT[1] - _LEFT[0]) * scale.fraction(value), 1)
@@ -72,11 +73,15 @@ def _effects(found: Mapping[str, Any]) -> str:
     for tick in scale.ticks:
         color = _MUTED if tick == 0 else _GRID
         parts.append(_line(x(tick), _TOP, x(tick), bottom, color))
-        parts.append(_text(x(tick), bottom + 17, f"{100 * tick:+.0f}".replace("-", "−") if tick else "0", _MUTED, "middle"))
+        parts.append(
+            _text(x(tick), bottom + 17, f"{100 * tick:+.0f}".replace("-", "−") if tick else "0", _MUTED, "middle")
+        )
     for place, truth in enumerate(found["truth"]):
         top = _TOP + _ROW * place
         parts += [_name(truth, top), _line(20, top + _ROW, _LEFT[1], top + _ROW, _GRID)]
-        parts.append(f'<rect x="{x(truth["effect"]) - 2:g}" y="{top + 4}" width="4" height="{_ROW - 8}" fill="{_INK}"/>')
+        parts.append(
+            f'<rect x="{x(truth["effect"]) - 2:g}" y="{top + 4}" width="4" height="{_ROW - 8}" fill="{_INK}"/>'
+        )
         for index, shown in enumerate(SHOWN):
             if row := rows.get((shown.method, truth["attribute"])):
                 y = top + 13 + 14 * index

@@ -1,7 +1,8 @@
 """Writes the figures of docs/explanation/proving-ground.md.
 
-python docs/proving_ground.py [--seeds 500]: the table of planted worlds. python docs/proving_ground.py --images [FOLDER]:
-the comparison with images and its figure; FOLDER keeps what is computed, as `transect verify images --out` does.
+python docs/proving_ground.py [--seeds 500]: the table of planted worlds.
+python docs/proving_ground.py --images [FOLDER]: the comparison with images and its figure; FOLDER keeps what is
+computed, as `transect verify images --out` does.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ def image_tables(found: Mapping[str, Any]) -> str:
     model, budget = found["model"], max(found["sizes"]["budgets"])
     rates = [f"{100 * model[f'false_{kind}_rate']:.1f}" for kind in ("positive", "negative")]
     return (
-        f"On {model['pictures']:,} new images the model is right on {100 * model['accuracy']:.1f} %; it sees a smile on "
-        f"{rates[0]} % of the faces without one and none on {rates[1]} % of those with one. Renderer version "
+        f"On {model['pictures']:,} new images the model is right on {100 * model['accuracy']:.1f} %; it sees a smile "
+        f"on {rates[0]} % of the faces without one and none on {rates[1]} % of those with one. Renderer version "
         f"{found['renderer_version']}.\n\n"
         f"#### The truth, from {found['interventions']:,} interventions (points)\n\n"
         f"{effects_figure.table(TRUTH_HEADINGS, truth_rows(found))}\n"

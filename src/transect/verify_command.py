@@ -101,7 +101,8 @@ def estimators(
 @verify.command()
 def images(
     quick: Annotated[
-        bool, typer.Option("--quick", help="A few hundred small pictures: shows that it works, the figures mean nothing.")
+        bool,
+        typer.Option("--quick", help="A few hundred small pictures: shows that it works, the figures mean nothing."),
     ] = False,
     seed: Annotated[int, typer.Option(help="Of the model's training and of the draws.")] = 0,
     out: Annotated[Path, typer.Option(help="The folder that keeps what is computed.")] = Path("runs/verify-images"),

@@ -31,9 +31,7 @@ def of_lipstick(tmp_path_factory):
 
 
 def rows_of(found, method, attribute, images):
-    (row,) = (
-        r for r in found["rows"] if (r["method"], r["attribute"], r["images"]) == (method, attribute, images)
-    )
+    (row,) = (r for r in found["rows"] if (r["method"], r["attribute"], r["images"]) == (method, attribute, images))
     return row
 
 

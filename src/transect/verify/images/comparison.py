@@ -121,9 +121,7 @@ def summary(made: pa.Table, truth: list[dict[str, Any]]) -> list[dict[str, Any]]
     for method in KINDS:
         for name, effect in effects.items():
             for images in sorted(set(columns["images"].tolist())):
-                of = (
-                    (columns["method"] == method) & (columns["attribute"] == name) & (columns["images"] == images)
-                )
+                of = (columns["method"] == method) & (columns["attribute"] == name) & (columns["images"] == images)
                 if of.any():
                     drawn = [columns[key][of] for key in ("estimate", "low", "high")]
                     row = {"method": method, "kind": KINDS[method], "attribute": name, "images": images}

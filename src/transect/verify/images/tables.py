@@ -10,7 +10,15 @@ from transect.verify.images.comparison import KINDS
 from transect.verify.images.methods import METHODS
 
 Table = tuple[str, list[str], list[list[str]]]
-TRUTH_HEADINGS: Final = ["attribute", "from", "to", "errors at the lower %", "true effect", "standard error", "on score"]
+TRUTH_HEADINGS: Final = [
+    "attribute",
+    "from",
+    "to",
+    "errors at the lower %",
+    "true effect",
+    "standard error",
+    "on score",
+]
 EFFECT_HEADINGS: Final = ["attribute", "method", "truth", "mean", "bias", "RMSE", "half width", "covers %"]
 WHY: Final = {method.name: method.why for method in METHODS} | {"transects": "the attribute alone is set"}
 
@@ -47,7 +55,9 @@ def truth_rows(found: Mapping[str, Any]) -> list[list[str]]:
 def effect_rows(found: Mapping[str, Any], images: int) -> list[list[str]]:
     """One row per audited attribute and method, with so many images."""
     truth = {row["attribute"]: row["effect"] for row in found["truth"]}
-    chosen = sorted((r for r in found["rows"] if r["images"] == images), key=lambda r: list(truth).index(r["attribute"]))
+    chosen = sorted(
+        (r for r in found["rows"] if r["images"] == images), key=lambda r: list(truth).index(r["attribute"])
+    )
     return [
         [
             row["attribute"],
