@@ -20,7 +20,7 @@ from transect.verify.images.sizes import AUDITED, FIRST_SEEDS, POPULATION, SMILI
 from transect.verify.images.study import compare_methods
 from transect.verify.images.tables import tables_of
 
-SMALL = Sizes(training=2, held_out=60, truth=300, observed=4000, experiment=120, budgets=(200, 1000), repeats=2)
+SMALL = Sizes(training=2, held_out=60, truth=300, observed=4000, experiment=120, budgets=(1000,), repeats=1)
 TINY = replace(SMALL, truth=20, observed=40, experiment=10, budgets=(40,))
 
 
@@ -64,11 +64,11 @@ def test_observation_is_off_by_the_confounding(of_lipstick):
     """By hand: lipstick L, hair H and smile S are cut at the medians of normal scores (shares .5; the mean of a
     symmetric cut normal). P(L, H, not S) of three scores at their medians is 1/8 + (asin r_LH - asin r_LS - asin r_HS)
     / 4π and r_HS = 0, so that P(L, H, not S) - P(L, not H, not S) = 2 asin(r_LH) / 4π; each group has 1/4. The
-    difference of the rates of L, which are the rates of error, is 2 asin(.55) / π = .371; the effect is 0.
+    difference of the rates of L, which are the rates of error, is 2 asin(.5) / π = 1 / 3; the effect is 0.
     """
     row = rows_of(of_lipstick[1], "difference of groups", "hair_length", 1000)
-    # Two draws of 1,000 from a pool of 4,000; rates are near .1 and .5: sqrt(.09 / 500 + .25 / 500) / sqrt(2) = .018.
-    assert row["bias"] == pytest.approx(2 * np.arcsin(0.55) / np.pi, abs=0.06)
+    # One draw of 1,000; rates are near .1 and .5: the standard error is sqrt(.09 / 500 + .25 / 500) = .026.
+    assert row["bias"] == pytest.approx(1 / 3, abs=0.08)
     assert row["coverage"] == 0.0
 
 
@@ -89,16 +89,16 @@ def test_adjustment_is_right_with_lipstick_recorded_and_wrong_without(of_lipstic
 
 
 def test_an_effect_on_some_subjects_is_their_share(tmp_path):
-    """Lipstick moves who smiles more than .3: P(smile > .3 | smile <= .5) = (Φ(0) - Φ(-2/3)) / (Φ(0) - Φ(-5/3)) for a
-    normal of mean .5 and sd .3 that is cut at 0; the standard error with 3,000 subjects is .009.
+    """Lipstick moves who smiles more than .3: P(smile > .3 | smile <= .5) = (Φ(0) - Φ(-1)) / (Φ(0) - Φ(-2.5)) for a
+    normal of mean .5 and sd .2 that is cut at 0; the standard error with 1,500 subjects is .012.
     """
-    sizes = Sizes(training=2, held_out=2, truth=3000, observed=100, experiment=20, budgets=(100,), repeats=2)
+    sizes = Sizes(training=2, held_out=2, truth=1500, observed=100, experiment=20, budgets=(100,), repeats=2)
     found = compare_methods(sizes, tmp_path, model=sees_lipstick_on_faint_smiles(), quiet=True)
-    by_hand = (0.5 - ndtr(-2 / 3)) / (0.5 - ndtr(-5 / 3))
+    by_hand = (0.5 - ndtr(-1)) / (0.5 - ndtr(-2.5))
     truth = found["truth"][0]
     assert truth["attribute"] == "lipstick"
-    assert truth["effect"] == pytest.approx(by_hand, abs=4 * 0.0091)
-    assert truth["standard_error"] == pytest.approx(np.sqrt(by_hand * (1 - by_hand) / 3000), rel=0.05)
+    assert truth["effect"] == pytest.approx(by_hand, abs=4 * 0.0121)
+    assert truth["standard_error"] == pytest.approx(np.sqrt(by_hand * (1 - by_hand) / 1500), rel=0.05)
     assert truth["rate"] == 0.0
     assert truth["score_effect"] == pytest.approx(2 * truth["effect"])
 
@@ -145,8 +145,8 @@ def test_the_figures_are_json_and_tables(of_lipstick):
     found = of_lipstick[1]
     json.dumps(found, allow_nan=False)
     assert {row["method"] for row in found["rows"]} == set(KINDS)
-    # A row per method, attribute and budget, but one method does not know one attribute.
-    assert len(found["rows"]) == (len(KINDS) * len(AUDITED) - 1) * 2
+    # A row per method and attribute, but one method does not know one attribute.
+    assert len(found["rows"]) == len(KINDS) * len(AUDITED) - 1
     for title, headings, rows in tables_of(found):
         assert title
         assert rows

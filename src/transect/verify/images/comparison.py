@@ -20,7 +20,7 @@ KINDS: Final = {**{method.name: method.kind for method in METHODS}, TRANSECTS: "
 
 def wrong(score: pa.ChunkedArray) -> Float[np.ndarray, " n"]:
     """1 where the model sees a smile on a subject that does not smile, else 0."""
-    return (score.to_numpy() > 0).astype(np.float64)
+    return np.asarray(score.to_numpy() > 0, dtype=np.float64)
 
 
 def true_effects(truth: pa.Table) -> list[dict[str, Any]]:
@@ -123,9 +123,9 @@ def summary(made: pa.Table, truth: list[dict[str, Any]]) -> list[dict[str, Any]]
             for images in sorted(set(columns["images"].tolist())):
                 of = (columns["method"] == method) & (columns["attribute"] == name) & (columns["images"] == images)
                 if of.any():
-                    drawn = [columns[key][of] for key in ("estimate", "low", "high")]
+                    estimate, low, high = (columns[key][of] for key in ("estimate", "low", "high"))
                     row = {"method": method, "kind": KINDS[method], "attribute": name, "images": images}
-                    rows.append(row | _figures(*drawn, effect))
+                    rows.append(row | _figures(estimate, low, high, effect))
     return rows
 
 
