@@ -64,11 +64,11 @@ def test_observation_is_off_by_the_confounding(of_lipstick):
     """By hand: lipstick L, hair H and smile S are cut at the medians of normal scores (shares .5; the mean of a
     symmetric cut normal). P(L, H, not S) of three scores at their medians is 1/8 + (asin r_LH - asin r_LS - asin r_HS)
     / 4π and r_HS = 0, so that P(L, H, not S) - P(L, not H, not S) = 2 asin(r_LH) / 4π; each group has 1/4. The
-    difference of the rates of L, which are the rates of error, is 2 asin(.5) / π = 1 / 3; the effect is 0.
+    difference of the rates of L, which are the rates of error, is 2 asin(.45) / π = .297; the effect is 0.
     """
     row = rows_of(of_lipstick[1], "difference of groups", "hair_length", 1000)
     # One draw of 1,000; rates are near .1 and .5: the standard error is sqrt(.09 / 500 + .25 / 500) = .026.
-    assert row["bias"] == pytest.approx(1 / 3, abs=0.08)
+    assert row["bias"] == pytest.approx(2 * np.arcsin(0.45) / np.pi, abs=0.08)
     assert row["coverage"] == 0.0
 
 
