@@ -26,11 +26,14 @@ class Shown(NamedTuple):
 
 SHOWN = (
     Shown("difference of groups", "observation: difference of groups", "#c2571a", "circle"),
-    Shown("AIPW", "adjustment: AIPW on the other attributes", "#7a5195", "square"),
+    Shown("AIPW, no lipstick", "adjustment (AIPW) for all but lipstick", "#b07aa1", "square"),
+    Shown("AIPW", "adjustment (AIPW) for the other four attributes", "#6a3d8f", "square"),
     Shown("transects", "experiment: transects", "#1f6f8b", "diamond"),
 )
 _INK, _MUTED, _GRID = "#1f2328", "#57606a", "#d8dee4"
-_WIDTH, _TOP, _ROW, _BOTTOM = 920, 104, 54, 74
+_WIDTH, _TOP, _ROW, _BOTTOM = 920, 128, 62, 74
+_FIRST_MARK, _MARK_STEP = 13, 12
+_LEGEND = ((0, 20, 22), (1, 20, 46), (2, 330, 46), (3, 330, 22))
 _LEFT, _RIGHT = (150, 540), (636, 890)
 
 
@@ -46,11 +49,10 @@ def figure(found: Mapping[str, Any]) -> str:
 
 
 def _legend(found: Mapping[str, Any]) -> str:
-    entries = [f'<rect x="20" y="14" width="4" height="16" fill="{_INK}"/>', _text(32, 27, _truth_words(found))]
-    x = 40 + 7 * len(_truth_words(found))
-    for shown in SHOWN:
-        entries += [_mark(shown, x, 22), _text(x + 12, 27, shown.words, shown.color)]
-        x += 32 + round(6.4 * len(shown.words))
+    """Observation and experiment above, the adjustments below, the truth at the end."""
+    entries = [f'<rect x="640" y="14" width="4" height="16" fill="{_INK}"/>', _text(652, 27, _truth_words(found))]
+    for index, x, y in _LEGEND:
+        entries += [_mark(SHOWN[index], x + 5, y), _text(x + 17, y + 5, SHOWN[index].words, SHOWN[index].color)]
     return "".join(entries)
 
 
@@ -84,7 +86,7 @@ def _effects(found: Mapping[str, Any]) -> str:
         )
         for index, shown in enumerate(SHOWN):
             if row := rows.get((shown.method, truth["attribute"])):
-                y = top + 13 + 14 * index
+                y = top + _FIRST_MARK + _MARK_STEP * index
                 parts.append(_line(x(row["low"]), y, x(row["high"]), y, shown.color, 2))
                 parts.append(_mark(shown, x(row["mean"]), y))
     return "".join(parts)
@@ -94,7 +96,7 @@ def _name(truth: Mapping[str, Any], top: int) -> str:
     known = attribute(truth["attribute"])
     ends = f"{known.label(truth['origin'])} to {known.label(truth['to'])} {known.unit}".strip()
     words = truth["attribute"].replace("_", " ")
-    return _text(20, top + 25, words, weight="bold") + _text(20, top + 42, ends, _MUTED, size=11)
+    return _text(20, top + 28, words, weight="bold") + _text(20, top + 45, ends, _MUTED, size=11)
 
 
 def _errors(found: Mapping[str, Any]) -> str:
@@ -111,7 +113,9 @@ def _errors(found: Mapping[str, Any]) -> str:
     def y(value: float) -> float:
         return round(bottom - (bottom - _TOP) * scale.fraction(value), 1)
 
-    parts = [_heading(_RIGHT[0] - 30, "How wrong, by number of images", "root mean squared error, points")]
+    parts = [
+        _heading(_RIGHT[0] - 30, "How wrong, by number of images", "root mean squared error without lipstick's, points")
+    ]
     for tick in scale.ticks:
         parts += [_line(_RIGHT[0], y(tick), _RIGHT[1], y(tick), _MUTED if tick == 0 else _GRID)]
         parts += [_text(_RIGHT[0] - 8, y(tick) + 4, f"{100 * tick:g}", _MUTED, "end")]
@@ -136,7 +140,7 @@ def _foot(found: Mapping[str, Any], height: int) -> str:
 
 
 def _heading(x: int, words: str, below: str) -> str:
-    return _text(x, 66, words, weight="bold", size=15) + _text(x, 85, below, _MUTED, size=12)
+    return _text(x, _TOP - 38, words, weight="bold", size=15) + _text(x, _TOP - 19, below, _MUTED, size=12)
 
 
 def _mark(shown: Shown, x: float, y: float) -> str:

@@ -54,11 +54,11 @@ def test_the_figure_draws_truth_methods_and_errors(documents):
     # The axis covers 0 to .15 on 390 pixels from 150 on: .1 is at two thirds.
     assert {x for x, _ in of_attributes} == {410.0}
     # Errors of 10, 5 and 2.5 points on an axis from 0 to 10: the first at the top, then halved each time.
-    bottom = 104 + 54 * len(AUDITED)
-    assert [bottom - y for _, y in of_budgets] == [270.0, 135.0, 67.5]
+    bottom = 128 + 62 * len(AUDITED)
+    assert [bottom - y for _, y in of_budgets] == [310.0, 155.0, 77.5]
     # The logarithms of the budgets are equally far apart.
     assert of_budgets[1][0] - of_budgets[0][0] == pytest.approx(of_budgets[2][0] - of_budgets[1][0], abs=0.11)
-    bars = [r for r in root.findall(f"{SVG}rect") if r.get("height") == "46"]
+    bars = [r for r in root.findall(f"{SVG}rect") if r.get("height") == "54"]
     assert [float(bar.get("x")) for bar in bars] == [148.0] * len(AUDITED), "truth of 0, four pixels wide"
     assert figure(found()) == figure(found())
 

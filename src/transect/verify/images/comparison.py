@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 
 from transect.verify.cache import Cache, Settings
 from transect.verify.images.methods import METHODS, TRANSECTS, Columns, by_transects
-from transect.verify.images.sizes import AUDITED, Sizes
+from transect.verify.images.sizes import AUDITED, HIDDEN, Sizes
 
 _OBSERVATION, _EXPERIMENT = 0, 1
 KINDS: Final = {**{method.name: method.kind for method in METHODS}, TRANSECTS: "experiment"}
@@ -159,14 +159,19 @@ def _figures(
 
 
 def overall(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Root mean squared error and coverage over the attributes, per method and budget; only where all have one.
+    """Root mean squared error and coverage per method and budget, over the attributes that every method knows.
 
-    A method that cannot speak of an attribute is averaged over the others.
+    A method without an estimate of one of them has no row at that budget.
+
+    >>> row = {"method": "AIPW", "attribute": "age", "images": 100, "rmse": 0.1, "coverage": 1.0}
+    >>> overall([row, row | {"attribute": "lipstick", "rmse": 9.0}])[0]["rmse"]
+    0.1
     """
+    shared = [row for row in rows if row["attribute"] != HIDDEN]
     found = []
     for method in KINDS:
         for images in sorted({row["images"] for row in rows}):
-            of = [row for row in rows if row["method"] == method and row["images"] == images]
+            of = [row for row in shared if row["method"] == method and row["images"] == images]
             if of and all(row["rmse"] is not None for row in of):
                 rmse = float(np.sqrt(np.mean([row["rmse"] ** 2 for row in of])))
                 coverage = float(np.mean([row["coverage"] for row in of]))
