@@ -24,9 +24,10 @@ class Shown(NamedTuple):
     mark: str
 
 
+HIDDEN_METHOD = "AIPW, no lipstick"
 SHOWN = (
     Shown("difference of groups", "observation: difference of groups", "#c2571a", "circle"),
-    Shown("AIPW, no lipstick", "adjustment (AIPW) for all but lipstick", "#b07aa1", "square"),
+    Shown(HIDDEN_METHOD, "adjustment (AIPW) for all but lipstick", "#9a5b88", "square"),
     Shown("AIPW", "adjustment (AIPW) for the other four attributes", "#6a3d8f", "square"),
     Shown("transects", "experiment: transects", "#1f6f8b", "diamond"),
 )
@@ -114,7 +115,7 @@ def _errors(found: Mapping[str, Any]) -> str:
         return round(bottom - (bottom - _TOP) * scale.fraction(value), 1)
 
     parts = [
-        _heading(_RIGHT[0] - 30, "How wrong, by number of images", "root mean squared error without lipstick's, points")
+        _heading(_RIGHT[0] - 30, "How wrong, by number of images", "root mean squared error, all but lipstick, points")
     ]
     for tick in scale.ticks:
         parts += [_line(_RIGHT[0], y(tick), _RIGHT[1], y(tick), _MUTED if tick == 0 else _GRID)]
@@ -122,7 +123,8 @@ def _errors(found: Mapping[str, Any]) -> str:
     parts += [_text(x(n), bottom + 17, f"{n:,}", _MUTED, "middle") for n in budgets]
     for shown, rows in zip(SHOWN, series, strict=True):
         path = " ".join(f"{x(row['images'])},{y(row['rmse'])}" for row in rows)
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{shown.color}" stroke-width="2"/>')
+        dashes = ' stroke-dasharray="6 5"' if shown.method == HIDDEN_METHOD else ""  # it lies on another line
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{shown.color}" stroke-width="2"{dashes}/>')
         parts += [_mark(shown, x(row["images"]), y(row["rmse"])) for row in rows]
     return "".join(parts)
 

@@ -56,7 +56,7 @@ def image_tables(found: Mapping[str, Any]) -> str:
         f"{found['renderer_version']}.\n\n"
         f"#### The truth, from {found['interventions']:,} interventions (points)\n\n"
         f"{effects_figure.table(TRUTH_HEADINGS, truth_rows(found))}\n"
-        "#### Error by number of images (points, over the attributes but lipstick; in parentheses: intervals that cover, %)\n\n"
+        "#### Error by number of images (points, without lipstick; in parentheses: intervals that cover, %)\n\n"
         f"{effects_figure.table(*by_images(found))}\n"
         f"#### What {budget:,} images say (points; {found['sizes']['repeats']} draws)\n\n"
         f"{effects_figure.table(EFFECT_HEADINGS, effect_rows(found, budget))}"
