@@ -1,18 +1,33 @@
-"""Writes the table of docs/explanation/proving-ground.md: python docs/proving_ground.py [--seeds 500]."""
+"""Writes the figures of docs/explanation/proving-ground.md.
+
+python docs/proving_ground.py [--seeds 500]: the table of planted worlds.
+python docs/proving_ground.py --images [FOLDER]: the comparison with images and its figure; FOLDER keeps what is
+computed, as `transect verify images --out` does.
+"""
 
 from __future__ import annotations
 
 import argparse
 import re
+import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+import effects_figure
 
 from transect.verify.estimators import CLAIMS, SEEDS, as_rows, prove
+from transect.verify.images.sizes import Sizes
+from transect.verify.images.study import compare_methods
+from transect.verify.images.tables import EFFECT_HEADINGS, TRUTH_HEADINGS, by_images, effect_rows, truth_rows
 from transect.verify.planted import WORLDS
 
 PAGE = Path(__file__).parent / "explanation" / "proving-ground.md"
+FIGURE = Path(__file__).parent / "images" / "effects.svg"
 START, END = "<!-- table -->", "<!-- end of table -->"
+IMAGES_START, IMAGES_END = "<!-- images -->", "<!-- end of images -->"
 COLUMNS = ("method", "expected", "bias", "RMSE", "covers %", "type I %", "power %", "why")
-HEAD = f"| {' | '.join(COLUMNS)} |\n| {' | '.join('---' for _ in COLUMNS)} |\n"
 
 
 def table(seeds: int) -> str:
@@ -21,22 +36,56 @@ def table(seeds: int) -> str:
     why = {(claim.method, claim.world): claim.why for claim in CLAIMS}
     sections = []
     for world in WORLDS:
-        lines = [
-            f"| {method} | {expected} | {bias} | {rmse} | {covers} | {one} | {power} | {why[method, name]} |\n"
+        cells = [
+            (method, expected, bias, rmse, covers, one, power, why[method, name])
             for method, name, bias, rmse, covers, one, power, expected, _ in rows
             if name == world.name
         ]
-        sections.append(f"### {world.name}\n\n{world.meaning[0].upper()}{world.meaning[1:]}.\n\n{HEAD}{''.join(lines)}")
+        made = effects_figure.table(COLUMNS, cells)
+        sections.append(f"### {world.name}\n\n{world.meaning[0].upper()}{world.meaning[1:]}.\n\n{made}")
     return f"{seeds} tables per world and row.\n\n" + "\n".join(sections)
 
 
+def image_tables(found: Mapping[str, Any]) -> str:
+    """The model, its true effects, what each method says at the largest budget, and the errors at every budget."""
+    model, budget = found["model"], max(found["sizes"]["budgets"])
+    rates = [f"{100 * model[f'false_{kind}_rate']:.1f}" for kind in ("positive", "negative")]
+    return (
+        f"On {model['pictures']:,} new images the model is right on {100 * model['accuracy']:.1f} %; it sees a smile "
+        f"on {rates[0]} % of the faces without one and none on {rates[1]} % of those with one. Renderer version "
+        f"{found['renderer_version']}.\n\n"
+        f"#### The truth, from {found['interventions']:,} interventions (points)\n\n"
+        f"{effects_figure.table(TRUTH_HEADINGS, truth_rows(found))}\n"
+        "#### Error by number of images (points, without lipstick; in parentheses: intervals that cover, %)\n\n"
+        f"{effects_figure.table(*by_images(found))}\n"
+        f"#### What {budget:,} images say (points; {found['sizes']['repeats']} draws)\n\n"
+        f"{effects_figure.table(EFFECT_HEADINGS, effect_rows(found, budget))}"
+    )
+
+
+def replaced(text: str, start: str, end: str, made: str) -> str:
+    """The text with what stands between two marks replaced."""
+    return re.sub(f"{start}.*{end}", lambda _: f"{start}\n\n{made}\n{end}", text, flags=re.S)
+
+
 def main() -> None:
-    """Replaces what stands between the two marks of the page."""
+    """Replaces what stands between two marks of the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=SEEDS)
-    made = f"{START}\n\n{table(parser.parse_args().seeds)}\n{END}"
+    parser.add_argument("--images", type=Path, nargs="?", const=Path("runs/verify-images"), metavar="FOLDER")
+    asked = parser.parse_args()
     text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(re.sub(f"{START}.*{END}", lambda _: made, text, flags=re.S), encoding="utf-8")
+    if asked.images is None:
+        PAGE.write_text(replaced(text, START, END, table(asked.seeds)), encoding="utf-8")
+        return
+    write_images(compare_methods(Sizes(), asked.images))
+
+
+def write_images(found: Mapping[str, Any]) -> None:
+    """Writes the figure and its section of the page."""
+    FIGURE.write_text(effects_figure.figure(found), encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(replaced(text, IMAGES_START, IMAGES_END, image_tables(found)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -63,6 +63,7 @@ AUDIT = ("audit", "audited:brightness", "--size", "32", "--subjects", "4")
         (("generators", "convert", "nowhere.pkl", "x.safetensors"), "model file nowhere.pkl: expected a file, found none"),
         (("generators", "convert", f"{HERE / 'audited.py'}", "x.safetensors"), "expected an official pickle, a .pt or"),
         (("verify", "world", "--subjects", "0"), "subjects: expected at least 1, got 0"),
+        (("verify", "images", "--quick", "--seed", "-1"), "seed: expected 0 to 2147483647, got -1; choose another"),
         (("verify", "world", "--only", "photometri"), "unknown part of the check 'photometri': did you mean photometry"),
         (("verify", "world", "--device", "cuda:77"), "device: expected a CUDA device for 'cuda:77'"),
         (("verify", "world", "--size", "8"), "image_size: expected a whole number of pixels from 32 to 512, got 8"),

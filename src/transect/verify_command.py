@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_format
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -97,10 +98,42 @@ def estimators(
     )
 
 
+@verify.command()
+def images(
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="A few hundred small pictures: shows that it works, the figures mean nothing."),
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Of the model's training and of the draws.")] = 0,
+    out: Annotated[Path, typer.Option(help="The folder that keeps what is computed.")] = Path("runs/verify-images"),
+    json: Json = False,
+) -> None:
+    """Train a model on a confounded population; set its true effects beside what observation and experiment say.
+
+    A quarter of an hour on two cores. What is finished is kept in --out, and the same command goes on.
+    """
+    from dataclasses import replace
+
+    from transect.verify.images.sizes import QUICK, Sizes
+    from transect.verify.images.study import compare_methods
+    from transect.verify.images.tables import tables_of
+
+    found = compare_methods(replace(QUICK if quick else Sizes(), seed=seed), out)
+    if json:
+        print(json_format.dumps(found, indent=1, allow_nan=False))
+        return
+    _print_tables(tables_of(found))
+
+
 def _show(found: dict[str, Any]) -> None:
-    from transect.console import table
     from transect.verify.tables import tables_of
 
-    for title, headings, rows in tables_of(found):
+    _print_tables(tables_of(found))
+
+
+def _print_tables(tables: Iterable[tuple[str, list[str], list[list[str]]]]) -> None:
+    from transect.console import table
+
+    for title, headings, rows in tables:
         print(title)
         table(headings, rows, False)
