@@ -37,7 +37,7 @@ class AnswerReader:
         self._response, self._task, self._key = settings.response, settings.task, settings.answers_to
         self._labels = settings.labels
         self.spec = OutputSpec(
-            settings.task, settings.output, settings.labels, _threshold(settings), positive=settings.positive
+            settings.task, settings.output, settings.labels, settings.threshold, positive=settings.positive
         )
         texts = {**settings.response.model_dump(exclude={"outcomes"}), **_conditions(settings.response)}
         names = ("score", "scores", "label", "boxes", "box", "embedding", "no_face", *_conditions(settings.response))
@@ -223,7 +223,3 @@ def _constant(_: str) -> NoReturn:
 
 def _conditions(response: Response) -> dict[str, str]:
     return {f"outcomes.{name}": path for name, path in response.outcomes.items()}
-
-
-def _threshold(settings: Settings) -> float:
-    return settings.threshold

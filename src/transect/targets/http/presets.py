@@ -16,9 +16,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
     "kserve-v2": {
         "request": {
             "body": "json",
-            "json": {
-                "inputs": [{"name": "input", "shape": "{tensor_shape}", "datatype": "FP32", "data": "{tensor}"}]
-            },
+            "json": {"inputs": [{"name": "input", "shape": "{tensor_shape}", "datatype": "FP32", "data": "{tensor}"}]},
         },
         "response": {
             "score": "outputs[0].data[0]",

@@ -206,7 +206,7 @@ def _keys(place: Sequence[str]) -> list[str]:
 
 
 def _place(text: str, keys: Sequence[str]) -> str:
-    """", line 7" for the line on which a key stands; "" where it cannot be told.
+    """ ", line 7" for the line on which a key stands; "" where it cannot be told.
 
     >>> _place("task = 'binary'\\n[limits]\\nrate = 0", ["limits", "rate"])
     ', line 3'
@@ -256,7 +256,10 @@ def _address_fault(settings: Settings) -> tuple[str, str] | None:
         return "request.url", "expected https:// where secrets are sent, got http://: use https://"
     budget = settings.budget.calls or settings.budget.money
     if not budget and (settings.price.per_call or not is_loopback(request.url)):
-        return "budget", "expected calls = N or money = X for a target that is not on this machine or costs: add [budget]"
+        return (
+            "budget",
+            "expected calls = N or money = X for a target that is not on this machine or costs: add [budget]",
+        )
     if settings.budget.money and not settings.price.per_call:
         return "price.per_call", "expected the price of a call, since there is a budget in money: add it"
     return None

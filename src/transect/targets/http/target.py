@@ -231,7 +231,11 @@ def _transport(settings: Settings) -> Transport:
         import tenacity  # noqa: F401  (said now rather than at the first call)
     except ModuleNotFoundError:
         raise MissingExtra("http", "an HTTP target") from None
-    return RekognitionTransport(settings) if settings.is_rekognition else HttpTransport(settings.request.url, settings.limits)
+    return (
+        RekognitionTransport(settings)
+        if settings.is_rekognition
+        else HttpTransport(settings.request.url, settings.limits)
+    )
 
 
 def _together(task: Task, rows: Sequence[Predictions], labels: tuple[str, ...]) -> Predictions:
