@@ -6,22 +6,21 @@ import secrets
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import final
-from urllib.parse import urlsplit
 
 
 @final
 class ImageServer:
     """Images under names that cannot be guessed, each only while it is asked about.
 
-    public_url: where the server can be reached from outside, such as a tunnel or a proxy that forwards to the port
-    in it or, without it, to the loopback address itself.
+    public_url: where a tunnel or proxy shows the server to others; without it addresses lead to loopback. port: where
+    it listens on loopback; 0 for any free one.
     """
 
-    def __init__(self, public_url: str = "") -> None:
+    def __init__(self, public_url: str = "", port: int = 0) -> None:
         self._images: dict[str, tuple[bytes, str]] = {}
         self._names: dict[str, str] = {}
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", urlsplit(public_url).port or 0), self._handler())
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), self._handler())
         self._server.daemon_threads = True
         self._root = public_url.rstrip("/") or f"http://127.0.0.1:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, name="transect-images", daemon=True).start()

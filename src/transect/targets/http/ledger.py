@@ -59,6 +59,7 @@ class Call:
     """A call that was allowed and is entered: send it, then settle it."""
 
     id: int
+    price: int
 
 
 @final
@@ -106,6 +107,8 @@ class Ledger:
     def __init__(self, path: Path, allowance: Allowance, *, ask_unconfirmed: bool = False) -> None:
         self.path, self.allowance, self._ask_unconfirmed = path, allowance, ask_unconfirmed
         self._lock = threading.RLock()
+        self.made = Spent(0, Decimal(0))
+        """What this process asked for."""
         self._owner = f"{socket.gethostname()}:{os.getpid()}"
         with self._errors():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -141,6 +144,13 @@ class Ledger:
             ).fetchone()
         return None if row is None else Reply(row[0], row[1], row[2], row[3])
 
+    def under_way(self, request: str, image: str) -> bool:
+        """Whether another thread or process is asking about the image just now."""
+        query = "SELECT owner, until FROM calls WHERE request = ? AND image = ? AND state = 'sent'"
+        with self._lock, self._errors():
+            rows = self._database.execute(query, (request, image)).fetchall()
+        return any(until >= time.time() and _alive(owner) for owner, until in rows)
+
     def claim(self, request: str, image: str, *, seconds: float) -> Reply | Call | UnderWay | Unconfirmed:
         """A call about an image, entered and paid for; or why none is needed or allowed.
 
@@ -170,7 +180,8 @@ class Ledger:
             "INSERT INTO calls (request, image, state, price, owner, started, until) VALUES (?, ?, 'sent', ?, ?, ?, ?)",
             (request, image, price, self._owner, now, now + seconds),
         )
-        return Call(int(cursor.lastrowid or 0))
+        self._count(1, price)
+        return Call(int(cursor.lastrowid or 0), price)
 
     def _check_budget(self, spent: Spent, price: int) -> None:
         allowed = self.allowance
@@ -198,10 +209,8 @@ class Ledger:
                 ("lost" if sent else "not sent", time.time(), reason, call.id),
             )
             if not sent:
-                database.execute(
-                    "UPDATE spent SET calls = calls - 1, money = money - (SELECT price FROM calls WHERE id = ?)",
-                    (call.id,),
-                )
+                database.execute("UPDATE spent SET calls = calls - 1, money = money - ?", (call.price,))
+                self._count(-1, -call.price)
 
     def spent(self) -> Spent:
         """Calls and money until now."""
@@ -214,6 +223,9 @@ class Ledger:
         with self._lock, self._errors():
             query = "SELECT count(*) FROM calls WHERE request = ? AND final = 1"
             return int(self._database.execute(query, (request,)).fetchone()[0])
+
+    def _count(self, calls: int, price: int) -> None:
+        self.made = Spent(self.made.calls + calls, self.made.money + Decimal(price) / NANO)
 
     def _mark_killed(self, request: str, image: str) -> None:
         """Calls whose program is gone, or whose time is long over, will never be settled."""

@@ -42,7 +42,7 @@ def request_key(settings: Settings) -> str:
 
     How answers are read, limits, budget and prices have no part in it, so that changing these pays for nothing again.
     """
-    asked = settings.request.model_dump(by_alias=True)
+    asked = settings.request.model_dump(by_alias=True, exclude={"public_url", "serve_port"})
     return hashlib.sha256(
         canonical_json({"version": settings.version, "boto3": settings.is_rekognition, **asked}).encode()
     ).hexdigest()
@@ -61,7 +61,11 @@ class Messages:
         self.secrets = Secrets(self._texts)
         self._filled = self.secrets.fill(self._texts)
         self._preprocess = Preprocess.from_mapping(request.preprocess)
-        self._server = ImageServer(request.public_url) if "{image_url}" in canonical_json(self._texts) else None
+        self._server = (
+            ImageServer(request.public_url, request.serve_port)
+            if "{image_url}" in canonical_json(self._texts)
+            else None
+        )
 
     def make(self, pixels: Pixels) -> Message:
         """The request about one image, secrets and all."""

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from transect.errors import BadInput
 from transect.records import Task
-from transect.targets.http.presets import PRESETS, REKOGNITION, with_preset
+from transect.targets.http.presets import REKOGNITION, with_preset
 from transect.targets.http.secrets import references, written_out
 from transect.targets.preprocess import Preprocess
 
@@ -41,6 +41,7 @@ class Request(_Table):
     jpeg_quality: int = Field(default=95, ge=1, le=100)
     preprocess: dict[str, Any] = {}
     public_url: str = ""
+    serve_port: int = Field(default=0, ge=0, le=65535)
     region: str = ""
 
 
@@ -206,9 +207,9 @@ def _keys(place: Sequence[str]) -> list[str]:
 
 
 def _place(text: str, keys: Sequence[str]) -> str:
-    """ ", line 7" for the line on which a key stands; "" where it cannot be told.
+    r"""The words ", line 7" for the line on which a key stands; nothing where it cannot be told.
 
-    >>> _place("task = 'binary'\\n[limits]\\nrate = 0", ["limits", "rate"])
+    >>> _place("task = 'binary'\n[limits]\nrate = 0", ["limits", "rate"])
     ', line 3'
     """
     lines = text.splitlines()
@@ -258,7 +259,7 @@ def _address_fault(settings: Settings) -> tuple[str, str] | None:
     if not budget and (settings.price.per_call or not is_loopback(request.url)):
         return (
             "budget",
-            "expected calls = N or money = X for a target that is not on this machine or costs: add [budget]",
+            "expected calls = N or money = X for a target elsewhere, or one that costs: add [budget]",
         )
     if settings.budget.money and not settings.price.per_call:
         return "price.per_call", "expected the price of a call, since there is a budget in money: add it"
@@ -297,8 +298,3 @@ def _task_fault(settings: Settings) -> tuple[str, str] | None:
     if settings.request.body == "json" and settings.request.template is None:
         return "request.json", "expected the JSON to send, with '{image_base64}' for the image: add it, or a preset"
     return None
-
-
-def known_presets() -> str:
-    """The names of the presets, for people."""
-    return ", ".join(PRESETS)

@@ -6,15 +6,16 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 
-from transect.errors import MissingExtra
+from transect.errors import Interrupted, MissingExtra
 from transect.records import Images, Predictions, Task
 from transect.targets.http.answers import AnswerReader, failed
-from transect.targets.http.ledger import Allowance, Call, Ledger, Reply, Unconfirmed, UnderWay
+from transect.targets.http.ledger import Allowance, Call, Ledger, Reply, Spent, Unconfirmed, UnderWay
 from transect.targets.http.messages import Messages, Pixels, image_key, request_key
 from transect.targets.http.pacing import Pacer, backoff, retry_after
 from transect.targets.http.rekognition import RekognitionTransport
@@ -25,7 +26,19 @@ _RETRYABLE = (429, *range(500, 600))
 _SET_UP_WRONG = (401, 402, 403, 404, 405, 407)
 """What says something about the account or the address, not about the image: never kept as an answer."""
 
-UNCONFIRMED = "unconfirmed: under way when a program was killed, it may have been paid for and is not asked again"
+UNCONFIRMED = (
+    "unconfirmed: under way when a program was killed, and perhaps paid for; [answers] unconfirmed = 'ask' asks again"
+)
+
+_stopping = threading.Event()
+_under_way: set[int] = set()
+
+
+def drain() -> None:
+    """Let no further call out in this process, and wait for those under way, so that what was paid for is kept."""
+    _stopping.set()
+    while _under_way:
+        time.sleep(0.02)
 
 
 def load(path: str | Path, *, transport: Transport | None = None) -> HttpTarget:
@@ -61,6 +74,8 @@ class HttpTarget:
         self.request = request_key(settings)
         self._transport = transport or _transport(settings)
         self._store = path.parent / (settings.answers.file or f"{path.stem}.answers.sqlite")
+        budget, price = settings.budget, settings.price
+        self._allowance = Allowance(budget.calls, budget.money, price.per_call, price.currency)
         self._pacer = Pacer(settings.limits.rate)
         self._slots = threading.BoundedSemaphore(settings.limits.concurrency)
         self._opening = threading.Lock()
@@ -71,10 +86,8 @@ class HttpTarget:
         """The file of calls and answers, opened when it is first needed."""
         with self._opening:
             if self._opened is None:
-                budget, price = self.settings.budget, self.settings.price
-                allowance = Allowance(budget.calls, budget.money, price.per_call, price.currency)
                 ask = self.settings.answers.unconfirmed == "ask"
-                self._opened = Ledger(self._store, allowance, ask_unconfirmed=ask)
+                self._opened = Ledger(self._store, self._allowance, ask_unconfirmed=ask)
             return self._opened
 
     @property
@@ -100,13 +113,15 @@ class HttpTarget:
 
         Images that were answered before, under the same request and version, cost nothing.
         """
-        spent, allowed = self.ledger.spent(), self.ledger.allowance
+        fresh = self._opened is None and not self._store.exists()  # a question about prices makes no file
+        spent = Spent(0, Decimal(0)) if fresh else self.ledger.spent()
+        allowed = self._allowance
         return {
             "images": images,
             "calls": images,
             "cost": float(allowed.per_call * images),
             "currency": allowed.currency,
-            "answers_kept": self.ledger.answered(self.request),
+            "answers_kept": 0 if fresh else self.ledger.answered(self.request),
             "calls_spent": spent.calls,
             "money_spent": float(spent.money),
             "calls_left": None if allowed.calls is None else max(0, allowed.calls - spent.calls),
@@ -167,8 +182,7 @@ class HttpTarget:
         while True:
             self._slots.acquire()
             try:
-                self._pacer.wait()
-                claimed = self.ledger.claim(self.request, image, seconds=self._longest_call)
+                claimed = self._claim(image)
                 if isinstance(claimed, Reply):
                     return claimed
                 if isinstance(claimed, Unconfirmed):
@@ -180,9 +194,24 @@ class HttpTarget:
             if isinstance(claimed, UnderWay):
                 time.sleep(0.02)
 
+    def _claim(self, image: str) -> Reply | Call | UnderWay | Unconfirmed:
+        if self.ledger.under_way(self.request, image):
+            return UnderWay()  # without taking a turn
+        self._pacer.wait()
+        if _stopping.is_set():
+            raise Interrupted("interrupted before this image was asked about")
+        return self.ledger.claim(self.request, image, seconds=self._longest_call)
+
     def _call(self, call: Call, pixels: Pixels) -> Reply:
+        _under_way.add(id(call))
         try:
-            reply = self._transport.send(self.messages.make(pixels))
+            return self._settled(call, pixels)
+        finally:
+            _under_way.discard(id(call))
+
+    def _settled(self, call: Call, pixels: Pixels) -> Reply:
+        try:
+            reply = self._sent(pixels)
         except CallFailed as error:
             self.ledger.fail(call, error.reason, sent=error.sent)
             if error.retryable:
@@ -194,6 +223,20 @@ class HttpTarget:
         if final:
             return reply
         raise self._fault(reply)
+
+    def _sent(self, pixels: Pixels) -> Reply:
+        try:
+            message = self.messages.make(pixels)
+        except Exception as error:
+            raise CallFailed(
+                f"no request could be made ({type(error).__name__})", retryable=False, sent=False
+            ) from None
+        try:
+            return self._transport.send(message)
+        except CallFailed:
+            raise
+        except Exception as error:  # its text may hold what was sent
+            raise CallFailed(f"sending failed ({type(error).__name__})", retryable=False, sent=True) from None
 
     def _cleared(self, reply: Reply) -> Reply:
         """The reply without secrets, which the other side may have sent back."""
@@ -231,11 +274,9 @@ def _transport(settings: Settings) -> Transport:
         import tenacity  # noqa: F401  (said now rather than at the first call)
     except ModuleNotFoundError:
         raise MissingExtra("http", "an HTTP target") from None
-    return (
-        RekognitionTransport(settings)
-        if settings.is_rekognition
-        else HttpTransport(settings.request.url, settings.limits)
-    )
+    if settings.is_rekognition:
+        return RekognitionTransport(settings)
+    return HttpTransport(settings.request.url, settings.limits)
 
 
 def _together(task: Task, rows: Sequence[Predictions], labels: tuple[str, ...]) -> Predictions:
