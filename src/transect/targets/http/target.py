@@ -128,6 +128,11 @@ class HttpTarget:
             "money_left": None if allowed.money is None else float(max(allowed.money - spent.money, 0)),
         }
 
+    def made(self) -> tuple[int, float]:
+        """Calls and money that this process spent here."""
+        spent = Spent(0, Decimal(0)) if self._opened is None else self._opened.made
+        return spent.calls, float(spent.money)
+
     def predict(self, images: Images) -> Predictions:
         """One answer per image, in order; a failed image has its reason.
 
