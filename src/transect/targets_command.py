@@ -63,6 +63,7 @@ def _face(seed: int) -> Any:
 
 
 def _rows(explained: dict[str, Any]) -> list[list[str]]:
+    found = {name: json_format.dumps(value, ensure_ascii=False) for name, value in explained["found"].items()}
     sent, reply, budget = explained["sent"], explained["reply"], explained["budget"]
     came = "nothing" if reply is None else f"HTTP {reply['status']}, {reply['content_type']}, {reply['bytes']} bytes"
     left = "no limit" if budget["calls_left"] is None else str(budget["calls_left"])
@@ -73,7 +74,7 @@ def _rows(explained: dict[str, Any]) -> list[list[str]]:
         ["came back", came + (" (kept from before, nothing paid)" if explained["kept"] else "")],
         *([["it starts", reply["starts"]]] if reply else []),
         ["the answer has", explained["answer"] or "no JSON"],
-        *[[f"response.{name}", json_format.dumps(value, ensure_ascii=False)] for name, value in explained["found"].items()],
+        *[[f"response.{name}", text] for name, text in found.items()],
         ["prediction", json_format.dumps(explained["prediction"])],
         ["failure", explained["failure"] or "none"],
         ["cost", f"{explained['calls']} calls, {explained['cost']:.9g} {budget['currency']}; calls left: {left}"],

@@ -22,8 +22,8 @@ _SHOWN = 600
 def check(target: HttpTarget, pixels: Pixels) -> dict[str, Any]:
     """What one image shows, as JSON has it, without secrets.
 
-    target, task, sent (address, method, headers as written, body), reply (status, content type, bytes, start; None where
-    nothing came back), answer (an outline), found (what each path finds), prediction, failure ("" for an answer),
+    target, task, sent (address, method, headers as written, body), reply (status, content type, bytes, start; None
+    where nothing came back), answer (an outline), found (what each path finds), prediction, failure ("" for an answer),
     kept (the answer was there already and cost nothing), calls and cost of this check, budget.
 
     Raises BudgetSpent and AnswersUnusable.

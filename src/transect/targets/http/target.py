@@ -41,10 +41,10 @@ def drain() -> None:
         time.sleep(0.02)
 
 
-def load(path: str | Path, *, transport: Transport | None = None) -> HttpTarget:
+def load(path: str | Path) -> HttpTarget:
     """The target that a TOML file describes.
 
-    transport: sends instead of HTTP; for tests. Raises BadInput for what is wrong with the file, or an environment
+    Raises BadInput for what is wrong with the file, or an environment
     variable that is not set; MissingExtra where a library is not installed.
 
     >>> load("nowhere.toml")
@@ -53,7 +53,7 @@ def load(path: str | Path, *, transport: Transport | None = None) -> HttpTarget:
     """
     path = Path(path)
     settings = read_settings(path)
-    return HttpTarget(settings, path, transport)
+    return HttpTarget(settings, path)
 
 
 @final
@@ -65,14 +65,14 @@ class HttpTarget:
 
     metered = True
 
-    def __init__(self, settings: Settings, path: Path, transport: Transport | None = None) -> None:
+    def __init__(self, settings: Settings, path: Path) -> None:
         self.settings, self.name = settings, settings.name or path.stem
         self.reader = AnswerReader(settings)
         self.messages = Messages(settings)
         self.task, self.labels, self.threshold = settings.task, settings.labels, settings.threshold
         self.positive = self.reader.spec.positive_column
         self.request = request_key(settings)
-        self._transport = transport or _transport(settings)
+        self._transport = _transport(settings)
         self._store = path.parent / (settings.answers.file or f"{path.stem}.answers.sqlite")
         budget, price = settings.budget, settings.price
         self._allowance = Allowance(budget.calls, budget.money, price.per_call, price.currency)

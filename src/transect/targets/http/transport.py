@@ -6,7 +6,7 @@ import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, final
+from typing import Any, Protocol, final, runtime_checkable
 
 from transect import __version__
 from transect.errors import MissingExtra
@@ -43,6 +43,7 @@ class Message:
         return f"Message({self.method})"
 
 
+@runtime_checkable
 class Transport(Protocol):
     """What sends a message."""
 
