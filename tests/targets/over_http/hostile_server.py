@@ -62,7 +62,7 @@ class _Handler(BaseHTTPRequestHandler):
             with server.lock:
                 server.at_once -= 1
 
-    do_GET = do_PUT = do_POST
+    do_GET = do_PUT = do_POST  # noqa: N815
 
     def _perform(self, plan):
         time.sleep(plan.get("wait", 0))
