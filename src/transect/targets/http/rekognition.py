@@ -64,6 +64,10 @@ class RekognitionTransport:
         except errors.BotoCoreError as error:
             raise CallFailed(f"boto3 failed ({type(error).__name__})", retryable=False, sent=True) from None
 
+    def close(self) -> None:
+        """Close all connections."""
+        self._client.close()
+
 
 def _refusal(response: Any) -> Reply:
     code = str(response.get("Error", {}).get("Code", ""))

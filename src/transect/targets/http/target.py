@@ -171,7 +171,8 @@ class HttpTarget:
             self.messages.done(pixels)
 
     def close(self) -> None:
-        """Close the file of answers."""
+        """Close the file of answers and all connections."""
+        self._transport.close()
         self.messages.close()
         if self._opened is not None:
             self._opened.close()

@@ -51,6 +51,10 @@ class Transport(Protocol):
         """The reply, whatever its status. Raises CallFailed where there is none."""
         ...
 
+    def close(self) -> None:
+        """Let go of its connections."""
+        ...
+
 
 @final
 class HttpTransport:
@@ -93,6 +97,10 @@ class HttpTransport:
         except (errors.HTTPError, errors.InvalidURL, ValueError, UnicodeError) as error:
             # The message of these may hold the address or a header.
             raise CallFailed(f"not a sound request ({type(error).__name__})", retryable=False, sent=False) from None
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._client.close()
 
     def _send(self, message: Message) -> Reply:
         deadline = time.monotonic() + self._seconds
