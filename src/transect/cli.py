@@ -171,6 +171,7 @@ def audit(
     }
     if dry_run:
         _show_cost(audits.cost(resolved, **asked), json)
+        costs.close(resolved)
         return
     result = audits.audit(
         resolved,
@@ -182,6 +183,7 @@ def audit(
         out=out,
     )
     _show(result, json, costs.made(resolved))
+    costs.close(resolved)
 
 
 @app.command()

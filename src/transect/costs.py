@@ -62,6 +62,13 @@ def made(targets: Sequence[Target]) -> dict[str, Any]:
     return {"calls": sum(calls for calls, _ in counted), "cost": round(sum(cost for _, cost in counted), 9)}
 
 
+def close(targets: Sequence[Target]) -> None:
+    """Let targets that hold files or connections close them; only when nobody asks them any more."""
+    for target in targets:
+        if callable(end := getattr(target, "close", None)):
+            end()
+
+
 def _quote(target: Target, images: int) -> dict[str, Any]:
     if hasattr(target, "quote"):
         return dict(target.quote(images))

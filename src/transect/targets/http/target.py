@@ -125,7 +125,7 @@ class HttpTarget:
             "calls_spent": spent.calls,
             "money_spent": float(spent.money),
             "calls_left": None if allowed.calls is None else max(0, allowed.calls - spent.calls),
-            "money_left": None if allowed.money is None else float(max(allowed.money - spent.money, 0)),
+            "money_left": None if allowed.money is None else float(max(allowed.money - spent.money, Decimal(0))),
         }
 
     def made(self) -> tuple[int, float]:
