@@ -29,7 +29,7 @@ LAYERS = [
     {"findings", "outcome_choice"},
     {"pilots"},
     {"further"},
-    {"publication", "negative_control"},
+    {"publication", "negative_control", "costs"},
     {"study"},
     {"audits"},
     {"rendering"},
@@ -37,7 +37,7 @@ LAYERS = [
     {"match_input"},
     {"matching"},
     {"match_page"},
-    {"verify_command", "generators_command", "plan_command", "leakage_command", "match_command"},
+    {"verify_command", "generators_command", "plan_command", "leakage_command", "match_command", "targets_command"},
     {"cli"},
     {"__main__"},
 ]

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from transect import findings, publication, study
+from transect import costs, findings, publication, study
 from transect.designs import population_design, transect_design
 from transect.designs.steps import parse_steps
 from transect.effects.truth import Truth
@@ -99,6 +99,35 @@ def audit(
         if control and one.name == EXPERIMENT:
             study.run_control(one, place, quiet=quiet)
     return study.report(folder)
+
+
+def cost(
+    targets: Sequence[Target],
+    *,
+    vary: Iterable[str] | Mapping[str, Iterable[float] | None] = (),
+    steps: Iterable[str] = (),
+    dataset: str | None = None,
+    observe: int | None = None,
+    subjects: int = 100,
+    images: int | None = None,
+    population: str | None = None,
+    hold: Sequence[str] = (),
+    generator: Any = "faceworld",
+    image_size: int | None = None,
+    device: str | None = None,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """What an audit with these settings would ask and cost at most, as JSON has it; nobody is asked, nothing is made.
+
+    Raises BadInput or UnknownName for what `audit` would refuse.
+    """
+    moved, varied = list(steps), list_of(vary)
+    asked = observe or images
+    world = study.open_world(generator, image_size, population, device) if varied or moved or asked else None
+    made = _studies(varied, moved, dataset, asked, subjects, hold, world, image_size, seed)
+    if not made:
+        raise BadInput("nothing to compare: give --vary ATTRIBUTE, or --population P --images N")
+    return costs.total(costs.quotes(targets, sum(one.design.n_images for one in made)))
 
 
 def list_of(vary: Iterable[str] | Mapping[str, Iterable[float] | None]) -> Any:

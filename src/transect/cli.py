@@ -21,6 +21,7 @@ from transect.generators_command import generators
 from transect.leakage_command import leakage
 from transect.match_command import match
 from transect.plan_command import plan
+from transect.targets_command import targets as targets_group
 from transect.verify_command import verify
 
 app = typer.Typer(
@@ -31,6 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(generators)
+app.add_typer(targets_group)
 app.command()(plan)
 app.add_typer(verify)
 app.command()(leakage)
@@ -135,11 +137,14 @@ def audit(
     control: Annotated[
         bool, typer.Option(help="Also vary the background's hue, which cannot matter, on some subjects (20 % images).")
     ] = True,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say how many images, calls and how much money at most, and stop.")
+    ] = False,
     out: Out = None,
     json: Json = False,
 ) -> None:
     """Set attributes, ask the target, estimate what each attribute causes, and write the report."""
-    from transect import audits, study
+    from transect import audits, costs, study
 
     given = {
         "task": task,
@@ -149,28 +154,36 @@ def audit(
         "threshold": threshold,
         "output": output,
     }
+    resolved = study.resolve_targets(targets, {name: value for name, value in given.items() if value is not None})
+    asked: dict[str, Any] = {
+        "vary": vary or (),
+        "steps": steps or (),
+        "dataset": dataset,
+        "observe": observe,
+        "subjects": subjects,
+        "images": images,
+        "population": population,
+        "hold": hold or (),
+        "generator": generator,
+        "image_size": size,
+        "device": device,
+        "seed": seed,
+    }
+    if dry_run:
+        _show_cost(audits.cost(resolved, **asked), json)
+        costs.close(resolved)
+        return
     result = audits.audit(
-        targets,
-        vary=vary or (),
-        steps=steps or (),
-        dataset=dataset,
-        observe=observe,
-        subjects=subjects,
-        images=images,
-        population=population,
-        hold=hold or (),
+        resolved,
+        **asked,
         truth=truth,
         outcomes=outcome or (),
-        generator=generator,
-        image_size=size,
-        device=device,
-        seed=seed,
-        target_options={name: value for name, value in given.items() if value is not None},
         limits=study.Limits(timeout=timeout, batch=batch, max_failures=max_failures),
         control=control,
         out=out,
     )
-    _show(result, json)
+    _show(result, json, costs.made(resolved))
+    costs.close(resolved)
 
 
 @app.command()
@@ -240,17 +253,6 @@ def report(
 
 
 @app.command()
-def targets(json: Json = False) -> None:
-    """List the targets that can be audited, and the extra that each needs."""
-    from transect.targets.catalogue import available
-
-    rows = [
-        [t.name, t.task, t.meaning, "" if t.installed else f"pip install 'transect[{t.extra}]'"] for t in available()
-    ]
-    table(["target", "task", "what it is", "to install"], rows, json)
-
-
-@app.command()
 def attributes(json: Json = False) -> None:
     """List FaceWorld's attributes and nuisances: meaning, unit, range, source."""
     from transect.generators.faceworld.attributes import ATTRIBUTES
@@ -266,10 +268,22 @@ def attributes(json: Json = False) -> None:
     table(["attribute", "role", "kind", "range or levels", "unit", "meaning", "source"], rows, json)
 
 
-def _show(result: Any, as_json: bool) -> None:
+def _show_cost(cost: Any, as_json: bool) -> None:
+    """What an audit would cost, a line per target, or the same as JSON."""
+    from transect.costs import line
+
+    if as_json:
+        print(json_format.dumps(cost, indent=2, allow_nan=False))
+        return
+    for one in cost["targets"]:
+        text = line(one) if "calls_left" in one else f"{one['target']}: {one['images']} images, no metered calls"
+        print(text)
+
+
+def _show(result: Any, as_json: bool, cost: Any = None) -> None:
     """The effects as a short table and where the report is, or the same as JSON."""
     if as_json:
-        print(json_format.dumps(result.summary(), indent=2, allow_nan=False))
+        print(json_format.dumps({**result.summary(), **(cost or {})}, indent=2, allow_nan=False))
         return
     table(["effect", "target", "outcome", "estimate", "95 % interval", "p (adjusted)"], result.rows(), False)
     print(f"report: {result.report}")
@@ -311,6 +325,8 @@ def _end(code: int) -> None:
     interpreter that ends in the middle of work. Everything that counts is on disk by then.
     """
     guard = sys.modules.get("transect.targets.guard")
+    if http := sys.modules.get("transect.targets.http.target"):
+        http.drain()  # what is under way is paid for
     if code or (guard is not None and guard.abandoned):
         sys.stdout.flush()
         sys.stderr.flush()

@@ -1,7 +1,7 @@
 """The errors that Transect raises on purpose.
 
 Each message is one line: what was expected, what was found, what to do next. `exit_code` is what the
-command line returns for it: 2 bad input, 3 stopped on too many failures, 130 interrupted (resumable).
+command line returns for it: 2 bad input, 3 stopped on too many failures or a spent budget, 130 interrupted (resumable).
 """
 
 from __future__ import annotations
@@ -60,6 +60,16 @@ class TooManyFailures(TransectError):
     """More images than the user allows have no valid answer; what is done is kept."""
 
     exit_code = 3
+
+
+class BudgetSpent(TransectError):
+    """Another call to a metered target would cost more than the user allows; what is done is kept."""
+
+    exit_code = 3
+
+
+class AnswersUnusable(TransectError):
+    """The file that keeps a metered target's calls and answers cannot be read or written: no call is made then."""
 
 
 class Interrupted(TransectError):

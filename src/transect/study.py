@@ -14,7 +14,7 @@ from typing import Any, final
 
 import pyarrow as pa
 
-from transect import __version__, findings, negative_control, publication
+from transect import __version__, costs, findings, negative_control, publication
 from transect import tables as columns
 from transect.designs import population_design, transect_design, transect_latents
 from transect.effects.shares import read_shares
@@ -358,6 +358,8 @@ def _announce(study: Study, folder: RunFolder, quiet: bool) -> None:
         f"{max(minutes, 0.1):.1f} minutes of rendering and asking left",
         file=sys.stderr,
     )
+    for line in costs.lines(study.targets, design.n_images):
+        print(line, file=sys.stderr)
 
 
 def _seconds_per_image(study: Study) -> float:

@@ -87,12 +87,14 @@ def _cascades() -> list[TargetInfo]:
 
 def _others() -> list[TargetInfo]:
     dlib, onnx = installed("dlib"), installed("onnxruntime")
+    http = all(map(installed, ("httpx2", "jmespath", "tenacity")))
     return [
         TargetInfo("dlib:hog-face", "detection", "dlib's frontal face detector (HOG and linear SVM)", "dlib", dlib),
         TargetInfo("callable:module:attribute", "any", "a Python function of uint8 images, or a Target", "", True),
         TargetInfo("torch:module:attribute@weights", "any", "a PyTorch module with its weights", "", True),
         TargetInfo("torch:model.pt", "any", "a TorchScript file (it runs with your rights)", "", True),
         TargetInfo("onnx:file.onnx", "any", "an ONNX model, run by ONNX Runtime", "onnx", onnx),
+        TargetInfo("file.toml", "any", "a model behind a web address, described in a TOML file", "http", http),
     ]
 
 

@@ -15,12 +15,20 @@ from typing import Any, final
 
 import numpy as np
 
-from transect.errors import BadInput, Interrupted, MissingExtra, TooManyFailures, TransectError
+from transect.errors import (
+    AnswersUnusable,
+    BadInput,
+    BudgetSpent,
+    Interrupted,
+    MissingExtra,
+    TooManyFailures,
+    TransectError,
+)
 from transect.protocols import Target
 from transect.records import Images, Predictions, Task
 from transect.targets.validation import ONE_COLUMN, row_fault, structure_fault
 
-_PASS_THROUGH = (KeyboardInterrupt, Interrupted, TooManyFailures, MissingExtra)
+_PASS_THROUGH = (KeyboardInterrupt, Interrupted, TooManyFailures, BudgetSpent, AnswersUnusable, MissingExtra)
 """What concerns the whole run and is no answer about an image."""
 
 _REASON_LENGTH = 160
@@ -35,15 +43,16 @@ def guarded(
 ) -> Predictions:
     """The target's answers, with each failure where it belongs.
 
-    timeout: seconds per image; a call about m images may take m times as long. batch: images per call. An image on
+    timeout: seconds per image; a call about m images may take m times as long, or longer where the target has a
+    `patience` (seconds per image) of its own, since it waits and tries again. batch: images per call. An image on
     which the target raises, hangs, or returns NaN, infinity, a wrong shape, count or type has NaN scores, no boxes and
     the reason in `failures`; rows of another width than the labels (or than most rows) fail too. A call that fails as a
     whole is asked again image by image, so that no good image is lost. `budget` counts answers and failures as they
     come, so that a target which hangs on every image stops the run after a few of them. The target works on a copy of
     the pixels.
 
-    Raises BadInput for a batch or timeout that is not above 0; KeyboardInterrupt, Interrupted, TooManyFailures and
-    MissingExtra pass through.
+    Raises BadInput for a batch or timeout that is not above 0; KeyboardInterrupt, Interrupted, TooManyFailures,
+    BudgetSpent, AnswersUnusable and MissingExtra pass through.
 
     >>> from transect.targets import as_target
     >>> pixels = np.stack([np.zeros((8, 8, 3), np.uint8), np.full((8, 8, 3), 255, np.uint8)])
@@ -53,6 +62,7 @@ def guarded(
     """
     if batch < 1 or not timeout > 0:
         raise BadInput(f"guard: expected batch >= 1 and timeout > 0 seconds, got {batch} and {timeout:g}")
+    timeout = max(timeout, float(getattr(target, "patience", 0.0)))
     starts = range(0, len(images), batch)
     count = budget.add if budget else _uncounted
     rows = [row for start in starts for row in _rows(target, images.take(slice(start, start + batch)), timeout, count)]

@@ -35,6 +35,7 @@ def resolve(spec: str, **options: Any) -> Target:
     | `torch:module:attribute@weights.safetensors` | a PyTorch module and its weights (state_dict or safetensors) |
     | `torch:model.pt` | a TorchScript file; its own program runs in PyTorch's interpreter |
     | `onnx:file.onnx` | an ONNX model |
+    | `file.toml` | a model behind a web address, as the file describes it |
     | `name`, `name:argument` | a plug-in: the entry point `name` in the group transect.targets |
 
     options: for models task, labels, preprocess (Preprocess, mapping or TOML file), output ("probability" or
@@ -49,6 +50,8 @@ def resolve(spec: str, **options: Any) -> Target:
     transect.errors.BadInput: model file nowhere.onnx: expected a file, found none: check the path
     """
     given = {key: value for key, value in options.items() if value is not None}
+    if spec.endswith(".toml"):
+        return _over_http(spec, given)
     scheme, _, argument = spec.partition(":")
     if argument and scheme in _DETECTORS:
         return _detector(_DETECTORS[scheme], argument, given)
@@ -92,6 +95,14 @@ def _detector(module: str, argument: str, options: dict[str, Any]) -> Target:
     _check_options(argument, options, _keywords(load))
     target: Target = load(argument, **options)
     return target
+
+
+def _over_http(path: str, options: dict[str, Any]) -> Target:
+    if options:
+        raise BadInput(f"{path} says itself how it is asked and read: expected no {', '.join(options)} beside it")
+    from transect.targets.http.target import load
+
+    return load(path)
 
 
 def _model(module: str, argument: str, spec: str, options: dict[str, Any]) -> Target:

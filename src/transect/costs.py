@@ -1,0 +1,75 @@
+"""What would asking cost? Calls and money, for targets that are paid per call; the others cost nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from transect.protocols import Target
+
+
+def quotes(targets: Sequence[Target], images: int) -> list[dict[str, Any]]:
+    """What each target would cost for so many images that it never saw; nobody is asked for it.
+
+    name, images, calls (0 for a target that is not metered), cost, currency; metered targets add what is spent and
+    left of their budgets (None: no limit).
+    """
+    return [{"target": target.name, **_quote(target, images)} for target in targets]
+
+
+def total(made: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """All of them as JSON has it: images, calls, cost (None where currencies differ), currency, targets.
+
+    >>> total([{"target": "own", "images": 9, "calls": 0, "cost": 0.0, "currency": ""}])["calls"]
+    0
+    """
+    currencies = sorted({one["currency"] for one in made if one["cost"]})
+    return {
+        "images": max((one["images"] for one in made), default=0),
+        "calls": sum(one["calls"] for one in made),
+        "cost": round(sum(one["cost"] for one in made), 9) if len(currencies) < 2 else None,
+        "currency": currencies[0] if len(currencies) == 1 else "",
+        "targets": [dict(one) for one in made],
+    }
+
+
+def lines(targets: Sequence[Target], images: int) -> list[str]:
+    """One line for each metered target: the price at most, what is kept, what the budget has left."""
+    return [line(one) for one in quotes(targets, images) if "calls_left" in one]
+
+
+def line(quote: Mapping[str, Any]) -> str:
+    """A quote in words.
+
+    >>> line({"target": "acme", "calls": 60, "cost": 0.06, "currency": "USD", "answers_kept": 10, "calls_left": 40,
+    ...       "money_left": None})
+    'acme: at most 60 calls and 0.06 USD without further tries; 10 answers are kept and free; left: 40 calls'
+    """
+    left = [] if quote["calls_left"] is None else [f"{quote['calls_left']} calls"]
+    left += [] if quote["money_left"] is None else [f"{quote['money_left']:.9g} {quote['currency']}"]
+    money = f" and {quote['cost']:.9g} {quote['currency']}" if quote["cost"] else ""
+    return (
+        f"{quote['target']}: at most {quote['calls']} calls{money} without further tries; {quote['answers_kept']} "
+        f"answers are kept and free; left: {', '.join(left) or 'no limit'}"
+    )
+
+
+def made(targets: Sequence[Target]) -> dict[str, Any]:
+    """Calls and cost of this process, for `--json`; empty where no target is metered."""
+    counted = [target.made() for target in targets if hasattr(target, "made")]
+    if not counted:
+        return {}
+    return {"calls": sum(calls for calls, _ in counted), "cost": round(sum(cost for _, cost in counted), 9)}
+
+
+def close(targets: Sequence[Target]) -> None:
+    """Let targets that hold files or connections close them; only when nobody asks them any more."""
+    for target in targets:
+        if callable(end := getattr(target, "close", None)):
+            end()
+
+
+def _quote(target: Target, images: int) -> dict[str, Any]:
+    if hasattr(target, "quote"):
+        return dict(target.quote(images))
+    return {"images": images, "calls": 0, "cost": 0.0, "currency": ""}

@@ -1,0 +1,225 @@
+"""From a reply to an answer: which JSON is sound, where the numbers stand, and which replies are no answer.
+
+Reasons are categories with few words behind them, the same for equal faults, so that tables can count them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn, final
+
+import numpy as np
+
+from transect.errors import BadInput, MissingExtra
+from transect.records import Predictions, Task
+from transect.targets.http.ledger import Reply
+from transect.targets.http.settings import Response, Settings
+from transect.targets.output import OutputSpec
+
+_NO_ANSWER = 400
+
+
+@final
+class NoAnswer(Exception):
+    """A reply that holds no answer; its text is the reason, "category: detail"."""
+
+
+@final
+class AnswerReader:
+    """Reads predictions off replies. Raises MissingExtra without jmespath."""
+
+    def __init__(self, settings: Settings) -> None:
+        try:
+            import jmespath
+        except ModuleNotFoundError:
+            raise MissingExtra("http", "an HTTP target") from None
+        self._response, self._task, self._key = settings.response, settings.task, settings.answers_to
+        self._labels = settings.labels
+        self.spec = OutputSpec(
+            settings.task, settings.output, settings.labels, settings.threshold, positive=settings.positive
+        )
+        texts = {**settings.response.model_dump(exclude={"outcomes"}), **_conditions(settings.response)}
+        names = ("score", "scores", "label", "boxes", "box", "embedding", "no_face", *_conditions(settings.response))
+        self._paths = {name: jmespath.compile(texts[name]) for name in names if texts[name]}
+
+    def read(self, reply: Reply, width: int, height: int) -> Predictions:
+        """The prediction of one image of that size, or its failure with the reason; never raises for a reply."""
+        try:
+            return self.spec.read([self._raw(reply, width, height)], 1)
+        except (NoAnswer, BadInput) as error:
+            return failed(self._task, str(error))
+        except RecursionError:
+            return failed(self._task, "invalid answer: nested too deeply")
+
+    def parts(self, content: Any) -> dict[str, Any]:
+        """What each path of the file finds in an answer; for items of a list the first item."""
+        found = {name: path.search(content) for name, path in self._paths.items() if name not in _RELATIVE[self._key]}
+        items = found.get(self._key)
+        first = items[0] if isinstance(items, list) and items else None
+        inner = {name: self._paths[name].search(first) for name in _RELATIVE[self._key] if name in self._paths}
+        return {**found, **(inner if first is not None else {})}
+
+    def _raw(self, reply: Reply, width: int, height: int) -> Any:
+        if reply.reason:
+            raise NoAnswer(f"invalid answer: {reply.reason}")
+        content = self._content(reply)
+        for name in _conditions(self._response):
+            if self._search(name, content):
+                raise NoAnswer(f"{name.removeprefix('outcomes.')}: as the answer says")
+        if self._search("no_face", content):
+            if self._task is Task.DETECTION:
+                return np.zeros((0, 5))
+            raise NoAnswer("no face: as the answer says")
+        if reply.status >= _NO_ANSWER:
+            raise NoAnswer(f"refused: HTTP {reply.status}")
+        return self._boxes(content, width, height) if self._task is Task.DETECTION else self._numbers(content)
+
+    def _content(self, reply: Reply) -> Any:
+        try:
+            return parse(reply.body)
+        except NoAnswer:
+            if reply.status >= _NO_ANSWER:
+                raise NoAnswer(f"refused: HTTP {reply.status}") from None
+            raise
+
+    def _search(self, name: str, content: Any) -> Any:
+        import jmespath
+
+        if name not in self._paths:
+            return None
+        try:
+            return self._paths[name].search(content)
+        except jmespath.exceptions.JMESPathError as error:
+            raise NoAnswer(f"invalid answer: response.{name} does not fit it ({type(error).__name__})") from None
+
+    def _found(self, content: Any) -> Any:
+        found = self._search(self._key, content)
+        if found is None:
+            raise NoAnswer(f"no value at response.{self._key}: the answer has {outline(content)}")
+        return found
+
+    def _numbers(self, content: Any) -> Any:
+        found = self._found(content)
+        if self._key == "scores":
+            found = self._by_label(found)
+        values = [_number(value, self._key) for value in (found if isinstance(found, list) else [found])]
+        return [value / self._response.score_scale for value in values]
+
+    def _by_label(self, found: Any) -> Any:
+        """Scores in the order of the labels, from a list, an object, or a list of objects with a label and a score."""
+        if isinstance(found, list) and found and isinstance(found[0], Mapping):
+            found = {str(self._search("label", one)): self._search("score", one) for one in found}
+        if not isinstance(found, Mapping):
+            return found
+        missing = [label for label in self._labels if label not in found]
+        if missing:
+            raise NoAnswer(f"invalid answer: no score for {missing[0]!r}")
+        return [found[label] for label in self._labels]
+
+    def _boxes(self, content: Any, width: int, height: int) -> np.ndarray:
+        items = self._found(content)
+        if not isinstance(items, list):
+            raise NoAnswer(f"invalid answer: expected a list of boxes, got {_kind(items)}")
+        flat = len(items) >= 4 and not any(isinstance(item, list | Mapping) for item in items)
+        rows = [self._box(item) for item in (_fives(items) if flat else items)]
+        boxes = np.array(rows, dtype=np.float64).reshape(-1, 5)
+        if self._response.box_format == "xywh":
+            boxes[:, 2:4] += boxes[:, :2]
+        if self._response.box_units == "relative":
+            boxes[:, :4] *= [width, height, width, height]
+        boxes[:, 4] /= self._response.score_scale
+        return boxes
+
+    def _box(self, item: Any) -> list[float]:
+        corners = self._search("box", item)
+        if not isinstance(corners, list) or len(corners) not in (4, 5):
+            raise NoAnswer(f"invalid answer: expected four numbers at response.box, got {_kind(corners)}")
+        numbers = [_number(value, "box") for value in corners]
+        if len(numbers) == 5:
+            return numbers
+        score = self._search("score", item) if isinstance(item, Mapping) else None
+        return [*numbers, np.nan if score is None else _number(score, "score")]
+
+
+_RELATIVE: dict[str, tuple[str, ...]] = {
+    "boxes": ("box", "score", "scores", "embedding", "label"),
+    "scores": ("label", "score", "boxes", "box", "embedding"),
+    "score": ("scores", "label", "boxes", "box", "embedding"),
+    "embedding": ("score", "scores", "label", "boxes", "box"),
+}
+"""Per task's path, those that are looked up in an item of its list, or not at all."""
+
+
+def failed(task: Task, reason: str) -> Predictions:
+    """The prediction of one image that has no answer."""
+    boxes = (np.zeros((0, 5)),) if task is Task.DETECTION else None
+    return Predictions(task, np.full((1, 1), np.nan), (reason,), boxes)
+
+
+def parse(body: bytes) -> Any:
+    """JSON, strictly: no key twice, no NaN. Raises NoAnswer.
+
+    >>> parse(b'{"a": 1, "a": 2}')
+    Traceback (most recent call last):
+    transect.targets.http.answers.NoAnswer: invalid answer: JSON with a key twice
+    """
+    try:
+        return json.loads(body, object_pairs_hook=_unique, parse_constant=_constant)
+    except RecursionError:
+        raise NoAnswer("invalid answer: nested too deeply") from None
+    except (ValueError, UnicodeDecodeError):
+        raise NoAnswer(f"invalid answer: {'empty' if not body.strip() else 'no JSON'}") from None
+
+
+def outline(content: Any, depth: int = 2) -> str:
+    """What is there, in a few words, without its texts and numbers.
+
+    >>> outline({"faces": [{"box": [1, 2]}], "id": "x"})
+    'faces (list of 1: object with box), id (text)'
+    """
+    if isinstance(content, Mapping):
+        named = [f"{key} ({_kind(value, depth - 1)})" for key, value in [*content.items()][:8]]
+        return ", ".join(named) + (", …" if len(content) > 8 else "") or "an empty object"
+    return _kind(content, depth)
+
+
+def _kind(value: Any, depth: int = 1) -> str:
+    if isinstance(value, Mapping):
+        return f"object with {', '.join(str(key) for key in [*value][:6])}" if value else "empty object"
+    if isinstance(value, list):
+        inner = f": {_kind(value[0], depth - 1)}" if value and depth > 0 else ""
+        return f"list of {len(value)}{inner}" if value else "empty list"
+    names = {str: "text", bool: "yes or no", int: "number", float: "number", type(None): "null"}
+    return names.get(type(value), type(value).__name__)
+
+
+def _number(value: Any, key: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise NoAnswer(f"invalid answer: expected a number at response.{key}, got {_kind(value)}")
+    try:
+        return float(value)
+    except OverflowError:
+        raise NoAnswer(f"invalid answer: expected a number at response.{key}, got one too large") from None
+
+
+def _fives(numbers: Sequence[Any]) -> list[Any]:
+    """Boxes out of a flat tensor of them."""
+    if len(numbers) % 5:
+        raise NoAnswer("invalid answer: expected five numbers for each box of a flat list")
+    return [list(numbers[i : i + 5]) for i in range(0, len(numbers), 5)]
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise NoAnswer("invalid answer: JSON with a key twice")
+    return found
+
+
+def _constant(_: str) -> NoReturn:
+    raise NoAnswer("invalid answer: JSON with NaN or infinity")
+
+
+def _conditions(response: Response) -> dict[str, str]:
+    return {f"outcomes.{name}": path for name, path in response.outcomes.items()}

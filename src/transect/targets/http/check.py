@@ -1,0 +1,148 @@
+"""Ask a target about one image and explain what was sent, what came back, and what was read off it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from transect.errors import BadInput
+from transect.records import Predictions, Task
+from transect.targets.http.answers import NoAnswer, failed, outline, parse
+from transect.targets.http.ledger import Reply
+from transect.targets.http.messages import Pixels, content_type, encoded
+from transect.targets.http.target import HttpTarget
+from transect.targets.http.transport import CallFailed
+
+_SHOWN = 600
+
+
+def check(target: HttpTarget, pixels: Pixels) -> dict[str, Any]:
+    """What one image shows, as JSON has it, without secrets.
+
+    target, task, sent (address, method, headers as written, body), reply (status, content type, bytes, start; None
+    where nothing came back), answer (an outline), found (what each path finds), prediction, failure ("" for an answer),
+    kept (the answer was there already and cost nothing), calls and cost of this check, budget.
+
+    Raises BudgetSpent and AnswersUnusable.
+    """
+    before = target.made()
+    reply, failure = _reply(target, pixels)
+    content = _content(reply)
+    found = {} if content is None else _found(target, content)
+    if reply is None:
+        prediction = failed(target.task, failure)
+    else:
+        prediction = target.reader.read(reply, pixels.shape[1], pixels.shape[0])
+    calls, cost = (now - then for now, then in zip(target.made(), before, strict=True))
+    return {
+        "target": target.name,
+        "task": str(target.task),
+        "sent": _sent(target, pixels),
+        "reply": reply and _shown(reply),
+        "answer": "" if content is None else outline(content),
+        "found": found,
+        "prediction": _plain(prediction),
+        "failure": prediction.failures[0],
+        "kept": reply is not None and calls == 0,
+        "calls": calls,
+        "cost": round(cost, 9),
+        "budget": target.quote(1),
+    }
+
+
+def advice(target: HttpTarget, explained: Mapping[str, Any]) -> str:
+    """What to do about a check without an answer; "" where there is one."""
+    failure = explained["failure"]
+    if not failure:
+        return ""
+    if explained["reply"] is None:
+        return f"{target.name}: expected an answer, got {failure}: mend [request] or [limits], and check again"
+    path = f"response.{target.settings.answers_to}"
+    if failure.startswith("no value at"):
+        return f"{target.name}: {path} matches nothing: the answer has {explained['answer']}; mend the path"
+    return f"{target.name}: expected a {target.task} answer, got {failure}; mend [request] or [response]"
+
+
+def picture(path: Any) -> Pixels:
+    """The pixels of an image file. Raises BadInput for what is no image."""
+    import numpy as np
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(path) as image:
+            return np.asarray(image.convert("RGB"))
+    except UnidentifiedImageError:
+        raise BadInput(f"{path}: expected an image, found another kind of file: give a PNG or JPEG") from None
+    except (OSError, ValueError, Image.DecompressionBombError) as error:
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        raise BadInput(f"{path}: cannot be read as an image ({reason}): check the path") from None
+
+
+def _reply(target: HttpTarget, pixels: Pixels) -> tuple[Reply | None, str]:
+    try:
+        return target.ask(pixels), ""
+    except CallFailed as error:
+        return None, error.reason
+
+
+def _content(reply: Reply | None) -> Any:
+    try:
+        return None if reply is None else parse(reply.body)
+    except NoAnswer:
+        return None
+
+
+def _found(target: HttpTarget, content: Any) -> dict[str, Any]:
+    try:
+        parts = target.reader.parts(content)
+    except Exception as error:  # a path that does not fit the answer; the failure says which
+        return {"fault": type(error).__name__}
+    return {name: _short(value) for name, value in parts.items()}
+
+
+def _short(value: Any) -> Any:
+    text = json.dumps(value, ensure_ascii=False)
+    return value if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _sent(target: HttpTarget, pixels: Pixels) -> dict[str, Any]:
+    request = target.settings.request
+    size = f"{pixels.shape[1]}x{pixels.shape[0]}"
+    kind = f"{content_type(request)}, {size} pixels, {len(encoded(pixels, request))} bytes"
+    return {
+        "url": request.url or f"Amazon Rekognition in {request.region}",
+        "method": request.method,
+        "headers": dict(request.headers),
+        "query": dict(request.query),
+        "body": request.body,
+        "image": kind,
+    }
+
+
+def _shown(reply: Reply) -> dict[str, Any]:
+    text = reply.body[: 4 * _SHOWN].decode(errors="replace")
+    start = re.sub(r"[^\S ]+|[^\x20-\U0010ffff]", " ", text)[:_SHOWN]
+    return {
+        "status": reply.status,
+        "content_type": reply.content_type,
+        "bytes": len(reply.body),
+        "starts": start + ("…" if len(reply.body) > len(start.encode()) else ""),
+    }
+
+
+def _plain(prediction: Predictions) -> dict[str, Any]:
+    """Scores and boxes as JSON has them: null for NaN."""
+    scores = [_number(value) for value in prediction.scores[0]]
+    plain: dict[str, Any] = {"scores": scores}
+    if prediction.task is Task.DETECTION and prediction.boxes is not None:
+        plain["boxes"] = [[_number(value) for value in box] for box in prediction.boxes[0]]
+    if prediction.labels:
+        plain["labels"] = list(prediction.labels)
+    return plain
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

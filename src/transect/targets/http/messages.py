@@ -1,0 +1,154 @@
+"""From an image to a request: encoding, placeholders, secrets."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import UInt8
+
+from transect.errors import BadInput
+from transect.store import canonical_json
+from transect.targets.http.image_server import ImageServer
+from transect.targets.http.secrets import Secrets
+from transect.targets.http.settings import Request, Settings
+from transect.targets.http.transport import Message
+from transect.targets.preprocess import Preprocess
+
+_PLACEHOLDER = re.compile(r"\{([a-z_0-9]+)\}")
+PLACEHOLDERS: Final = (
+    "image_base64", "image_url", "tensor", "tensor_shape", "width", "height", "idempotency_key",
+)  # fmt: skip
+
+Pixels = UInt8[np.ndarray, "h w 3"]
+
+
+def image_key(pixels: Pixels) -> str:
+    """SHA-256 of an image's shape and pixels: the same picture is the same question, whatever encodes it.
+
+    >>> image_key(np.zeros((1, 2, 3), np.uint8)) == image_key(np.zeros((2, 1, 3), np.uint8))
+    False
+    """
+    return hashlib.sha256(f"{pixels.shape}".encode() + np.ascontiguousarray(pixels).tobytes()).hexdigest()
+
+
+def request_key(settings: Settings) -> str:
+    """SHA-256 of all that is asked beside the image: another request, or another version, has other answers.
+
+    How answers are read, limits, budget and prices have no part in it, so that changing these pays for nothing again.
+    """
+    asked = settings.request.model_dump(by_alias=True, exclude={"public_url", "serve_port"})
+    return hashlib.sha256(
+        canonical_json({"version": settings.version, "boto3": settings.is_rekognition, **asked}).encode()
+    ).hexdigest()
+
+
+@final
+class Messages:
+    """Makes the request about each image. Raises BadInput for an unknown {placeholder} or a secret that is not set."""
+
+    def __init__(self, settings: Settings) -> None:
+        request = settings.request
+        self._request, self._key = request, request_key(settings)
+        self._texts = {"headers": request.headers, "query": request.query, "fields": request.fields}
+        self._texts["json"] = request.template
+        _check_placeholders(self._texts)
+        self.secrets = Secrets(self._texts)
+        self._filled = self.secrets.fill(self._texts)
+        self._preprocess = Preprocess.from_mapping(request.preprocess)
+        self._server = (
+            ImageServer(request.public_url, request.serve_port)
+            if "{image_url}" in canonical_json(self._texts)
+            else None
+        )
+
+    def make(self, pixels: Pixels) -> Message:
+        """The request about one image, secrets and all."""
+        request = self._request
+        values = self._values(pixels)
+        filled = {key: _fill(value, values) for key, value in self._filled.items()}
+        headers, body = filled["headers"], {}
+        if request.body == "json":
+            body = {"json": filled["json"]}
+        elif request.body == "bytes":
+            body = {"content": encoded(pixels, request)}
+            headers = {"Content-Type": content_type(request), **headers}
+        elif request.body == "multipart":
+            file = (f"image.{request.image_format}", encoded(pixels, request), content_type(request))
+            body = {"files": {request.field: file}, "data": filled["fields"]}
+        return Message(request.method, request.url, headers, filled["query"], **body)
+
+    def done(self, pixels: Pixels) -> None:
+        """Stop serving an image that was asked about."""
+        if self._server is not None:
+            self._server.remove(image_key(pixels))
+
+    def close(self) -> None:
+        """Stop the server of images, if one runs."""
+        if self._server is not None:
+            self._server.close()
+
+    def _values(self, pixels: Pixels) -> Mapping[str, Callable[[], Any]]:
+        request, tensor = self._request, self._tensor(pixels)
+        key = hashlib.sha256(f"{self._key}{image_key(pixels)}".encode()).hexdigest()
+        return {
+            "image_base64": lambda: base64.b64encode(encoded(pixels, request)).decode(),
+            "image_url": lambda: self._serve(pixels),
+            "tensor": lambda: tensor().ravel().tolist(),
+            "tensor_shape": lambda: list(tensor().shape),
+            "width": lambda: pixels.shape[1],
+            "height": lambda: pixels.shape[0],
+            "idempotency_key": lambda: key,
+        }
+
+    def _tensor(self, pixels: Pixels) -> Callable[[], np.ndarray]:
+        return lambda: self._preprocess.apply(pixels[None])
+
+    def _serve(self, pixels: Pixels) -> str:
+        if self._server is None:
+            raise BadInput("no {image_url} is asked for")
+        return self._server.add(image_key(pixels), encoded(pixels, self._request), content_type(self._request))
+
+
+def encoded(pixels: Pixels, request: Request) -> bytes:
+    """The image as PNG (lossless) or JPEG."""
+    from PIL import Image
+
+    sink = io.BytesIO()
+    options = {"quality": request.jpeg_quality} if request.image_format == "jpeg" else {}
+    Image.fromarray(np.ascontiguousarray(pixels)).save(sink, request.image_format.upper(), **options)
+    return sink.getvalue()
+
+
+def content_type(request: Request) -> str:
+    """The media type of the encoded image."""
+    return f"image/{request.image_format}"
+
+
+def _fill(template: Any, values: Mapping[str, Callable[[], Any]]) -> Any:
+    """A placeholder alone becomes the value itself; inside a text it becomes text."""
+    if isinstance(template, Mapping):
+        return {key: _fill(value, values) for key, value in template.items()}
+    if isinstance(template, list):
+        return [_fill(value, values) for value in template]
+    if not isinstance(template, str):
+        return template
+    alone = _PLACEHOLDER.fullmatch(template)
+    if alone and alone[1] in values:
+        return values[alone[1]]()
+    return _PLACEHOLDER.sub(lambda match: str(values[match[1]]()) if match[1] in values else match[0], template)
+
+
+def _check_placeholders(template: Any) -> None:
+    """Refuse a text that is one unknown placeholder; braces inside a longer text may be the interface's own."""
+    if isinstance(template, Mapping | list):
+        for value in template.values() if isinstance(template, Mapping) else template:
+            _check_placeholders(value)
+    elif isinstance(template, str) and (alone := _PLACEHOLDER.fullmatch(template)) and alone[1] not in PLACEHOLDERS:
+        known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
+        raise BadInput(f"request: expected one of {known}, got {template!r}: mend the placeholder")

@@ -1,0 +1,300 @@
+"""What a target's TOML file may say, and what is wrong with one that says something else, with line and key."""
+
+from __future__ import annotations
+
+import difflib
+import ipaddress
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal, final
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from transect.errors import BadInput
+from transect.records import Task
+from transect.targets.http.presets import REKOGNITION, with_preset
+from transect.targets.http.secrets import references, written_out
+from transect.targets.preprocess import Preprocess
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False)
+
+
+@final
+class Request(_Table):
+    """What is sent. template: JSON with {image_base64}, {image_url}, {tensor}, {tensor_shape}, {width}, {height}."""
+
+    url: str = ""
+    method: Literal["POST", "PUT", "PATCH", "GET"] = "POST"
+    headers: dict[str, str] = {}
+    query: dict[str, str] = {}
+    body: Literal["json", "multipart", "bytes", "none"] = "json"
+    template: Any = Field(default=None, alias="json")
+    field: str = "image"
+    fields: dict[str, str] = {}
+    image_format: Literal["png", "jpeg"] = "png"
+    jpeg_quality: int = Field(default=95, ge=1, le=100)
+    preprocess: dict[str, Any] = {}
+    public_url: str = ""
+    serve_port: int = Field(default=0, ge=0, le=65535)
+    region: str = ""
+
+
+@final
+class Response(_Table):
+    """Where the answer stands in what came back: JMESPaths; box, score and label are relative to an item of a list."""
+
+    score: str = ""
+    scores: str = ""
+    label: str = "label"
+    boxes: str = ""
+    box: str = "@"
+    box_format: Literal["xyxy", "xywh"] = "xyxy"
+    box_units: Literal["pixels", "relative"] = "pixels"
+    score_scale: float = Field(default=1.0, gt=0)
+    embedding: str = ""
+    no_face: str = ""
+    outcomes: dict[str, str] = {}
+
+
+@final
+class Limits(_Table):
+    """How it is asked. rate: calls a second; timeout, waits: seconds; largest_answer: megabytes."""
+
+    rate: float | None = Field(default=None, gt=0)
+    concurrency: int = Field(default=4, ge=1, le=256)
+    timeout: float = Field(default=30.0, gt=0)
+    attempts: int = Field(default=4, ge=1, le=20)
+    first_wait: float = Field(default=0.5, ge=0)
+    longest_wait: float = Field(default=60.0, gt=0)
+    largest_answer: float = Field(default=10.0, gt=0)
+
+
+@final
+class Budget(_Table):
+    """The most that may ever be spent on this file of answers."""
+
+    calls: int | None = Field(default=None, ge=1)
+    money: Decimal | None = Field(default=None, gt=0)
+
+
+@final
+class Price(_Table):
+    """What one call costs."""
+
+    per_call: Decimal = Field(default=Decimal(0), ge=0, decimal_places=9)
+    currency: str = "USD"
+
+
+@final
+class Answers(_Table):
+    """Where calls and answers are kept, and what becomes of calls that were under way when a program was killed."""
+
+    file: str = ""
+    unconfirmed: Literal["fail", "ask"] = "fail"
+
+
+@final
+class Settings(_Table):
+    """A whole file."""
+
+    name: str = ""
+    task: Task
+    version: str = "1"
+    preset: Literal["json", "kserve-v2", "rekognition-detect-faces"] | None = None
+    labels: tuple[str, ...] = ()
+    positive: str | int | None = None
+    threshold: float = 0.5
+    output: Literal["probability", "logit"] = "probability"
+    request: Request = Request()
+    response: Response = Response()
+    limits: Limits = Limits()
+    budget: Budget = Budget()
+    price: Price = Price()
+    answers: Answers = Answers()
+
+    @property
+    def is_rekognition(self) -> bool:
+        """Whether boto3 sends the calls."""
+        return self.preset == REKOGNITION
+
+    @property
+    def answers_to(self) -> str:
+        """The key of the path that the task's answer is read from."""
+        one = {Task.DETECTION: "boxes", Task.EMBEDDING: "embedding", Task.BINARY: "score", Task.REGRESSION: "score"}
+        return one.get(self.task, "scores")
+
+
+def read_settings(path: Path) -> Settings:
+    """The settings of a file.
+
+    Raises BadInput in one line, with the line and the key where the file has them: no TOML, an unknown key, a value of
+    a wrong kind, a secret that is written out, an address that is none, a path that is no JMESPath, no budget.
+    """
+    text = _text(path)
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{path}: expected TOML: {error}; mend that line") from None
+    merged = with_preset(table)
+    if merged.get("preset") == REKOGNITION and merged.get("task") != Task.DETECTION:
+        _drop_score_of_boxes(merged, table)
+    try:
+        settings = Settings.model_validate(merged)
+    except ValidationError as error:
+        raise BadInput(f"{path}{_complaint(text, error)}") from None
+    if fault := _fault(settings, table):
+        key, message = fault
+        raise BadInput(f"{path}{_place(text, key.split('.'))}: {key}: {message}")
+    return settings
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address is on this machine.
+
+    >>> is_loopback("http://127.0.0.1:8000/x"), is_loopback("https://example.org")
+    (True, False)
+    """
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise BadInput(
+            f"{path}: cannot be read ({error.strerror}): expected a target's TOML file, check the path"
+        ) from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{path}: expected TOML in UTF-8, found other bytes: save it as UTF-8") from None
+
+
+def _drop_score_of_boxes(merged: dict[str, Any], table: Mapping[str, Any]) -> None:
+    """The preset's score is that of a box: for another task only the file's own counts."""
+    own = table.get("response", {})
+    response = {key: value for key, value in merged["response"].items() if key not in ("score", "score_scale")}
+    merged["response"] = {**response, **{key: own[key] for key in ("score", "score_scale") if key in own}}
+
+
+def _complaint(text: str, error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_context=False)[0]
+    place = [str(part) for part in first["loc"] if not (isinstance(part, str) and "[" in part)]
+    key = ".".join(place)
+    if first["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(place[-1], _keys(place[:-1]), n=1, cutoff=0.5) or _keys(place[:-1])
+        return f"{_place(text, place)}: {key}: unknown key: did you mean {', '.join(near)}?"
+    if first["type"] == "missing":
+        allowed = f" (one of {', '.join(Task)})" if key == "task" else ""
+        return f": {key}: expected it in the file, found none: add it{allowed}"
+    # The given value stays out: it may be a secret in a wrong place.
+    return f"{_place(text, place)}: {key}: {first['msg'][0].lower()}{first['msg'][1:]}: mend it"
+
+
+def _keys(place: Sequence[str]) -> list[str]:
+    model: Any = Settings
+    for part in place:
+        model = model.model_fields[part].annotation
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _place(text: str, keys: Sequence[str]) -> str:
+    r"""The words ", line 7" for the line on which a key stands; nothing where it cannot be told.
+
+    >>> _place("task = 'binary'\n[limits]\nrate = 0", ["limits", "rate"])
+    ', line 3'
+    """
+    lines = text.splitlines()
+    start = 0
+    for part in keys[:-1]:
+        header = re.compile(rf"\s*(?:\[[^\]]*\b{re.escape(part)}\b[^\]]*\]|[\"']?{re.escape(part)}[\"']?\s*=)")
+        start = next((i for i in range(start, len(lines)) if header.match(lines[i])), start)
+    wanted = re.compile(rf"(?:^|[\s{{,.])[\"']?{re.escape(keys[-1])}[\"']?\s*=")
+    header = re.compile(rf"\s*\[[^\]]*\b{re.escape(keys[-1])}\b[^\]]*\]")
+    for i in range(start, len(lines)):
+        if wanted.search(lines[i]) or header.match(lines[i]):
+            return f", line {i + 1}"
+    return ""
+
+
+def _fault(settings: Settings, table: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The key of the first thing that is wrong between settings, and what it is."""
+    return _secret_fault(table) or _address_fault(settings) or _path_fault(settings) or _task_fault(settings)
+
+
+def _secret_fault(table: Mapping[str, Any]) -> tuple[str, str] | None:
+    request = table.get("request", {})
+    found = written_out({key: request.get(key) for key in ("headers", "query", "fields", "json")})
+    if found:
+        advice = "write ${NAME} and set that environment variable"
+        return f"request.{found}", f"expected a secret from the environment, got one written into the file: {advice}"
+    allowed = {"headers", "query", "fields", "json"}
+    elsewhere = [key for key, value in request.items() if key not in allowed and [*references(value)]]
+    if elsewhere:
+        return f"request.{elsewhere[0]}", "expected no ${NAME} here: put secrets into headers, query, fields or json"
+    return None
+
+
+def _address_fault(settings: Settings) -> tuple[str, str] | None:
+    request = settings.request
+    if settings.is_rekognition and not request.url:
+        return None if request.region else ("request.region", "expected the AWS region, e.g. 'eu-west-1': add it")
+    address = urlsplit(request.url)
+    if address.scheme not in ("http", "https") or not address.hostname:
+        return "request.url", "expected an address such as 'https://api.example/v1/detect': add or mend it"
+    if address.username or address.password:
+        return "request.url", "expected no user or password in the address: use a header with ${NAME}"
+    secret = any(references([request.headers, request.query, request.fields, request.template]))
+    if address.scheme == "http" and secret and not is_loopback(request.url):
+        return "request.url", "expected https:// where secrets are sent, got http://: use https://"
+    budget = settings.budget.calls or settings.budget.money
+    if not budget and (settings.price.per_call or not is_loopback(request.url)):
+        return (
+            "budget",
+            "expected calls = N or money = X for a target elsewhere, or one that costs: add [budget]",
+        )
+    if settings.budget.money and not settings.price.per_call:
+        return "price.per_call", "expected the price of a call, since there is a budget in money: add it"
+    return None
+
+
+def _path_fault(settings: Settings) -> tuple[str, str] | None:
+    try:
+        import jmespath
+    except ModuleNotFoundError:
+        return None  # the target says which part to install
+    response = settings.response
+    paths = {key: value for key, value in response.model_dump().items() if key in _PATHS and value}
+    for key, value in {**paths, **{f"outcomes.{k}": v for k, v in response.outcomes.items()}}.items():
+        try:
+            jmespath.compile(value)
+        except jmespath.exceptions.JMESPathError as error:
+            first = str(error).splitlines()[0]
+            return f"response.{key}", f"expected a JMESPath, got {value!r}: {first}"
+    return None
+
+
+_PATHS = ("score", "scores", "boxes", "box", "embedding", "no_face")
+
+
+def _task_fault(settings: Settings) -> tuple[str, str] | None:
+    task = settings.task
+    if not getattr(settings.response, settings.answers_to):
+        return f"response.{settings.answers_to}", f"expected the path of a {task} target's answer: add it, or a preset"
+    if task in (Task.MULTICLASS, Task.MULTILABEL) and not settings.labels:
+        return "labels", f"expected the names of a {task} target's classes, found none: add labels = [...]"
+    try:
+        Preprocess.from_mapping(settings.request.preprocess)
+    except BadInput as error:
+        return "request.preprocess", str(error).removeprefix("preprocess: ")
+    if settings.request.body == "json" and settings.request.template is None:
+        return "request.json", "expected the JSON to send, with '{image_base64}' for the image: add it, or a preset"
+    return None

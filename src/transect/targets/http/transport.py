@@ -1,0 +1,132 @@
+"""Sends one request and takes back one bounded reply. Redirects are not followed, certificates are checked."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, final, runtime_checkable
+
+from transect import __version__
+from transect.errors import MissingExtra
+from transect.targets.http.ledger import Reply
+from transect.targets.http.settings import Limits, is_loopback
+
+MEGABYTE = 1_000_000
+
+
+@final
+class CallFailed(Exception):
+    """Nothing usable came back. retryable: another try has sense. sent: the request may have arrived."""
+
+    def __init__(self, reason: str, *, retryable: bool, sent: bool) -> None:
+        super().__init__(reason)
+        self.reason, self.retryable, self.sent = reason, retryable, sent
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One request, complete with its secrets: never shown, kept or put into an exception."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    query: Mapping[str, str]
+    content: bytes | None = None
+    json: Any = None
+    files: Mapping[str, tuple[str, bytes, str]] | None = None
+    data: Mapping[str, str] | None = None
+
+    def __repr__(self) -> str:
+        return f"Message({self.method})"
+
+
+@runtime_checkable
+class Transport(Protocol):
+    """What sends a message."""
+
+    def send(self, message: Message) -> Reply:
+        """The reply, whatever its status. Raises CallFailed where there is none."""
+        ...
+
+    def close(self) -> None:
+        """Let go of its connections."""
+        ...
+
+
+@final
+class HttpTransport:
+    """Sends over HTTP with httpx2; one pool of connections, safe to share between threads."""
+
+    def __init__(self, url: str, limits: Limits) -> None:
+        try:
+            import httpx2
+        except ModuleNotFoundError:
+            raise MissingExtra("http", "an HTTP target") from None
+        self._errors = httpx2
+        self._seconds, self._largest = limits.timeout, int(limits.largest_answer * MEGABYTE)
+        pool = httpx2.Limits(max_connections=limits.concurrency, max_keepalive_connections=limits.concurrency)
+        self._client = httpx2.Client(
+            timeout=httpx2.Timeout(limits.timeout),
+            limits=pool,
+            follow_redirects=False,
+            trust_env=not is_loopback(url),
+            headers={"User-Agent": f"transect/{__version__}", "Accept-Encoding": "identity"},
+        )
+
+    def send(self, message: Message) -> Reply:
+        """The reply, whatever its status; its body ends at the largest answer. Raises CallFailed where there is none.
+
+        A request that timed out or was malformed is not tried again: it may have been paid for, or will fail again.
+        """
+        errors = self._errors
+        try:
+            return self._send(message)
+        except (errors.ConnectError, errors.ConnectTimeout, errors.PoolTimeout, errors.ProxyError) as error:
+            if _is_tls(error):
+                raise CallFailed("TLS: the certificate was not accepted", retryable=False, sent=False) from None
+            raise CallFailed("no connection", retryable=True, sent=False) from None
+        except errors.TimeoutException:
+            raise CallFailed(f"timed out after {self._seconds:g} s", retryable=False, sent=True) from None
+        except (errors.NetworkError, errors.RemoteProtocolError):
+            raise CallFailed("connection dropped", retryable=True, sent=True) from None
+        except errors.DecodingError:
+            raise CallFailed("an answer whose encoding is broken", retryable=False, sent=True) from None
+        except (errors.HTTPError, errors.InvalidURL, ValueError, UnicodeError) as error:
+            # The message of these may hold the address or a header.
+            raise CallFailed(f"not a sound request ({type(error).__name__})", retryable=False, sent=False) from None
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._client.close()
+
+    def _send(self, message: Message) -> Reply:
+        deadline = time.monotonic() + self._seconds
+        options = {"content": message.content, "json": message.json, "files": message.files, "data": message.data}
+        given = {key: value for key, value in options.items() if value is not None}
+        if message.query:
+            given["params"] = message.query
+        with self._client.stream(message.method, message.url, headers=dict(message.headers), **given) as response:
+            body = bytearray()
+            reason = ""
+            for chunk in response.iter_bytes():
+                body += chunk
+                if len(body) > self._largest:
+                    reason = f"an answer larger than {self._largest / MEGABYTE:g} MB"
+                    break
+                if time.monotonic() > deadline:
+                    raise self._errors.ReadTimeout("the body came too slowly")
+            headers = response.headers
+            content_type, wait = headers.get("content-type", ""), headers.get("retry-after", "")
+            return Reply(response.status_code, content_type, bytes(body[: self._largest]), reason, wait)
+
+
+def _is_tls(error: BaseException) -> bool:
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError) or "CERTIFICATE_VERIFY_FAILED" in str(cause):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False

@@ -1,0 +1,138 @@
+"""From the command line: a check, a price, an audit, and what a kill leaves behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hostile_server import SECRET, asking, pictures, serving, write
+from PIL import Image
+from typer.testing import CliRunner
+
+from transect import cli
+from transect.errors import BadInput
+from transect.records import Images
+
+AUDIT = ("--vary", "glasses", "--subjects", "3", "--size", "32")
+
+
+def invoke(*arguments):
+    """What a command prints, and the error that ended it."""
+    done = CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
+    return done.stdout, done.exception
+
+
+@pytest.fixture
+def face(tmp_path):
+    Image.fromarray(pictures(2, size=16)[1]).save(tmp_path / "face.png")
+    return tmp_path / "face.png"
+
+
+class TestCheck:
+    def test_explains_one_image_and_pays_once(self, tmp_path, face):
+        with serving(lambda number, body: {"body": {"score": 0.75, "key": SECRET}}) as server:
+            file = write(tmp_path, server.url, more="[budget]\ncalls = 9\n[price]\nper_call = 0.002")
+            first, _ = invoke("targets", "check", file, "--image", face, "--json")
+            again, _ = invoke("targets", "check", file, "--image", face, "--json")
+            shown, _ = invoke("targets", "check", file, "--image", face)
+        explained = json.loads(first)
+        assert explained["prediction"] == {"scores": [0.75]}
+        assert explained["found"] == {"score": 0.75}
+        assert explained["answer"] == "score (number), key (text)"
+        assert (explained["calls"], explained["cost"], explained["kept"]) == (1, 0.002, False)
+        assert explained["budget"]["calls_left"] == 8
+        assert explained["sent"]["headers"] == {"Authorization": "Bearer ${ACME_KEY}"}
+        assert (json.loads(again)["calls"], json.loads(again)["kept"]) == (0, True)
+        assert "kept from before, nothing paid" in shown
+        assert "Bearer ${ACME_KEY}" in shown
+        assert len(server.requests) == 1
+        assert SECRET not in first + again + shown
+
+    @pytest.mark.parametrize(
+        ("plan", "message"),
+        [
+            ({"body": {"faces": [{"p": 1}]}}, r"acme: response.score matches nothing: the answer has faces \(list of 1: object with p\); mend the path"),
+            ({"status": 401}, r"acme: expected an answer, got not allowed: HTTP 401: check address and credentials: mend"),
+            ({"status": 200, "body": b"<html>"}, r"acme: expected a binary answer, got invalid answer: no JSON; mend"),
+        ],
+    )  # fmt: skip
+    def test_says_what_to_do(self, tmp_path, face, plan, message):
+        with serving(lambda number, body: plan) as server:
+            _, error = invoke("targets", "check", write(tmp_path, server.url), "--image", face)
+        with pytest.raises(BadInput, match=message):
+            raise error
+
+    def test_of_what_is_no_image(self, tmp_path):
+        with serving() as server:
+            file = write(tmp_path, server.url)
+            _, error = invoke("targets", "check", file, "--image", file)
+            assert "acme.toml: expected an image, found another kind of file" in str(error)
+            _, error = invoke("targets", "check", file, "--image", tmp_path / "no.png")
+            assert "cannot be read as an image (No such file or directory)" in str(error)
+        assert server.requests == []
+
+
+def test_an_audit_asks_once_per_image_and_says_the_price(tmp_path):
+    """3 subjects with and without glasses are 6 images: 6 calls, none of them to measure time or as a control."""
+    out = tmp_path / "run"
+    with serving() as server:
+        file = write(tmp_path, server.url, more="[budget]\ncalls = 20\n[price]\nper_call = 0.5")
+        before, _ = invoke("audit", file, *AUDIT, "--dry-run", "--json")
+        line, _ = invoke("audit", file, *AUDIT, "--dry-run")
+        assert server.requests == []
+        assert not out.exists()
+        printed, error = invoke("audit", file, *AUDIT, "--out", out, "--json")
+        assert error is None
+        again, _ = invoke("audit", file, *AUDIT, "--out", tmp_path / "again", "--json")
+    assert {key: json.loads(before)[key] for key in ("images", "calls", "cost", "currency")} == {
+        "images": 6,
+        "calls": 6,
+        "cost": 3.0,
+        "currency": "USD",
+    }
+    assert (
+        line.strip()
+        == "acme: at most 6 calls and 3 USD without further tries; 0 answers are kept and free; left: 20 calls"
+    )
+    assert (json.loads(printed)["calls"], json.loads(printed)["cost"]) == (6, 3.0)
+    assert (json.loads(again)["calls"], json.loads(again)["cost"]) == (0, 0.0)
+    assert sorted(server.seen.values()) == [1] * 6
+    for path in tmp_path.rglob("*"):
+        assert path.is_dir() or SECRET.encode() not in path.read_bytes(), path
+
+
+ASK = """
+import sys
+import numpy as np
+from hostile_server import pictures
+from transect.records import Images
+from transect.targets.http.target import load
+load(sys.argv[1]).predict(Images(pictures(40)))
+"""
+
+
+def test_a_kill_in_mid_run_pays_for_nothing_twice(tmp_path):
+    with serving(lambda number, body: {"wait": 0.05}) as server:
+        file = write(tmp_path, server.url, more="[budget]\ncalls = 40")
+        path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+        running = subprocess.Popen([sys.executable, "-c", ASK, str(file)], env={**os.environ, "PYTHONPATH": path})
+        end = time.monotonic() + 60
+        while len(server.requests) < 10 and time.monotonic() < end:
+            time.sleep(0.01)
+        running.send_signal(signal.SIGKILL)
+        running.wait()
+        before = len(server.requests)
+        with asking(tmp_path, server.url, more="[budget]\ncalls = 40") as target:
+            answers = target.predict(Images(pictures(40)))
+            spent = target.ledger.spent().calls
+    assert 10 <= before < 40
+    lost = [reason for reason in answers.failures if reason]
+    assert len(lost) <= 4, "no more than were under way"
+    assert all(reason.startswith("unconfirmed: ") for reason in lost)
+    assert max(server.seen.values()) == 1
+    # What was entered but did not leave before the kill is counted too.
+    assert len(server.requests) <= spent <= 40

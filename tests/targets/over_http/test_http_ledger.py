@@ -1,0 +1,100 @@
+"""The file of calls: its budget against a model of it, under any order of what happens."""
+
+import tempfile
+import threading
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hostile_server import asking, pictures, serving
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transect.errors import AnswersUnusable, BudgetSpent
+from transect.records import Images
+from transect.targets.http import target as http_target
+from transect.targets.http.ledger import Allowance, Call, Ledger, Reply, Unconfirmed, UnderWay
+
+ANSWER = Reply(200, "application/json", b"{}")
+STEPS = st.lists(
+    st.tuples(st.integers(0, 3), st.sampled_from(["answer", "again", "lost", "unsent", "open"])), max_size=25
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(steps=STEPS, calls=st.integers(1, 8))
+def test_against_a_model_of_it(steps, calls):
+    """Counted: all but what was not sent. Allowed: while counted < budget, about images neither answered nor open."""
+    counted, answered, opened = 0, set(), set()
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = Ledger(Path(folder) / "x.sqlite", Allowance(calls, None, Decimal("0.1")))
+        for image, end in steps:
+            try:
+                claimed = ledger.claim("r", str(image), seconds=60)
+            except BudgetSpent:
+                assert counted == calls
+                assert image not in answered | opened
+                continue
+            assert isinstance(claimed, Reply) == (image in answered)
+            assert isinstance(claimed, UnderWay) == (image in opened)
+            if isinstance(claimed, Call):
+                counted += end != "unsent"
+                answered |= {image} if end == "answer" else set()
+                opened |= {image} if end == "open" else set()
+                finish(ledger, claimed, end)
+            assert ledger.spent().calls == ledger.made.calls == counted <= calls
+            assert ledger.spent().money == counted * Decimal("0.1")
+        assert ledger.answered("r") == len(answered)
+        ledger.close()
+
+
+def finish(ledger, call, end):
+    if end in ("answer", "again"):
+        ledger.settle(call, ANSWER, final=end == "answer")
+    elif end != "open":
+        ledger.fail(call, end, sent=end == "lost")
+
+
+def test_a_call_whose_time_is_over_is_unconfirmed(tmp_path):
+    ledger = Ledger(tmp_path / "x.sqlite", Allowance())
+    assert isinstance(ledger.claim("r", "i", seconds=-1), Call)
+    assert not ledger.under_way("r", "i")
+    assert isinstance(ledger.claim("r", "i", seconds=60), Unconfirmed)
+    assert isinstance(ledger.claim("another request", "i", seconds=60), Call)
+    ledger.close()
+
+
+def test_a_file_of_another_version_is_refused(tmp_path):
+    import sqlite3
+
+    database = sqlite3.connect(tmp_path / "x.sqlite")
+    database.execute("PRAGMA user_version = 9")
+    database.close()
+    with pytest.raises(AnswersUnusable, match="expected a file of answers of version 1, found 9: name another"):
+        Ledger(tmp_path / "x.sqlite", Allowance())
+
+
+def test_stopping_waits_for_what_is_under_way(tmp_path, monkeypatch):
+    """Two calls under way are answered and kept; the images after them are not asked about."""
+    monkeypatch.setattr(http_target, "_stopping", threading.Event())
+    with (
+        serving(lambda number, body: {"wait": 0.3}) as server,
+        asking(tmp_path, server.url, limits="concurrency = 2") as target,
+    ):
+        failures = []
+
+        def ask():
+            try:
+                target.predict(Images(pictures(6)))
+            except BaseException as error:
+                failures.append(type(error).__name__)
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        while len(server.requests) < 2:
+            thread.join(0.01)
+        http_target.drain()
+        assert target.ledger.answered(target.request) == 2
+        thread.join()
+        assert failures == ["Interrupted"]
+    assert len(server.requests) == 2

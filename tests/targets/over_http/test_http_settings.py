@@ -1,0 +1,96 @@
+"""A target's file: what is refused, with line and key."""
+
+import pytest
+from hostile_server import write
+
+from transect.errors import BadInput, MissingExtra
+from transect.targets.http.secrets import Secrets
+from transect.targets.http.settings import read_settings
+from transect.targets.http.target import load
+
+GOOD = """task = "binary"
+[request]
+url = "http://127.0.0.1:1/x"
+body = "bytes"
+[response]
+score = "score"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[request]", "[request", "expected TOML: "),
+        ("url", "urll", ", line 3: request.urll: unknown key: did you mean url?"),
+        ("binary", "bin", ", line 1: task: input should be 'binary', 'multiclass',"),
+        ('task = "binary"', "", ": task: expected it in the file, found none: add it (one of binary, "),
+        ("bytes", "byte", ", line 4: request.body: input should be 'json', 'multipart'"),
+        ("http://127.0.0.1:1/x", "127.0.0.1", ", line 3: request.url: expected an address such as 'https://"),
+        ("http://127.0.0.1:1/x", "http://me:pw@localhost/", ", line 3: request.url: expected no user or password"),
+        ("http://127.0.0.1:1/x", "http://localhost/${KEY}", ", line 3: request.url: expected no ${NAME} here"),
+        ("http://127.0.0.1:1/x", "https://api.acme.example", ": budget: expected calls = N or money = X for a target"),
+        ('"score"', '"faces[0"', ", line 6: response.score: expected a JMESPath, got 'faces[0': "),
+        ('score = "score"', "", "response.score: expected the path of a binary target's answer: add it"),
+        ('task = "binary"', 'task = "multiclass"\npreset = "json"', ": labels: expected the names of a multiclass"),
+        ("[response]", "[budget]\ncalls = 0\n[response]", ", line 6: budget.calls: input should be greater than or equal to 1"),
+        ("[response]", "[budget]\nmoney = 0\n[response]", ", line 6: budget.money: input should be greater than 0"),
+        ("[response]", "[budget]\nmoney = 1\n[response]", ": price.per_call: expected the price of a call"),
+        ("[response]", "[price]\nper_call = 1\n[response]", ": budget: expected calls = N or money = X"),
+        ("[response]", "[limits]\nrate = 0\n[response]", ", line 6: limits.rate: input should be greater than 0"),
+        ("[response]", '[request.headers]\nX-Api-Key = "abcdefgh"\n[response]', ", line 6: request.headers.X-Api-Key: expected a secret from the environment"),
+        ('"bytes"', '"json"', ": request.json: expected the JSON to send, with '{image_base64}'"),
+        ('"bytes"', '"bytes"\npreprocess = { size = 0 }', ", line 5: request.preprocess: size: expected"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named_with_its_line(tmp_path, old, new, message):
+    path = tmp_path / "acme.toml"
+    path.write_text(GOOD.replace(old, new, 1))
+    with pytest.raises(BadInput) as error:
+        read_settings(path)
+    text = str(error.value)
+    assert message in text
+    assert text.startswith(str(path))
+    assert "\n" not in text
+    assert "abcdefgh" not in text
+
+
+def test_plain_http_carries_no_secret_away(tmp_path):
+    with pytest.raises(BadInput, match=r"request.url: expected https:// where secrets are sent, got http://"):
+        read_settings(write(tmp_path, "http://api.acme.example/", more="[budget]\ncalls = 1"))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("", "environment variable ACME_KEY: expected a secret, found it unset or empty: set it and run again"),
+        ("short", "environment variable ACME_KEY: expected a printable secret of at least 8 characters, got 5"),
+        ("two\nlines here", "environment variable ACME_KEY: expected a printable secret"),
+    ],
+)
+def test_a_missing_or_unfit_variable_is_named(tmp_path, monkeypatch, value, message):
+    monkeypatch.setenv("ACME_KEY", value)
+    with pytest.raises(BadInput) as error:
+        load(write(tmp_path, "http://127.0.0.1:1/"))
+    assert str(error.value).startswith(message)
+
+
+def test_secrets_are_cleared_in_every_usual_form():
+    secrets = Secrets({"a": ["${KEY}"]}, {"KEY": 'p/ss "word"+1'})
+    # As it is; percent-encoded; form-encoded; as JSON writes it; in base64 (of those bytes, by hand with base64(1)).
+    said = 'p/ss "word"+1 p%2Fss%20%22word%22%2B1 p%2Fss+%22word%22%2B1 p/ss \\"word\\"+1 cC9zcyAid29yZCIrMQ=='
+    assert secrets.redact_text(said) == "[KEY] [KEY] [KEY] [KEY] [KEY]"
+    assert "ss" not in repr(secrets).replace("Secrets", "")
+
+
+def test_unknown_placeholders_are_named(tmp_path):
+    file = write(tmp_path, "http://127.0.0.1:1/")
+    file.write_text(file.read_text().replace('"bytes"', '"json"\njson = { i = "{image_b64}" }'))
+    with pytest.raises(BadInput, match=r"expected one of \{image_base64\}, .* got '\{image_b64\}': mend"):
+        load(file)
+
+
+@pytest.mark.parametrize("module", ["httpx2", "jmespath", "tenacity"])
+def test_without_a_library_the_line_that_installs_it(tmp_path, monkeypatch, module):
+    monkeypatch.setitem(__import__("sys").modules, module, None)
+    with pytest.raises(MissingExtra, match=r"pip install 'transect\[http\]'"):
+        load(write(tmp_path, "http://127.0.0.1:1/"))
