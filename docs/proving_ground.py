@@ -54,12 +54,24 @@ def image_tables(found: Mapping[str, Any]) -> str:
         f"On {model['pictures']:,} new images the model is right on {100 * model['accuracy']:.1f} %; it sees a smile "
         f"on {rates[0]} % of the faces without one and none on {rates[1]} % of those with one. Renderer version "
         f"{found['renderer_version']}.\n\n"
+        f"{_how_large(found['sizes'])}"
         f"#### The truth, from {found['interventions']:,} interventions (points)\n\n"
         f"{effects_figure.table(TRUTH_HEADINGS, truth_rows(found))}\n"
         "#### Error by number of images (points, without lipstick; in parentheses: intervals that cover, %)\n\n"
         f"{effects_figure.table(*by_images(found))}\n"
         f"#### What {budget:,} images say (points; {found['sizes']['repeats']} draws)\n\n"
         f"{effects_figure.table(EFFECT_HEADINGS, effect_rows(found, budget))}"
+    )
+
+
+def _how_large(sizes: Mapping[str, Any]) -> str:
+    """What a smaller run than the full one was made of; nothing of the full one."""
+    full = Sizes()
+    if sizes["truth"] == full.truth and sizes["repeats"] == full.repeats:
+        return ""
+    return (
+        f"**A first, smaller run**: {sizes['training']:,} training images, {sizes['truth']:,} subjects for the truth, {sizes['observed']:,} observed "
+        f"images and {sizes['experiment']:,} subjects of the experiment to draw from, {sizes['repeats']} draws. Differences of a point or two are chance.\n\n"
     )
 
 
