@@ -140,6 +140,22 @@ def test_thresholds():
     assert lowest == {"all": 1.0, "off": 1.0, "on": 1.0}  # from the lowest score on all say yes
 
 
+def test_a_target_that_cuts_no_score_has_its_own_decision_and_no_boundary():
+    """The images of the test above, decided otherwise than at 0.5: all a yes but the first, three of four no wrong."""
+    said = [0, 1, 1, 1, 1, 1, 1, 1]
+    made = checked(thresholds.section(answers(Design({}, 8), **SCORED, answers=said, task=Task.DETECTION)))
+    table = {(r["group"], r["threshold"], r["measure"]): r for r in rows(made, "Errors by glasses by the target's")}
+    assert table["all", "own decision", "error"]["rate"] == 3 / 8
+    assert (table["off", "own decision", "FPR"]["rate"], table["on", "own decision", "FPR"]["rate"]) == (0.5, 1.0)
+    assert table["all", "cut of the score at 0.4", "error"]["rate"] == 0.125
+    assert "own decision" in made["text"][0]
+    for changed in ({"task": Task.MULTICLASS}, {"threshold": 0.8}):
+        walked = checked(sensitivity.section([stepped([-1.0, 0.0, 1.0], scores=WALK, **changed)]))
+        headings = [panel["heading"] for panel in walked["figures"][0]["panels"]]
+        assert headings == ["Score, all subjects", "Classification, all subjects"]
+        assert "which is not how this target answers" in walked["text"][0]
+
+
 def test_an_attribute_of_the_truth_alone_has_no_section():
     own = {**SCORED, "values": {"smile": SCORED["truth"]}}
     assert not thresholds.has_section(answers(Design({}, 8), **own))

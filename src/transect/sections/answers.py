@@ -50,6 +50,11 @@ class Answers:
         """Whether there are right and wrong answers, both yes and no."""
         return self.binary and bool(np.isfinite(self.errors).any())
 
+    @property
+    def cut(self) -> bool:
+        """Whether a yes is a score of at least `threshold`; detectors and multiclass targets decide otherwise."""
+        return self.task in (Task.BINARY, Task.MULTILABEL)
+
     def grid(self, values: Float[np.ndarray, " n"]) -> Float[np.ndarray, "subjects cells"]:
         """One row per subject of a transect design."""
         return np.asarray(values.reshape(self.design.subjects, self.design.n_cells))
