@@ -69,9 +69,10 @@ def _how_large(sizes: Mapping[str, Any]) -> str:
     full = Sizes()
     if sizes["truth"] == full.truth and sizes["repeats"] == full.repeats:
         return ""
+    drawn_from = f"{sizes['observed']:,} observed images and {sizes['experiment']:,} subjects of the experiment"
     return (
-        f"**A first, smaller run**: {sizes['training']:,} training images, {sizes['truth']:,} subjects for the truth, {sizes['observed']:,} observed "
-        f"images and {sizes['experiment']:,} subjects of the experiment to draw from, {sizes['repeats']} draws. Differences of a point or two are chance.\n\n"
+        f"**A first, smaller run**: {sizes['training']:,} training images, {sizes['truth']:,} subjects for the truth, "
+        f"{drawn_from} to draw from, {sizes['repeats']} draws. Differences of a point or two are chance.\n\n"
     )
 
 

@@ -62,6 +62,17 @@ def test_a_pilot_plans_the_contrast_that_needs_the_most(tmp_path):
     assert (said["subjects"], said["contrast"].split(" (")[0]) == (made.subjects, most.name)
 
 
+def test_a_pilot_counts_its_slopes_and_knows_its_single_pairs(tmp_path):
+    vary = {"skin_tone": (1, 5, 10)}
+    transect.audit(noisy, vary=vary, subjects=30, image_size=32, outcomes=["answer"], out=tmp_path / "pilot")
+    found = analyse(tmp_path / "pilot")
+    (one,) = pilot_contrasts(found)
+    values = found.answered[0].values
+    assert one.discordant == (values[:, 0] != values[:, 2]).mean()
+    assert one.unpaired_deviation == pytest.approx(np.sqrt((values[:, 0].var() + values[:, 2].var()) / 2))
+    assert plan_next(tmp_path / "pilot", 0.1, power=0.8)[0].family == 2  # the contrast and the slope
+
+
 def test_a_pilot_in_which_nobody_differs_still_plans(tmp_path):
     always = lambda pixels: np.ones(len(pixels))  # noqa: E731
     transect.audit(always, vary=["glasses"], subjects=12, image_size=32, outcomes=["answer"], out=tmp_path / "pilot")

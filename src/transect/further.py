@@ -257,6 +257,7 @@ def _plan(one: Findings, contrast: PilotContrast, family: int, alpha: float) -> 
             power=POWER,
             alpha=alpha,
             family=family,
+            discordant=contrast.discordant,
         ).subjects
     found = smallest_found(contrast, family=family, power=POWER, alpha=alpha)
     return {

@@ -19,7 +19,7 @@ def plan(
     power: Annotated[float, typer.Option(help="The chance to find it.")] = 0.9,
     alpha: Annotated[float, typer.Option(help="The level of all tests together.")] = 0.05,
     family: Annotated[
-        int | None, typer.Option(help="Tests that share alpha; default 1, or the contrasts of the pilot.")
+        int | None, typer.Option(help="Tests that share alpha; default 1, or the tests of the pilot.")
     ] = None,
     correlation: Annotated[
         float | None,

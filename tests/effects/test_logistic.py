@@ -104,8 +104,22 @@ def test_levels_never_seen_and_missing_values_are_said():
     x[:5, 0] = NAN
     made = logistic_bootstrap(y, x, resamples=5)
     assert made.notes[-1] == "no variation: x10 is 0 in all 595 rows"
-    assert made.coefficients[-1] == 0
+    # The penalty alone would say 0: no estimate, and none of its SD, while the others keep theirs.
+    assert np.isnan(made.coefficients[-1])
+    assert np.isnan(made.standard_deviations[-1])
+    assert np.isfinite(made.standard_deviations[:-1]).all()
+    assert (made.resamples_dropped, made.effects()[-1].reason) == (0, made.notes[-1])
     assert made.excluded == {"no value of x1": 5}
+
+
+def test_the_level_that_always_errs_is_the_one_that_is_said_to():
+    """With a beard all six are errors; without one three of six are."""
+    y, beard = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0, *np.ones(6)]), np.repeat([0.0, 1.0], 6)
+    told = "complete separation: only the penalty keeps it finite"
+    both = logistic_bootstrap(y, {"beard: 0": 1 - beard, "beard: 1": beard}, resamples=5)
+    assert both.notes == ("", told)
+    # A column alone stands for both of its values.
+    assert logistic_bootstrap(y, {"no beard": 1 - beard}, resamples=5).notes == (told,)
 
 
 def test_a_hard_resample_falls_back_to_halved_steps():

@@ -4,7 +4,7 @@ from scipy.special import ndtri
 from scipy.stats import binom, binomtest, fisher_exact
 
 from transect.effects import plan, plan_from_pilot, sign_flip
-from transect.effects.planning import normal_power, paired_power, smallest, unpaired_power
+from transect.effects.planning import detectable, normal_power, paired_power, smallest, unpaired_power
 from transect.errors import BadInput
 
 
@@ -80,6 +80,33 @@ def test_a_pilots_spread_plans_like_the_rates_behind_it():
     assert by_pilot.subjects <= by_rates.subjects <= 1.08 * by_pilot.subjects
 
 
+@pytest.mark.parametrize(
+    ("effect", "discordant", "by_student", "exact"), [(0.2, 0.3, 71, 0.868), (0.05, 0.1, 410, 0.883)]
+)
+def test_a_pilot_of_single_pairs_plans_for_the_exact_test(effect, discordant, by_student, exact):
+    """One pair of 0/1 a subject: McNemar's exact p is 2 P(Bin(pairs that differ, 1/2) <= the fewer), summed by hand."""
+    up = (discordant + effect) / 2 / discordant
+
+    def power(n):
+        rejected = [0.0]
+        for k in range(1, n + 1):
+            ups = np.arange(k + 1)
+            p = 2 * binom.cdf(np.minimum(ups, k - ups), k, 0.5)
+            rejected.append(binom.pmf(ups, k, up)[p <= 0.05].sum())
+        return binom.pmf(np.arange(n + 1), n, discordant) @ rejected
+
+    deviation = np.sqrt(discordant - effect**2)
+    given = {"images_per_subject": 2, "unpaired_deviation": 0.4}
+    assert plan_from_pilot(effect, deviation, **given).subjects == by_student
+    assert power(by_student) == pytest.approx(exact, abs=0.001)
+    made = plan_from_pilot(effect, deviation, discordant=discordant, **given)
+    assert made.subjects > by_student
+    assert made.power == pytest.approx(power(made.subjects), abs=1e-9)
+    assert made.power >= 0.9
+    assert detectable(deviation, made.subjects, discordant=discordant) <= effect + 1e-9
+    assert detectable(0.1, 4, discordant=0.01) == np.inf  # even four pairs that agree have p = 2 / 2^4
+
+
 def test_simulated_power_is_the_planned_one_for_a_pilots_scores():
     made = plan_from_pilot(0.6, 1.2, images_per_subject=2, unpaired_deviation=1.0)
     d = np.random.default_rng(4).normal(0.6, 1.2, size=(made.subjects, 3000))
@@ -117,3 +144,5 @@ def test_values_out_of_range_are_refused(changes, message):
 def test_a_pilot_without_spread_is_refused():
     with pytest.raises(BadInput, match="positive standard deviation"):
         plan_from_pilot(0.1, 0.0, images_per_subject=2, unpaired_deviation=0.1)
+    with pytest.raises(BadInput, match="discordant: expected a share from 0 to 1, got 2"):
+        plan_from_pilot(0.1, 0.3, images_per_subject=2, unpaired_deviation=0.1, discordant=2.0)

@@ -52,6 +52,42 @@ def test_ppi_python_agrees():
         np.testing.assert_allclose([made.low, made.high], [low[0], high[0]], atol=0.002 * (made.high - made.low))
 
 
+def test_a_subject_on_both_sides_is_one():
+    """Two subjects with one image of each kind: with all of the trust y - f + g is the subject's own number."""
+    y, f, g = np.array([1.0, 4.0]), np.array([0.5, 2.0]), np.array([1.5, 3.0])
+    own = y - f + g  # 2 and 5: mean 3.5, standard error 1.5
+    made = ppi_mean(y, f, g, subjects=["a", "b"], subjects_unrated=["a", "b"], trust=1.0)
+    assert (made.estimate, made.standard_error, made.freedom) == (own.mean(), pytest.approx(1.5), 1.0)
+    # The same in another order; of strangers the squares are added: var(y - f) = 1.125, var(g) = 1.125, each over 2.
+    turned = ppi_mean(y, f, g[::-1], subjects=["a", "b"], subjects_unrated=["b", "a"], trust=1.0)
+    assert turned.standard_error == pytest.approx(1.5)
+    for strangers in (["c", "d"], None):
+        apart = ppi_mean(y, f, g, subjects=["a", "b"], subjects_unrated=strangers, trust=1.0)
+        assert apart.standard_error == pytest.approx(np.sqrt(1.125))
+    # Against itself nobody differs; against strangers the variances add.
+    assert ppi_difference(made, made).standard_error == 0
+    other = ppi_mean(y, f, g, subjects=["e", "f"], subjects_unrated=["e", "f"], trust=1.0)
+    assert ppi_difference(made, other).standard_error == pytest.approx(1.5 * np.sqrt(2))
+
+
+def test_intervals_cover_where_subjects_are_on_both_sides():
+    """60 people, two images rated and six not; half of each answer's variance is the person's."""
+    rng, covered, person = np.random.default_rng(5), 0, np.arange(60)
+    for _ in range(400):
+        own = rng.normal(size=(60, 1))
+        truth = own + rng.normal(size=(60, 8))
+        machine = truth + rng.normal(size=(60, 8))
+        made = ppi_mean(
+            truth[:, :2].ravel(),
+            machine[:, :2].ravel(),
+            machine[:, 2:].ravel(),
+            subjects=np.repeat(person, 2),
+            subjects_unrated=np.repeat(person, 6),
+        )
+        covered += made.low <= 0 <= made.high
+    assert covered / 400 == pytest.approx(0.95, abs=0.033)  # three binomial standard errors
+
+
 def test_images_of_a_subject_count_as_one_cluster():
     y, f, g = ratings(4)
     twice = ppi_mean(
@@ -59,7 +95,7 @@ def test_images_of_a_subject_count_as_one_cluster():
         np.repeat(f, 2),
         np.repeat(g, 2),
         subjects=np.repeat(np.arange(80), 2),
-        subjects_unrated=np.repeat(np.arange(2000), 2),
+        subjects_unrated=np.repeat(80 + np.arange(2000), 2),
     )
     once = ppi_mean(y, f, g)
     assert (twice.low, twice.high, twice.trust) == pytest.approx((once.low, once.high, once.trust))

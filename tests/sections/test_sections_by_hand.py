@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from sections.small_answers import GLASSES, HAIR, answers, checked, points, rows, stepped
+from sections.small_answers import GLASSES, HAIR, answers, checked, points, rows, settings, stepped
 from transect.effects.intervals import wilson
 from transect.records import Attribute, Design, Task
 from transect.sections import adjustment, balance, build, comparison, perceived, sensitivity, thresholds
@@ -94,6 +94,26 @@ def test_adjustment():
     assert (smile["compared"], age["compared"]) == ("yes vs no", "from 45 on vs below")
 
 
+def test_an_attribute_of_several_levels_is_adjusted_for_level_by_level():
+    """Of 16 images of each hair style 4, 12, 4 wear glasses and 4, 12, 4 are errors, apart from each other.
+
+    Given the style the difference is 0. Both peak at the middle level, so that its number 0, 1, 2 goes with neither:
+    adjusting for the number leaves the whole unadjusted difference, (1 + 9 + 1) / 20 - (3 + 3 + 3) / 28.
+    """
+    worn = {0: (4, 1, 12, 3), 1: (12, 9, 4, 3), 2: (4, 1, 12, 3)}  # with glasses, errors of them; without, errors
+    hair, glasses, wrong = [], [], []
+    for level, (on, on_wrong, off, off_wrong) in worn.items():
+        hair += [level] * 16
+        glasses += [1] * on + [0] * off
+        wrong += [1] * on_wrong + [0] * (on - on_wrong) + [1] * off_wrong + [0] * (off - off_wrong)
+    one = answers(Design({}, 48), answers=wrong, truth=np.zeros(48), values={"glasses": glasses, "hair": hair})
+    glasses_row, hair_row = rows(checked(adjustment.section(one)), "Differences of the error rate")
+    assert glasses_row["unadjusted, points"] == pytest.approx(11 / 20 - 9 / 28)
+    assert glasses_row["OLS, points"] == pytest.approx(0, abs=1e-12)
+    assert glasses_row["g-computation, points"] == pytest.approx(0, abs=1e-8)
+    assert hair_row["compared"] == "3 levels: see the coefficients"
+
+
 SCORED = {
     "scores": [0.2, 0.4, 0.6, 0.9, 0.1, 0.3, 0.7, 0.8],
     "truth": [0, 1, 0, 1, 0, 0, 1, 1],
@@ -118,6 +138,22 @@ def test_thresholds():
     assert [panel["heading"] for panel in panels] == ["Error", "FPR", "FNR"]
     lowest = {one["name"]: one["points"][0]["value"] for one in panels[1]["series"]}
     assert lowest == {"all": 1.0, "off": 1.0, "on": 1.0}  # from the lowest score on all say yes
+
+
+def test_a_target_that_cuts_no_score_has_its_own_decision_and_no_boundary():
+    """The images of the test above, decided otherwise than at 0.5: all a yes but the first, three of four no wrong."""
+    said = [0, 1, 1, 1, 1, 1, 1, 1]
+    made = checked(thresholds.section(answers(Design({}, 8), **SCORED, answers=said, task=Task.DETECTION)))
+    table = {(r["group"], r["threshold"], r["measure"]): r for r in rows(made, "Errors by glasses by the target's")}
+    assert table["all", "own decision", "error"]["rate"] == 3 / 8
+    assert (table["off", "own decision", "FPR"]["rate"], table["on", "own decision", "FPR"]["rate"]) == (0.5, 1.0)
+    assert table["all", "cut of the score at 0.4", "error"]["rate"] == 0.125
+    assert "own decision" in made["text"][0]
+    for changed in ({"task": Task.MULTICLASS}, {"threshold": 0.8}):
+        walked = checked(sensitivity.section([stepped([-1.0, 0.0, 1.0], scores=WALK, **changed)]))
+        headings = [panel["heading"] for panel in walked["figures"][0]["panels"]]
+        assert headings == ["Score, all subjects", "Classification, all subjects"]
+        assert "which is not how this target answers" in walked["text"][0]
 
 
 def test_an_attribute_of_the_truth_alone_has_no_section():
@@ -216,6 +252,38 @@ def test_perceived_values():
     # Wald's ratio over the 7 rated images: answers 1/3 without and 1 with glasses, ratings .1 and .925
     (row,) = rows(made, "Effect on the answer per unit")
     assert row["two-stage least squares"] == pytest.approx((1 - 1 / 3) / (0.925 - 0.1))
+
+
+def test_a_varied_attribute_without_ratings_is_held_equal_and_no_instrument():
+    """Smiles are answered and also make glasses look worn a little: glasses themselves do nothing.
+
+    Taken as an instrument the smile gave cov(fit, y) / var(fit) = .25 / (.5² + .25²) = .8 times the .75 of subjects
+    that answer the smile.
+    """
+    design = Design({"glasses": (0.0, 1.0), "smile": (0.0, 1.0)}, subjects=4)
+    glasses, smile = settings(design).values()
+    said = np.where(np.arange(16) // 4 == 3, 1.0, smile)  # the last subject is a yes always
+    one = answers(design, answers=said, perceived={"glasses": 0.5 * glasses + 0.25 * smile})
+    (row,) = rows(
+        checked(perceived.section(one)), "Effect on the answer per unit of the perceived value, intended smile"
+    )
+    assert row["two-stage least squares"] == pytest.approx(0, abs=1e-12)
+    assert row["least squares"] == pytest.approx(0, abs=1e-12)
+
+
+def test_ratings_of_several_levels_are_no_number():
+    """The middle hair style is answered and makes glasses look worn: held equal by indicators, glasses do nothing."""
+    design = Design({"glasses": (0.0, 1.0), "hair": (0.0, 1.0, 2.0)}, subjects=4)
+    glasses, hair = settings(design).values()
+    said = np.where(np.arange(24) // 6 == 3, 1.0, hair == 1)
+    seen = {"glasses": 0.5 * glasses + 0.25 * (hair == 1), "hair": hair}
+    made = checked(perceived.section(answers(design, answers=said, perceived=seen)))
+    worn, style = rows(made, "Effect on the answer per unit of the perceived value, intended hair held equal")
+    assert worn["least squares"] == pytest.approx(0, abs=1e-12)
+    assert worn["two-stage least squares"] == pytest.approx(0, abs=1e-12)
+    assert (style["two-stage least squares"], style["two-stage least squares: 95 %"]) == (
+        None, "3 levels: no effect per unit",
+    )  # fmt: skip
 
 
 def test_which_sections_a_report_has():

@@ -21,7 +21,7 @@ from transect.effects import bootstrap
 from transect.effects.generalized import constant_outcome
 from transect.effects.likelihood import LOGIT, maximise, separation
 from transect.effects.linear import constant_columns
-from transect.effects.regression import with_intercept
+from transect.effects.regression import undetermined, with_intercept
 from transect.effects.samples import Columns, Labels, Sample, complete
 from transect.errors import BadInput
 from transect.records import Effect
@@ -64,13 +64,13 @@ class LogisticBootstrap:
     @property
     def standard_deviations(self) -> Float[np.ndarray, " k"]:
         """SD of each coefficient over the resamples that have a solution; NaN with fewer than two."""
-        solved = self.replicates[np.isfinite(self.replicates).all(axis=1), :-1]
+        solved = self.replicates[np.isfinite(self.replicates[:, -1]), :-1]
         return np.std(solved, axis=0, ddof=1) if len(solved) > 1 else np.full(len(self.names), np.nan)
 
     @property
     def resamples_dropped(self) -> int:
         """Resamples without a solution."""
-        return int((~np.isfinite(self.replicates).all(axis=1)).sum())
+        return int((~np.isfinite(self.replicates[:, -1])).sum())
 
     def effects(self, labels: Labels | None = None, confidence: float = 0.95) -> tuple[Effect, ...]:
         """One Effect per column: the coefficient, its percentile interval; no test, since the penalty biases it."""
@@ -121,8 +121,11 @@ def logistic_bootstrap(
     replicates = np.concatenate(
         [solve(patterns.x, block, ridge, start) for block in _draws(sample, patterns, resampled, resamples, seed)]
     )
+    constant = np.ptp(sample.x, axis=0) == 0
+    replicates[:, :-1][:, constant] = np.nan
+    coefficients = np.where(constant, np.nan, start[:-1])
     return replace(
-        empty, coefficients=start[:-1], intercept=float(start[-1]), replicates=replicates, notes=_notes(sample)
+        empty, coefficients=coefficients, intercept=float(start[-1]), replicates=replicates, notes=_notes(sample)
     )
 
 
@@ -278,12 +281,34 @@ def _distinct(x: Float[np.ndarray, "n k"]) -> tuple[Float[np.ndarray, "m k"], In
 
 
 def _notes(sample: Sample) -> tuple[str, ...]:
-    x, names = with_intercept(sample.x, sample.names)
-    infinite = separation(x, sample.y, names).infinite
+    told = _separated(sample)
     return tuple(
-        constant or ("complete separation: only the penalty keeps it finite" if name in infinite else "")
+        constant or ("complete separation: only the penalty keeps it finite" if name in told else "")
         for name, constant in zip(sample.names, constant_columns(sample)[1:], strict=True)
     )
+
+
+def _separated(sample: Sample) -> Sequence[str]:
+    """Columns that tell an outcome without error; of redundant ones, as all levels of an attribute, each by itself."""
+    x, names = with_intercept(sample.x, sample.names)
+    infinite = separation(x, sample.y, names).infinite
+    redundant = dict(zip(names, undetermined(x, names), strict=True))
+    columns = dict(zip(sample.names, sample.x.T, strict=True))
+    told = [
+        name
+        for name, column in columns.items()
+        if (_alone(column, sample.y) if redundant[name] and _indicates(column) else name in infinite)
+    ]
+    return told or infinite
+
+
+def _indicates(column: Float[np.ndarray, " n"]) -> bool:
+    return bool(np.isin(column, (0.0, 1.0)).all())
+
+
+def _alone(column: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> bool:
+    """Whether all images of a level have one outcome."""
+    return bool((column == 1).any()) and bool(np.ptp(y[column == 1]) == 0)
 
 
 def _empty(sample: Sample, resamples: int, unit: Unit) -> LogisticBootstrap:

@@ -1,9 +1,10 @@
 """How many subjects does an effect need? The power of the tests of an audit, and the smallest design that has it.
 
 A pair of images of one subject is tested by McNemar's exact test (which the sign-flip test is), whose power is summed
-over all tables; averages over several cells and pilots' differences by the normal approximation of the same test; two
-groups of different subjects by Fisher's exact test, in the approximation of Casagrande, Pike and Smith. The images of
-one subject go together: answers are yes where a normal factor that they share, plus noise, is below a limit.
+over all tables; averages over several cells and pilots' differences of more values by Student's or the normal
+approximation of the same test; two groups of different subjects by Fisher's exact test, in the approximation of
+Casagrande, Pike and Smith. The images of one subject go together: answers are yes where a normal factor that they
+share, plus noise, is below a limit.
 """
 
 from __future__ import annotations
@@ -110,11 +111,15 @@ def plan_from_pilot(
     alpha: float = 0.05,
     family: int = 1,
     targets: int = 1,
+    discordant: float | None = None,
 ) -> Plan:
     """The smallest transect by the spread of a pilot's differences between subjects, whatever the outcome's unit.
 
     deviation: standard deviation of the subjects' differences; unpaired_deviation: of single images' outcomes at one
-    level. images_per_subject: of the whole design. The pilot's own estimate is not used: it says little and flatters.
+    level. images_per_subject: of the whole design. discordant: where a difference is that of one pair of yes-or-no
+    outcomes, the share of subjects whose pair differs; the power is then that of McNemar's exact test, which keeps
+    below its level and so needs more subjects than Student's. The pilot's own estimate is not used: it says little and
+    flatters.
 
     Raises BadInput for values out of range.
 
@@ -122,16 +127,21 @@ def plan_from_pilot(
     673
     """
     _check_pilot(effect, deviation, unpaired_deviation, power, alpha, family, targets)
+    _check_discordant(effect, discordant)
     level = alpha / family
 
     def reached(n: int) -> float:
-        return _mean_power(effect, deviation, n, level)
+        return _difference_power(effect, deviation, n, level, discordant)
 
     subjects = max(2, smallest(reached, power))
     ratio = abs(effect) / unpaired_deviation if unpaired_deviation > 0 else math.inf
     group = smallest(lambda n: normal_power(ratio * math.sqrt(n / 2), level), power)
     images = images_per_subject * subjects
-    assumed = f"differences between subjects with the pilot's standard deviation, {deviation:.3g}"
+    assumed = (
+        f"differences between subjects with the pilot's standard deviation, {deviation:.3g}"
+        if discordant is None
+        else f"pairs that differ in a share of {max(discordant, abs(effect)):.3g} of the subjects, as in the pilot"
+    )
     return Plan(
         subjects, images, images * targets, reached(subjects), effect, alpha, family, 2 * group, 2 * group, assumed
     )
@@ -250,6 +260,15 @@ def _mean_power(effect: float, deviation: float, n: int, alpha: float) -> float:
     return float(nct.sf(limit, n - 1, shift) + nct.cdf(-limit, n - 1, shift))
 
 
+def _difference_power(effect: float, deviation: float, n: int, alpha: float, discordant: float | None) -> float:
+    """McNemar's power where a difference is that of one pair, exact up to 4,000 subjects; else Student's."""
+    if discordant is None or n > LARGEST_EXACT:
+        return _mean_power(effect, deviation, n, alpha)
+    gap = min(abs(effect), 1.0)
+    share = max(discordant, gap)
+    return _mcnemar_power(n, (share + gap) / 2, (share - gap) / 2, alpha)
+
+
 def _check(
     effect: float, base: float, power: float, alpha: float, family: int, correlation: float, cells: int, targets: int
 ) -> None:
@@ -277,6 +296,15 @@ def _check_pilot(
         raise BadInput(f"expected a positive standard deviation of differences, got {deviation:g}; run a larger pilot")
 
 
+def _check_discordant(effect: float, discordant: float | None) -> None:
+    if discordant is None:
+        return
+    if not 0 <= discordant <= 1:
+        raise BadInput(f"discordant: expected a share from 0 to 1, got {discordant:g}; count the pairs that differ")
+    if abs(effect) > 1:
+        raise BadInput(f"effect: expected a difference of rates, within -1 and 1, got {effect:g}; give a proportion")
+
+
 def _check_test(power: float, alpha: float, family: int, targets: int) -> None:
     for name, value in (("power", power), ("alpha", alpha)):
         if not 0 < value < 1:
@@ -288,11 +316,13 @@ def _check_test(power: float, alpha: float, family: int, targets: int) -> None:
             raise BadInput(f"{name}: expected at least 1, got {count}; count the tests, or the models, of the audit")
 
 
-def detectable(deviation: float, n: int, *, power: float = 0.9, alpha: float = 0.05) -> float:
+def detectable(
+    deviation: float, n: int, *, power: float = 0.9, alpha: float = 0.05, discordant: float | None = None
+) -> float:
     """The smallest mean difference that the sign-flip test of n subjects' differences finds with this power.
 
-    deviation: standard deviation of the differences. inf where no difference is found so often: with few subjects even
-    equal differences are no proof.
+    deviation: standard deviation of the differences; discordant: as in `plan_from_pilot`. inf where no difference is
+    found so often: with few subjects even equal differences are no proof.
 
     >>> round(detectable(0.4, 679), 3)
     0.05
@@ -300,11 +330,11 @@ def detectable(deviation: float, n: int, *, power: float = 0.9, alpha: float = 0
     low, high = 0.0, deviation
 
     def reached(effect: float) -> float:
-        return _mean_power(effect, deviation, n, alpha)
+        return _difference_power(effect, deviation, n, alpha, discordant)
 
     while reached(high) < power:
         high *= 2
-        if high > 1e6 * deviation:
+        if high > (1e6 * deviation if discordant is None else 2.0):
             return math.inf
     for _ in range(60):
         middle = (low + high) / 2

@@ -7,7 +7,7 @@ never validity (Angelopoulos et al. 2023); how far it is trusted at all is estim
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, final
 
 import numpy as np
@@ -31,7 +31,8 @@ class PredictionPowered:
 
     standard_error, freedom: of Student's t interval. trust: the weight of the predictions, 0 (ratings alone) to 1.
     alone: the half width of the ratings' own interval, to compare with (high - low) / 2. n_rated, n_predicted: subjects
-    (or images) with and without a rating.
+    (or images) with and without a rating; a subject with images of both kinds counts in both. subjects, shares: by how
+    much each subject moves the estimate, empty where no subjects were given for both kinds.
     """
 
     estimate: float
@@ -45,6 +46,8 @@ class PredictionPowered:
     n_predicted: int
     n_missing: int
     reason: str = ""
+    subjects: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
+    shares: Float[np.ndarray, " s"] = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
 
 
 def ppi_mean(
@@ -62,7 +65,8 @@ def ppi_mean(
     ratings, predicted: [n], people's and the machine's answer on the rated images; predicted_unrated: [N], the
     machine's on the others. subjects: which images belong together (default: each is its own). trust: the weight of the
     predictions; default the one of the smallest variance (PPI++), within 0 and 1; 1 is plain PPI. Rows with a NaN are
-    left out and counted. Student's t with the rated subjects' degrees of freedom.
+    left out and counted. A subject named on both sides is one: what it moves is added up before it is squared.
+    Student's t with Satterthwaite's degrees of freedom, or the fewer subjects' where some are on both sides.
 
     Returns PredictionPowered; NaN with the reason where there are fewer than two subjects of either kind.
 
@@ -81,24 +85,44 @@ def ppi_mean(
     n, m, missing = len(influence), len(influence_other), rated.missing + other.missing
     if n < 2 or m < 2:
         return PredictionPowered(*(math.nan,) * 7, n, m, missing, FEW)
-    weight = _trust(influence, influence_other[:, 1]) if trust is None else trust
+    named = subjects is not None and subjects_unrated is not None
+    names, moves = (
+        _aligned(rated, other, influence, influence_other[:, 1:]) if named else (np.empty(0), np.empty((0, 3)))
+    )
+    shared = named and len(names) < n + m
+    weight = trust
+    if weight is None:
+        weight = _shared_trust(moves) if shared else _trust(influence, influence_other[:, 1])
     estimate = float(means[0] + weight * (mean_other[1] - means[1]))
     both = _sum([_error(influence @ [1.0, -weight]), _error(weight * influence_other[:, 1])])
+    shares = moves @ [1.0, -weight, weight]
+    if shared:
+        both = math.sqrt(float(shares @ shares)), min(n, m) - 1.0
     alone = _quantile(n - 1.0, confidence) * _error(influence[:, 0])[0]
     half = _quantile(both[1], confidence) * both[0]
-    return PredictionPowered(estimate, estimate - half, estimate + half, *both, weight, alone, n, m, missing)
+    return PredictionPowered(
+        estimate, estimate - half, estimate + half, *both, weight, alone, n, m, missing, "", names, shares
+    )
 
 
 def ppi_difference(
     first: PredictionPowered, second: PredictionPowered, *, confidence: float = 0.95
 ) -> PredictionPowered:
-    """The second minus the first of two groups of different subjects, each from `ppi_mean` with the same confidence.
+    """The second minus the first of two groups of images, each from `ppi_mean` with the same confidence.
+
+    Subjects that were named for both kinds of images in both groups are matched; else the groups' are taken as
+    different subjects.
 
     >>> one = ppi_mean([0.0, 1.0, 1.0], [0.0, 1.0, 0.9], [0.1, 0.8, 0.6])
     >>> ppi_difference(one, one).estimate
     0.0
     """
     both = _sum([(each.standard_error, each.freedom) for each in (first, second)])
+    names, moves = _side_by_side((first.subjects, second.subjects), (first.shares[:, None], second.shares[:, None]))
+    named = len(first.subjects) > 0 and len(second.subjects) > 0
+    shares = moves @ [-1.0, 1.0] if named else np.empty(0)
+    if named and len(names) < len(first.subjects) + len(second.subjects):
+        both = math.sqrt(float(shares @ shares)), min(first.freedom, second.freedom)
     half = _quantile(both[1], confidence) * both[0]
     estimate = second.estimate - first.estimate
     return PredictionPowered(
@@ -112,15 +136,18 @@ def ppi_difference(
         first.n_predicted + second.n_predicted,
         first.n_missing + second.n_missing,
         first.reason or second.reason,
+        names if named else np.empty(0),
+        shares,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Pairs of rating and prediction [n, 2], and the number of their subject."""
+    """Pairs of rating and prediction [n, 2], the number of their subject, and the names of the subjects."""
 
     values: Float[np.ndarray, "n 2"]
     subject: Int[np.ndarray, " n"]
+    names: np.ndarray
     missing: int
 
 
@@ -134,7 +161,8 @@ def _table(ratings: ArrayLike, predicted: ArrayLike, subjects: ArrayLike | None)
         )
     values = np.stack(columns, axis=1)
     known = np.isfinite(values).all(axis=1)
-    return _Table(values[known], np.unique(names[known], return_inverse=True)[1], int((~known).sum()))
+    unique, subject = np.unique(names[known], return_inverse=True)
+    return _Table(values[known], subject, unique, int((~known).sum()))
 
 
 def _means(table: _Table) -> tuple[Float[np.ndarray, " 2"], Float[np.ndarray, "s 2"]]:
@@ -146,6 +174,34 @@ def _means(table: _Table) -> tuple[Float[np.ndarray, " 2"], Float[np.ndarray, "s
     residual = np.zeros((n, 2))
     np.add.at(residual, table.subject, table.values - mean)
     return mean, residual * n / len(table.values)
+
+
+def _aligned(
+    rated: _Table, other: _Table, influence: Float[np.ndarray, "n 2"], influence_other: Float[np.ndarray, "m 1"]
+) -> tuple[np.ndarray, Float[np.ndarray, "s 3"]]:
+    """Every subject once, and by how much it moves the means of ratings, of predictions on them, and on the others.
+
+    The sum of squares of a column is the squared standard error of its mean.
+    """
+    scaled = [each / math.sqrt(len(each) * (len(each) - 1)) for each in (influence, influence_other)]
+    return _side_by_side((rated.names, other.names), (scaled[0], scaled[1]))
+
+
+def _side_by_side(
+    names: tuple[np.ndarray, np.ndarray], blocks: tuple[Float[np.ndarray, "n p"], Float[np.ndarray, "m q"]]
+) -> tuple[np.ndarray, Float[np.ndarray, "s r"]]:
+    """Blocks of rows by name in one table, 0 where a block lacks a name."""
+    every, place = np.unique(np.concatenate(names), return_inverse=True)
+    left, right = (np.zeros((len(every), block.shape[1])) for block in blocks)
+    left[place[: len(names[0])]], right[place[len(names[0]) :]] = blocks
+    return every, np.hstack([left, right])
+
+
+def _shared_trust(moves: Float[np.ndarray, "s 3"]) -> float:
+    """The weight of the smallest variance where some subjects are on both sides."""
+    gap = moves[:, 1] - moves[:, 2]
+    variance = float(gap @ gap)
+    return min(max(float(moves[:, 0] @ gap) / variance, 0.0), 1.0) if variance > 0 else 0.0
 
 
 def _trust(influence: Float[np.ndarray, "n 2"], other: Float[np.ndarray, " m"]) -> float:

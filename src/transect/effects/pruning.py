@@ -47,18 +47,23 @@ class Rule:
     def text(self) -> str:
         """As the report says it."""
         if np.isinf(self.high):
-            return f"{self.attribute} >= {self.low:g}"
+            return f"{self.attribute} >= {_exact(self.low)}"
         sign = "<" if self.high_open else "<="
         return (
-            f"{self.attribute} {sign} {self.high:g}"
+            f"{self.attribute} {sign} {_exact(self.high)}"
             if np.isinf(self.low)
-            else f"{self.low:g} <= {self.attribute} {sign} {self.high:g}"
+            else f"{_exact(self.low)} <= {self.attribute} {sign} {_exact(self.high)}"
         )
 
     def applies(self, values: Float[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
         """Which images it leaves out; a missing value is not left out by it."""
         below = values < self.high if self.high_open else values <= self.high
         return np.asarray((values >= self.low) & below)
+
+
+def _exact(value: float) -> str:
+    """The shortest text that is read as the same number: texts of rules are kept and read again."""
+    return repr(float(value)).removesuffix(".0")
 
 
 AS_PUBLISHED: Final = (

@@ -13,7 +13,7 @@ from transect.effects.doubly_robust import AIPW_SOURCE, CROSS_FITTING, G_SOURCE,
 from transect.effects.linear import MEANS_SOURCE, OLS_SOURCE, difference_in_means, ols
 from transect.effects.samples import Labels
 from transect.records import Attribute, Effect
-from transect.sections.answers import Answers, number, point, table, words
+from transect.sections.answers import Answers, covariates, nominal, number, point, table, words
 
 SHOWN: Final = 24
 """Levels that the figure shows, largest coefficients first; the table has them all."""
@@ -25,7 +25,8 @@ _TEXT: Final = (
 )
 _BESIDE: Final = (
     "Each attribute is split at its median (or off and on) and all others are adjusted for: differences of the error "
-    "rate, which are causal only if nothing that is missing here moves both the attribute and the errors."
+    "rate, which are causal only if nothing that is missing here moves both the attribute and the errors. Attributes "
+    "of more than two levels are adjusted for by an indicator per level."
 )
 
 
@@ -121,8 +122,9 @@ def _side_by_side(one: Answers, columns: Mapping[str, Float[np.ndarray, " _"]]) 
         own = one.attributes[name] if _named(one.attributes, name, values) else None
         if np.nanmax(values) == np.nanmin(values):
             rows.append([words(name), "does not vary", *[None, ""] * 4])
-        elif own is not None and len(own.levels) > 2:
-            rows.append([words(name), f"{len(own.levels)} levels: see the coefficients", *[None, ""] * 4])
+        elif nominal(one.attributes.get(name)):
+            levels = len(one.attributes[name].levels)
+            rows.append([words(name), f"{levels} levels: see the coefficients", *[None, ""] * 4])
         else:
             others = {other: column for other, column in columns.items() if other != name}
             rows.append([words(name), _split(own, values), *_estimates(one, name, _half(values), others)])
@@ -137,7 +139,7 @@ def _estimates(
 ) -> list[Any]:
     labels, clusters = Labels(one.target, "error", "proportion"), one.subjects
     cells: list[Any] = []
-    varied = {other: values for other, values in others.items() if np.nanstd(values) > 0}
+    varied = covariates(one.attributes, others)
     made = [difference_in_means(one.errors, {name: treatment}, clusters=clusters, labels=labels)]
     if varied:
         made.append(ols(one.errors, {name: treatment, **varied}, clusters=clusters, labels=labels)[0])

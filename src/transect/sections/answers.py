@@ -50,6 +50,11 @@ class Answers:
         """Whether there are right and wrong answers, both yes and no."""
         return self.binary and bool(np.isfinite(self.errors).any())
 
+    @property
+    def cut(self) -> bool:
+        """Whether a yes is a score of at least `threshold`; detectors and multiclass targets decide otherwise."""
+        return self.task in (Task.BINARY, Task.MULTILABEL)
+
     def grid(self, values: Float[np.ndarray, " n"]) -> Float[np.ndarray, "subjects cells"]:
         """One row per subject of a transect design."""
         return np.asarray(values.reshape(self.design.subjects, self.design.n_cells))
@@ -90,6 +95,46 @@ def words(name: str) -> str:
     'skin tone'
     """
     return name.replace("_", " ")
+
+
+def nominal(attribute: Attribute | None) -> bool:
+    """Whether values are names in no order, so that their numbers mean nothing: more than two levels.
+
+    >>> nominal(Attribute("hair", "categorical", "hair style", levels=("bald", "bun", "long")))
+    True
+    """
+    return attribute is not None and attribute.discrete and len(attribute.levels) > 2
+
+
+def covariates(
+    attributes: Mapping[str, Attribute], columns: Mapping[str, Float[np.ndarray, " _"]]
+) -> dict[str, Float[np.ndarray, " _"]]:
+    """Columns to adjust for: an indicator per level of a nominal attribute but the first that occurs, others as given.
+
+    A column that does not vary tells nothing and is left out. Mean ratings between the levels of a nominal attribute
+    are cut as `one_hot` cuts numbers.
+
+    >>> hair = Attribute("hair", "categorical", "hair style", levels=("bald", "bun", "long"))
+    >>> {name: column.tolist() for name, column in covariates({"hair": hair}, {"hair": np.array([1.0, 2.0])}).items()}
+    {'hair: long': [0.0, 1.0]}
+    """
+    made: dict[str, Float[np.ndarray, " _"]] = {}
+    for name, values in columns.items():
+        known = values[np.isfinite(values)]
+        if len(np.unique(known)) < 2:
+            continue
+        made |= _indicators(attributes[name], name, values) if nominal(attributes.get(name)) else {name: values}
+    return made
+
+
+def _indicators(attribute: Attribute, name: str, values: Float[np.ndarray, " n"]) -> dict[str, Float[np.ndarray, " n"]]:
+    from transect.effects.encoding import one_hot
+
+    known = values[np.isfinite(values)]
+    whole = bool(np.isin(known, range(len(attribute.levels))).all())
+    made = one_hot({name: values}, levels={name: attribute.levels} if whole else None)
+    present = [place for place in range(len(made.names)) if np.nansum(made.x[:, place]) > 0]
+    return {made.names[place]: made.x[:, place] for place in present[1:]}
 
 
 def grouped(attribute: Attribute, values: Float[np.ndarray, " n"]) -> np.ndarray:

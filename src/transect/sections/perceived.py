@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +15,7 @@ from transect.effects.residual_inclusion import PROBIT_SOURCE, control_function
 from transect.effects.samples import Labels
 from transect.effects.sensitivity import SOURCE as DENTON
 from transect.records import Effect
-from transect.sections.answers import Answers, number, point, table, words
+from transect.sections.answers import Answers, covariates, nominal, number, point, table, words
 
 _EXACT: Final = 1e12
 _TEXT: Final = (
@@ -22,7 +23,9 @@ _TEXT: Final = (
     "attribute, subject by subject. A clean manipulation moves only its own.",
     "The intended values were set by us and serve as instruments for the perceived ones, so that a manipulation that "
     "drags another attribute along can be told apart. This holds if an intended value changes the answer only through"
-    " the perceived attributes listed: something unlisted that rides along (earrings) breaks it.",
+    " the perceived attributes listed: something unlisted that rides along (earrings) breaks it. A varied attribute "
+    "without such a rating (not rated, or of more than two levels, one indicator per level) is no instrument: its "
+    "intended values are held equal.",
 )
 
 
@@ -118,31 +121,50 @@ def _matrix_table(matrix: PerceptionMatrix) -> dict[str, Any]:
 def _instrumented(one: Answers) -> dict[str, Any]:
     """Least squares on perceived values beside two-stage least squares and the control function."""
     rated = [name for name in one.design.levels if name in one.perceived]
-    # One attribute that nobody rated would leave no complete image for the others.
-    names = [name for name in rated if np.isfinite(one.perceived[name]).any()]
+    refused = {name: reason for name in rated if (reason := _no_number(one, name))}
+    names = [name for name in rated if name not in refused]
     counted, unit = (one.errors, "error") if one.judged else (one.answers if one.binary else one.scores, "answer")
-    settings = np.array([[cell[name] for name in one.design.levels] for cell in one.design.cells()])[one.cells]
-    intended = {name: settings[:, k] for k, name in enumerate(one.design.levels)}
-    seen = {name: one.perceived[name] for name in names}
     labels = Labels(one.target, unit, "proportion" if one.binary else "score", "experimental")
-    rows: list[list[Any]] = []
-    if names:
-        plain = ols(counted, seen, clusters=one.subjects, labels=labels)
-        repaired = instrumental(counted, seen, intended, clusters=one.subjects, labels=labels)
-        curved = (
-            control_function(counted, seen, intended, clusters=one.subjects, labels=labels)
-            if one.binary
-            else [None] * len(names)
-        )
-        for name, first, second, third in zip(names, plain, repaired, curved, strict=True):
-            f = _strength(second)
-            rows.append([words(name), *_cells(first), *_cells(second), *(_cells(third) if third else [None, ""]), f])
-    rows += [[words(name), *[None, "no image was rated"] * 3, None] for name in rated if name not in names]
+    rows = _instrumented_rows(one, counted, names, labels) if names else []
+    rows += [[words(name), *[None, reason] * 3, None] for name, reason in refused.items()]
     style = "points" if one.binary else "number"
     heads = [("perceived attribute", "text")]
     for estimator in ("least squares", "two-stage least squares", "control function"):
         heads += [(estimator, style), (f"{estimator}: 95 %", "text")]
-    return table(f"Effect on the {unit} per unit of the perceived value", [*heads, ("first-stage F", "number")], rows)
+    title = f"Effect on the {unit} per unit of the perceived value"
+    if held := [words(name) for name in one.design.levels if name not in names]:
+        title += f", intended {', '.join(held)} held equal"
+    return table(title, [*heads, ("first-stage F", "number")], rows)
+
+
+def _no_number(one: Answers, name: str) -> str:
+    """Why a rated attribute has no effect per unit. One that nobody rated would leave no image for the others."""
+    if not np.isfinite(one.perceived[name]).any():
+        return "no image was rated"
+    own = one.attributes.get(name)
+    return f"{len(own.levels)} levels: no effect per unit" if own is not None and nominal(own) else ""
+
+
+def _instrumented_rows(
+    one: Answers, counted: Float[np.ndarray, " n"], names: list[str], labels: Labels
+) -> list[list[Any]]:
+    """A row per attribute: their intended values are instruments, those of the other varied ones covariates."""
+    settings = np.array([[cell[name] for name in one.design.levels] for cell in one.design.cells()])[one.cells]
+    intended = {name: settings[:, k] for k, name in enumerate(one.design.levels)}
+    held = covariates(one.attributes, {name: column for name, column in intended.items() if name not in names})
+    held = {f"intended {name}": column for name, column in held.items()}
+    seen, instruments = ({name: columns[name] for name in names} for columns in (one.perceived, intended))
+    given: dict[str, Any] = {"clusters": one.subjects, "labels": labels}
+    plain = ols(counted, {**seen, **held}, **given)[: len(names)]
+    repaired = instrumental(counted, seen, instruments, exogenous=held or None, **given)
+    curved: Sequence[Effect | None] = [None] * len(names)
+    if one.binary:
+        curved = control_function(counted, seen, instruments, exogenous=held or None, **given)
+    rows = []
+    for name, first, second, third in zip(names, plain, repaired, curved, strict=True):
+        cells = [*_cells(first), *_cells(second), *(_cells(third) if third else [None, ""])]
+        rows.append([words(name), *cells, _strength(second)])
+    return rows
 
 
 def _strength(effect: Effect) -> float | str | None:

@@ -23,8 +23,15 @@ from transect.sections.answers import Answers, point, table, words
 STEPS_AXIS: Final = "λ, half-ranges from the subject's own value"
 _DENTON: Final = (
     "Each subject is shown at steps λ of one attribute, counted in half its range from the subject's own value; what "
-    "would pass the attribute's ends stops there. The left panels are all subjects, the right ones those near the "
-    "decision boundary ({low:g} < score < {high:g} at λ = 0). Bands are pointwise 95 % intervals by subject."
+    "would pass the attribute's ends stops there. {near} Bands are pointwise 95 % intervals by subject."
+)
+_BOTH: Final = (
+    "The left panels are all subjects, the right ones those near the decision boundary ({low:g} < score < {high:g} at "
+    "λ = 0)."
+)
+_ALL: Final = (
+    "All subjects are shown: those near the decision boundary are told by a probability cut between {low:g} and "
+    "{high:g}, which is not how this target answers."
 )
 
 
@@ -40,12 +47,17 @@ def section(found: Sequence[Answers]) -> dict[str, Any]:
     return {
         "key": "sensitivity",
         "title": f"Sensitivity of {found[0].target}",
-        "text": [_DENTON.format(low=NEAR[0], high=NEAR[1]), _answer_text(found[0])],
+        "text": [_DENTON.format(near=_near_text(made)), _answer_text(found[0])],
         "warnings": warnings,
         "figures": figures,
         "tables": tables,
         "sources": [SOURCE, EQUIVALENCE] if checked else [SOURCE],
     }
+
+
+def _near_text(made: Sequence[_Measured]) -> str:
+    text = _BOTH if all(m.bounded for m in made) else _ALL
+    return text.format(low=NEAR[0], high=NEAR[1])
 
 
 def _answer_text(one: Answers) -> str:
@@ -67,6 +79,7 @@ class _Measured:
         self.steps = np.array(one.design.levels[self.name])
         # A detector without confidences has no scores; its answers are then all there is.
         self.scored = bool(np.isfinite(one.scores).any())
+        self.bounded = self.scored and one.cut and NEAR[0] < one.threshold < NEAR[1]
         scores = one.grid(one.scores if self.scored else one.answers)
         answers = one.grid(one.answers)
         near_base = scores[:, self.steps == 0][:, 0]
@@ -119,7 +132,7 @@ def _four_panels(made: Sequence[_Measured]) -> dict[str, Any]:
             [_line(words(m.name), m.score[near].signed) for m in made],
         )
         for near, where in places
-        if all(m.scored for m in made)
+        if all(m.bounded if near else m.scored for m in made)
     ]
     panels += [
         _panel(
@@ -129,7 +142,7 @@ def _four_panels(made: Sequence[_Measured]) -> dict[str, Any]:
             [_line(words(m.name), m.classes[near].signed) for m in made],
         )
         for near, where in places
-        if not near or all(m.scored for m in made)
+        if not near or all(m.bounded for m in made)
     ]
     caption = "(mean change against the subject's own image; the numbers are subjects)"
     title = "Score and classification sensitivity"

@@ -16,9 +16,13 @@ _SOURCE: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
 )
 _TEXT: Final = (
-    "A group's errors may be many at one threshold and few at another. The table has the target's own threshold and "
-    "the one with the fewest errors over all images, {best:.3g}, whose errors are those of the images that chose it. "
-    "Of {n} attributes those {shown} are shown whose groups differ most."
+    "A group's errors may be many at one threshold and few at another. The table has the target's own {own} and the "
+    "threshold with the fewest errors over all images, {best:.3g}, whose errors are those of the images that chose it. "
+    "{more}Of {n} attributes those {shown} are shown whose groups differ most."
+)
+_NO_CUT: Final = (
+    "The target does not decide by a cut of its score (a detector counts its boxes, a multiclass target takes the "
+    "largest of its scores), so that no threshold of the curves is its decision. "
 )
 
 
@@ -40,11 +44,12 @@ def section(one: Answers) -> dict[str, Any]:
     groups = {name: grouped(one.attributes[name], one.values[name]) for name in names}
     shown = sorted(names, key=lambda name: -_spread(one, groups[name]))[:ATTRIBUTES]
     best = threshold_curves(one.scores, one.truth).best
+    told = {"own": "threshold", "more": ""} if one.cut else {"own": "decision", "more": _NO_CUT}
     return {
         "key": "thresholds",
         "study": one.study,
         "title": f"Thresholds of {one.target}",
-        "text": [_TEXT.format(best=best, n=len(names), shown=len(shown))],
+        "text": [_TEXT.format(best=best, n=len(names), shown=len(shown), **told)],
         "figures": [_figure(one, name, groups[name]) for name in shown],
         "tables": [_table(one, name, groups[name], best) for name in shown],
         "sources": [_SOURCE],
@@ -78,11 +83,20 @@ def _figure(one: Answers, name: str, groups: np.ndarray) -> dict[str, Any]:
 
 
 def _table(one: Answers, name: str, groups: np.ndarray, best: float) -> dict[str, Any]:
-    thresholds = list(dict.fromkeys([one.threshold, best]))
-    rows = at_thresholds(one.scores, one.truth, groups, thresholds=thresholds, clusters=one.subjects)
-    columns = [("group", "text"), ("threshold", "number"), ("measure", "text"), ("rate", "proportion")]
-    columns += [("low", "proportion"), ("high", "proportion"), ("images", "count"), ("note", "text")]
-    return table(f"Errors by {words(name)} at {len(thresholds)} thresholds", columns, [_row(row) for row in rows])
+    cuts = list(dict.fromkeys([one.threshold, best] if one.cut else [best]))
+    rows = [_row(row) for row in at_thresholds(one.scores, one.truth, groups, thresholds=cuts, clusters=one.subjects)]
+    title = f"at {len(cuts)} thresholds"
+    if not one.cut:
+        # Answers of 0 and 1, cut between, are the decisions themselves.
+        own = at_thresholds(one.answers, one.truth, groups, thresholds=[0.5], clusters=one.subjects)
+        rows = [[row.group, "own decision", *_row(row)[2:]] for row in own] + [
+            [group, f"cut of the score at {cut:.4g}", *more] for group, cut, *more in rows
+        ]
+        title = "by the target's decision and at a cut of its score"
+    columns = [("group", "text"), ("threshold", "number" if one.cut else "text"), ("measure", "text")]
+    columns += [("rate", "proportion"), ("low", "proportion"), ("high", "proportion")]
+    columns += [("images", "count"), ("note", "text")]
+    return table(f"Errors by {words(name)} {title}", columns, rows)
 
 
 def _row(row: GroupRate) -> list[Any]:
