@@ -14,7 +14,7 @@ from typing import Any, Final, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from transect.effects import bootstrap, randomization, regression
+from transect.effects import bootstrap, few_subjects, randomization, regression
 from transect.effects.exclusions import Exclusions
 from transect.effects.intervals import newcombe
 from transect.effects.linear import ols
@@ -29,6 +29,8 @@ SOURCES: Final = {
     FISHER: "Fisher 1935, The logic of inductive inference, doi:10.2307/2342435",
     regression.CLUSTERED: regression.CLUSTER_SOURCE,
     regression.WALD: regression.CLUSTER_SOURCE,
+    few_subjects.CLUSTERED: few_subjects.SOURCE,
+    few_subjects.WALD: few_subjects.SOURCE,
 }
 
 
