@@ -106,7 +106,7 @@ def _effective(
     """How many equal weights scatter as these do, (sum w)² / sum w²; 0 without any."""
     kept = weights if chosen is None else np.where(chosen, weights, 0.0)
     squares = (kept**2).sum(axis=0)
-    return np.divide(kept.sum(axis=0) ** 2, squares, out=np.zeros(squares.shape), where=squares > 0)
+    return np.asarray(np.divide(kept.sum(axis=0) ** 2, squares, out=np.zeros(squares.shape), where=squares > 0))
 
 
 def paired_score_interval(
