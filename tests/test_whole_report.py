@@ -141,6 +141,17 @@ def test_a_population_is_observed_beside_the_experiment(tmp_path):
     cells_agree(tmp_path / "run", made, "observation", pruned=0)
 
 
+def test_several_photographs_of_one_person_are_one_subject(results):
+    (study,) = [one for one in results["studies"] if one["name"] == "photographs"]
+    assert (study["subjects"], study["images"]) == (10, 20)
+    made = [one for one in results["effects"] if (one["study"], one["attribute"]) == ("photographs", "glasses")]
+    assert {(one["n_subjects"], one["n_images"], one["outcome"]) for one in made} >= {(10, 20, "error")}
+    # off are the photographs 0, 3, ..., 18, of the people 0, 1, 3, 4, 6, 7 and 9: fewer than ten
+    assert {one["interval_method"] for one in made} == {"Student t on bias-reduced errors clustered by subject"}
+    whole = [one for one in results["rates"] if one["study"] == "photographs" and not one["cell"]]
+    assert {one["n_subjects"] for one in whole} == {10}
+
+
 def test_observation_stands_beside_experiment_cell_by_cell(folder, results):
     cells_agree(folder, results, "photographs", pruned=1)
 

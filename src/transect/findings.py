@@ -15,7 +15,7 @@ from typing import Any, final
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from transect import ratings
 from transect import tables as columns
@@ -105,6 +105,12 @@ class _Run:
     @property
     def parts(self) -> int:
         return -(-self.design.subjects // int(self.spec["subjects_per_part"]))
+
+    @property
+    def people(self) -> Int[np.ndarray, " n"]:
+        """Who is on each image."""
+        who = self.true[PERSON] if PERSON in self.true else self.images["subject"].to_numpy()
+        return np.asarray(who.astype(np.int64))
 
     def predictions(self, target: Mapping[str, Any]) -> Predictions:
         table = self.folder.read_table(f"predictions/{slug(target['name'])}", self.parts)
@@ -208,14 +214,13 @@ def _answers(run: _Run, target: Mapping[str, Any], predictions: Predictions) -> 
 
     label = none if truth is None else Truth(**truth).of({**run.true, "": np.zeros(len(predictions))})
     threshold = target["description"].get("threshold")
-    subjects = run.true[PERSON] if PERSON in run.true else run.images["subject"].to_numpy()
     return Answers(
         study=run.spec["name"],
         target=target["name"],
         task=task,
         design=run.design,
         attributes=run.attributes,
-        subjects=subjects.astype(np.int64),
+        subjects=run.people,
         cells=run.images["cell"].to_numpy().astype(np.int64),
         scores=values("score"),
         answers=values("answer"),
@@ -239,6 +244,7 @@ def _estimate(run: _Run, target: str, outcome: Outcome) -> Analysis:
     }
     if not run.design.levels:
         true = {name: run.true[name] for name in run.attributes}
+        options["subjects"] = run.people
         return analyse_population(outcome.values, outcome.reasons, true, run.attributes, **options)
     made = _answered(run, target, outcome)
     return analyse_transects(made.values, made.reasons, run.design, run.attributes, tested=made.tested, **options)
@@ -299,7 +305,7 @@ def _study_entry(run: _Run, targets: Sequence[Mapping[str, Any]], groups: Mappin
         "spec": spec,
         "spec_hash": run.folder.spec_hash,
         "basis": design.basis,
-        "subjects": design.subjects,
+        "subjects": len(np.unique(run.people)),
         "images": design.n_images,
         "hold": list(design.hold),
         "population": design.population,

@@ -55,6 +55,12 @@ def test_labels_are_equivalent_exactly_where_the_90_percent_interval_lies_within
     assert made.method == "two one-sided paired score tests"
 
 
+def test_ratings_that_move_alike_tell_no_spread():
+    made = equivalence([0.01, 0.01])
+    assert (made.estimate, made.equivalent, made.reason) == (0.01, False, "the differences do not vary")
+    assert np.isnan([made.p, made.low, made.high]).all()
+
+
 def test_no_label_moved_needs_enough_subjects():
     # The 90 % interval without a discordant pair ends at z² / (n + z²), z² = 2.706: below .05 from n = 51.4 on.
     assert not equivalence(np.zeros(51)).equivalent

@@ -146,6 +146,12 @@ def test_bad_input_is_refused(scores, steps, options, message):
         score_sensitivity(scores, steps, **options)
 
 
+def test_a_line_without_a_class_is_dropped_and_counted():
+    made = interpolation_consistency([1, NAN], [[1, 1], [1, 1]])
+    assert list(made) == ["all", "1"]
+    assert [made["all"][key] for key in ("share", "lines", "images", "dropped")] == [1.0, 1, 2, 1]
+
+
 def test_interpolation_keeps_the_class_by_hand():
     made = interpolation_consistency([1, 1, 0], [[1, 1], [1, 0], [0, NAN]])
     assert made["all"]["share"] == pytest.approx(4 / 5)

@@ -166,3 +166,17 @@ def test_intervals_cover(rates, most):
             hits[row] += (at.low <= true + 1e-12) & (true - 1e-12 <= at.high)
     assert (hits / 1000 >= 0.92).all(), hits / 1000
     assert (hits / 1000 <= most).all(), hits / 1000
+
+
+def test_shares_lie_in_their_intervals_and_the_raw_ones_are_kept():
+    # Subjects' answers scatter and b does nothing: taking the scatter off leaves some shares below 0.
+    for seed in range(5):
+        y = np.array([[0.0, 0.0], [1.0, 1.0]]) + np.random.default_rng(seed).normal(size=(30, 2, 2))
+        made = sobol(y, attributes=["a", "b"], resamples=100)
+        for share in (made.first, made.total, made.shapley):
+            assert ((share.low <= share.estimate) & (share.estimate <= share.high)).all()
+            np.testing.assert_array_equal(share.estimate, share.raw.clip(0, 1))
+        assert made.shapley.raw.sum() == pytest.approx(1)
+        if made.first.raw.min() < 0:
+            return
+    pytest.fail("no raw share below 0 in five draws")

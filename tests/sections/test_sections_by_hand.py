@@ -194,6 +194,23 @@ def test_cells_count_errors_where_both_studies_have_a_truth():
     assert (off["experiment"], off["observation"], on["experiment"], on["observation"]) == (1.0, 1.0, 0.0, 0.0)
 
 
+def test_cells_of_numbers_have_means_by_subject():
+    design = Design({"glasses": (0.0, 1.0)}, subjects=2)
+    tried = answers(design, scores=[[1, 3], [3, 5]], task=Task.REGRESSION)
+    seen = answers(Design({}, 3), scores=[2, 4, NAN], values={"glasses": [0, 0, 1]}, task=Task.REGRESSION)
+    made = checked(comparison.section(tried, seen))
+    (off, on) = rows(made, "Mean answer in the experiment")
+    assert (off["experiment"], on["experiment"], off["observation"], on["observation"]) == (2.0, 4.0, 3.0, None)
+    # two subjects, 1 and 3: standard error 1, t with one degree of freedom 12.706
+    assert [off[f"experiment: {end}"] for end in ("low", "high")] == pytest.approx([2 - 12.706, 2 + 12.706], abs=1e-3)
+    reasons = [one["reason"] for one in made["figures"][0]["panels"][0]["series"][1]["points"]]
+    assert reasons == ["", "no valid answer in this cell"]
+    judged = answers(design, scores=[[1, 3], [3, 5]], truth=[[1, 1], [1, 1]], task=Task.REGRESSION)
+    known = answers(Design({}, 2), scores=[2, 4], truth=[1, 1], values={"glasses": [0, 1]}, task=Task.REGRESSION)
+    (off, on) = rows(comparison.section(judged, known), "Mean error in the experiment")
+    assert (off["experiment"], on["experiment"], on["observation"]) == (1.0, 3.0, 3.0)
+
+
 def test_levels_meet_by_name_and_two_of_two_by_order():
     labels = Attribute("hair", "categorical", "label hair", levels=("afro", "bald", "bun", "long"))
     tried = answers(Design({"hair": (0.0, 2.0)}, subjects=1), answers=[[0, 1]])

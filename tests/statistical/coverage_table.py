@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from transect.effects import holm, mean_difference_interval, sign_flip, wilson_clustered
 from transect.effects.bootstrap import bca_interval
@@ -173,6 +173,20 @@ def rate_rows(rates, rhos, cells, subjects=SUBJECTS):
         yield Row(f"rate of {cells} images", rate, 0, rho, subjects, covers, (high - low).mean(), (high - low).min())
 
 
+SIZES = {"2 subjects of 300 images, 38 of 3": [300] * 2 + [3] * 38, "1 of 200, 49 of 1": [200] + [1] * 49}
+
+
+def unequal_size_rows(rates=(0.1, 0.3), rhos=(0.3, 0.8)):
+    """Clustered Wilson intervals of one rate where few subjects have most of the images."""
+    for (name, sizes), rate, rho in itertools.product(SIZES.items(), rates, rhos):
+        rng = np.random.Generator(np.random.Philox(hash_seed("unequal sizes", name, rate, rho)))
+        counts = np.repeat(np.array(sizes)[:, None], TABLES, axis=1)
+        chances = ndtr((ndtri(rate) - np.sqrt(rho) * rng.standard_normal(counts.shape)) / np.sqrt(1 - rho))
+        low, high = wilson_clustered(rng.binomial(counts, chances).astype(np.float64), counts.astype(np.float64))
+        covers = 100 * ((low <= rate) & (rate <= high)).mean()
+        yield Row(f"rate, {name}", rate, 0, rho, len(sizes), covers, (high - low).mean(), (high - low).min())
+
+
 DRAWS = {"normal": "standard_normal", "exponential": "standard_exponential"}
 
 
@@ -306,6 +320,7 @@ def sections():
             rate_rows((0.01, 0.05, 0.1, 0.3, 0.5), (0.0, 0.3, 0.8), cells=18), rate_rows((0.02, 0.3), (0.3,), cells=2)
         ),
     )
+    yield "Subjects of unequal sizes", unequal_size_rows()
     yield "Scores", score_rows()
     yield (
         "Twenty subjects",

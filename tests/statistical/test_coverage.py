@@ -25,6 +25,7 @@ BOUNDS = {
     "Few discordant subjects": (93, 100),
     "The bootstrap alone, where the rule replaces it": (0, 93.5),
     "Cell rates": (93, 100),
+    "Subjects of unequal sizes": (93, 100),
     "Scores": (93, 97),
     "Twenty subjects": (92, 100),
     "Slopes in a population": (93, 97),

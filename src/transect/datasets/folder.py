@@ -4,7 +4,8 @@ faces/labels.csv        file,subject,age,smile
 faces/0001.jpg …        as the column `file` names them
 
 Every other column is an attribute: text is levels, 0 and 1 are off and on, other numbers are a range. `subject` is who
-is on the image, where several show one person. Nothing in the table is evaluated, and no file outside is opened.
+is on the image, where several show one person; a row that does not say is a person of its own. Nothing in the table is
+evaluated, and no file outside is opened.
 """
 
 from __future__ import annotations
@@ -302,8 +303,11 @@ def _measured(name: str, values: Float[np.ndarray, " n"]) -> tuple[Attribute, Fl
 
 
 def _subjects(column: list[Any] | None, n: int) -> tuple[int, ...]:
-    """Who is on each image, as numbers in order of first use; every image its own subject without the column."""
+    """Who is on each image, as numbers in order of first use; every image without a name is its own subject."""
     if column is None:
         return tuple(range(n))
-    order: dict[str, int] = {}
-    return tuple(order.setdefault(str(cell), len(order)) for cell in column)
+    order: dict[object, int] = {}
+    names = ("" if cell is None else str(cell).strip() for cell in column)
+    # A row's place is no text, so that it is nobody's name.
+    keys = (place if name.lower() in _MISSING else name for place, name in enumerate(names))
+    return tuple(order.setdefault(key, len(order)) for key in keys)

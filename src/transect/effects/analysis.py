@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from transect.effects import intervals, multiplicity, observational, randomization
 from transect.effects.contrasts import Contrast, contrasts
@@ -114,6 +114,7 @@ def analyse_population(
     outcome: str,
     unit: str = "proportion",
     is_binary: bool = True,
+    subjects: Int[np.ndarray, " n"] | None = None,
     edges: Mapping[str, Sequence[float]] | None = None,
     confidence: float = CONFIDENCE,
     resamples: int = 2000,
@@ -123,8 +124,9 @@ def analyse_population(
     """Unadjusted associations and group rates of a population design: association, not causation.
 
     Attributes come together in a population, so that a difference between groups of one mixes in all that comes along
-    with it; basis is "observational". values: outcomes [n], one image per subject; columns: the values [n] of each
-    attribute to analyse. Attributes with levels are grouped by level, others cut at `edges`, or else at their
+    with it; basis is "observational". values: outcomes [n]; columns: the values [n] of each attribute to analyse;
+    subjects: who is on each image (default: every image shows another subject); where they repeat, rates, intervals
+    and tests are by subject. Attributes with levels are grouped by level, others cut at `edges`, or else at their
     terciles.
 
     Returns Analysis; each effect's spec holds the ranges that were compared.
@@ -139,21 +141,22 @@ def analyse_population(
     (0.5, 'observational')
     """
     _check_known(columns, attributes)
-    _check_lengths(values, reasons, columns)
+    _check_lengths(values, reasons, columns if subjects is None else {**columns, "subjects": subjects})
+    people, who = np.unique(np.arange(len(values)) if subjects is None else subjects, return_inverse=True)
     options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
     cuts = {name: observational.cut(attributes[name], col, (edges or {}).get(name)) for name, col in columns.items()}
     effects = tuple(
-        _observed(association, cuts[name], target, outcome, unit, {**options, "subjects": len(values)})
+        _observed(association, cuts[name], target, outcome, unit, {**options, "subjects": len(people)})
         for name, column in columns.items()
         for association in observational.associations(
-            values, reasons, cuts[name], column, is_binary=is_binary, **options
+            values, reasons, cuts[name], column, is_binary=is_binary, subjects=who, **options
         )
     )
     images = GroupedImages(
         values=values,
         exclusions=Exclusions.of(values, reasons),
-        subjects=np.arange(len(values)),
-        n_subjects=len(values),
+        subjects=who,
+        n_subjects=len(people),
         groups=np.stack([groups.index for groups in cuts.values()], axis=1),
         levels={name: groups.centers for name, groups in cuts.items()},
         bounds={name: groups.bounds for name, groups in cuts.items() if groups.bounds},
@@ -262,7 +265,7 @@ def _observed(
         high=association.high,
         p=association.p,
         unit=_per(unit, association.per),
-        n_subjects=association.n_images,
+        n_subjects=association.n_subjects,
         n_images=association.n_images,
         kind=association.kind,
         origin=association.origin,

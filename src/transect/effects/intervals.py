@@ -72,8 +72,9 @@ def wilson_clustered(
     """Wilson's interval of a pooled proportion; subject i has `counts[i]` images, `successes[i]` of them successes.
 
     The number of images is divided by the design effect (variance of the ratio between subjects, over the variance of
-    as many independent images), with the t quantile's correction for few subjects, and held between the numbers of
-    subjects and of images; at 0 and 1, where no variance can be estimated, it is the number of subjects. With one image
+    as many independent images), with the t quantile's correction for few subjects, and held between what is left where
+    all images of a subject agree, (sum of counts)² / sum of counts² (Kish 1965; the number of subjects where counts are
+    equal), and the number of images; at 0 and 1, where no variance can be estimated, it is the former. With one image
     per subject this is Wilson's interval. Korn and Graubard 1998.
 
     Returns low and high in [0, 1]; NaN where no subject has an image.
@@ -87,14 +88,25 @@ def wilson_clustered(
     residual = successes - np.nan_to_num(p) * counts
     variance = (residual**2).sum(axis=0) * subjects / np.maximum(subjects - 1, 1) / np.maximum(images, 1) ** 2
     # Where the outcome is rare only the subjects that have it tell how far subjects differ.
-    telling = np.minimum((successes > 0).sum(axis=0), (successes < counts).sum(axis=0))
+    squares = counts**2
+    telling = np.minimum(_effective(squares, successes > 0), _effective(squares, successes < counts))
+    least = np.maximum(_effective(counts), np.minimum(images, 1.0))
     z, t = ndtri((1 + confidence) / 2), stdtrit(np.maximum(telling - 1.0, 1.0), (1 + confidence) / 2)
     known = (p > 0) & (p < 1) & (variance > 0)
-    effective = np.divide(p * (1 - p) * (z / t) ** 2, variance, out=subjects.copy(), where=known)
+    effective = np.divide(p * (1 - p) * (z / t) ** 2, variance, out=least.copy(), where=known)
     # Equal sums of all subjects (no variance at a rate inside (0, 1)) say that images differ more than subjects do.
     effective = np.where((p > 0) & (p < 1) & (variance == 0), images, effective)
-    effective = np.clip(effective, subjects, images)
+    effective = np.clip(effective, least, images)
     return wilson(p * effective, effective, confidence)
+
+
+def _effective(
+    weights: Float[np.ndarray, "n k"], chosen: Bool[np.ndarray, "n k"] | None = None
+) -> Float[np.ndarray, " k"]:
+    """How many equal weights scatter as these do, (sum w)² / sum w²; 0 without any."""
+    kept = weights if chosen is None else np.where(chosen, weights, 0.0)
+    squares = (kept**2).sum(axis=0)
+    return np.asarray(np.divide(kept.sum(axis=0) ** 2, squares, out=np.zeros(squares.shape), where=squares > 0))
 
 
 def paired_score_interval(

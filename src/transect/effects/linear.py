@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from transect.effects import regression
+from transect.effects import few_subjects, regression
 from transect.effects.regression import Fit
 from transect.effects.samples import Columns, Labels, Sample, complete, read_columns
 from transect.errors import BadInput
@@ -39,9 +39,10 @@ def ols(
     """Least squares of the outcome on the columns and an intercept: one effect per column, errors by subject.
 
     y: outcomes [n]; x: array [n, k], columns by name or an Arrow table; clusters: the subject of each row. An effect is
-    the change of the outcome per unit of its column, all other columns equal. Effects of columns that the rows do not
-    determine (constant, or linearly dependent) are NaN with the columns named; so are all where the outcome does not
-    vary or no row is complete. Rows left out are counted in `excluded`.
+    the change of the outcome per unit of its column, all other columns equal. Where an arm of a column of 0 and 1 has
+    fewer than 10 subjects, errors are bias-reduced (CR2, Satterthwaite); with one there is no interval. Effects of
+    columns that the rows do not determine (constant, or linearly dependent) are NaN with the columns named; so are all
+    where the outcome does not vary or no row is complete. Rows left out are counted in `excluded`.
 
     Returns one Effect per column, in order.
 
@@ -75,7 +76,8 @@ def difference_in_means(
 ) -> Effect:
     """Mean outcome where the treatment is 1 minus that where it is 0, unadjusted, errors by subject.
 
-    treatment: 0 or 1 [n], or a table of one such column. NaN with the reason where a group is empty.
+    treatment: 0 or 1 [n], or a table of one such column. An arm of fewer than 10 subjects has bias-reduced errors; with
+    one subject in an arm there is no interval. NaN with the reason where a group is empty.
 
     Raises BadInput where lengths differ or the treatment has other values.
 
@@ -99,6 +101,7 @@ def difference_in_means(
         confidence=confidence,
         details={},
         kind="contrast",
+        freedom=None if fit.freedom is None else float(fit.freedom[-1]),
     )
 
 
@@ -150,7 +153,25 @@ def least_squares(sample: Sample) -> Fit:
     residual[np.abs(residual) <= ROUNDING * np.abs(sample.y).max()] = 0.0
     scores = x * (sample.weights * residual)[:, None]
     covariance = regression.clustered_covariance(scores, bread, sample, len(kept))
-    return Fit(coefficients, covariance, why_undetermined(sample))
+    freedom = _reduce(covariance, x, residual, sample, kept)
+    return Fit(coefficients, covariance, why_undetermined(sample), freedom=freedom)
+
+
+def _reduce(
+    covariance: Float[np.ndarray, "k k"],
+    x: Float[np.ndarray, "n k"],
+    residual: Float[np.ndarray, " n"],
+    sample: Sample,
+    kept: np.ndarray,
+) -> Float[np.ndarray, " k"] | None:
+    """Where an arm has few subjects puts CR2 in place of the covariance; degrees of freedom, None where none has."""
+    arms = [few_subjects.smaller_arm(column, sample.groups) for column in sample.x.T]
+    if not np.isfinite(covariance).all() or not any(arm is not None and arm[0] < few_subjects.FEW for arm in arms):
+        return None
+    root, freedom = np.sqrt(sample.weights), np.full(x.shape[1], np.nan)
+    made = few_subjects.bias_reduced(root[:, None] * x[:, kept], root * residual, sample.groups)
+    covariance[np.ix_(kept, kept)], freedom[kept] = made
+    return freedom
 
 
 def _solve(

@@ -14,9 +14,10 @@ from typing import Any, Final, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from transect.effects import bootstrap, randomization
+from transect.effects import bootstrap, few_subjects, randomization, regression
 from transect.effects.exclusions import Exclusions
 from transect.effects.intervals import newcombe
+from transect.effects.linear import ols
 from transect.errors import BadInput
 from transect.records import Attribute
 
@@ -26,10 +27,15 @@ SOURCES: Final = {
     NEWCOMBE: "Newcombe 1998, Interval estimation for the difference between independent proportions, "
     "doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I",
     FISHER: "Fisher 1935, The logic of inductive inference, doi:10.2307/2342435",
+    regression.CLUSTERED: regression.CLUSTER_SOURCE,
+    regression.WALD: regression.CLUSTER_SOURCE,
+    few_subjects.CLUSTERED: few_subjects.SOURCE,
+    few_subjects.WALD: few_subjects.SOURCE,
 }
 
 
 FEW_EVENTS: Final = 25
+UNVARIED: Final = "the outcome does not vary: no interval"
 
 
 @final
@@ -120,6 +126,7 @@ class Association:
     p: float
     interval_method: str
     test_method: str
+    n_subjects: int
     n_images: int
     excluded: Mapping[str, int]
     reason: str = ""
@@ -143,6 +150,7 @@ def associations(
     column: Float[np.ndarray, " n"],
     *,
     is_binary: bool,
+    subjects: Int[np.ndarray, " n"] | None = None,
     confidence: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -154,6 +162,9 @@ def associations(
     Newcombe's interval and Fisher's exact test, scores and slopes a BCa interval by image and a permutation test. The
     slope of a binary outcome with fewer than 25 images of either kind has no interval: BCa covers too little there.
 
+    subjects: who is on each image. Where several images show one subject, images are no independent units: intervals
+    and tests are then Student's t and Wald's on errors by subject, and the 25 are subjects.
+
     >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
     >>> column, y = np.repeat([0.0, 1.0], 10), np.repeat([0.0, 1.0, 0.0], [10, 5, 5])
     >>> one = associations(y, np.full(20, "", dtype=object), cut(glasses, column), column, is_binary=True)[0]
@@ -161,7 +172,9 @@ def associations(
     ('glasses: off to on', 0.5, 0.0325)
     """
     exclusions = Exclusions.of(values, reasons)
-    options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
+    who = np.arange(len(values)) if subjects is None else subjects
+    clusters = None if len(np.unique(who)) == len(who) else who
+    options: dict[str, Any] = {"clusters": clusters, "confidence": confidence, "resamples": resamples, "seed": seed}
     made = []
     attribute, last = groups.attribute, len(groups.centers) - 1
     for to in range(1, last + 1) if attribute.discrete else [last] * (last > 0):
@@ -170,13 +183,13 @@ def associations(
         result = _difference(values, masks, names, is_binary, **options)
         ends = "contrast", groups.centers[0], groups.centers[to], ""
         name = f"{attribute.name}: {names[0]} to {names[1]}"
-        made.append(_association(name, attribute, ends, result, values, masks[0] | masks[1], exclusions))
+        made.append(_association(name, attribute, ends, result, values, masks[0] | masks[1], exclusions, who))
     if not attribute.discrete:
         known = np.isfinite(column)
         result = _slope(values, column, known, attribute.name, is_binary, **options)
         low, high = (float(np.min(column[known])), float(np.max(column[known]))) if known.any() else (np.nan, np.nan)
         ends = "slope", low, high, attribute.unit or "unit"
-        made.append(_association(f"{attribute.name}: slope", attribute, ends, result, values, known, exclusions))
+        made.append(_association(f"{attribute.name}: slope", attribute, ends, result, values, known, exclusions, who))
     return made
 
 
@@ -188,8 +201,10 @@ def _association(
     values: Float[np.ndarray, " n"],
     rows: Bool[np.ndarray, " n"],
     exclusions: Exclusions,
+    who: Int[np.ndarray, " n"],
 ) -> Association:
     kind, origin, to, per = ends
+    valid = rows & np.isfinite(values)
     return Association(
         name=name,
         attribute=attribute.name,
@@ -203,7 +218,8 @@ def _association(
         p=result.p,
         interval_method=result.interval_method,
         test_method=result.test_method,
-        n_images=int((rows & np.isfinite(values)).sum()),
+        n_subjects=len(np.unique(who[valid])),
+        n_images=int(valid.sum()),
         excluded=exclusions.count(rows),
         reason=result.reason,
     )
@@ -215,6 +231,7 @@ def _difference(
     names: tuple[str, str],
     is_binary: bool,
     *,
+    clusters: Int[np.ndarray, " n"] | None,
     confidence: float,
     resamples: int,
     seed: int,
@@ -224,6 +241,9 @@ def _difference(
     for name, group in zip(names, (first, second), strict=True):
         if not group.any():
             return _Estimate(reason=f"no image with a valid answer where it is {name}")
+    if clusters is not None:
+        rows = first | second
+        return _by_subject(values[rows], second[rows].astype(np.float64), clusters[rows], confidence, names)
     a, b = values[first], values[second]
     if is_binary:
         return _proportions(a, b, confidence)
@@ -256,6 +276,7 @@ def _slope(
     name: str,
     is_binary: bool,
     *,
+    clusters: Int[np.ndarray, " n"] | None,
     confidence: float,
     resamples: int,
     seed: int,
@@ -265,6 +286,11 @@ def _slope(
     y, x = values[rows], column[rows]
     if len(y) < 3 or np.ptp(x) == 0:
         return _Estimate(reason=f"a slope needs three images and two values of {name}; got {len(y)} images")
+    if clusters is not None:
+        who = clusters[rows]
+        made = _by_subject(y, x, who, confidence)
+        kinds = [len(np.unique(who[y == kind])) for kind in (0, 1)]
+        return _with_enough_events(made, min(kinds)) if is_binary else made
     x = x - x.mean()
     weights = x / (x @ x)
     p = randomization.permutation(y, weights, resamples=randomization.FLIPS, seed=seed)
@@ -273,6 +299,32 @@ def _slope(
     few = f"too few events for an interval of the slope: {events}; at least {FEW_EVENTS} of each kind"
     reason = few if events < FEW_EVENTS else ""
     return _with_interval(float(weights @ y), replicates, influence[:, 0], p, confidence, reason)
+
+
+def _by_subject(
+    y: Float[np.ndarray, " n"],
+    x: Float[np.ndarray, " n"],
+    subjects: Int[np.ndarray, " n"],
+    confidence: float,
+    groups: tuple[str, ...] = (),
+) -> _Estimate:
+    """Least squares of y on x, errors by subject: a slope, or a difference of means where x is 0 or 1 for `groups`."""
+    centered = x - x.mean()
+    estimate = float(centered @ y / (centered @ centered))
+    for level, name in enumerate(groups):
+        if len(np.unique(subjects[x == level])) < 2:
+            return _Estimate(estimate, reason=f"one subject where it is {name}: no interval")
+    (effect,) = ols(y, x, clusters=subjects, confidence=confidence)
+    if np.ptp(y) == 0 or not np.isfinite(effect.low):
+        return _Estimate(estimate, reason=UNVARIED if np.ptp(y) == 0 else effect.reason)
+    return _Estimate(estimate, effect.low, effect.high, effect.p, effect.interval_method, effect.test_method)
+
+
+def _with_enough_events(made: _Estimate, events: int) -> _Estimate:
+    if made.reason or events >= FEW_EVENTS:
+        return made
+    few = f"too few events for an interval of the slope: {events} subjects; at least {FEW_EVENTS} of each kind"
+    return _Estimate(made.estimate, p=made.p, test_method=made.test_method, reason=few)
 
 
 def slope_bootstrap(
@@ -311,7 +363,7 @@ def _with_interval(
     units = np.array([len(influence)])
     low, high = bootstrap.bca_interval(np.array([estimate]), replicates, influence[:, None], confidence, units)
     if not reason and not np.isfinite(low[0]):
-        reason = "the outcome does not vary: no interval"
+        reason = UNVARIED
     if reason:
         return _Estimate(estimate, p=p, test_method=randomization.PERMUTATION, reason=reason)
     return _Estimate(estimate, float(low[0]), float(high[0]), p, bootstrap.METHOD, randomization.PERMUTATION)

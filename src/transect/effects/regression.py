@@ -3,7 +3,9 @@
 A coefficient is determined when no linear combination of the columns that contains it is 0 on every row; those that
 are not become NaN with the columns named, and the others keep their (unique) values. Liang and Zeger 1986; the
 small-sample factor G / (G - 1) * (n - 1) / (n - k) and Student's t with G - 1 degrees of freedom are those of Cameron
-and Miller 2015.
+and Miller 2015. Where an arm of a column of two values has fewer than 10 subjects, least squares has bias-reduced
+errors with Satterthwaite's degrees of freedom, other estimators the arm's subjects less 1; with one subject in an arm
+there is no interval.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import stdtr, stdtrit
 
+from transect.effects import few_subjects
 from transect.effects.samples import Labels, Sample
 from transect.records import Effect
 
@@ -34,12 +37,16 @@ _LOADING: Final = 1e-6
 @final
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Coefficients [k], their covariance [k, k] and whether each is determined; reasons: why one is NaN, "" else."""
+    """Coefficients [k], their covariance [k, k] and whether each is determined; reasons: why one is NaN, "" else.
+
+    freedom: degrees of freedom [k] of bias-reduced errors, None where errors are the usual ones.
+    """
 
     coefficients: Float[np.ndarray, " k"]
     covariance: Float[np.ndarray, "k k"]
     reasons: tuple[str, ...]
     details: Mapping[str, Any] = field(default_factory=dict)
+    freedom: Float[np.ndarray, " k"] | None = None
 
 
 def undetermined(x: Float[np.ndarray, "n k"], names: Sequence[str]) -> tuple[str, ...]:
@@ -119,7 +126,7 @@ def clustered_covariance(
     return np.asarray(factor * bread @ (sums.T @ sums) @ bread.T)
 
 
-def interval(estimate: float, error: float, freedom: int, confidence: float) -> tuple[float, float, float]:
+def interval(estimate: float, error: float, freedom: float, confidence: float) -> tuple[float, float, float]:
     """Low, high and two-sided p of estimate / error by Student's t; NaN where there is no error.
 
     >>> low, high, p = interval(2.0, 1.0, 10, 0.95)
@@ -162,6 +169,7 @@ def coefficient_effects(
             sources=sources,
             confidence=confidence,
             details=fit.details,
+            freedom=None if fit.freedom is None else float(fit.freedom[first + place]),
         )
         for place, name in enumerate(called)
     )
@@ -181,11 +189,17 @@ def coefficient_effect(
     confidence: float,
     details: Mapping[str, Any],
     kind: str = "slope",
+    freedom: float | None = None,
 ) -> Effect:
-    """The effect of one coefficient; where `reason` says that there is none, or no error, its numbers are NaN."""
+    """The effect of one coefficient; where `reason` says that there is none, or no error, its numbers are NaN.
+
+    freedom: degrees of freedom of a bias-reduced variance; None for another.
+    """
     stated = reason or sample.reason
     error = float(np.sqrt(variance)) if variance > 0 else np.nan
-    low, high, p = interval(estimate, error, sample.n_groups - 1, confidence)
+    few, most = _few(sample, name)
+    reduced = freedom is not None
+    low, high, p = interval(estimate, np.nan if few else error, freedom if freedom is not None else most, confidence)
     if stated:
         estimate = low = high = p = np.nan
     alone = ONE_SUBJECT if sample.n_groups == 1 else "" if np.isfinite(low) else "the errors cannot be estimated"
@@ -206,9 +220,22 @@ def coefficient_effect(
         to=1.0 if kind == "contrast" else np.nan,
         basis=labels.basis,
         excluded=dict(sample.excluded),
-        reason=stated or alone,
-        interval_method=CLUSTERED if np.isfinite(low) else "",
-        test_method=WALD if np.isfinite(p) else "",
+        reason=stated or few or alone,
+        interval_method=(few_subjects.CLUSTERED if reduced else CLUSTERED) if np.isfinite(low) else "",
+        test_method=(few_subjects.WALD if reduced else WALD) if np.isfinite(p) else "",
         spec={"estimator": method, "confidence": confidence, "standard_error": error, **details},
-        sources=(*sources, CLUSTER_SOURCE),
+        sources=(*sources, few_subjects.SOURCE if reduced else CLUSTER_SOURCE),
     )
+
+
+def _few(sample: Sample, name: str) -> tuple[str, int]:
+    """Why a column's coefficient has no interval ("" where it has), and its degrees of freedom by subjects."""
+    freedom = sample.n_groups - 1
+    arm = (
+        few_subjects.smaller_arm(sample.x[:, sample.names.index(name)], sample.groups) if name in sample.names else None
+    )
+    if arm is None or freedom < 1:
+        return "", freedom
+    subjects, level = arm
+    alone = f"one subject where {name} is {level:g}: no interval" if subjects < 2 else ""
+    return alone, subjects - 1 if subjects < few_subjects.FEW else freedom

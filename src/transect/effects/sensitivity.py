@@ -332,7 +332,8 @@ def interpolation_consistency(ends: ArrayLike, between: ArrayLike, confidence: f
     """Denton et al.'s sanity check: share of images between two latents of one class that keep that class.
 
     ends: the class [m] of both ends of each line; between: classes [m, k] of k images on it, NaN where there is no
-    answer. The line is the cluster. Returns, for "all" and each class, share, low, high, lines and images.
+    answer. The line is the cluster. Returns, for "all" and each class, share, low, high, lines, images and dropped:
+    lines whose ends have no class (NaN), which are in no class and not in "all".
 
     Raises BadInput where shapes differ.
 
@@ -343,8 +344,9 @@ def interpolation_consistency(ends: ArrayLike, between: ArrayLike, confidence: f
     label, found = np.asarray(ends, dtype=np.float64).reshape(-1), np.asarray(between, dtype=np.float64)
     if found.ndim != 2 or len(found) != len(label):
         raise BadInput(f"between: expected [lines, images], {len(label)} lines, got {found.shape}; reshape it")
-    classes: Sequence[float] = np.unique(label).tolist()
-    chosen = {"all": np.ones(len(label), dtype=bool), **{f"{one:g}": label == one for one in classes}}
+    known = np.isfinite(label)
+    classes: Sequence[float] = np.unique(label[known]).tolist()
+    chosen = {"all": known, **{f"{one:g}": label == one for one in classes}}
     made = {}
     for name, rows in chosen.items():
         answered = np.isfinite(found[rows])
@@ -359,5 +361,6 @@ def interpolation_consistency(ends: ArrayLike, between: ArrayLike, confidence: f
             "high": float(high[0]),
             "lines": int(rows.sum()),
             "images": images,
+            "dropped": int((~known).sum()) if name == "all" else 0,
         }
     return made

@@ -34,11 +34,15 @@ _ROUNDING: Final = 1e-12
 @final
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """One index per attribute, in [0, 1], with its interval; NaN where there is none."""
+    """One index per attribute, in [0, 1], with its interval; NaN where there is none.
+
+    raw: before they are cut to [0, 1]; taking the scatter off may leave less than 0 or more than 1.
+    """
 
     estimate: Float[np.ndarray, " k"]
     low: Float[np.ndarray, " k"]
     high: Float[np.ndarray, " k"]
+    raw: Float[np.ndarray, " k"]
 
 
 @final
@@ -111,7 +115,7 @@ def sobol(
         return _none(names, counted, NO_SPREAD)
     estimates = split.indices(variances[None])[0]
     low, high, reason = _intervals(cells, split, raw, estimates, resamples, confidence, seed)
-    first, total, shapley = (Shares(estimates[row], low[row], high[row]) for row in range(3))
+    first, total, shapley = (Shares(estimates[row].clip(0, 1), low[row], high[row], estimates[row]) for row in range(3))
     parts = dict(zip(split.named(names), (variances / variances.sum()).tolist(), strict=True))
     return SobolIndices(
         names,
@@ -228,5 +232,5 @@ def _resampled(cells: CellMeans, split: _Split, resamples: int, seed: int) -> Fl
 
 def _none(names: tuple[str, ...], counted: tuple[int, int, int], reason: str) -> SobolIndices:
     nothing = np.full(len(names), np.nan)
-    empty = Shares(nothing, nothing, nothing)
+    empty = Shares(nothing, nothing, nothing, nothing)
     return SobolIndices(names, empty, empty, empty, {}, math.nan, math.nan, *counted, "", reason)

@@ -23,6 +23,8 @@ SOURCE: Final = (
     "equivalence of average bioavailability, doi:10.1007/BF01068419"
 )
 MARGIN: Final = 0.05
+UNVARIED: Final = "the differences do not vary"
+_ROUNDING: Final = 1e-12
 ALPHA: Final = 0.05
 SCORE_TESTS: Final = "two one-sided paired score tests"
 T_TESTS: Final = "two one-sided paired t tests"
@@ -111,7 +113,7 @@ def equivalence(differences: ArrayLike, margin: float = MARGIN) -> Equivalence:
 
     differences: one number per subject, NaN where there is none. Differences of labels (-1, 0, 1) have Tango's paired
     score test, others Student's t; low and high are the 90 % interval, which lies within the margin exactly where both
-    tests reject.
+    tests reject. NaN with the reason where numbers do not vary, since their spread is then unknown.
 
     Raises BadInput where the margin is not above 0.
 
@@ -126,6 +128,8 @@ def equivalence(differences: ArrayLike, margin: float = MARGIN) -> Equivalence:
     if n < 2:
         return Equivalence(np.nan, np.nan, np.nan, margin, np.nan, False, n, "", f"{n} subjects with both labels")
     whole = bool(np.isin(d, (-1.0, 0.0, 1.0)).all())
+    if not whole and np.ptp(d) <= _ROUNDING * np.abs(d).max():
+        return Equivalence(float(d.mean()), np.nan, np.nan, margin, np.nan, False, n, "", UNVARIED)
     p, ends, method = _score_tests(d, margin) if whole else _t_tests(d, margin)
     return Equivalence(float(d.mean()), *ends, margin, p, p <= ALPHA, n, method)
 
@@ -152,8 +156,6 @@ def _tango_z(positive: int, negative: int, n: int, difference: float) -> float:
 def _t_tests(d: Float[np.ndarray, " n"], margin: float) -> tuple[float, tuple[float, float], str]:
     n, mean = len(d), float(d.mean())
     error = float(d.std(ddof=1) / np.sqrt(n))
-    if error == 0:
-        return float(abs(mean) >= margin), (mean, mean), T_TESTS
     p = max(stdtr(n - 1, -(mean + margin) / error), stdtr(n - 1, (mean - margin) / error))
     half = float(stdtrit(n - 1, 1 - ALPHA)) * error
     return float(p), (mean - half, mean + half), T_TESTS

@@ -14,6 +14,8 @@ from transect.records import Attribute
 from transect.sections.answers import Answers, point, table, words
 
 MOST_CELLS: Final = 24
+NO_IMAGE: Final = "no image in this cell"
+NO_ANSWER: Final = "no valid answer in this cell"
 _SOURCE: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
 )
@@ -50,10 +52,9 @@ def section(experiment: Answers, observation: Answers) -> dict[str, Any] | None:
     names = shared(experiment, observation)
     if not names:
         return None
-    both_judged = experiment.judged and observation.judged
-    counted = "error rate" if both_judged else "rate of yes"
+    counted, unit, column = _counted(experiment, observation)
     sides = [(experiment, "experiment"), (observation, "observation")]
-    values = {name: side.errors if both_judged else side.answers for side, name in sides}
+    values = {name: getattr(side, column) for side, name in sides}
     levels = [experiment.design.levels[name] for name in names]
     cells = list(itertools.product(*levels))
     labels = [
@@ -72,10 +73,20 @@ def section(experiment: Answers, observation: Answers) -> dict[str, Any] | None:
         "key": "comparison",
         "title": f"Observation beside experiment: {experiment.target}",
         "text": text,
-        "figures": [_figure(counted, rows)],
-        "tables": [_table(counted, labels, rows)],
+        "figures": [_figure(counted, unit, rows)],
+        "tables": [_table(counted, unit, labels, rows)],
         "sources": [_SOURCE],
     }
+
+
+def _counted(experiment: Answers, observation: Answers) -> tuple[str, str, str]:
+    """What is compared, in words; its unit; and the field of the answers that holds it."""
+    sides = experiment, observation
+    if experiment.binary:
+        judged = experiment.judged and observation.judged
+        return ("error rate", "proportion", "errors") if judged else ("rate of yes", "proportion", "answers")
+    judged = all(np.isfinite(side.errors).any() for side in sides)
+    return ("mean error", "number", "errors") if judged else ("mean answer", "number", "scores")
 
 
 def _label(attribute: Attribute, name: str, value: float) -> str:
@@ -111,17 +122,20 @@ def _rate(values: Float[np.ndarray, " n"], rows: Bool[np.ndarray, " n"], side: A
     _, groups = np.unique(side.subjects[known], return_inverse=True)
     counts = np.bincount(groups, minlength=1).astype(np.float64)
     sums = np.bincount(groups, weights=values[known], minlength=1).astype(np.float64)
-    low, high = intervals.wilson_clustered(sums[:, None], counts[:, None])
     n = int(counts.sum())
-    rate = float(sums.sum() / n) if n else np.nan
-    return point(
-        rate, low=float(low[0]), high=float(high[0]), label=label, n=n, reason="" if n else "no image in this cell"
-    )
+    if not n:
+        return point(np.nan, label=label, n=0, reason=NO_ANSWER if rows.any() else NO_IMAGE)
+    if side.binary:
+        low, high = intervals.wilson_clustered(sums[:, None], counts[:, None])
+    else:
+        made = intervals.mean_interval(sums[:, None], counts[:, None], seed=side.design.seed)
+        low, high = made.low, made.high
+    return point(float(sums.sum() / n), low=float(low[0]), high=float(high[0]), label=label, n=n, reason="")
 
 
-def _figure(counted: str, rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
+def _figure(counted: str, unit: str, rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
     series = [{"name": name, "points": points} for name, points in rows.items()]
-    panel = {"heading": counted.capitalize(), "y_words": counted, "unit": "proportion", "series": series}
+    panel = {"heading": counted.capitalize(), "y_words": counted, "unit": unit, "series": series}
     return {
         "kind": "rows",
         "title": f"{counted.capitalize()} by cell",
@@ -130,13 +144,13 @@ def _figure(counted: str, rows: Mapping[str, list[dict[str, Any]]]) -> dict[str,
     }
 
 
-def _table(counted: str, labels: list[str], rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
+def _table(counted: str, unit: str, labels: list[str], rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
     heads = [("cell", "text")]
     for name in rows:
         heads += [
-            (name, "proportion"),
-            (f"{name}: low", "proportion"),
-            (f"{name}: high", "proportion"),
+            (name, unit),
+            (f"{name}: low", unit),
+            (f"{name}: high", unit),
             (f"{name}: images", "count"),
         ]
     lines = []

@@ -1,0 +1,74 @@
+"""Errors by subject where an arm of a treatment has few subjects."""
+
+import numpy as np
+import pytest
+from scipy.special import stdtrit
+
+from transect.effects import few_subjects
+from transect.effects.few_subjects import bias_reduced, smaller_arm
+from transect.effects.linear import difference_in_means, ols
+
+
+def test_two_treated_images_are_welchs_test_by_hand():
+    # Arms (1, 3) and (0, 1, 2): variances 2 and 1, squared error 2/2 + 1/3 = 4/3. Degrees of freedom under equal
+    # variances: (1/2 + 1/3)² / (1/4 / 1 + 1/9 / 2) = (25/36) / (11/36) = 25/11.
+    effect = difference_in_means([1.0, 3.0, 0.0, 1.0, 2.0], {"hat": [1, 1, 0, 0, 0]})
+    half = stdtrit(25 / 11, 0.975) * np.sqrt(4 / 3)
+    assert (effect.estimate, effect.low, effect.high) == pytest.approx((1.0, 1 - half, 1 + half))
+    assert effect.interval_method == few_subjects.CLUSTERED
+    assert effect.test_method == few_subjects.WALD
+    assert effect.sources[-1] == few_subjects.SOURCE
+
+
+def test_several_images_of_a_subject_by_the_full_matrices():
+    rng = np.random.default_rng(0)
+    groups = rng.permutation(np.repeat(np.arange(7), [1, 2, 3, 4, 5, 6, 7]))
+    x = np.column_stack([np.ones(28), groups < 3, rng.normal(size=28)])
+    y = rng.normal(size=28)
+    bread = np.linalg.inv(x.T @ x)
+    left = np.eye(28) - x @ bread @ x.T
+    residual = left @ y
+    meat, columns = np.zeros((3, 3)), []
+    for subject in range(7):
+        rows = np.flatnonzero(groups == subject)
+        values, vectors = np.linalg.eigh(left[np.ix_(rows, rows)])
+        adjusted = vectors @ np.diag(values**-0.5) @ vectors.T
+        score = x[rows].T @ adjusted @ residual[rows]
+        meat += np.outer(score, score)
+        columns.append(left[:, rows] @ adjusted @ x[rows] @ bread[:, 1])
+    products = np.array(columns) @ np.array(columns).T
+    covariance, freedom = bias_reduced(x, residual, groups)
+    np.testing.assert_allclose(covariance, bread @ meat @ bread, rtol=1e-9)
+    assert freedom[1] == pytest.approx(np.trace(products) ** 2 / (products**2).sum())
+
+
+def test_ten_subjects_in_either_arm_keep_the_usual_errors():
+    y, hat = np.sin(np.arange(20.0)), np.arange(20) % 2.0
+    assert ols(y, {"hat": hat})[0].interval_method == "Student t on errors clustered by subject"
+    assert ols(y[:-1], {"hat": hat[:-1]})[0].interval_method == few_subjects.CLUSTERED
+
+
+def test_one_treated_subject_has_no_interval():
+    y, hat, person = [0.0, 1.0, 1.0, 0.0, 1.0, 1.0], [1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 2, 2]
+    for effect in (difference_in_means(y, {"hat": hat}, clusters=person), ols(y, {"hat": hat}, clusters=person)[0]):
+        assert effect.estimate == pytest.approx(0.5 - 0.75)
+        assert effect.reason == "one subject where hat is 1: no interval"
+        assert np.isnan([effect.low, effect.high, effect.p]).all()
+
+
+def test_a_column_of_more_values_has_no_arms():
+    assert smaller_arm(np.array([0.0, 1.0, 2.0]), np.arange(3)) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("treated", [2, 3, 5])
+def test_few_treated_subjects_make_few_false_findings(treated):
+    # 40 subjects of 5 images with correlation 1/2 and no effect; the usual errors reject 35, 15 and 13 %.
+    rng = np.random.default_rng(treated)
+    person = np.repeat(np.arange(40), 5)
+    hat = (person < treated).astype(float)
+    p = [
+        difference_in_means(rng.normal(size=40)[person] + rng.normal(size=200), {"hat": hat}, clusters=person).p
+        for _ in range(300)
+    ]
+    assert np.mean(np.array(p) < 0.05) < 0.09
