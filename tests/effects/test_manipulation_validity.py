@@ -81,8 +81,12 @@ def test_what_cannot_be_tested_says_so():
     assert np.isnan(made.p)
     assert not made.equivalent
     assert made.reason == "1 subjects with both labels"
-    assert equivalence(np.full(5, 0.01)).equivalent
-    assert not equivalence(np.full(5, 0.5)).equivalent
+    # Five equal differences say nothing of how others differ.
+    for constant in (0.01, 0.5):
+        made = equivalence(np.full(5, constant))
+        assert np.isnan(made.p)
+        assert not made.equivalent
+        assert made.reason == "the differences do not vary"
 
 
 def test_bad_input_is_refused():

@@ -109,7 +109,7 @@ def test_every_row_shows_what_is_expected(world):
 
 def documented(world):
     """Method -> coverage, type I error and power as the page has them, per cent; NaN where empty."""
-    section = PAGE.read_text().partition(f"\n### {world}\n")[2].partition("\n### ")[0]
+    section = PAGE.read_text().partition(f"\n### {world}\n")[2].partition("\n### ")[0].partition("\n## ")[0]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if "|" in line]
     return {row[0]: [float(cell or "nan") for cell in row[4:7]] for row in rows[2:]}
 
