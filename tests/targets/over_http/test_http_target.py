@@ -122,7 +122,7 @@ class TestTriesAgain:
     def test_without_a_connection_nothing_is_counted(self, tmp_path):
         with serving() as server:
             url = server.url
-        with asking(tmp_path, url, more="[budget]\ncalls = 2") as target:
+        with asking(tmp_path, url, more="[budget]\ncalls = 1") as target:
             assert target.predict(Images(pictures(2))).failures == ("no connection (tries: 4)",) * 2
             assert target.ledger.spent().calls == 0
 

@@ -172,6 +172,12 @@ class Ledger:
                 return Unconfirmed()
             return self._enter(request, image, seconds)
 
+    def may_be_given_back(self) -> bool:
+        """Whether a call is under way: if it finds no connection, what it holds of the budget comes back."""
+        with self._lock, self._errors():
+            rows = self._database.execute("SELECT owner, until FROM calls WHERE state = 'sent'").fetchall()
+        return any(until >= time.time() and _alive(owner) for owner, until in rows)
+
     def _enter(self, request: str, image: str, seconds: float) -> Call:
         price, now = self.allowance.price, time.time()
         self._check_budget(self.spent(), price)

@@ -12,7 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
-from transect.errors import Interrupted, MissingExtra
+from transect.errors import BudgetSpent, Interrupted, MissingExtra
 from transect.records import Images, Predictions, Task
 from transect.targets.http.answers import AnswerReader, failed
 from transect.targets.http.ledger import Allowance, Call, Ledger, Reply, Spent, Unconfirmed, UnderWay
@@ -206,7 +206,12 @@ class HttpTarget:
         self._pacer.wait()
         if _stopping.is_set():
             raise Interrupted("interrupted before this image was asked about")
-        return self.ledger.claim(self.request, image, seconds=self._longest_call)
+        try:
+            return self.ledger.claim(self.request, image, seconds=self._longest_call)
+        except BudgetSpent:
+            if self.ledger.may_be_given_back():
+                return UnderWay()
+            return self.ledger.claim(self.request, image, seconds=self._longest_call)  # it may have come back just now
 
     def _call(self, call: Call, pixels: Pixels) -> Reply:
         _under_way.add(id(call))
