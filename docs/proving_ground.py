@@ -17,11 +17,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 import effects_figure
 
-from transect.verify.estimators import CLAIMS, SEEDS, as_rows, prove
+from transect.verify.claims import CLAIMS, WORLDS
+from transect.verify.estimators import SEEDS, as_rows, prove
 from transect.verify.images.sizes import Sizes
 from transect.verify.images.study import compare_methods
 from transect.verify.images.tables import EFFECT_HEADINGS, TRUTH_HEADINGS, by_images, effect_rows, truth_rows
-from transect.verify.planted import WORLDS
 
 PAGE = Path(__file__).parent / "explanation" / "proving-ground.md"
 FIGURE = Path(__file__).parent / "images" / "effects.svg"

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import stdtrit
 
 from transect.effects import few_subjects
-from transect.effects.few_subjects import bias_reduced, smaller_arm
+from transect.effects.few_subjects import FEW, bias_reduced, effective_subjects, smaller_arm
 from transect.effects.linear import difference_in_means, ols
 
 
@@ -72,3 +72,21 @@ def test_few_treated_subjects_make_few_false_findings(treated):
         for _ in range(300)
     ]
     assert np.mean(np.array(p) < 0.05) < 0.09
+
+
+def test_a_few_large_subjects_count_as_few():
+    # Each arm: 11 subjects of one image and one of 89: 100² / (11 + 89²) = 1.26 equal subjects.
+    subjects = np.concatenate([np.arange(22), np.repeat([22, 23], 89)])
+    arm = np.concatenate([np.repeat([0.0, 1.0], 11), np.repeat([0.0, 1.0], 89)])
+    assert effective_subjects(arm, subjects) == pytest.approx(10_000 / (11 + 89**2))
+    y = np.random.default_rng(1).normal(size=24)[subjects]
+    effect = ols(y, {"arm": arm}, clusters=subjects)[0]
+    assert effect.interval_method == few_subjects.CLUSTERED
+    # As many images of each: 24 equal subjects, 12 an arm, are no few.
+    equal = ols(y[:24], {"arm": np.tile([0.0, 1.0], 12)}, clusters=np.arange(24))[0]
+    assert effective_subjects(np.tile([0.0, 1.0], 12), np.arange(24)) == 12 > FEW
+    assert equal.interval_method != few_subjects.CLUSTERED
+
+
+def test_effective_subjects_of_a_column_with_a_range_are_those_of_all_images():
+    assert effective_subjects(np.array([0.1, 0.2, 0.3, 0.4]), np.array([0, 0, 0, 1])) == 16 / 10

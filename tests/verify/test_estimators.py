@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from transect.errors import BadInput
+from transect.verify.claims import WORLDS
 from transect.verify.contenders import Answers
 from transect.verify.estimators import CLAIMS, Claim, ProvenRow, prove, within
-from transect.verify.planted import WORLDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "proving-ground.md"
 KEYS = {"method", "world", "bias", "rmse", "coverage", "type_one", "power", "seeds", "expected_valid"}

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 FEW: Final = 10
-"""Below so many subjects in an arm errors are bias-reduced."""
+"""Below so many equally large subjects in an arm errors are bias-reduced."""
 CLUSTERED: Final = "Student t on bias-reduced errors clustered by subject"
 WALD: Final = "Wald test on bias-reduced errors clustered by subject"
 SOURCE: Final = (
@@ -34,6 +34,20 @@ def smaller_arm(column: Float[np.ndarray, " n"], groups: Int[np.ndarray, " n"]) 
     if len(levels) != 2:
         return None
     return min((len(np.unique(groups[column == level])), float(level)) for level in levels)
+
+
+def effective_subjects(column: Float[np.ndarray, " n"], groups: Int[np.ndarray, " n"]) -> float:
+    """How many equally large subjects tell as much as those of the smaller arm, (sum of n)² / sum of n² (Kish 1965).
+
+    n: images of a subject in the arm; a column that has not two values is one arm.
+
+    >>> effective_subjects(np.array([0.0, 0.0, 0.0, 1.0, 1.0]), np.array([0, 0, 1, 2, 3]))  # (2 + 1)² / (4 + 1)
+    1.8
+    """
+    levels = np.unique(column)
+    arms = [groups[column == level] for level in levels] if len(levels) == 2 else [groups]
+    sizes = [np.unique(arm, return_counts=True)[1].astype(np.float64) for arm in arms]
+    return min(float(size.sum() ** 2 / (size**2).sum()) for size in sizes)
 
 
 def bias_reduced(

@@ -88,8 +88,8 @@ def wilson_clustered(
     residual = successes - np.nan_to_num(p) * counts
     variance = (residual**2).sum(axis=0) * subjects / np.maximum(subjects - 1, 1) / np.maximum(images, 1) ** 2
     # Where the outcome is rare only the subjects that have it tell how far subjects differ.
-    squares = counts**2
-    telling = np.minimum(_effective(squares, successes > 0), _effective(squares, successes < counts))
+    scatter = counts * (1 + (counts - 1) * _likeness(residual, counts, np.nan_to_num(p)))
+    telling = np.minimum(_effective(scatter, successes > 0), _effective(scatter, successes < counts))
     least = np.maximum(_effective(counts), np.minimum(images, 1.0))
     z, t = ndtri((1 + confidence) / 2), stdtrit(np.maximum(telling - 1.0, 1.0), (1 + confidence) / 2)
     known = (p > 0) & (p < 1) & (variance > 0)
@@ -98,6 +98,18 @@ def wilson_clustered(
     effective = np.where((p > 0) & (p < 1) & (variance == 0), images, effective)
     effective = np.clip(effective, least, images)
     return wilson(p * effective, effective, confidence)
+
+
+_LEAST_LIKENESS: Final = 0.05
+
+
+def _likeness(
+    residual: Float[np.ndarray, "n k"], counts: Float[np.ndarray, "n k"], p: Float[np.ndarray, " k"]
+) -> Float[np.ndarray, " k"]:
+    """Correlation of a subject's images by moments: residuals squared are counts (1 + (counts - 1) rho) p (1 - p)."""
+    single = np.maximum(p * (1 - p), 1e-9)
+    beyond, pairs = (residual**2).sum(axis=0) / single - counts.sum(axis=0), (counts * (counts - 1)).sum(axis=0)
+    return np.asarray(np.clip(beyond / np.maximum(pairs, 1), _LEAST_LIKENESS, 1.0))
 
 
 def _effective(

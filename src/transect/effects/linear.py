@@ -40,7 +40,8 @@ def ols(
 
     y: outcomes [n]; x: array [n, k], columns by name or an Arrow table; clusters: the subject of each row. An effect is
     the change of the outcome per unit of its column, all other columns equal. Where an arm of a column of 0 and 1 has
-    fewer than 10 subjects, errors are bias-reduced (CR2, Satterthwaite); with one there is no interval. Effects of
+    fewer than 10 subjects, or images so unequally shared that they tell no more than 9 equal ones would, errors are
+    bias-reduced (CR2, Satterthwaite); with one subject there is no interval. Effects of
     columns that the rows do not determine (constant, or linearly dependent) are NaN with the columns named; so are all
     where the outcome does not vary or no row is complete. Rows left out are counted in `excluded`.
 
@@ -164,9 +165,9 @@ def _reduce(
     sample: Sample,
     kept: np.ndarray,
 ) -> Float[np.ndarray, " k"] | None:
-    """Where an arm has few subjects puts CR2 in place of the covariance; degrees of freedom, None where none has."""
-    arms = [few_subjects.smaller_arm(column, sample.groups) for column in sample.x.T]
-    if not np.isfinite(covariance).all() or not any(arm is not None and arm[0] < few_subjects.FEW for arm in arms):
+    """Where an arm has few subjects, or few large ones, puts CR2 in place of the covariance; degrees of freedom."""
+    arms = [few_subjects.effective_subjects(column, sample.groups) for column in sample.x.T]
+    if not np.isfinite(covariance).all() or min(arms) >= few_subjects.FEW:
         return None
     root, freedom = np.sqrt(sample.weights), np.full(x.shape[1], np.nan)
     made = few_subjects.bias_reduced(root[:, None] * x[:, kept], root * residual, sample.groups)

@@ -18,33 +18,33 @@ _RESAMPLES: Final = 200
 
 def adjusted_ols(tables: Tables) -> Answers:
     """Least squares on the attribute and what was recorded beside it."""
-    return _each(tables, lambda t: ols(t["outcome"], {"attribute": t["attribute"], "covariate": t["covariate"]})[0])
+    return each(tables, lambda t: ols(t["outcome"], {"attribute": t["attribute"], "covariate": t["covariate"]})[0])
 
 
 def adjusted_g(tables: Tables) -> Answers:
     """G-computation with one outcome model, without interactions."""
-    return _each(tables, lambda t: g_computation(t["outcome"], t["attribute"], {"covariate": t["covariate"]}))
+    return each(tables, lambda t: g_computation(t["outcome"], t["attribute"], {"covariate": t["covariate"]}))
 
 
 def adjusted_aipw(tables: Tables) -> Answers:
     """Doubly robust, with cross-fitting."""
-    return _each(tables, lambda t: aipw(t["outcome"], t["attribute"], {"covariate": t["covariate"]}))
+    return each(tables, lambda t: aipw(t["outcome"], t["attribute"], {"covariate": t["covariate"]}))
 
 
 def perceived_ols(tables: Tables) -> Answers:
     """Least squares of a square's score on both perceived attributes, errors by subject."""
-    return _each(tables, lambda t: ols(t["square"].ravel(), _perceived(t), clusters=_subject(t["square"]))[0])
+    return each(tables, lambda t: ols(t["square"].ravel(), _perceived(t), clusters=subject_of(t["square"]))[0])
 
 
 def instrumented_square(tables: Tables) -> Answers:
     """Two-stage least squares: both perceived attributes, with both that were set as instruments."""
-    return _each(
+    return each(
         tables,
         lambda t: instrumental(
             t["square"].ravel(),
             _perceived(t),
             {"hair set": t["hair_set"].ravel(), "beard set": t["beard_set"].ravel()},
-            clusters=_subject(t["square"]),
+            clusters=subject_of(t["square"]),
             interval="wald",  # instruments are strong here: what "automatic" would choose, at a tenth of the time
         )[0],
     )
@@ -52,13 +52,13 @@ def instrumented_square(tables: Tables) -> Answers:
 
 def instrumented_dragging(tables: Tables) -> Answers:
     """What was perceived of the attribute, with the level that was set as instrument, where the control drags along."""
-    return _each(
+    return each(
         tables,
         lambda t: instrumental(
             t["dragging"].ravel(),
             {"perceived": t["perceived"].ravel()},
-            {"intended": _level(t["dragging"])},
-            clusters=_subject(t["dragging"]),
+            {"intended": of_pairs(t["dragging"])},
+            clusters=subject_of(t["dragging"]),
             interval="wald",
         )[0],
     )
@@ -66,21 +66,21 @@ def instrumented_dragging(tables: Tables) -> Answers:
 
 def rated_ols(tables: Tables) -> Answers:
     """Least squares of a score on the mean rating."""
-    return _each(
+    return each(
         tables,
-        lambda t: ols(t["score"].ravel(), {"perceived": t["perceived"].ravel()}, clusters=_subject(t["score"]))[0],
+        lambda t: ols(t["score"].ravel(), {"perceived": t["perceived"].ravel()}, clusters=subject_of(t["score"]))[0],
     )
 
 
 def rated_instrument(tables: Tables) -> Answers:
     """The mean rating, with the level that was set as instrument."""
-    return _each(
+    return each(
         tables,
         lambda t: instrumental(
             t["score"].ravel(),
             {"perceived": t["perceived"].ravel()},
             {"intended": t["intended"].ravel()},
-            clusters=_subject(t["score"]),
+            clusters=subject_of(t["score"]),
             interval="wald",
         )[0],
     )
@@ -88,50 +88,51 @@ def rated_instrument(tables: Tables) -> Answers:
 
 def pair_logit(tables: Tables) -> Answers:
     """The log odds ratio of pairs by logistic regression without penalty, errors by subject."""
-    return _each(
-        tables, lambda t: logit(t["pairs"].ravel(), {"attribute": _level(t["pairs"])}, clusters=_subject(t["pairs"]))[0]
+    return each(
+        tables,
+        lambda t: logit(t["pairs"].ravel(), {"attribute": of_pairs(t["pairs"])}, clusters=subject_of(t["pairs"]))[0],
     )
 
 
 def pair_penalised(tables: Tables) -> Answers:
     """The same with the published penalty (C = 1) and the standard deviation of resampled subjects."""
-    return _penalised(tables, "pairs", lambda t: _level(t["pairs"]), by_subject=True)
+    return _penalised(tables, "pairs", lambda t: of_pairs(t["pairs"]), by_subject=True)
 
 
 def clustered_ols(tables: Tables) -> Answers:
     """Least squares on images, errors by subject."""
-    return _each(
+    return each(
         tables,
         lambda t: ols(
-            t["images"].ravel(), {"attribute": _spread(t["attribute"], t["images"])}, clusters=_subject(t["images"])
+            t["images"].ravel(), {"attribute": spread(t["attribute"], t["images"])}, clusters=subject_of(t["images"])
         )[0],
     )
 
 
 def image_ols(tables: Tables) -> Answers:
     """Least squares on images, as if each were of a subject of its own."""
-    return _each(tables, lambda t: ols(t["images"].ravel(), {"attribute": _spread(t["attribute"], t["images"])})[0])
+    return each(tables, lambda t: ols(t["images"].ravel(), {"attribute": spread(t["attribute"], t["images"])})[0])
 
 
 def published_penalised(tables: Tables) -> Answers:
     """The penalised logistic regression with the standard deviation of resampled images, as published."""
-    return _penalised(tables, "images", lambda t: _spread(t["attribute"], t["images"]), by_subject=False)
+    return _penalised(tables, "images", lambda t: spread(t["attribute"], t["images"]), by_subject=False)
 
 
 def subject_penalised(tables: Tables) -> Answers:
     """The same with the standard deviation of resampled subjects."""
-    return _penalised(tables, "images", lambda t: _spread(t["attribute"], t["images"]), by_subject=True)
+    return _penalised(tables, "images", lambda t: spread(t["attribute"], t["images"]), by_subject=True)
 
 
 def _penalised(
     tables: Tables, key: str, attribute: Callable[[Mapping[str, np.ndarray]], np.ndarray], *, by_subject: bool
 ) -> Answers:
     rows = []
-    for t in _by_seed(tables):
+    for t in by_seed(tables):
         made = logistic_bootstrap(
             t[key].ravel(),
             {"attribute": attribute(t)},
-            clusters=_subject(t[key]),
+            clusters=subject_of(t[key]),
             unit="subject" if by_subject else "image",
             resamples=_RESAMPLES,
         )
@@ -141,12 +142,14 @@ def _penalised(
     return Answers.of(rows)
 
 
-def _each(tables: Tables, one: Callable[[Mapping[str, np.ndarray]], Effect]) -> Answers:
-    effects = [one(table) for table in _by_seed(tables)]
+def each(tables: Tables, one: Callable[[Mapping[str, np.ndarray]], Effect]) -> Answers:
+    """One effect per table."""
+    effects = [one(table) for table in by_seed(tables)]
     return Answers.of([(effect.estimate, effect.low, effect.high, effect.p) for effect in effects])
 
 
-def _by_seed(tables: Tables) -> Iterator[Mapping[str, np.ndarray]]:
+def by_seed(tables: Tables) -> Iterator[Mapping[str, np.ndarray]]:
+    """The table of each seed."""
     for seed in range(len(next(iter(tables.values())))):
         yield {key: column[seed] for key, column in tables.items()}
 
@@ -155,14 +158,16 @@ def _perceived(table: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {"hair": table["hair"].ravel(), "beard": table["beard"].ravel()}
 
 
-def _subject(y: Float[np.ndarray, "n ..."]) -> Float[np.ndarray, " rows"]:
+def subject_of(y: Float[np.ndarray, "n ..."]) -> Float[np.ndarray, " rows"]:
     """The subject of each value, row by row."""
     return np.repeat(np.arange(len(y), dtype=np.float64), y[0].size)
 
 
-def _level(pairs: Float[np.ndarray, "n 2"]) -> Float[np.ndarray, " rows"]:
+def of_pairs(pairs: Float[np.ndarray, "n 2"]) -> Float[np.ndarray, " rows"]:
+    """The level of each value of pairs, row by row."""
     return np.tile([0.0, 1.0], len(pairs))
 
 
-def _spread(attribute: Float[np.ndarray, " n"], images: Float[np.ndarray, "n m"]) -> Float[np.ndarray, " rows"]:
+def spread(attribute: Float[np.ndarray, " n"], images: Float[np.ndarray, "n m"]) -> Float[np.ndarray, " rows"]:
+    """A subject's attribute for each of its images."""
     return np.repeat(attribute, images.shape[1])

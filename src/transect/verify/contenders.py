@@ -32,7 +32,9 @@ from transect.records import Attribute
 Tables = Mapping[str, np.ndarray]
 Contender = Callable[[Tables], "Answers"]
 _RESAMPLES: Final = 1000
-_FLAG: Final = Attribute("attribute", "binary", "the attribute", levels=("off", "on"))
+FLAG: Final = Attribute("attribute", "binary", "the attribute", levels=("off", "on"))
+"""The attribute of most worlds."""
+
 _OTHER: Final = Attribute("other", "binary", "another attribute", levels=("off", "on"))
 TIED: Final = PopulationShares(
     "tied",
@@ -140,7 +142,7 @@ def projection(tables: Tables) -> Answers:
     levels = {"attribute": (0.0, 1.0), "other": (0.0, 1.0)}
     rows = []
     for y in tables["square"]:
-        made = project(y, levels, TIED, {"attribute": _FLAG, "other": _OTHER}, resamples=_RESAMPLES)
+        made = project(y, levels, TIED, {"attribute": FLAG, "other": _OTHER}, resamples=_RESAMPLES)
         row = next(r for r in made.rows if (r.quantity, r.attribute) == ("disparate impact", "attribute"))
         rows.append((row.estimate, row.low, row.high, np.nan))
     return Answers.of(rows)
@@ -218,5 +220,5 @@ def _subjects(
 
 def _association(y: Float[np.ndarray, " n"], attribute: Float[np.ndarray, " n"]) -> tuple[float, float, float, float]:
     none = np.full(len(y), "", dtype=object)
-    made = associations(y, none, cut(_FLAG, attribute), attribute, is_binary=True)[0]
+    made = associations(y, none, cut(FLAG, attribute), attribute, is_binary=True)[0]
     return made.estimate, made.low, made.high, made.p

@@ -12,28 +12,15 @@ from typing import Any, Final, final
 import numpy as np
 
 from transect.errors import BadInput
-from transect.verify import adjusting, contenders
-from transect.verify.contenders import Answers, Contender
-from transect.verify.planted import WORLDS, PlantedWorld
+from transect.verify.claims import CLAIMS, WORLDS, Claim
+from transect.verify.contenders import Answers
+from transect.verify.planted import PlantedWorld
 
 ALPHA: Final = 0.05
 FEWEST_SEEDS: Final = 10
 SEEDS: Final = 500
 LEAST_COVERAGE, MOST_COVERAGE = 0.93, 0.97
 MOST_TYPE_ONE: Final = 0.07
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What theory expects of a method in a world. estimand: a key of the world's truths. why: in a few words."""
-
-    method: str
-    world: str
-    contender: Contender
-    expected_valid: bool
-    why: str
-    estimand: str = "effect"
 
 
 @final
@@ -151,118 +138,3 @@ def as_rows(made: Sequence[ProvenRow]) -> list[list[str]]:
         ]
         for row in made
     ]
-
-
-CLAIMS: Final = (
-    Claim("paired contrast", "null", contenders.paired_contrast, True, "the level is kept"),
-    Claim("unadjusted difference", "null", contenders.unadjusted, True, "nothing to adjust for"),
-    Claim("OLS, adjusted", "null", adjusting.adjusted_ols, True, "nothing to adjust for"),
-    Claim("AIPW", "null", adjusting.adjusted_aipw, True, "nothing to adjust for"),
-    Claim("20 tests, uncorrected", "null", contenders.uncorrected_family, False, "twenty chances to be wrong", ""),
-    Claim("20 tests, Holm", "null", contenders.holm_family, True, "valid whatever the dependence", ""),
-    Claim("20 tests, max-T bootstrap", "null", contenders.max_t_family, True, "valid, and knows the dependence", ""),
-    Claim("paired contrast", "direct effect", contenders.paired_contrast, True, "set by experiment"),
-    Claim("unadjusted difference", "direct effect", contenders.unadjusted, True, "nothing goes along"),
-    Claim("OLS, adjusted", "direct effect", adjusting.adjusted_ols, True, "the model is right"),
-    Claim("AIPW", "direct effect", adjusting.adjusted_aipw, True, "both of its models are right"),
-    Claim("averaged contrast", "interaction", contenders.averaged_contrast, True, "the average effect, by design"),
-    Claim(
-        "interaction contrast",
-        "interaction",
-        contenders.interaction_contrast,
-        True,
-        "the difference of differences",
-        "interaction",
-    ),
-    Claim("unadjusted difference", "interaction", contenders.unadjusted, False, "the other attribute goes along"),
-    Claim("OLS, adjusted", "interaction", adjusting.adjusted_ols, False, "weighs groups by how mixed they are"),
-    Claim("g-computation", "interaction", adjusting.adjusted_g, False, "its model has no interaction"),
-    Claim("AIPW", "interaction", adjusting.adjusted_aipw, True, "one right model of two is enough"),
-    Claim("paired contrast", "confounded population", contenders.paired_contrast, True, "set by experiment"),
-    Claim("unadjusted difference", "confounded population", contenders.unadjusted, False, "a common cause"),
-    Claim("OLS, adjusted", "confounded population", adjusting.adjusted_ols, True, "the cause is recorded"),
-    Claim("g-computation", "confounded population", adjusting.adjusted_g, True, "the cause is recorded"),
-    Claim("AIPW", "confounded population", adjusting.adjusted_aipw, True, "the cause is recorded"),
-    Claim("projection", "another population", contenders.projection, True, "weighted by its shares", "impact"),
-    Claim(
-        "averaged contrast",
-        "another population",
-        contenders.averaged_contrast,
-        False,
-        "an effect is not the difference between groups",
-        "impact",
-    ),
-    Claim("contrast of the intended", "entangled manipulation", contenders.score_contrast, False, "two things moved"),
-    Claim("OLS on perceived", "entangled manipulation", adjusting.perceived_ols, False, "a hidden trait shows in both"),
-    Claim(
-        "instrumental variables",
-        "entangled manipulation",
-        adjusting.instrumented_square,
-        True,
-        "what was set is random",
-    ),
-    Claim("paired contrast, exact control", "hidden attribute", contenders.paired_contrast, True, "all else is held"),
-    Claim(
-        "paired contrast, learned direction",
-        "hidden attribute",
-        contenders.dragging_contrast,
-        False,
-        "earrings come along",
-    ),
-    Claim("unadjusted difference", "hidden attribute", contenders.unadjusted, False, "earrings come along"),
-    Claim(
-        "instrumental variables, learned direction",
-        "hidden attribute",
-        adjusting.instrumented_dragging,
-        False,
-        "earrings are another way to the outcome",
-    ),
-    Claim("OLS, adjusted", "hidden attribute", adjusting.adjusted_ols, False, "earrings were not recorded"),
-    Claim("AIPW", "hidden attribute", adjusting.adjusted_aipw, False, "earrings were not recorded"),
-    Claim("slope on intended levels", "rater noise", contenders.intended_slope, True, "levels are set without noise"),
-    Claim("OLS on ratings", "rater noise", adjusting.rated_ols, False, "noise pulls the slope towards 0"),
-    Claim("instrumental variables", "rater noise", adjusting.rated_instrument, True, "levels are set without noise"),
-    Claim("people's ratings alone", "rater bias", contenders.people_alone, True, "few, but right"),
-    Claim("prediction-powered", "rater bias", contenders.people_and_machine, True, "the machine's bias is taken off"),
-    Claim("machine's ratings alone", "rater bias", contenders.machine_alone, False, "its bias counts as effect"),
-    Claim("paired contrast", "near-separated", contenders.paired_contrast, True, "score interval for rare outcomes"),
-    Claim("logit", "near-separated", adjusting.pair_logit, False, "no maximum where a level has no error", "log odds"),
-    Claim(
-        "logistic, C = 1",
-        "near-separated",
-        adjusting.pair_penalised,
-        False,
-        "the penalty pulls it towards 0",
-        "log odds",
-    ),
-    Claim("paired contrast of ten cells", "heavy clustering", contenders.cells_contrast, True, "by subject", "within"),
-    Claim(
-        "difference of images",
-        "heavy clustering",
-        contenders.images_contrast,
-        False,
-        "images are not subjects",
-        "between",
-    ),
-    Claim("OLS, images", "heavy clustering", adjusting.image_ols, False, "images are not subjects", "between"),
-    Claim("OLS, by subject", "heavy clustering", adjusting.clustered_ols, True, "errors by subject", "between"),
-    Claim(
-        "logistic, C = 1, images",
-        "heavy clustering",
-        adjusting.published_penalised,
-        False,
-        "as published: images are resampled",
-        "log odds",
-    ),
-    Claim(
-        "logistic, C = 1, subjects",
-        "heavy clustering",
-        adjusting.subject_penalised,
-        True,
-        "subjects are resampled",
-        "log odds",
-    ),
-    Claim("rate of images", "heavy clustering", contenders.image_rate, False, "images are not subjects", "rate"),
-    Claim("rate on effective images", "heavy clustering", contenders.subject_rate, True, "design effect", "rate"),
-)
-"""When to use which estimator: what the documents say of it, row by row."""

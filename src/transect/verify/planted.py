@@ -180,11 +180,12 @@ def _clustered(rng: np.random.Generator, on: float) -> Table:
     }
 
 
-def _log_odds_ratio(first: float, second: float) -> float:
+def log_odds_ratio(first: float, second: float) -> float:
+    """The logarithm of the ratio of the odds of two rates, second over first."""
     return float(np.log(second / (1 - second)) - np.log(first / (1 - first)))
 
 
-WORLDS: Final = (
+SIMPLE: Final = (
     PlantedWorld("null", "nothing has an effect", _null, {"effect": 0.0}, {}, tested=False),
     PlantedWorld("direct effect", "one attribute has an effect", _direct, {"effect": 0.1}, {}),
     PlantedWorld(
@@ -215,14 +216,14 @@ WORLDS: Final = (
         "near-separated",
         "hardly an error without the attribute",
         _near_separated,
-        {"effect": 0.06, "log odds": _log_odds_ratio(0.005, 0.065)},
+        {"effect": 0.06, "log odds": log_odds_ratio(0.005, 0.065)},
         {},
     ),
     PlantedWorld(
         "heavy clustering",
         "a subject's images nearly agree",
         _clustered,
-        {"between": 0.2, "within": 0.1, "rate": 0.35, "log odds": _log_odds_ratio(0.35, 0.55)},
+        {"between": 0.2, "within": 0.1, "rate": 0.35, "log odds": log_odds_ratio(0.35, 0.55)},
         {"rate": 0.35},
     ),
 )
