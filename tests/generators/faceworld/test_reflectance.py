@@ -13,7 +13,6 @@ from transect.generators.faceworld.camera import encode_srgb
 from transect.generators.faceworld.reflectance import (
     MONK_SWATCHES,
     decode_srgb,
-    hair_reflectance,
     iris_reflectance,
     luminance,
     skin_reflectance,
@@ -96,12 +95,6 @@ def test_between_two_tones_absorbances_are_averaged():
     # Beer-Lambert: -log of reflectance adds up, so that halfway is the geometric mean.
     four, half, five = skin_reflectance(np.array([4.0, 4.5, 5.0]))
     np.testing.assert_allclose(half, np.sqrt(four * five), rtol=1e-12)
-
-
-def test_grey_takes_the_pigment_away():
-    full = hair_reflectance(np.array([0.0, 1.0]), np.array([1.0, 1.0]))
-    np.testing.assert_allclose(full[0], full[1])
-    assert np.ptp(full[0]) < 0.02
 
 
 def test_iris_from_brown_to_blue():

@@ -18,7 +18,7 @@ from transect.generators.faceworld.compositing import (
     smoothstep,
     tint,
 )
-from transect.generators.faceworld.head import EYE_Y, Frame
+from transect.generators.faceworld.head import BREADTH, EYE_Y, Frame
 from transect.generators.faceworld.lighting import light_color
 from transect.generators.faceworld.relief import eye_x
 from transect.generators.faceworld.skin import ear_coordinates
@@ -76,7 +76,7 @@ def _temples(frame: Frame, p: Parameters, thick: Tensor) -> Tensor:
     total = torch.zeros_like(frame.U)
     for side in (-1.0, 1.0):
         front_x = side * (eye_x(p) * 1.02 + LENS_HALF_WIDTH)
-        ear_x = side * 0.625 * (1 + 0.055 * p["face_width"])
+        ear_x = side * 0.625 * (1 + BREADTH * p["face_width"])
         start, end = front_x * p["cos_yaw"] + FRAME_DEPTH * p["sin_yaw"], ear_x * p["cos_yaw"]
         along = ((frame.U - start) / (end - start + side * 1e-3)).clamp(0, 1)
         depth = FRAME_DEPTH * (1 - along)

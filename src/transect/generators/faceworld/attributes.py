@@ -47,12 +47,14 @@ PATTERNS = ("plain", "stripes", "checks")
 ATTRIBUTES: tuple[Attribute, ...] = (
     _appearance("skin_tone", "skin from light to dark", 1, 10, "Monk scale", _MONK),
     _choice("hair_style", "how hair is cut and worn; bald: shaven, whatever the other hair attributes", *HAIR_STYLES),
-    _appearance("hair_length", "hair from the shortest (0) to the longest (1) of its style: 1 is below the shoulders"),
+    _appearance("hair_length", "hair from the shortest (0) to the longest (1) of its style: 1 is at the shoulders"),
     _appearance("hair_color", "melanin in the hair from black (0) over brown to blond (1)", source=_MELANIN),
-    _appearance("hair_redness", "share of red melanin (pheomelanin) in the hair", source=_MELANIN),
+    _appearance(
+        "hair_redness", "red melanin (pheomelanin) in place of the brown, from none (0) to all (1)", source=_MELANIN
+    ),
     _nuisance("hair_volume", "hair from flat (-1) to full (1)", -1),
     _appearance("baldness", "hair loss from none (0) to a bare scalp (1), in any style", source=_NORWOOD),
-    _appearance("bangs", "hair over the forehead, from none (0) to the brows (1); tied hair: loose strands"),
+    _appearance("bangs", "hair over the forehead, from none (0) to the brows (1)"),
     _choice("hat", "what is worn on the head", "none", "cap", "beanie"),
     _appearance("facial_hair", "facial hair from shaven (0) to the fullest of its style (1)"),
     _choice("facial_hair_style", "where facial hair is left to grow", *FACIAL_HAIR_STYLES),

@@ -40,15 +40,15 @@ def facial_hair_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[st
 
     >>> rows = {"facial_hair": np.array([1.0, 1.0]), "facial_hair_style": np.array([0.0, 3.0])}
     >>> facial_hair_traits(rows)["beard"].tolist()
-    [0.25, 1.0]
+    [0.0, 1.0]
     """
     level, amount = np.asarray(values["facial_hair_style"]).astype(int), np.asarray(values["facial_hair"])
     regions = np.array([_REGIONS[name] for name in FACIAL_HAIR_STYLES])[level]
     stubble = level == FACIAL_HAIR_STYLES.index("stubble")
     return {
         **{name: regions[:, j] for j, name in enumerate(("on_lip", "on_chin", "on_jaw"))},
-        "beard": amount * np.where(stubble, 0.25, 1.0),
-        "stubble": np.clip(amount / np.where(stubble, 0.6, 0.25), 0, 1),
+        "beard": np.where(stubble, 0.0, amount),
+        "stubble": np.where(stubble, amount**0.7, np.clip(amount / 0.8, 0, 0.6)),
     }
 
 
@@ -58,12 +58,14 @@ def facial_hair(
     """The face with its facial hair: first a shade of stubble, then hair that hides the skin."""
     hairs, dots = _hairs(frame, p, lattices)
     edge = 0.012 * dots + 0.006 * hairs
+    # A fuller beard also takes more of the cheeks and the lip.
+    edge = edge + 0.045 * (p["beard"] - 0.6) * beyond(p["beard"])
     growth = smoothstep(_region(p, frame.face.x, frame.face.y) + edge, -0.045, 0.060)
     growth = growth * smoothstep(frame.face.cosine, -0.15, 0.05)
-    shadow = growth * p["stubble"] * (0.46 + 0.14 * dots).clamp(0.08, 0.75)
-    stain = (0.35 + 0.65 * (p["hair"] / 0.3).clamp(max=1)) * color(radiance, 0.96, 1.0, 1.06)
+    shadow = growth * p["stubble"] * (0.88 + 0.20 * dots).clamp(0.10, 0.97)
+    stain = (0.18 + 0.44 * (p["hair"] / 0.3).clamp(max=1)) * color(radiance, 0.96, 1.0, 1.06)
     radiance = radiance * mix(torch.ones_like(stain), stain, shadow.unsqueeze(1))
-    dense = 1.35 * smoothstep(p["beard"], 0.10, 1.0) + (0.08 * hairs + 0.10 * dots) * smoothstep(p["beard"], 0.05, 0.3)
+    dense = 0.10 + 0.93 * p["beard"] + (0.08 * hairs + 0.10 * dots) * (1 - 0.6 * p["beard"])
     hidden = growth * dense.clamp(0, 0.97) * smoothstep(p["beard"], 0.0, 0.15)
     return over(radiance, _lit_hairs(p, light.diffuse, hairs + 0.4 * dots), hidden)
 
@@ -118,7 +120,7 @@ def hanging_beard(frame: Frame, p: Parameters, lattices: dict[str, Tensor]) -> t
     c, s = p["cos_roll"], p["sin_roll"]
     x, y = frame.U - (c * X + s * Y), frame.V - (c * Y - s * X)
     half = 0.14 + 0.38 * p["on_jaw"]
-    length = 0.13 * smoothstep(p["beard"], 0.45, 1.0) * torch.maximum(0.8 * p["on_chin"], p["on_jaw"])
+    length = 0.17 * smoothstep(p["beard"], 0.15, 1.1) * torch.maximum(0.8 * p["on_chin"], p["on_jaw"])
     hairs = _read(lattices["strands"], 1.2 * x, 1.2 * y)
     reach = length * (1 - (x / half) ** 2).clamp(min=0)
     # The jaw from below is nearly a parabola; what of it lies on the head is drawn there.

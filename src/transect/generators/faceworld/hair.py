@@ -60,7 +60,14 @@ def hair(whole: Frame, p: Rows, lattices: dict[str, Tensor], under_hat: Tensor |
     back = edge * _feathered(frame, bottom - frame.V, locks.fine, 0.022) * grown * density
     line = _hairline(frame, p, locks)
     front = _grown_from(frame, p, line, locks.fine, inside).maximum(_curtain(frame, p, locks, outer, bottom))
-    front = front * edge.maximum(frame.head) * grown
+    within = edge.maximum(frame.head)
+    front = front * within * grown
+    fringed = p.with_any("bangs")
+    if fringed is not None:
+        of = (some(one, fringed) for one in (line, within))
+        reach, cover = _bangs(frame.take(fringed), p.take(fringed), locks.take(fringed), *of)
+        put(line, fringed, torch.maximum(some(line, fringed), reach))
+        put(front, fringed, torch.maximum(some(front, fringed), cover))
     radiance = shade(frame, p, locks, smoothstep(inside, 0.0, 0.25))
     depth = 1 - 0.45 * smoothstep(frame.V, -0.15, 0.5)
     made = Hair(radiance, depth, back, front, _shadow(frame, p, line), window)
@@ -113,7 +120,7 @@ def _window(whole: Frame, p: Rows, widest: Tensor) -> Window:
 def _lowest(p: Parameters) -> Tensor:
     """Height of the upright head below which no hair is, and none of its shade on the skin, [b, 1, 1]."""
     hanging = _end(p) + 0.35 * p["coil"] + 0.45 * smoothstep(p["hang"], 0.0, 0.1)
-    tail = 0.75 + 0.85 * p["tail"] - 10 * (1 - beyond(p["tail"]))
+    tail = 0.42 + 0.68 * p["tail"] - 10 * (1 - beyond(p["tail"]))
     raised = 0.4 * (-p["sin_pitch"]).clamp(min=0)
     sideburns = 0.36 + raised + 0.12 * p["bangs"] + 0.24 * smoothstep(p["baldness"], 0.0, 0.5)
     return torch.maximum(torch.maximum(hanging, tail), sideburns)
@@ -185,9 +192,7 @@ def _hairline(frame: Frame, p: Parameters, texture: Strands) -> Tensor:
     sideburn = torch.minimum(0.02 + 0.16 * masculine - 0.08 * p["tied"], 0.02 + 0.16 * masculine + loose)
     temple = smoothstep(across, 0.78, 0.98)
     line = mix(center + 0.20 * smoothstep(across, 0.35, 0.9), sideburn, temple)
-    line = torch.maximum(line, mix(_bangs(frame, p, center), line, temple) - 2.0 * bald)
-    bangs = p["bangs"] * (1 - p["tied"]) * (1 - smoothstep(bald, 0.0, 0.4))
-    fringe = 0.008 + 0.038 * bangs * (1 - 0.6 * p["coil"]) + 0.010 * p["coil"]
+    fringe = 0.008 + 0.010 * p["coil"]
     return line + fringe * texture.ragged - face.y
 
 
@@ -195,23 +200,28 @@ def _grown_from(frame: Frame, p: Parameters, line: Tensor, fine: Tensor, inside:
     """Coverage of hair by its distance from the hairline: sparse at first, most where it is cropped or lost."""
     short = 1 - smoothstep(p["lift"], 0.0, 0.045)
     faded = 1 - 0.35 * short * smoothstep(frame.face.y, -0.45, 0.0)
-    width = 0.034 + 0.020 * p["tied"] - 0.010 * p["bangs"] * (1 - p["tied"]) + 0.014 * short
+    width = 0.034 + 0.020 * p["tied"] + 0.014 * short
     width = width + 0.075 * smoothstep(p["baldness"], 0.0, 0.5)
     # At the outline one looks along the scalp: there is more hair before it.
     dense = mix(p["density"], torch.ones_like(inside), 1 - smoothstep(inside, 0.0, 0.22))
     return _feathered(frame, line, fine, width) * dense * faded
 
 
-def _bangs(frame: Frame, p: Parameters, center: Tensor) -> Tensor:
-    """Height to which bangs fall: parted, swept to a side or straight across; the hairline itself without bangs."""
-    x = frame.face.x
-    parted = 0.12 * smoothstep((x - 0.1 * p["hair_parting"]).abs(), 0.0, 0.5)
-    swept = 0.16 * p["swept_side"] * x
-    low = -0.30 - 0.14 * (1 - p["bangs"]) + (parted + swept) * (1 - 0.5 * p["bangs"]) - 0.05 * p["coil"]
-    # Tied hair leaves two loose strands beside the forehead.
-    strands_only = mix(low, center + 0.30 * bump(x.abs() - 0.40, 0.07) * p["bangs"], p["tied"])
-    worn = smoothstep(p["bangs"], 0.05, 0.35) * smoothstep(p["lift"] + 0.03 * p["tied"], 0.02, 0.085)
-    return mix(center, strands_only, worn)
+def _bangs(frame: Frame, p: Parameters, locks: Strands, line: Tensor, inside: Tensor) -> tuple[Tensor, Tensor]:
+    """How far above the lower edge of the bangs, and their coverage: parted, swept to a side or straight across.
+
+    Who has lost hair has fewer of them, combed over the bare scalp.
+    """
+    face, amount = frame.face, p["bangs"]
+    across = mix(2 - face.sine.abs(), face.sine.abs(), beyond(face.cosine))
+    parted = 0.14 * smoothstep((face.x - 0.1 * p["hair_parting"]).abs(), 0.0, 0.5)
+    swept = 0.18 * p["swept_side"] * face.x
+    low = HAIRLINE_Y + (0.44 - 0.03 * p["coil"]) * amount + (parted + swept) * amount * (1 - 0.6 * amount)
+    distance = mix(low - face.y, line, smoothstep(across, 0.78, 0.98))
+    distance = distance + (0.010 + 0.024 * amount * (1 - 0.5 * p["coil"])) * locks.ragged
+    left = smoothstep(locks.fine + 4.0 - 4.4 * p["baldness"], -0.5, 0.5) * smoothstep(1 - p["scalp"], 0.0, 0.15)
+    cover = _feathered(frame, distance, locks.fine, 0.026)
+    return distance, cover * left * inside
 
 
 def _curtain(frame: Frame, p: Parameters, texture: Strands, outer: Tensor, bottom: Tensor) -> Tensor:
@@ -222,7 +232,7 @@ def _curtain(frame: Frame, p: Parameters, texture: Strands, outer: Tensor, botto
     tucked = smoothstep(p["hair_tuck"] + 0.4 * side * torch.sign(p["hair_parting"]), 0.55, 0.75)
     opens = 0.05 * smoothstep(V, 0.15, 0.8) - 0.07 * bump(V - 0.42, 0.3) * (1 - p["curl"])
     waves = 0.020 * p["wave"] * torch.sin(11 * V + side)
-    inner = 0.535 + 0.03 * p["face_width"] + opens + waves + 0.02 * texture.ragged
+    inner = 0.535 + 0.045 * p["face_width"] + opens + waves + 0.02 * texture.ragged
     inner = inner + 0.22 * tucked * bump(V - 0.02, 0.24)
     ended = (outer - inner).clamp(min=0) * smoothstep(V - bottom, -0.45, 0.05)
     beside = _feathered(frame, x.abs() - inner - 0.55 * ended, texture.fine, 0.018)
@@ -230,25 +240,25 @@ def _curtain(frame: Frame, p: Parameters, texture: Strands, outer: Tensor, botto
     falls = 1 - behind * smoothstep(V, 0.92, 1.0)
     below_temple = smoothstep(V, -0.55, -0.30)
     above_end = _feathered(frame, bottom - V, texture.fine, 0.022)
-    return beside * below_temple * above_end * falls * smoothstep(p["hang"], 0.20, 0.28)
+    return beside * below_temple * above_end * falls * smoothstep(p["hang"], 0.06, 0.12)
 
 
 def _ponytail(frame: Frame, p: Parameters, texture: Strands) -> Tensor:
     """Coverage of a tail that leaves the crown and comes forward over one shoulder, thick above and pointed below."""
     side = 2 * beyond(p["hair_parting"]) - 1
-    t = ((frame.V - 0.30) / (0.35 + 0.85 * p["tail"])).clamp(0, 1.2)
+    t = ((frame.V - 0.05) / (0.25 + 0.68 * p["tail"])).clamp(0, 1.2)
     sway = 0.05 * torch.sin(4 * frame.V) - 0.1 * p["sin_yaw"]
-    center = side * (0.32 + 0.22 * smoothstep(frame.V, 0.3, 1.0)) + sway
-    half = (0.19 + 0.05 * p["hair_volume"]) * power((1 - t).clamp(min=0), 0.6) * (0.7 + 0.6 * t)
-    along = smoothstep(frame.V, 0.05, 0.30) * beyond(1 - t)
+    center = side * (0.60 - 0.10 * smoothstep(frame.V, 0.3, 1.0)) + sway
+    half = (0.09 + 0.14 * p["tail"] + 0.03 * p["hair_volume"]) * power((1 - t).clamp(min=0), 0.6) * (0.7 + 0.6 * t)
+    along = smoothstep(frame.V, -0.05, 0.20) * beyond(1 - t)
     inside = half + 0.018 * texture.ragged - (frame.U - center).abs()
     return _feathered(frame, inside, texture.fine, 0.014) * along
 
 
 def _bun(frame: Frame, p: Parameters, texture: Strands) -> tuple[Tensor, Tensor]:
     """Coverage of a knot on the crown, and the dark of its base; it stands behind the head's axis and turns with it."""
-    x, y = frame.U + 0.25 * p["sin_yaw"], frame.V + 1.03 - 0.25 * p["sin_pitch"]
-    radius = ((x / 1.35) ** 2 + y * y).sqrt()
+    x, y = frame.U + 0.25 * p["sin_yaw"], frame.V + 0.97 - 0.25 * p["sin_pitch"]
+    radius = ((x / 1.5) ** 2 + y * y).sqrt()
     around = bump(x, 1.5 * p["knot"]) * beyond(0.10 - y)
     knot = _feathered(frame, p["knot"] + 0.012 * texture.ragged - radius, texture.fine, 0.010)
     return knot, bump(y + 0.03, 0.05) * around
@@ -257,10 +267,10 @@ def _bun(frame: Frame, p: Parameters, texture: Strands) -> tuple[Tensor, Tensor]
 def _shadow(frame: Frame, p: Parameters, line: Tensor) -> Tensor:
     """What the hair takes of the light on the skin just below its edge; line: distance above the hairline."""
     grown = (1 - smoothstep(p["baldness"], 0.0, 0.4)) * (1 - p["scalp"]) * (0.15 + smoothstep(p["lift"], 0.0, 0.08))
-    overhang = 0.5 + 0.9 * p["bangs"] * (1 - p["tied"])
+    overhang = 0.5 + 0.9 * p["bangs"]
     below = 0.42 * overhang * smoothstep(line, -0.05 - 0.09 * p["bangs"], 0.03) * grown
     beside = smoothstep(frame.face.sine.abs(), 0.72, 0.98) * smoothstep(_end(p) - frame.V, -0.05, 0.3)
-    return below + 0.55 * beside * smoothstep(p["hang"], 0.18, 0.3) * (1 - p["scalp"])
+    return below + 0.55 * beside * smoothstep(p["hang"], 0.06, 0.2) * (1 - p["scalp"])
 
 
 def shade_skin(radiance: Tensor, shadow: Tensor) -> Tensor:

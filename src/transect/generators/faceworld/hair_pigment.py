@@ -12,6 +12,9 @@ from jaxtyping import Float
 
 _EUMELANIN = np.array([0.419, 0.697, 1.37])
 _PHEOMELANIN = np.array([0.187, 0.4, 1.05])
+_PHEOMELANIN_OF_RED = np.array([0.187, 0.60, 1.57])
+"""The published absorption leaves red hair paler than it is in photographs: half as much again in green and blue."""
+
 _SCATTERING = 5.89
 _MELANIN_OF_BLACK, _DECADES = 1.9, 4.1
 """Concentration at hair_color 0, and the natural logarithm by which it falls until 1."""
@@ -20,20 +23,28 @@ _BODY, _SURFACE = 0.52, 0.004
 """What a mass of fibers without pigment gives back, and what every fiber's surface does."""
 
 _PHEOMELANIN_OF_BLOND = 0.25
+_RED, _RED_DECADES = 0.9, 1.6
+"""Pheomelanin of the reddest hair at hair_color 0, and the natural logarithm by which it falls until 1."""
+
 _GREY = np.array([0.176, 0.171, 0.164])
 
 
 def hair_reflectance(
     hair_color: Float[np.ndarray, " n"], redness: Float[np.ndarray, " n"], grey: Float[np.ndarray, " n"]
 ) -> Float[np.ndarray, "n 3"]:
-    """Reflectance of hair: melanin from black (0) to blond (1), share of red melanin 0..1, share `grey` 0..1 without.
+    """Reflectance of hair: from black (0) to blond (1), redness 0..1, share `grey` 0..1 without pigment.
+
+    Redness puts red melanin in the place of the brown; red hair holds more melanin than blond.
 
     >>> hair_reflectance(np.array([0.0, 1.0]), np.zeros(2), np.zeros(2)).round(2).tolist()
     [[0.01, 0.0, 0.0], [0.28, 0.23, 0.16]]
     """
     color = np.asarray(hair_color, dtype=np.float64)
-    melanin = _MELANIN_OF_BLACK * np.exp(-_DECADES * color)
-    red = np.asarray(redness) + (1 - np.asarray(redness)) * _PHEOMELANIN_OF_BLOND * color
-    absorption = melanin[:, None] * (_EUMELANIN + red[:, None] * (_PHEOMELANIN - _EUMELANIN))
+    brown = 1 - np.asarray(redness)
+    melanin = _MELANIN_OF_BLACK * np.exp(-_DECADES * color) * brown
+    of_blond = melanin * _PHEOMELANIN_OF_BLOND * color
+    of_red = _RED * np.exp(-_RED_DECADES * color) * (1 - brown)
+    absorption = (melanin - of_blond)[:, None] * _EUMELANIN + of_blond[:, None] * _PHEOMELANIN
+    absorption = absorption + of_red[:, None] * _PHEOMELANIN_OF_RED
     pigmented = _SURFACE + _BODY * np.exp(-_SCATTERING * np.sqrt(absorption))
     return np.asarray(pigmented + np.asarray(grey)[:, None] * (_GREY - pigmented))

@@ -24,6 +24,7 @@ class Traits:
 
     hang: how far hair hangs. lift: how high it lies on the skull. wave, curl, coil: shares of S-shaped, ringlet and
     coily texture. tied: swept back. tail, knot: size of ponytail and bun. density: share of the scalp that is hidden.
+    fullness: by how much hair_volume changes it.
     """
 
     hang: Span = (0.0, 0.0)
@@ -35,17 +36,18 @@ class Traits:
     tail: Span = (0.0, 0.0)
     knot: Span = (0.0, 0.0)
     density: Span = (1.0, 1.0)
+    fullness: Span = (1.0, 1.0)
 
 
 STYLES: dict[str, Traits] = {
     "bald": Traits(lift=(0.0, 0.0), density=(0.0, 0.0)),
-    "cropped": Traits(lift=(0.010, 0.065), density=(0.80, 0.985)),
+    "cropped": Traits(lift=(0.002, 0.20), density=(0.45, 1.0), fullness=(0.0, 0.4)),
     "coily": Traits(hang=(0.0, 0.26), lift=(0.035, 0.30), coil=(1.0, 1.0), density=(0.985, 1.0)),
     "curly": Traits(hang=(0.0, 0.80), lift=(0.080, 0.16), wave=(0.4, 0.4), curl=(1.0, 1.0)),
-    "wavy": Traits(hang=(0.03, 1.0), lift=(0.080, 0.110), wave=(1.0, 1.0)),
-    "straight": Traits(hang=(0.0, 1.0), lift=(0.065, 0.090)),
-    "ponytail": Traits(lift=(0.030, 0.045), tied=(1.0, 1.0), tail=(0.35, 1.0)),
-    "bun": Traits(lift=(0.030, 0.045), tied=(1.0, 1.0), knot=(0.13, 0.21)),
+    "wavy": Traits(hang=(0.13, 0.86), lift=(0.075, 0.110), wave=(1.0, 1.0)),
+    "straight": Traits(hang=(0.13, 0.86), lift=(0.060, 0.090)),
+    "ponytail": Traits(lift=(0.016, 0.075), tied=(1.0, 1.0), tail=(0.05, 1.0), fullness=(0.4, 0.4)),
+    "bun": Traits(lift=(0.014, 0.030), tied=(1.0, 1.0), knot=(0.08, 0.42), fullness=(0.4, 0.4)),
 }
 _TABLE = np.array([astuple(STYLES[name]) for name in HAIR_STYLES])
 _NAMES = tuple(field.name for field in fields(Traits))
@@ -54,13 +56,15 @@ _NAMES = tuple(field.name for field in fields(Traits))
 def hair_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
     """The traits of each row's style at its length, and `scalp`, the share of the scalp that is bare.
 
-    >>> rows = {"hair_style": np.array([0.0, 5.0]), "hair_length": np.array([1.0, 0.5]), "baldness": np.zeros(2)}
+    >>> rows = {"hair_style": np.array([0.0, 5.0]), "hair_length": np.array([1.0, 0.5])}
+    >>> rows |= {"baldness": np.zeros(2), "hair_volume": np.zeros(2)}
     >>> hair_traits(rows)["hang"].tolist(), hair_traits(rows)["scalp"].tolist()
-    ([0.0, 0.5], [1.0, 0.0])
+    ([0.0, 0.495], [1.0, 0.0])
     """
     ends = _TABLE[np.asarray(values["hair_style"]).astype(int)]
     at = ends[..., 0] + np.asarray(values["hair_length"])[:, None] * (ends[..., 1] - ends[..., 0])
     traits = {name: at[:, j] for j, name in enumerate(_NAMES)}
     lost = np.clip((values["baldness"] - 0.82) / 0.18, 0, 1)
     shaven = (ends[:, _NAMES.index("density"), 1] == 0).astype(np.float64)
-    return traits | {"scalp": np.maximum(shaven, lost)}
+    volume = traits["fullness"] * np.asarray(values["hair_volume"])
+    return traits | {"scalp": np.maximum(shaven, lost), "hair_volume": volume}

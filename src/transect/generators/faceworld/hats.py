@@ -21,7 +21,7 @@ from transect.generators.faceworld.compositing import (
     tint,
     unit,
 )
-from transect.generators.faceworld.head import CROWN, REACH, Frame, read_tables
+from transect.generators.faceworld.head import BREADTH, CROWN, REACH, Frame, read_tables
 from transect.generators.faceworld.lighting import illuminate, light_color
 from transect.generators.faceworld.rows import Pick, Rows, put, some
 
@@ -88,7 +88,7 @@ def _outline(frame: Frame, p: Parameters) -> Tensor:
 
 def _edge(frame: Frame, p: Parameters) -> Tensor:
     """Height of the hat's lower edge on the picture: an ellipse around the head, seen from above or below."""
-    across = (frame.U / (0.66 * (1 + 0.055 * p["face_width"]))).clamp(-1, 1)
+    across = (frame.U / (0.66 * (1 + BREADTH * p["face_width"]))).clamp(-1, 1)
     round_ = (1 - across * across).clamp(min=0).sqrt()
     lean = p["sin_pitch"]
     drop = 0.15 * across * across + 0.10 * across * p["sin_yaw"]

@@ -29,6 +29,9 @@ from transect.generators.faceworld.rows import Pick, some
 CROWN, CHIN = -1.0, 0.89
 EYE_Y = -0.10
 HAIRLINE_Y = -0.76
+BREADTH = 0.092
+"""By how much a face of width 1 is broader than the average: 2.3 standard deviations of adults' bizygomatic breadth
+(Gordon et al. 2014, ANSUR II)."""
 
 _HEIGHTS = np.array([CROWN, -0.965, -0.895, -0.785, -0.62, -0.42, -0.2, 0.02, 0.22, 0.4, 0.55, 0.68, 0.77, 0.84, CHIN])
 _HALF_WIDTH = np.array(
@@ -68,7 +71,7 @@ def _profile(p: Parameters) -> tuple[Tensor, Tensor]:
     near = functools.partial(_near, device=p["age"].device)
     masculine = of("face_shape") - 0.5
     old = ((of("age") - 50) / 35).clamp(-1, 1)
-    widen = 1 + 0.055 * of("face_width") + 0.015 * masculine
+    widen = 1 + BREADTH * of("face_width") + 0.015 * masculine
     widen = widen + (0.048 * of("jaw_width") + 0.12 * masculine + 0.025 * old) * near(0.52, 0.22)
     widen = widen + (0.085 * of("chin_width") + 0.28 * masculine) * near(0.80, 0.13)
     widen = widen + 0.025 * of("cheekbones") * near(0.02, 0.2) + 0.033 * of("cheek_fullness") * near(0.35, 0.22)

@@ -72,7 +72,13 @@ class MouthCurves(NamedTuple):
 
 def mouth_half_width(p: Parameters) -> Tensor:
     """Half the distance of the mouth's corners."""
-    return 0.212 + 0.021 * p["mouth_width"] + 0.055 * p["smile"] + 0.012 * (p["face_shape"] - 0.5)
+    return (
+        0.212
+        + 0.021 * p["mouth_width"]
+        + 0.055 * p["smile"]
+        + 0.012 * (p["face_shape"] - 0.5)
+        + 0.012 * p["face_width"]
+    )
 
 
 def mouth_curves(p: Parameters, t: Tensor) -> MouthCurves:
@@ -82,11 +88,12 @@ def mouth_curves(p: Parameters, t: Tensor) -> MouthCurves:
     arch = (1 - t * t).clamp(min=0)
     slant = 0.015 * p["mouth_slant"] * (0.5 + 0.5 * smile) * t * t.abs()
     line = mouth_y(p) - slant - 0.070 * smile * (t * t - 0.30) - 0.012 * (1 - smile) * (0.3 - t * t)
-    full = (1 + 0.30 * p["lip_fullness"] - 0.22 * (p["face_shape"] - 0.5) - 0.20 * p["old"]) * (1 - 0.12 * smile)
+    full = 1 + 0.26 * p["lip_fullness"] - 0.22 * (p["face_shape"] - 0.5) - 0.20 * p["old"]
+    full = full.clamp(min=0.55) * (1 - 0.12 * smile)
     gap_top, gap_bottom = -0.12 * _gap(p) * arch, 0.88 * _gap(p) * arch
-    top = gap_top - 0.053 * full * power(arch, 0.85) * (1 - 0.26 * bump(t, 0.15))
+    top = gap_top - 0.053 * full * power(arch, 0.78) * (1 - 0.26 * bump(t, 0.15))
     return MouthCurves(
-        t, half, line, arch, full, top, gap_bottom + 0.070 * full * power(arch, 0.7), gap_top, gap_bottom
+        t, half, line, arch, full, top, gap_bottom + 0.070 * full * power(arch, 0.65), gap_top, gap_bottom
     )
 
 

@@ -1,4 +1,4 @@
-"""Diffuse reflectances in linear light: skin by tone, hair, iris. Linear RGB with sRGB primaries, 0..1.
+"""Diffuse reflectances in linear light: skin by tone, iris. Linear RGB with sRGB primaries, 0..1.
 
 Skin of each tone of the Monk scale holds the melanin, blood and scattering that bring its color under daylight near the
 published swatch (CIEDE2000 below 6) with values that occur in living skin; the swatches themselves go beyond it at both
@@ -22,22 +22,18 @@ MONK_SWATCHES = (
 """sRGB hex codes of the tones 1 to 10 (Monk 2022, https://skintone.google)."""
 
 MONK_CHROMOPHORES = Chromophores(
-    melanin=np.array([0.0020, 0.0020, 0.0115, 0.0197, 0.0344, 0.0475, 0.1177, 0.213, 0.450, 0.519]),
-    red_melanin=np.array([0.60, 0.60, 0.60, 0.60, 0.60, 0.36, 0.0, 0.0, 0.0, 0.0]),
-    blood=np.array([0.0013, 0.0036, 0.0011, 0.0017, 0.0031, 0.0045, 0.0100, 0.0134, 0.0238, 0.0500]),
-    scattering=np.array([3.0, 2.76, 3.0, 2.0, 2.15, 1.01, 0.97, 0.97, 0.68, 0.50]),
-    surface=np.array([0.080, 0.080, 0.080, 0.080, 0.060, 0.0, 0.080, 0.0762, 0.0766, 0.0450]),
+    melanin=np.array([0.00281, 0.0076, 0.00918, 0.0215, 0.0356, 0.0673, 0.115, 0.229, 0.364, 0.467]),
+    red_melanin=np.array([0.766, 0.765, 0.761, 0.736, 0.681, 0.317, 0.0655, 0.00993, 0.00244, 0.000527]),
+    blood=np.array([0.000724, 0.00117, 0.00192, 0.0036, 0.00686, 0.00653, 0.00554, 0.00269, 0.0422, 0.0499]),
+    scattering=np.array([2.81, 2.94, 2.97, 2.94, 2.74, 1.04, 0.486, 0.414, 0.405, 0.401]),
+    surface=np.array([0.078, 0.0852, 0.0881, 0.0888, 0.0887, 0.088, 0.0858, 0.079, 0.0677, 0.0412]),
 )
-"""What colors the skin of the tones 1 to 10: found by least squares on color within CIEDE2000 < 6."""
+"""What colors the skin of the tones 1 to 10: found by least squares on the curvature of hue over
+tones, within CIEDE2000 < 6."""
 
 LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 """Relative luminance of linear RGB (ITU-R BT.709)."""
 
-# Black, dark brown, brown, light brown, blond: from spectra of hair, rounded.
-_HAIR = np.array(
-    [[0.012, 0.010, 0.009], [0.036, 0.021, 0.014], [0.090, 0.052, 0.030], [0.165, 0.100, 0.052], [0.300, 0.205, 0.105]]
-)
-_GREY_HAIR = np.array([0.21, 0.205, 0.20])
 # Dark brown, brown, hazel, green, blue.
 _IRIS = np.array(
     [[0.018, 0.010, 0.007], [0.044, 0.024, 0.013], [0.062, 0.043, 0.024], [0.055, 0.060, 0.042], [0.066, 0.086, 0.105]]
@@ -74,15 +70,9 @@ def skin_reflectance(skin_tone: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n
     """Linear RGB reflectance of skin of Monk tone 1..10.
 
     >>> skin_reflectance(np.array([5.0])).round(3).tolist()
-    [[0.611, 0.455, 0.279]]
+    [[0.626, 0.448, 0.285]]
     """
     return _interpolate(_skin_of_whole_tones(), np.asarray(skin_tone, dtype=np.float64) - 1)
-
-
-def hair_reflectance(hair_color: Float[np.ndarray, " n"], grey: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-    """Linear RGB reflectance of hair: pigment from black (0) to blond (1), a share `grey` 0..1 without pigment."""
-    pigmented = _interpolate(_HAIR, np.asarray(hair_color, dtype=np.float64) * (len(_HAIR) - 1))
-    return np.asarray(pigmented + grey[:, None] * (_GREY_HAIR - pigmented))
 
 
 def iris_reflectance(eye_color: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:

@@ -54,12 +54,12 @@ class Bump:
 
 def eye_x(p: Mapping[str, Scalar]) -> Scalar:
     """Distance of an eye's center from the midline."""
-    return 0.27 * (1 + 0.04 * p["eye_spacing"] + 0.03 * p["face_width"])
+    return 0.27 * (1 + 0.04 * p["eye_spacing"] + 0.055 * p["face_width"])
 
 
 def nose_half_width(p: Mapping[str, Scalar]) -> Scalar:
     """Distance of a nostril's wing from the midline."""
-    return 0.146 * (1 + 0.13 * p["nose_width"] + 0.10 * (p["face_shape"] - 0.5))
+    return 0.146 * (1 + 0.13 * p["nose_width"] + 0.05 * p["face_width"] + 0.10 * (p["face_shape"] - 0.5))
 
 
 def nose_base(p: Mapping[str, Scalar]) -> Scalar:
@@ -84,7 +84,7 @@ def _skull(p: Heads) -> list[Bump]:
         Bump(0.54, -0.36, 0.09, 0.16, -0.02 - 0.012 * old, 0.05),
         Bump(0.41, 0.075, 0.155, 0.11, 0.069 + 0.020 * p["cheekbones"] - 0.015 * masculine),
         Bump(0.44, 0.34, 0.12, 0.14, -0.022 + 0.022 * p["cheek_fullness"] - 0.022 * old, 0.10 + 0.06 * old),
-        Bump(0.0, 0.77, 0.14, 0.10, 0.052 + 0.03 * masculine + 0.016 * p["chin_length"], -0.02),
+        Bump(0.0, 0.77, 0.14, 0.10, 0.052 + 0.03 * masculine + 0.016 * p["chin_length"], -0.13),
         Bump(0.0, 0.655, 0.16, 0.035, -0.022, 0.09),
     ]
 

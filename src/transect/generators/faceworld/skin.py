@@ -19,7 +19,7 @@ from transect.generators.faceworld.compositing import (
     smoothstep,
     unit,
 )
-from transect.generators.faceworld.head import Frame
+from transect.generators.faceworld.head import BREADTH, Frame
 from transect.generators.faceworld.lighting import Illumination, illuminate, light_color, relieved
 from transect.generators.faceworld.relief import nose_base
 
@@ -40,7 +40,7 @@ def face_skin(frame: Frame, p: Parameters, details: Tensor) -> tuple[Tensor, Ill
     occlusion = occlusion.clamp(min=0) * front + 0.14 * smoothstep(face.y, 0.80, 0.97)
     normal = relieved((nx, ny, nz), slope_x * front, slope_y * front)
     light = illuminate(p, normal, occlusion, _cast_shadow(frame, p) * front)
-    rough = 0.155 * mottle + (0.10 + 0.025 * p["old"]) * (1 - 0.6 * p["makeup"]) * pores
+    rough = 0.175 * mottle + (0.11 + 0.025 * p["old"]) * (1 - 0.6 * p["makeup"]) * pores
     spots = smoothstep(freckles, 1.1, 2.0) * (0.10 * smoothstep(p["complexion"], 0.4, 1.6) + 0.12 * p["old"])
     albedo = p["skin"] * (1 + rough - spots * front).unsqueeze(1)
     albedo = albedo * blood(albedo, (_flush(p) + blush * front + 0.22 * mottle).clamp(min=0.1) * _translucency(p))
@@ -63,7 +63,7 @@ def lit_skin(p: Parameters, albedo: Tensor, light: Illumination) -> Tensor:
 
 def _flush(p: Parameters) -> Tensor:
     """How much blood the skin of a person carries."""
-    return 0.57 + 0.18 * p["complexion"].clamp(-2, 2)
+    return 0.55 + 0.18 * p["complexion"].clamp(-2, 2)
 
 
 def _translucency(p: Parameters) -> Tensor:
@@ -115,7 +115,7 @@ def neck(frame: Frame, p: Parameters) -> tuple[Tensor, Tensor]:
 
 def neck_half_width(p: Parameters) -> Tensor:
     """Half the breadth of the neck below the jaw: 105 to 125 mm across in adults (Gordon et al. 2014, ANSUR II)."""
-    return 0.452 + 0.10 * (p["face_shape"] - 0.5) + 0.020 * p["neck_width"] + 0.025 * p["face_width"]
+    return 0.452 + 0.10 * (p["face_shape"] - 0.5) + 0.020 * p["neck_width"] + 0.041 * p["face_width"]
 
 
 def neck_flare(Y: Tensor) -> Tensor:
@@ -145,7 +145,7 @@ def ear(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, Tensor]:
 
 def ear_coordinates(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, Tensor]:
     """X outward and y down from the middle of an ear, in units of an average ear."""
-    width = 0.613 * (1 + 0.055 * p["face_width"])
+    width = 0.613 * (1 + BREADTH * p["face_width"])
     x = width * side * p["cos_yaw"] - 0.06 * p["sin_yaw"]
     y = 0.020 * p["cos_pitch"] + 0.1 * p["sin_pitch"]
     size = 1 + 0.07 * p["ear_size"] + 0.12 * p["old"]
