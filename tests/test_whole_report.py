@@ -120,11 +120,17 @@ def test_sensitivity_is_the_mean_change_of_the_scores(folder, results):
         for step in (-1.0, 1.0):
             changes[step].append(own[step] - own[0.0])
             flips[step].append(float(own[step] >= THRESHOLD) - float(own[0.0] >= THRESHOLD))
-    table = {row["λ"]: row for row in rows(section(results, "sensitivity")[0], "Every measure")}
+    (made,) = section(results, "sensitivity")
+    table = {(row["λ"], row["over"]): row for row in rows(made, "Changes of the score")}
+    said = {(row["λ"], row["over"]): row for row in rows(made, "Changes of the answer")}
     for step in (-1.0, 1.0):
-        assert table[step]["S score"] == pytest.approx(np.mean(changes[step]))
-        assert table[step]["S class, points"] == pytest.approx(np.mean(flips[step]))
-        assert table[step]["subjects"] == 12
+        row = table[step, "all subjects"]
+        assert row["S"] == pytest.approx(np.mean(changes[step]))
+        assert row["E|Δ|"] == pytest.approx(np.mean(np.abs(changes[step])))
+        assert row["E|Δ|: low"] <= row["E|Δ|"] <= row["E|Δ|: high"]
+        assert said[step, "all subjects"]["S, points"] == pytest.approx(np.mean(flips[step]))
+        assert said[step, "all subjects"]["flips"] == pytest.approx(np.mean(np.abs(flips[step])))
+        assert row["subjects"] == 12
     # half the range of 1 to 10 is 4.5, and steps stop at the ends
     true = np.array(images["true.skin_tone"].to_pylist()).reshape(12, 3)
     np.testing.assert_allclose(true[:, 2], np.minimum(true[:, 1] + 4.5, 10))

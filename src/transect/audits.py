@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from transect import costs, findings, publication, study
+from transect import boundary, costs, findings, publication, study
 from transect.designs import population_design, transect_design
 from transect.designs.steps import parse_steps
 from transect.effects.truth import Truth
@@ -47,6 +47,7 @@ def audit(
     limits: Limits | None = None,
     name: str = "audit",
     control: bool = True,
+    near: tuple[float, float] | None = None,
     out: str | Path | None = None,
     quiet: bool = False,
 ) -> publication.Result:
@@ -59,12 +60,16 @@ def audit(
     the side that they are fitted into. With `images` instead of all these, an observational study of `population`.
     generator: a name, with image_size (128), population ("balanced") and device ("cpu"), or an object that
     generates and controls, which has its own. control: also ask about something that cannot matter, where that is
-    cheap. Returns the Result, whose `effects` are records and whose `report` is the page's path.
+    cheap. near: with steps, the scores between which a subject is near the decision boundary (0.3 and 0.7).
+
+    Returns the Result, whose `effects` are records and whose `report` is the page's path.
 
     Raises BadInput, UnknownName or MissingExtra before anything is made; TooManyFailures and Interrupted keep what is
     done, and the same call goes on.
     """
     moved = list(steps)
+    if boundary.check(near) is not None:
+        boundary.of_steps(bool(moved))
     if not (moved or dataset or observe):
         return study.audit(
             targets,
@@ -98,6 +103,7 @@ def audit(
         study.run(one, place, quiet=quiet)
         if control and one.name == EXPERIMENT:
             study.run_control(one, place, quiet=quiet)
+    boundary.keep(folder, near)
     return study.report(folder)
 
 

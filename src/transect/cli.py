@@ -42,6 +42,13 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard outpu
 Out = Annotated[Path | None, typer.Option(help="The run folder; default runs/<target>.")]
 Seed = Annotated[int, typer.Option(help="Seed of the run; the same seed gives the same subjects.")]
 Device = Annotated[str, typer.Option(help="Where images are computed: cpu, cuda, cuda:1 and so on.")]
+Boundary = Annotated[
+    tuple[float, float] | None,
+    typer.Option(
+        metavar="LOW HIGH",
+        help="With --steps: a subject is near the decision boundary where its own score lies between; default 0.3 0.7.",
+    ),
+]
 Population = Annotated[
     str, typer.Option(help="A shipped population or a TOML file: where subjects come from. See the how-to.")
 ]
@@ -137,6 +144,7 @@ def audit(
     control: Annotated[
         bool, typer.Option(help="Also vary the background's hue, which cannot matter, on some subjects (20 % images).")
     ] = True,
+    boundary: Boundary = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how many images, calls and how much money at most, and stop.")
     ] = False,
@@ -180,6 +188,7 @@ def audit(
         outcomes=outcome or (),
         limits=study.Limits(timeout=timeout, batch=batch, max_failures=max_failures),
         control=control,
+        near=boundary,
         out=out,
     )
     _show(result, json, costs.made(resolved))
@@ -243,13 +252,14 @@ def report(
         list[str] | None,
         typer.Option(help="Leave out images by their ratings, e.g. 'fakeness>=0.75'; repeat; kept in DIR."),
     ] = None,
+    boundary: Boundary = None,
     json: Json = False,
 ) -> None:
     """Build the report of a finished run again from its tables, with other corrections or populations if you like."""
     from transect import ratings, study
 
     ratings.attach(folder, perceived, prune or ())
-    _show(study.report(folder, shares=shares or (), correction=correction), json)
+    _show(study.report(folder, shares=shares or (), correction=correction, near=boundary), json)
 
 
 @app.command()
