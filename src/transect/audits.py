@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from transect import boundary, costs, findings, publication, study
 from transect.designs import population_design, transect_design
-from transect.designs.steps import parse_steps
+from transect.designs.steps import Steps, parse_steps
 from transect.effects.truth import Truth
 from transect.errors import BadInput
 from transect.protocols import Target
@@ -60,7 +60,8 @@ def audit(
     the side that they are fitted into. With `images` instead of all these, an observational study of `population`.
     generator: a name, with image_size (128), population ("balanced") and device ("cpu"), or an object that
     generates and controls, which has its own. control: also ask about something that cannot matter, where that is
-    cheap. near: with steps, the scores between which a subject is near the decision boundary (0.3 and 0.7).
+    cheap, beside the experiment or else the first study in steps. near: with steps, the scores between which a
+    subject is near the decision boundary (0.3 and 0.7).
 
     Returns the Result, whose `effects` are records and whose `report` is the page's path.
 
@@ -98,11 +99,12 @@ def audit(
     made = _studies(list_of(vary), moved, dataset, observe, subjects, hold, world, image_size, seed)
     folder = Path(out) if out is not None else Path("runs") / findings.slug(resolved[0].name)
     asked = [_asked(one, resolved, truth, tuple(outcomes), limits) for one in made]
+    controlled = next((one for one in asked if one.design.levels), None) if control else None
     for one in asked:
         place = folder if len(asked) == 1 else folder / study.STUDIES / one.name
         study.run(one, place, quiet=quiet)
-        if control and one.name == EXPERIMENT:
-            study.run_control(one, place, quiet=quiet)
+        if one is controlled:
+            study.run_control(replace(one, world=_plain(one.world)), place, quiet=quiet)
     boundary.keep(folder, near)
     return study.report(folder)
 
@@ -182,11 +184,14 @@ def _asked(
     one: Study, targets: Sequence[Any], truth: str | None, outcomes: tuple[str, ...], limits: Limits | None
 ) -> Study:
     """The study with its targets; the truth is read in the terms of its own world."""
-    # A world in steps keeps its truth in the attributes' own units.
-    world = getattr(one.world, "world", one.world)
-    known = {attribute.name: attribute for attribute in world.attributes}
+    known = {attribute.name: attribute for attribute in _plain(one.world).attributes}
     stated = None if truth is None else Truth.parse(truth, known)
     return replace(one, targets=tuple(targets), truth=stated, outcomes=outcomes, limits=limits or Limits())
+
+
+def _plain(world: Any) -> Any:
+    """The world itself where it is moved in steps: truths and controls are in the attributes' own units."""
+    return world.world if isinstance(world, Steps) else world
 
 
 def demo(out: Path, *, seed: int = 0, device: str = "cpu", quiet: bool = False) -> publication.Result:
