@@ -28,7 +28,7 @@ LAYERS = [
     {"testing"},
     {"verify"},
     {"findings", "outcome_choice"},
-    {"pilots"},
+    {"pilots", "pruned", "interpolation"},
     {"further"},
     {"publication", "negative_control", "costs"},
     {"study"},

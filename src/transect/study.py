@@ -14,7 +14,17 @@ from typing import Any, final
 
 import pyarrow as pa
 
-from transect import boundary, costs, findings, negative_control, publication, world_spec
+from transect import (
+    boundary,
+    costs,
+    findings,
+    interpolation,
+    negative_control,
+    pruned,
+    publication,
+    ratings,
+    world_spec,
+)
 from transect import tables as columns
 from transect.designs import population_design, transect_design, transect_latents
 from transect.effects.shares import read_shares
@@ -95,6 +105,8 @@ class Study:
             "world": world_spec.world_entry(self.world),
             "readings": world_spec.readings(self.world, shown),
             "attributes": [asdict(known[name]) for name in shown],
+            # What ratings of attributes that were not varied mean: names in no order are no numbers.
+            "nominal": [asdict(one) for one in known.values() if one.nominal],
             "design": {**asdict(design), "levels": levels, "basis": design.basis},
             "subjects_per_part": self.subjects_per_part,
             "truth": self.truth and asdict(self.truth),
@@ -135,6 +147,8 @@ def audit(
     limits: Limits | None = None,
     name: str = "audit",
     control: bool = True,
+    seen: str | Path | None = None,
+    prune: Sequence[str] = (),
     out: str | Path | None = None,
     quiet: bool = False,
 ) -> publication.Result:
@@ -144,11 +158,13 @@ def audit(
     vary: texts as on the command line, or levels by attribute. With `images` instead of `vary`, an observational
     study of `population`. control: also ask about something that cannot matter, where that is cheap. generator: a
     name, with image_size (128), population ("balanced") and device ("cpu"), or an object that generates and controls,
-    which has its own. Returns the Result, whose `effects` are records and whose `report` is the page's path.
+    which has its own. seen, prune: ratings of the images and rules about them, see `rate`. Returns the Result, whose
+    `effects` are records and whose `report` is the page's path.
 
     Raises BadInput, UnknownName or MissingExtra before anything is made; TooManyFailures and Interrupted keep what is
     done, and the same call goes on.
     """
+    ratings.check(seen, prune)
     world = open_world(generator, image_size, population, device)
     design = _design(world.attributes, vary, subjects, images, population_of(world), hold, seed)
     resolved = resolve_targets(targets, target_options)
@@ -160,7 +176,18 @@ def audit(
     run(study, folder, quiet=quiet)
     if control:
         run_control(study, folder, quiet=quiet)
+    rate(folder, seen, prune)
     return report(folder)
+
+
+def rate(folder: Path, seen: str | Path | None, prune: Sequence[str] = ()) -> None:
+    """Keep ratings of a finished run's images beside it, and rules by which images are left out.
+
+    seen: CSV or Parquet with id, a column per attribute, and `study` where the folder holds several. What is rated but
+    is no image of the run is said on standard error. Raises as `ratings.attach`.
+    """
+    for line in ratings.attach(folder, None if seen is None else Path(seen), prune):
+        print(line, file=sys.stderr)
 
 
 def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:
@@ -358,4 +385,8 @@ def report(
     populations = [read_shares(path, known) for path in shares]
     controls = [negative_control.finished(path) for path in runs]
     notes = [note for path in runs for note in negative_control.unfinished(path)]
-    return publication.publish(folder, found, controls, shares=populations, correction=correction, limits=notes)
+    rated = [section for path in runs for section in pruned.sections(path)]
+    beside = [*interpolation.sections(folder), *rated]
+    return publication.publish(
+        folder, found, controls, shares=populations, correction=correction, limits=notes, sections=beside
+    )
