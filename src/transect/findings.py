@@ -236,7 +236,7 @@ def answers_of(run: Run, target: Mapping[str, Any]) -> Answers:
         errors=values("error"),
         threshold=0.5 if threshold is None else float(threshold),
         truth_attribute="" if truth is None or truth["attribute"] == FACE else truth["attribute"],
-        values={name: run.true[name] for name in run.attributes},
+        values={name: run.true[name] for name in run.attributes if name in run.true},
         perceived=perceived,
         others={fields["name"]: _attribute(fields) for fields in run.spec.get("nominal", ())},
         rated=None if truth is None else Truth(**truth).as_rated(perceived),
