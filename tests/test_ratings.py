@@ -199,7 +199,7 @@ def test_a_column_study_says_of_which_study_a_row_is(several, tmp_path):
     )
     # rules without ratings of a study leave that study alone
     assert ratings.attach(several, both, ["age >= 35"]) == [
-        "1 rows of the ratings have ids of no image of steps-age and are not used (9-0000)"
+        "Ratings whose id is of no image of steps-age, and that are not used: 1 (9-0000)"
     ]
     made, walked = (ratings.read(several / "studies" / name, IDS) for name in ("experiment", "steps-age"))
     assert (made.columns["age"][0], walked.columns["age"][0]) == (30, 40)
@@ -220,11 +220,11 @@ def test_one_study_alone_needs_no_column_and_may_have_one(several, tmp_path):
 def test_ratings_of_no_image_are_counted_and_said(folder, tmp_path):
     seen = csv(tmp_path / "seen.csv", id=[IDS[3], "9-0000", "9-0001"], age=[40, 99, 98])
     (line,) = ratings.attach(folder, seen, [])
-    assert line == "2 rows of the ratings have ids of no image of run and are not used (9-0000, 9-0001)"
+    assert line == "Ratings whose id is of no image of run, and that are not used: 2 (9-0000, 9-0001)"
     (made,) = (one for one in study.report(folder).results["sections"] if one["key"] == "ratings")
-    assert made["warnings"] == ["2 rows of the ratings have ids of no image of audit and are not used (9-0000, 9-0001)"]
+    assert made["warnings"] == ["Ratings whose id is of no image of audit, and that are not used: 2 (9-0000, 9-0001)"]
     assert dict(zip(made["tables"][0]["columns"], made["tables"][0]["rows"][0], strict=True)) == {
-        "rating": "age", "images rated": 1, "not rated": 5, "mean": 40.0, "least": 40.0, "most": 40.0,
+        "rating": "age", "images rated": 1, "not rated": 5, "mean": 40.0, "least": 40.0, "most": 40.0, "note": "",
     }  # fmt: skip
 
 

@@ -151,7 +151,7 @@ def test_whether_people_saw_the_label_stay_and_what_was_rated(results):
     (walked,) = section(results, "ratings", "steps-skin_tone")
     assert [row["rating"] for row in rows(walked, "Ratings")] == ["glasses"]
     (tried,) = section(results, "ratings", "experiment")
-    assert tried["warnings"] == ["1 rows of the ratings have ids of no image of experiment and are not used (99-0000)"]
+    assert tried["warnings"] == ["Ratings whose id is of no image of experiment, and that are not used: 1 (99-0000)"]
     left_out = rows(tried, "Images left out")
     assert [(row["left out at this step"], row["images left"]) for row in left_out] == [(None, 72), (1, 71)]
 

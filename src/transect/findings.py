@@ -238,6 +238,7 @@ def answers_of(run: Run, target: Mapping[str, Any]) -> Answers:
         truth_attribute="" if truth is None or truth["attribute"] == FACE else truth["attribute"],
         values={name: run.true[name] for name in run.attributes if name in run.true},
         perceived=perceived,
+        pruned=int((run.seen.reasons != "").sum()),
         others={fields["name"]: _attribute(fields) for fields in run.spec.get("nominal", ())},
         rated=None if truth is None else Truth(**truth).as_rated(perceived),
         steps=run.spec["generator"].get("steps", {}),

@@ -24,7 +24,8 @@ def sections(path: Path) -> list[dict[str, Any]]:
         return []
     made, name = seen.pruning, str(run.spec["name"])
     stages = [] if made is None else [_effects(run, step) for step in range(len(made.steps) + 1)]
-    return [rated.section(name, seen.columns, unknown_lines(name, seen), made, stages)]
+    unordered = {fields["name"] for fields in run.spec.get("nominal", ())}
+    return [rated.section(name, seen.columns, unknown_lines(name, seen), unordered, made, stages)]
 
 
 def _effects(run: findings.Run, steps: int) -> list[Effect]:

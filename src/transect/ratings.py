@@ -133,7 +133,7 @@ def unknown_lines(study: str, made: Ratings) -> list[str]:
         return []
     rated = len(made.unknown)
     shown = ", ".join(made.unknown[:3]) + (", …" if rated > 3 else "")
-    return [f"{rated:,} rows of the ratings have ids of no image of {study} and are not used ({shown})"]
+    return [f"Ratings whose id is of no image of {study}, and that are not used: {rated:,} ({shown})"]
 
 
 def _fitting(

@@ -6,6 +6,7 @@ import pytest
 from sections.small_answers import answers as answers_of
 from sections.small_answers import checked, points, rows
 from transect.designs.lines import SHARE
+from transect.effects.intervals import wilson
 from transect.records import Attribute, Design, Task
 from transect.sections import between
 
@@ -37,6 +38,14 @@ def test_shares_that_keep_the_class():
     assert points(figure, "Along", "both ends yes") == {0.25: 1.0, 0.5: 0.0, 0.75: 1.0}
     assert points(figure, "Along", "both ends no") == {0.25: 1.0, 0.5: 1.0, 0.75: 1.0}
     assert made["warnings"] == []
+    # one line is one observation, however many images lie on it: Wilson's interval of one, at the share 1
+    assert (found["no"]["low"], found["no"]["high"]) == pytest.approx(tuple(map(float, wilson(1, 1))))
+
+
+def test_a_line_alone_is_one_observation_whatever_share_of_it_keeps_the_class():
+    made = rows(checked(between.section(lines([[1, 1, 0, 1, 1]]))), "Images between")[-1]
+    assert (made["images that keep it"], made["images"]) == (pytest.approx(2 / 3), 3)
+    assert (made["low"], made["high"]) == pytest.approx(tuple(map(float, wilson(2 / 3, 1))))
 
 
 @pytest.mark.parametrize("said", [[[0, 1, 1, 1, 1]], np.full((3, 5), NAN)])

@@ -48,8 +48,8 @@ def test_ratings_between_levels_are_counted_and_left_out():
     seen = np.array([[0, 1, 2], [0, 1.5, 2], [0, 1, 2], [0, NAN, 2]], dtype=float)
     made, found = matrix(answers(STYLES, scores=np.full(12, 0.5), perceived={"hair": seen.reshape(-1)}))
     assert made["warnings"] == [
-        "1 images have ratings between the levels of hair, which are in no order: they are left out of the matrix; "
-        "give the level that most raters saw"
+        "Images rated between two levels of hair, which are in no order, are left out of the matrix: 1; give the level "
+        "that most raters saw"
     ]
     row = found["hair: bun instead of bald", "hair: bun"]
     assert (row["mean change"], row["subjects"], row["not rated at both ends"]) == (1.0, 2, 2)

@@ -158,6 +158,12 @@ def test_ratings_without_a_stated_truth_are_said_to_check_nothing():
     assert warning.startswith("There are ratings, but --truth does not say which of them is the task's own label")
 
 
+def test_images_that_rules_leave_out_are_said():
+    text = checked(sensitivity.section([stepped(STEPS, scores=WALK, pruned=2), stepped(STEPS, scores=WALK, pruned=1)]))["text"]  # fmt: skip
+    assert text[-1].startswith("Rules leave out 3 images")
+    assert not any("leave out" in line for line in checked(sensitivity.section([stepped(STEPS, scores=WALK)]))["text"])
+
+
 def test_a_walk_to_one_side_does_not_call_the_subjects_own_image_an_end():
     made = checked(sensitivity.section([stepped([0.0, 1.0], scores=np.array(WALK)[:, 1:])]))
     assert [panel["heading"] for panel in made["figures"][2]["panels"]] == [

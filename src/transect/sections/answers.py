@@ -23,6 +23,7 @@ class Answers:
     or 1; others: further attributes that raters may have seen, whose levels have no order. steps: for a study in steps
     λ the attribute's size of a step, else empty. boundary: the scores between which a subject is near it, where the
     user says so; None for the published ones. cells: index of each image's cell; subjects: the subject of each image.
+    pruned: images that rules leave out, which have no answers here.
     """
 
     study: str
@@ -44,6 +45,7 @@ class Answers:
     boundary: tuple[float, float] | None = None
     rated: Float[np.ndarray, " n"] | None = None
     others: Mapping[str, Attribute] = field(default_factory=dict)
+    pruned: int = 0
 
     @property
     def known(self) -> Mapping[str, Attribute]:

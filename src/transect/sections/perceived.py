@@ -41,8 +41,8 @@ def section(one: Answers) -> dict[str, Any]:
         "title": f"Perceived attributes: {one.target}",
         "text": list(_TEXT),
         "warnings": [
-            f"{n:,} images have ratings between the levels of {words(name)}, which are in no order: they are left out "
-            "of the matrix; give the level that most raters saw"
+            f"Images rated between two levels of {words(name)}, which are in no order, are left out of the matrix: "
+            f"{n:,}; give the level that most raters saw"
             for name, n in between.items()
         ],
         "figures": [_figure(matrix)],
@@ -107,7 +107,7 @@ def _figure(matrix: PerceptionMatrix) -> dict[str, Any]:
     for row, manipulated in enumerate(matrix.manipulated):
         points = [
             point(
-                matrix.values[row, k],
+                _plain(matrix.values[row, k]),
                 low=matrix.low[row, k],
                 high=matrix.high[row, k],
                 label=words(seen),
@@ -130,6 +130,11 @@ def _figure(matrix: PerceptionMatrix) -> dict[str, Any]:
     }
 
 
+def _plain(value: float) -> float:
+    """The mean without what sums of fractions leave of 0."""
+    return float(np.round(value, 12)) + 0.0
+
+
 def _matrix_table(matrix: PerceptionMatrix) -> dict[str, Any]:
     heads = [
         ("manipulated", "text"),
@@ -143,7 +148,7 @@ def _matrix_table(matrix: PerceptionMatrix) -> dict[str, Any]:
         [
             words(a),
             words(p),
-            matrix.values[i, k],
+            _plain(matrix.values[i, k]),
             matrix.low[i, k],
             matrix.high[i, k],
             int(matrix.subjects[i, k]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -29,11 +29,16 @@ def section(
     study: str,
     columns: Mapping[str, Float[np.ndarray, " n"]],
     warnings: Sequence[str],
+    unordered: Container[str] = (),
     pruning: Pruning | None = None,
     stages: Sequence[Sequence[Effect]] = (),
 ) -> dict[str, Any]:
-    """The section of one study. stages: effects of all images, and of those left after each step, in one order."""
-    tables = [_rated(columns)]
+    """The section of one study.
+
+    unordered: ratings whose numbers mean nothing. stages: effects of all images, and of those left after each step, in
+    one order.
+    """
+    tables = [_rated(columns, unordered)]
     figures: list[dict[str, Any]] = []
     if pruning is not None:
         names = [EVERYTHING, *(step.name for step in pruning.steps)]
@@ -52,14 +57,15 @@ def section(
     }
 
 
-def _rated(columns: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Any]:
+def _rated(columns: Mapping[str, Float[np.ndarray, " n"]], unordered: Container[str]) -> dict[str, Any]:
     heads = [("rating", "text"), ("images rated", "count"), ("not rated", "count")]
-    heads += [("mean", "number"), ("least", "number"), ("most", "number")]
-    rows = []
+    heads += [("mean", "number"), ("least", "number"), ("most", "number"), ("note", "text")]
+    rows: list[list[Any]] = []
     for name, values in columns.items():
         known = values[np.isfinite(values)]
         spread = (known.mean(), known.min(), known.max()) if len(known) else (np.nan,) * 3
-        rows.append([words(name), len(known), len(values) - len(known), *spread])
+        told: list[Any] = [None, None, None, "levels in no order"] if name in unordered else [*spread, ""]
+        rows.append([words(name), len(known), len(values) - len(known), *told])
     return table("Ratings", heads, rows)
 
 
@@ -95,7 +101,7 @@ def _figures(names: Sequence[str], moves: Sequence[tuple[Effect, ...]]) -> list[
     for unit in dict.fromkeys(effects[0].unit for effects in shown):
         panels = [_panel(names, effects) for effects in shown if effects[0].unit == unit]
         more = f" (the {len(shown)} of {total} contrasts that move most)" if total > len(shown) else ""
-        caption = "(each row is of the images left after that step; the numbers are images)"
+        caption = "(each row is of the images left after that step)"
         title = f"How contrasts move with each exclusion{more}"
         figures.append({"kind": "rows", "title": title, "caption": caption, "panels": panels})
     return figures

@@ -37,6 +37,10 @@ _LABEL: Final = (
     "A change of the answer is right where the task's own label changed too. A subject's label is compared with that "
     "at λ = 0; two one-sided tests show where its rate stayed within the margin."
 )
+_LEFT_OUT: Final = (
+    "Rules leave out {n:,} images (see the ratings of each study): here they count as without a valid answer, and a "
+    "subject whose own image is left out as without one at λ = 0."
+)
 _UNSTATED: Final = (
     "There are ratings, but --truth does not say which of them is the task's own label: whether it stayed is not "
     "checked."
@@ -55,12 +59,17 @@ def section(found: Sequence[Answers]) -> dict[str, Any]:
     return {
         "key": "sensitivity",
         "title": f"Sensitivity of {found[0].target}",
-        "text": [*text, *([_LABEL] if checked else [])],
+        "text": [*text, *([_LABEL] if checked else []), *_pruned(found)],
         "warnings": [*_warnings(made), *labels.warnings(checked)],
         "figures": [*figures(made), *labels.figures(checked)],
         "tables": [*tables(made), *labels.tables(checked)],
         "sources": [SOURCE, EQUIVALENCE] if checked else [SOURCE],
     }
+
+
+def _pruned(found: Sequence[Answers]) -> list[str]:
+    n = sum(one.pruned for one in found)
+    return [_LEFT_OUT.format(n=n)] if n else []
 
 
 def _near_text(made: Sequence[Measured]) -> str:

@@ -70,10 +70,14 @@ def _validity(m: Measured, source: str) -> Validity:
 
 
 def figures(found: dict[str, list[Checked]]) -> list[dict[str, Any]]:
-    """Shares that moved by attribute and step, and sensitivities with and without those images, of each source."""
+    """Shares that moved by attribute and step, and sensitivities with and without those images, of each source.
+
+    The world's labels are drawn where they move: where the controls are exact they stay, which the tables say.
+    """
     drawn = []
     for source, rows in found.items():
-        drawn += [_moved(source, rows), _beside(source, rows)]
+        if source == RATED or any(one.found.moved.any() for one in rows):
+            drawn += [_moved(source, rows), _beside(source, rows)]
     return drawn
 
 
