@@ -44,7 +44,9 @@ def test_what_is_kept_of_a_rule_reads_back(low, width, is_open):
     "text", ["", "fakeness", "fakeness>0.75", "0.75<=fakeness>=1", "__import__('os')>=1", "age<=old", "a b>=1", "age==1"]
 )  # fmt: skip
 def test_anything_else_is_no_rule(text):
-    with pytest.raises(BadInput, match=r"--prune .*: expected NAME>=A, NAME<=B, NAME<B or A<=NAME<=B"):
+    with pytest.raises(
+        BadInput, match=r"--prune .*: expected NAME>=A, NAME<=B, NAME<B or A<=NAME<=B, .* or as-published"
+    ):
         ratings.parse_rule(text)
 
 
@@ -124,7 +126,7 @@ def test_pruned_images_are_left_out_and_counted(folder, tmp_path):
 
 def test_rules_alone_are_about_the_ratings_that_are_there(folder, tmp_path):
     assert refusal(folder, None, ["fakeness>=0.75"]) == (
-        f"{folder}: expected ratings for --prune to look at, got none; give --perceived too"
+        f"{folder}: expected ratings for --prune to look at, got none; give --ratings too"
     )
     ratings.attach(folder, csv(tmp_path / "seen.csv", id=IDS, fakeness=[1, 0, 0, 0, 0, 0]), [])
     ratings.attach(folder, None, ["fakeness>=0.75"])
@@ -166,14 +168,132 @@ def test_infinity_is_no_rating(folder, tmp_path):
     np.testing.assert_equal(ratings.read(folder, IDS).columns["age"], [np.nan, 1, 2, 3, 4, np.nan])
 
 
-def test_folders_that_are_not_one_run(folder, tmp_path):
+def test_a_folder_that_is_no_run(tmp_path):
     seen = csv(tmp_path / "seen.csv", id=IDS, age=range(6))
     with pytest.raises(BadInput, match="nowhere is not a run folder"):
         ratings.attach(tmp_path / "nowhere", seen, [])
-    several = tmp_path / "several"
-    (several / "studies").mkdir(parents=True)
-    folder.rename(several / "studies" / "experiment")
-    said = refusal(several, seen)
-    assert said.startswith(f"{several}: expected one run, got 1 studies with images of their own; give ratings to one")
-    ratings.attach(several / "studies" / "experiment", seen, [])
-    assert [one["key"] for one in study.report(several).results["sections"]] == ["perceived"]
+
+
+@pytest.fixture
+def several(folder, tmp_path):
+    """The run and a walk of its subjects, whose images have the same ids."""
+    path = tmp_path / "several"
+    options = {"image_size": 32, "quiet": True, "control": False, "outcomes": ["score"]}
+    transect.audit(audited.brightness, steps=["age=0,1"], subjects=3, out=path / "studies" / "steps-age", **options)
+    folder.rename(path / "studies" / "experiment")
+    return path
+
+
+def test_a_column_study_says_of_which_study_a_row_is(several, tmp_path):
+    assert refusal(several, csv(tmp_path / "seen.csv", id=IDS, age=range(6))) == (
+        f"{tmp_path / 'seen.csv'}: expected a column study beside id, since {several} has 2 studies with images of "
+        "their own (experiment, steps-age), got none; add it"
+    )
+    odd = csv(tmp_path / "odd.csv", id=IDS[:2], study=["experiment", "steps"], age=[1, 2])
+    assert refusal(several, odd) == f"{odd}: expected studies experiment, steps-age, got steps; mend them"
+    both = csv(
+        tmp_path / "both.csv",
+        id=[IDS[0], IDS[0], "9-0000"],
+        study=["experiment", "steps-age", "steps-age"],
+        age=[30, 40, 50],
+    )
+    # rules without ratings of a study leave that study alone
+    assert ratings.attach(several, both, ["age >= 35"]) == [
+        "Ratings whose id is of no image of steps-age, and that are not used: 1 (9-0000)"
+    ]
+    made, walked = (ratings.read(several / "studies" / name, IDS) for name in ("experiment", "steps-age"))
+    assert (made.columns["age"][0], walked.columns["age"][0]) == (30, 40)
+    assert (made.reasons[0], walked.reasons[0]) == ("", "pruned by age >= 35")
+    assert (made.unknown, walked.unknown) == ((), ("9-0000",))
+    result = study.report(several)
+    titles = [one["title"] for one in result.results["sections"] if one["key"] == "ratings"]
+    # the first run calls itself audit, wherever it was moved
+    assert titles == ["Ratings of audit, and images left out", "Ratings of steps-age, and images left out"]
+
+
+def test_one_study_alone_needs_no_column_and_may_have_one(several, tmp_path):
+    mine = csv(tmp_path / "mine.csv", id=[IDS[0], IDS[0]], study=["audit", "another"], age=[30, 40])
+    assert ratings.attach(several / "studies" / "experiment", mine, []) == []
+    assert ratings.read(several / "studies" / "experiment", IDS).columns["age"][0] == 30
+
+
+def test_ratings_of_no_image_are_counted_and_said(folder, tmp_path):
+    seen = csv(tmp_path / "seen.csv", id=[IDS[3], "9-0000", "9-0001"], age=[40, 99, 98])
+    (line,) = ratings.attach(folder, seen, [])
+    assert line == "Ratings whose id is of no image of run, and that are not used: 2 (9-0000, 9-0001)"
+    (made,) = (one for one in study.report(folder).results["sections"] if one["key"] == "ratings")
+    assert made["warnings"] == ["Ratings whose id is of no image of audit, and that are not used: 2 (9-0000, 9-0001)"]
+    assert dict(zip(made["tables"][0]["columns"], made["tables"][0]["rows"][0], strict=True)) == {
+        "rating": "age", "images rated": 1, "not rated": 5, "mean": 40.0, "least": 40.0, "most": 40.0, "note": "",
+    }  # fmt: skip
+
+
+PAPER = {
+    "fakeness": [0.8, 0.1, 0.1, 0.1, 0.1, 0.1],
+    "skin_color": [0.1, 0.5, 0.1, 0.1, 0.1, 0.1],
+    "gender": [0.5, 0.1, 0.1, 0.1, 0.1, 0.1],
+    "hair_length": [0.1, 0.1, 0.1, 0.1, 0.1, 0.1],
+    "age": [0.1, 0.5, 0.3, 0.5, 0.5, 0.5],
+}
+"""The first image is fake, ambiguous and young, the second of an ambiguous color, the third young."""
+
+
+def test_pruning_as_published_is_two_steps(folder, tmp_path):
+    ratings.attach(folder, csv(tmp_path / "seen.csv", id=IDS, **PAPER), ["as-published"])
+    assert json.loads((folder / "pruning.json").read_text()) == ["as-published"]
+    made = ratings.read(folder, IDS)
+    fake, young = "pruned by fake or ambiguous", "pruned by children and teenagers"
+    assert made.reasons.tolist() == [fake, fake, young, "", "", ""]
+    assert made.reasons_after(1).tolist() == [fake, fake, "", "", "", ""]
+    assert made.reasons_after(0).tolist() == [""] * 6
+    assert made.pruning.counts() == [6, 4, 3]
+
+
+def test_pruning_as_published_needs_the_papers_ratings(folder, tmp_path):
+    lacking = {name: values for name, values in PAPER.items() if name not in ("gender", "age")}
+    said = refusal(folder, csv(tmp_path / "seen.csv", id=IDS, **lacking), ["as-published"])
+    assert said.startswith("--prune as-published: expected mean ratings from 0 to 1 of fakeness, skin_color, gender,")
+    assert "got no gender, age; add or scale those columns" in said
+    said = refusal(
+        folder, csv(tmp_path / "seen.csv", id=IDS, **{**PAPER, "age": [20, 30, 40, 50, 60, 70]}), ["as-published"]
+    )
+    assert "got other values of age;" in said
+
+
+def test_how_results_move_with_each_exclusion(folder, tmp_path):
+    """Differences of subjects 0, 1, 2: all three, then without subject 0, then without subject 1 too."""
+    differences = np.diff(findings.analyse(folder).answered[0].values, axis=1)[:, 0]
+    ratings.attach(folder, csv(tmp_path / "seen.csv", id=IDS, **PAPER), ["as-published"])
+    result = study.report(folder)
+    (made,) = (one for one in result.results["sections"] if one["key"] == "ratings")
+    points = made["figures"][0]["panels"][0]["series"][0]["points"]
+    assert [one["label"] for one in points] == [
+        "all images", "without fake or ambiguous", "without children and teenagers",
+    ]  # fmt: skip
+    expected = [differences.mean(), differences[1:].mean(), differences[2]]
+    assert [one["value"] for one in points] == pytest.approx(expected)
+    assert [one["n"] for one in points] == [6, 4, 2]
+    # the last is what the rest of the page says
+    assert result.effects[0].estimate == pytest.approx(points[-1]["value"])
+    (steps,) = (one for one in made["tables"] if one["title"] == "Images left out, step by step")
+    rows = [dict(zip(steps["columns"], row, strict=True)) for row in steps["rows"]]
+    assert [row["images that match"] for row in rows] == [None, 1, 1, 1, 0, 2]
+    assert [(row["left out at this step"], row["images left"]) for row in rows if row["images left"]] == [
+        (None, 6), (2, 4), (1, 3),
+    ]  # fmt: skip
+
+
+def test_an_audit_takes_ratings_and_refuses_bad_ones_before_anything_is_made(folder, tmp_path):
+    options = {"image_size": 32, "quiet": True, "control": False, "outcomes": ["score"], "subjects": 3}
+    with pytest.raises(BadInput, match="expected a readable CSV or Parquet of ratings"):
+        transect.audit(
+            audited.brightness, vary=["glasses"], out=tmp_path / "a", seen=tmp_path / "nowhere.csv", **options
+        )
+    with pytest.raises(BadInput, match="--prune 'x': expected NAME>=A"):
+        transect.audit(audited.brightness, vary=["glasses"], out=tmp_path / "a", prune=["x"], **options)
+    assert not (tmp_path / "a").exists()
+    seen = csv(tmp_path / "seen.csv", id=IDS, fakeness=[0, 0, 1, 0, 0, 0])
+    made = transect.audit(
+        audited.brightness, vary=["glasses"], out=folder, seen=seen, prune=["fakeness>=0.75"], **options
+    )
+    assert made.effects[0].n_subjects == 2

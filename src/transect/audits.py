@@ -11,9 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from transect import costs, findings, publication, study
+from transect import boundary, costs, findings, interpolation, publication, ratings, study
 from transect.designs import population_design, transect_design
-from transect.designs.steps import parse_steps
+from transect.designs.lines import Lines, lines_design
+from transect.designs.steps import Steps, parse_steps
 from transect.effects.truth import Truth
 from transect.errors import BadInput
 from transect.protocols import Target
@@ -33,6 +34,7 @@ def audit(
     steps: Iterable[str] = (),
     dataset: str | None = None,
     observe: int | None = None,
+    lines: int | None = None,
     subjects: int = 100,
     images: int | None = None,
     population: str | None = None,
@@ -47,6 +49,9 @@ def audit(
     limits: Limits | None = None,
     name: str = "audit",
     control: bool = True,
+    near: tuple[float, float] | None = None,
+    seen: str | Path | None = None,
+    prune: Sequence[str] = (),
     out: str | Path | None = None,
     quiet: bool = False,
 ) -> publication.Result:
@@ -57,15 +62,24 @@ def audit(
     from each subject's own value, one study each (NAME, or NAME=-1:1:5): sensitivity. observe: beside them, so many
     images of the population as they come. dataset: READER:PATH, labelled photographs as they are; image_size is then
     the side that they are fitted into. With `images` instead of all these, an observational study of `population`.
+    lines: so many lines between two subjects, to see whether the images between keep the class of both ends.
     generator: a name, with image_size (128), population ("balanced") and device ("cpu"), or an object that
     generates and controls, which has its own. control: also ask about something that cannot matter, where that is
-    cheap. Returns the Result, whose `effects` are records and whose `report` is the page's path.
+    cheap, beside the experiment or else the first study in steps. near: with steps, the scores between which a
+    subject is near the decision boundary (0.3 and 0.7). seen, prune: ratings of the images (CSV or Parquet: id, a
+    column per attribute, and `study` where there are several) and rules by which images are left out, as `report` has
+    them; an audit that is finished is not made again for them.
+
+    Returns the Result, whose `effects` are records and whose `report` is the page's path.
 
     Raises BadInput, UnknownName or MissingExtra before anything is made; TooManyFailures and Interrupted keep what is
     done, and the same call goes on.
     """
     moved = list(steps)
-    if not (moved or dataset or observe):
+    ratings.check(seen, prune)
+    if boundary.check(near) is not None:
+        boundary.of_steps(bool(moved))
+    if not (moved or dataset or observe or lines is not None):
         return study.audit(
             targets,
             vary=vary,
@@ -83,6 +97,8 @@ def audit(
             limits=limits,
             name=name,
             control=control,
+            seen=seen,
+            prune=prune,
             out=out,
             quiet=quiet,
         )
@@ -90,14 +106,21 @@ def audit(
         raise BadInput("--images observes a population by itself: drop it, or give --observe beside --vary or --steps")
     resolved = study.resolve_targets(targets, target_options)
     world = study.open_world(generator, image_size, population, device) if vary or moved or observe else None
+    interpolation.check(lines, resolved, world=world is not None)
     made = _studies(list_of(vary), moved, dataset, observe, subjects, hold, world, image_size, seed)
     folder = Path(out) if out is not None else Path("runs") / findings.slug(resolved[0].name)
     asked = [_asked(one, resolved, truth, tuple(outcomes), limits) for one in made]
+    joined = None if lines is None else _lines(world, lines, seed, resolved, limits)
+    controlled = next((one for one in asked if one.design.levels), None) if control else None
     for one in asked:
         place = folder if len(asked) == 1 else folder / study.STUDIES / one.name
         study.run(one, place, quiet=quiet)
-        if control and one.name == EXPERIMENT:
-            study.run_control(one, place, quiet=quiet)
+        if one is controlled:
+            study.run_control(replace(one, world=_plain(one.world)), place, quiet=quiet)
+    if joined is not None:
+        study.run(joined, folder / interpolation.FOLDER, quiet=quiet)
+    boundary.keep(folder, near)
+    study.rate(folder, seen, prune)
     return study.report(folder)
 
 
@@ -108,6 +131,7 @@ def cost(
     steps: Iterable[str] = (),
     dataset: str | None = None,
     observe: int | None = None,
+    lines: int | None = None,
     subjects: int = 100,
     images: int | None = None,
     population: str | None = None,
@@ -124,9 +148,11 @@ def cost(
     moved, varied = list(steps), list_of(vary)
     asked = observe or images
     world = study.open_world(generator, image_size, population, device) if varied or moved or asked else None
+    interpolation.check(lines, targets, world=world is not None and images is None)
     made = _studies(varied, moved, dataset, asked, subjects, hold, world, image_size, seed)
     if not made:
         raise BadInput("nothing to compare: give --vary ATTRIBUTE, or --population P --images N")
+    made += [] if lines is None else [_lines(world, lines, seed)]
     return costs.total(costs.quotes(targets, sum(one.design.n_images for one in made)))
 
 
@@ -172,15 +198,26 @@ def _studies(
     return made
 
 
+def _lines(world: Any, lines: int, seed: int, targets: Sequence[Target] = (), limits: Limits | None = None) -> Study:
+    """Lines between subjects of the world, of whose images no truth is asked."""
+    joined = Lines(world)
+    design = lines_design(joined, lines, seed=seed, population=study.population_of(world))
+    classes = tuple(target for target in targets if interpolation.has_classes(target.task))
+    return Study(interpolation.FOLDER, joined, design, classes, outcomes=("answer",), limits=limits or Limits())
+
+
 def _asked(
     one: Study, targets: Sequence[Any], truth: str | None, outcomes: tuple[str, ...], limits: Limits | None
 ) -> Study:
     """The study with its targets; the truth is read in the terms of its own world."""
-    # A world in steps keeps its truth in the attributes' own units.
-    world = getattr(one.world, "world", one.world)
-    known = {attribute.name: attribute for attribute in world.attributes}
+    known = {attribute.name: attribute for attribute in _plain(one.world).attributes}
     stated = None if truth is None else Truth.parse(truth, known)
     return replace(one, targets=tuple(targets), truth=stated, outcomes=outcomes, limits=limits or Limits())
+
+
+def _plain(world: Any) -> Any:
+    """The world itself where it is moved in steps: truths and controls are in the attributes' own units."""
+    return world.world if isinstance(world, Steps) else world
 
 
 def demo(out: Path, *, seed: int = 0, device: str = "cpu", quiet: bool = False) -> publication.Result:

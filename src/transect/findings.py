@@ -90,7 +90,7 @@ class Findings:
 
 @final
 @dataclass(frozen=True, slots=True)
-class _Run:
+class Run:
     """One finished run, read back. images: the table without the pictures."""
 
     folder: FinishedRun
@@ -99,11 +99,11 @@ class _Run:
     attributes: Mapping[str, Attribute]
     images: pa.Table
     true: Mapping[str, Float[np.ndarray, " n"]]
-    perceived: Mapping[str, Float[np.ndarray, " n"]]
-    pruned: np.ndarray
+    seen: ratings.Ratings
 
     @property
     def parts(self) -> int:
+        """Parts of each table."""
         return -(-self.design.subjects // int(self.spec["subjects_per_part"]))
 
     @property
@@ -113,20 +113,25 @@ class _Run:
         return np.asarray(who.astype(np.int64))
 
     def predictions(self, target: Mapping[str, Any]) -> Predictions:
+        """A target's answers, image by image."""
         table = self.folder.read_table(f"predictions/{slug(target['name'])}", self.parts)
         if table["id"].to_pylist() != self.images["id"].to_pylist():
             raise BadInput(f"{self.folder.path}: predictions of {target['name']} are not of these images; run it anew")
         return columns.predictions_of(table, Task(target["task"]))
 
     def expected_boxes(self, target: Mapping[str, Any]) -> Float[np.ndarray, "n 4"] | None:
+        """Where a detector's box should be; None where that is not known."""
         convention = target["description"].get("box_convention")
         faces = columns.face_boxes_of(self.images)
         return BoxConvention(**convention).expected_box(faces) if convention and faces is not None else None
 
 
-def analyse(path: Path) -> Findings:
-    """Everything that the tables of one finished run say. Raises CorruptedPart or BadInput (not finished)."""
-    run = _read(path)
+def analyse(path: Path, boundary: tuple[float, float] | None = None) -> Findings:
+    """Everything that the tables of one finished run say. boundary: as `Answers` has it.
+
+    Raises CorruptedPart or BadInput (not finished).
+    """
+    run = read(path)
     effects: list[Effect] = []
     rates: list[Mapping[str, Any]] = []
     galleries: list[Gallery] = []
@@ -136,9 +141,9 @@ def analyse(path: Path) -> Findings:
     entries, answers = [], []
     for target in run.spec["targets"]:
         predictions = run.predictions(target)
-        outcomes = [_outcome(run, target, predictions, name) for name in target["outcomes"]]
+        outcomes = [outcome_of(run, target, predictions, name) for name in target["outcomes"]]
         for outcome in outcomes:
-            analysis = _estimate(run, target["name"], outcome)
+            analysis = estimate(run, target["name"], outcome)
             answered += [_answered(run, target["name"], outcome)] if run.design.levels else []
             groups = _groups(run, analysis.rates)
             effects += analysis.effects
@@ -146,7 +151,7 @@ def analyse(path: Path) -> Findings:
             rates += [_rate_entry(run, target["name"], outcome, rate) for rate in analysis.rates]
         entries.append(_target_entry(run, target, predictions))
         galleries.append(_gallery(run, target, predictions, outcomes))
-        answers.append(_answers(run, target, predictions))
+        answers.append(replace(answers_of(run, target), boundary=boundary))
     entry = _study_entry(run, entries, groups)
     return Findings(
         entry,
@@ -170,7 +175,8 @@ def merge(galleries: Sequence[Gallery]) -> Gallery:
     )
 
 
-def _read(path: Path) -> _Run:
+def read(path: Path) -> Run:
+    """One finished run. Raises CorruptedPart or BadInput (not finished)."""
     folder = FinishedRun(path)
     spec = folder.spec
     row = spec["design"]
@@ -181,14 +187,15 @@ def _read(path: Path) -> _Run:
     images = folder.read_table("images", parts, without=("image",))
     seen = ratings.read(path, images["id"].to_pylist())
     true = columns.columns_of(images, "true")
-    return _Run(folder, spec, design, attributes, images, true, seen.columns, seen.reasons)
+    return Run(folder, spec, design, attributes, images, true, seen)
 
 
 def _attribute(fields: Mapping[str, Any]) -> Attribute:
     return Attribute(**{**fields, "levels": tuple(fields["levels"])})
 
 
-def _outcome(run: _Run, target: Mapping[str, Any], predictions: Predictions, name: str) -> Outcome:
+def outcome_of(run: Run, target: Mapping[str, Any], predictions: Predictions, name: str) -> Outcome:
+    """One outcome of one target; that of a pruned image is none, with the rule as its reason."""
     n, description = len(predictions), target["description"]
     stated = run.spec["truth"]
     made = compute(
@@ -200,17 +207,18 @@ def _outcome(run: _Run, target: Mapping[str, Any], predictions: Predictions, nam
         expected_boxes=run.expected_boxes(target),
         reference=np.arange(n) // run.design.n_cells * run.design.n_cells,
     )
-    reasons = np.where(made.reasons == "", run.pruned, made.reasons)
+    reasons = np.where(made.reasons == "", run.seen.reasons, made.reasons)
     return replace(made, values=np.where(reasons == "", made.values, np.nan), reasons=reasons)
 
 
-def _answers(run: _Run, target: Mapping[str, Any], predictions: Predictions) -> Answers:
+def answers_of(run: Run, target: Mapping[str, Any]) -> Answers:
     """The target's answers as arrays, for the sections."""
+    predictions, perceived = run.predictions(target), run.seen.columns
     task, truth = Task(target["task"]), run.spec["truth"]
     possible, none = offered(task, truth is not None), np.full(len(predictions), np.nan)
 
     def values(name: str) -> Float[np.ndarray, " n"]:
-        return _outcome(run, target, predictions, name).values if name in possible else none
+        return outcome_of(run, target, predictions, name).values if name in possible else none
 
     label = none if truth is None else Truth(**truth).of({**run.true, "": np.zeros(len(predictions))})
     threshold = target["description"].get("threshold")
@@ -228,13 +236,17 @@ def _answers(run: _Run, target: Mapping[str, Any], predictions: Predictions) -> 
         errors=values("error"),
         threshold=0.5 if threshold is None else float(threshold),
         truth_attribute="" if truth is None or truth["attribute"] == FACE else truth["attribute"],
-        values={name: run.true[name] for name in run.attributes},
-        perceived=run.perceived,
+        values={name: run.true[name] for name in run.attributes if name in run.true},
+        perceived=perceived,
+        pruned=int((run.seen.reasons != "").sum()),
+        others={fields["name"]: _attribute(fields) for fields in run.spec.get("nominal", ())},
+        rated=None if truth is None else Truth(**truth).as_rated(perceived),
         steps=run.spec["generator"].get("steps", {}),
     )
 
 
-def _estimate(run: _Run, target: str, outcome: Outcome) -> Analysis:
+def estimate(run: Run, target: str, outcome: Outcome) -> Analysis:
+    """Effects and rates of one outcome, as the study's design has them."""
     options: dict[str, Any] = {
         "target": target,
         "outcome": outcome.name,
@@ -250,7 +262,7 @@ def _estimate(run: _Run, target: str, outcome: Outcome) -> Analysis:
     return analyse_transects(made.values, made.reasons, run.design, run.attributes, tested=made.tested, **options)
 
 
-def _answered(run: _Run, target: str, outcome: Outcome) -> Answered:
+def _answered(run: Run, target: str, outcome: Outcome) -> Answered:
     shape = (run.design.subjects, *run.design.shape)
     return Answered(
         target=target,
@@ -263,7 +275,7 @@ def _answered(run: _Run, target: str, outcome: Outcome) -> Answered:
     )
 
 
-def _rate_entry(run: _Run, target: str, outcome: Outcome, rate: Any) -> dict[str, Any]:
+def _rate_entry(run: Run, target: str, outcome: Outcome, rate: Any) -> dict[str, Any]:
     return {
         "study": run.spec["name"],
         "target": target,
@@ -281,7 +293,7 @@ def _rate_entry(run: _Run, target: str, outcome: Outcome, rate: Any) -> dict[str
     }
 
 
-def _target_entry(run: _Run, target: Mapping[str, Any], predictions: Predictions) -> dict[str, Any]:
+def _target_entry(run: Run, target: Mapping[str, Any], predictions: Predictions) -> dict[str, Any]:
     reasons = Counter(category(reason) for reason in predictions.failures if reason)
     return {
         **{key: target[key] for key in ("name", "slug", "task", "description")},
@@ -292,13 +304,13 @@ def _target_entry(run: _Run, target: Mapping[str, Any], predictions: Predictions
     }
 
 
-def _found_rule(run: _Run, target: Mapping[str, Any]) -> str:
+def _found_rule(run: Run, target: Mapping[str, Any]) -> str:
     if run.expected_boxes(target) is not None:
         return f"a box that overlaps the rendered face, in this detector's convention, by at least {IOU:g} (IoU)"
     return "any box anywhere in the image: this detector has no box that can be compared with the rendered face"
 
 
-def _study_entry(run: _Run, targets: Sequence[Mapping[str, Any]], groups: Mapping[str, Groups]) -> dict[str, Any]:
+def _study_entry(run: Run, targets: Sequence[Mapping[str, Any]], groups: Mapping[str, Groups]) -> dict[str, Any]:
     spec, design = run.spec, run.design
     return {
         "name": spec["name"],
@@ -317,7 +329,7 @@ def _study_entry(run: _Run, targets: Sequence[Mapping[str, Any]], groups: Mappin
     }
 
 
-def _groups(run: _Run, rates: Sequence[Rate]) -> Mapping[str, Groups]:
+def _groups(run: Run, rates: Sequence[Rate]) -> Mapping[str, Groups]:
     """The levels of each attribute; for a population the groups that its rates stand for."""
     groups: dict[str, dict[float, str]] = {
         name: {value: run.attributes[name].label(value) for value in levels}
@@ -351,10 +363,10 @@ def _attribute_entry(attribute: Attribute, groups: Groups) -> dict[str, Any]:
     }
 
 
-def _gallery(run: _Run, target: Mapping[str, Any], predictions: Predictions, outcomes: Sequence[Outcome]) -> Gallery:
+def _gallery(run: Run, target: Mapping[str, Any], predictions: Predictions, outcomes: Sequence[Outcome]) -> Gallery:
     said = np.full(len(predictions), np.nan)
     if "answer" in offered(predictions.task, truth=False):
-        said = _outcome(run, target, predictions, "answer").values
+        said = outcome_of(run, target, predictions, "answer").values
     wrong = np.zeros(len(predictions), dtype=bool)
     for outcome in outcomes:
         if outcome.name in selection.WRONG and outcome.is_binary:

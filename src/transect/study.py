@@ -14,7 +14,17 @@ from typing import Any, final
 
 import pyarrow as pa
 
-from transect import __version__, costs, findings, negative_control, publication
+from transect import (
+    boundary,
+    costs,
+    findings,
+    interpolation,
+    negative_control,
+    pruned,
+    publication,
+    ratings,
+    world_spec,
+)
 from transect import tables as columns
 from transect.designs import population_design, transect_design, transect_latents
 from transect.effects.shares import read_shares
@@ -89,12 +99,14 @@ class Study:
         known = {attribute.name: attribute for attribute in self.world.attributes}
         shown = design.levels or [name for name, attribute in known.items() if attribute.role == "attribute"]
         return {
-            "versions": _versions(),
+            "versions": world_spec.versions(),
             "name": self.name,
-            "generator": _described(self.world),
-            "world": _world_entry(self.world),
-            "readings": _readings(self.world, shown),
+            "generator": world_spec.described(self.world),
+            "world": world_spec.world_entry(self.world),
+            "readings": world_spec.readings(self.world, shown),
             "attributes": [asdict(known[name]) for name in shown],
+            # What ratings of attributes that were not varied mean: names in no order are no numbers.
+            "nominal": [asdict(one) for one in known.values() if one.nominal],
             "design": {**asdict(design), "levels": levels, "basis": design.basis},
             "subjects_per_part": self.subjects_per_part,
             "truth": self.truth and asdict(self.truth),
@@ -117,55 +129,6 @@ class Study:
         }
 
 
-def _versions() -> dict[str, str]:
-    """What pixels and answers may depend on; a run goes on only with the same."""
-    import platform
-
-    import numpy as np
-    import PIL
-    import torch
-
-    return {
-        "transect": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "torch": torch.__version__,
-        "pillow": PIL.__version__,
-        "pyarrow": pa.__version__,
-    }
-
-
-def _described(world: Any) -> dict[str, Any]:
-    """The generator's own description, or name, size and class where it gives none."""
-    if hasattr(world, "describe"):
-        return dict(world.describe())
-    return {"name": world.name, "image_size": world.image_size, "class": type(world).__qualname__}
-
-
-def _world_entry(world: Any) -> dict[str, Any]:
-    """What the report says of the world; a generator that states no validity is not validated."""
-    stated = _validity(world)
-    return {
-        "name": world.name,
-        **{name: stated.get(name) for name in ("photometry_validated", "statement", "photometry", "identity")},
-        "maximum_gain_stops": _described(world).get("camera", {}).get("maximum_gain", 0.0),
-    }
-
-
-def _validity(world: Any) -> dict[str, Any]:
-    unstated = {"photometry_validated": False, "statement": f"The generator {world.name} states no validity figures."}
-    return dict(world.validity()) if hasattr(world, "validity") else unstated
-
-
-def _readings(world: Any, names: Iterable[str]) -> list[dict[str, Any]]:
-    """How well each of these attributes is read back from the world's pictures; the reason where that is not known."""
-    stated = _validity(world)
-    nothing = {"figure": None, "value": None, "low": None, "high": None, "n": 0, "gate": None, "met": None, "seen": ""}
-    nothing["reason"] = stated.get("not_measured") or "not measured"
-    kept = {name: stated.get("readings", {}).get(name, nothing) for name in names}
-    return [{"attribute": name, **{key: row[key] for key in nothing}} for name, row in kept.items()]
-
-
 def audit(
     targets: Any,
     *,
@@ -184,6 +147,8 @@ def audit(
     limits: Limits | None = None,
     name: str = "audit",
     control: bool = True,
+    seen: str | Path | None = None,
+    prune: Sequence[str] = (),
     out: str | Path | None = None,
     quiet: bool = False,
 ) -> publication.Result:
@@ -193,11 +158,13 @@ def audit(
     vary: texts as on the command line, or levels by attribute. With `images` instead of `vary`, an observational
     study of `population`. control: also ask about something that cannot matter, where that is cheap. generator: a
     name, with image_size (128), population ("balanced") and device ("cpu"), or an object that generates and controls,
-    which has its own. Returns the Result, whose `effects` are records and whose `report` is the page's path.
+    which has its own. seen, prune: ratings of the images and rules about them, see `rate`. Returns the Result, whose
+    `effects` are records and whose `report` is the page's path.
 
     Raises BadInput, UnknownName or MissingExtra before anything is made; TooManyFailures and Interrupted keep what is
     done, and the same call goes on.
     """
+    ratings.check(seen, prune)
     world = open_world(generator, image_size, population, device)
     design = _design(world.attributes, vary, subjects, images, population_of(world), hold, seed)
     resolved = resolve_targets(targets, target_options)
@@ -209,7 +176,18 @@ def audit(
     run(study, folder, quiet=quiet)
     if control:
         run_control(study, folder, quiet=quiet)
+    rate(folder, seen, prune)
     return report(folder)
+
+
+def rate(folder: Path, seen: str | Path | None, prune: Sequence[str] = ()) -> None:
+    """Keep ratings of a finished run's images beside it, and rules by which images are left out.
+
+    seen: CSV or Parquet with id, a column per attribute, and `study` where the folder holds several. What is rated but
+    is no image of the run is said on standard error. Raises as `ratings.attach`.
+    """
+    for line in ratings.attach(folder, None if seen is None else Path(seen), prune):
+        print(line, file=sys.stderr)
 
 
 def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:
@@ -238,7 +216,7 @@ def resolve_targets(targets: Any, options: Mapping[str, Any] | None = None) -> l
 
 def population_of(world: Any) -> str:
     """The population that a world says it draws from; "" where it says none."""
-    return str(_described(world).get("population", ""))
+    return str(world_spec.described(world).get("population", ""))
 
 
 def check_hold(world: Any, design: Design) -> None:
@@ -382,18 +360,33 @@ def _seconds_per_image(study: Study) -> float:
     return (time.monotonic() - started) / len(images)
 
 
-def report(folder: Path, *, shares: Sequence[str | Path] = (), correction: str = "holm") -> publication.Result:
+def report(
+    folder: Path,
+    *,
+    shares: Sequence[str | Path] = (),
+    correction: str = "holm",
+    near: tuple[float, float] | None = None,
+) -> publication.Result:
     """Analyse a finished run folder, or every study under it, and write its effects, results and page anew.
 
     shares: files of populations' shares (CSV, TOML) to project to. correction: for many tests,
-    "holm", "benjamini-hochberg" or "max-t".
+    "holm", "benjamini-hochberg" or "max-t". near: the scores between which a subject is near the decision boundary,
+    kept in the folder; default what is kept there.
     """
+    band = boundary.check(near) or boundary.kept(folder)
     runs = sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
-    found = [findings.analyse(path) for path in runs]
+    found = [findings.analyse(path, band) for path in runs]
+    if near is not None:
+        boundary.of_steps(any(one.in_steps for one in found))
+        boundary.keep(folder, near)
     # An experiment comes first: shares are of its levels, and not of steps λ or of what other studies observed.
     order = sorted(found, key=lambda one: one.in_steps or not one.design.levels)
     known = {name: attribute for one in reversed(order) for name, attribute in one.attributes.items()}
     populations = [read_shares(path, known) for path in shares]
     controls = [negative_control.finished(path) for path in runs]
     notes = [note for path in runs for note in negative_control.unfinished(path)]
-    return publication.publish(folder, found, controls, shares=populations, correction=correction, limits=notes)
+    rated = [section for path in runs for section in pruned.sections(path)]
+    beside = [*interpolation.sections(folder), *rated]
+    return publication.publish(
+        folder, found, controls, shares=populations, correction=correction, limits=notes, sections=beside
+    )

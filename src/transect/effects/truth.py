@@ -87,6 +87,23 @@ class Truth:
         label = _COMPARISONS[self.comparison](values, self.value).astype(np.float64)
         return np.where(np.isnan(values), np.nan, label)
 
+    def as_rated(self, ratings: Mapping[str, ArrayLike]) -> Float[np.ndarray, " n"] | None:
+        """The label as raters saw it, 0 or 1, of mean ratings in the attribute's units; NaN where nobody rated.
+
+        A bare attribute is yes from 0.5 on, and a level is the one that the mean rating is nearest to: what more than
+        half of the raters say, or as many. None without ratings of the attribute.
+
+        >>> Truth.parse("glasses").as_rated({"glasses": [0.2, 0.8, np.nan]})
+        array([ 0.,  1., nan])
+        """
+        if self.attribute not in ratings:
+            return None
+        values = np.array(ratings[self.attribute], dtype=np.float64)
+        if not self.comparison:
+            return np.where(np.isnan(values), np.nan, (values >= 0.5).astype(np.float64))
+        levels = np.floor(values + 0.5) if self.comparison in ("==", "!=") else values
+        return self.of({self.attribute: levels})
+
 
 def _number(text: str, value: str, attribute: Attribute | None) -> float:
     """The value after the comparison: a level's name, or any finite number."""

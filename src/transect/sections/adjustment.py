@@ -48,7 +48,7 @@ def section(one: Answers) -> dict[str, Any]:
     }
     if not columns:
         return {**head, "warnings": warnings, "figures": [], "tables": [], "sources": []}
-    levels = _levels(one.attributes, columns)
+    levels = _levels(one.known, columns)
     made = balakrishnan(one.errors, columns, one.subjects, levels=levels, resamples=RESAMPLES, seed=one.design.seed)
     return {
         **head,
@@ -119,11 +119,11 @@ def _plain(reason: str) -> str:
 def _side_by_side(one: Answers, columns: Mapping[str, Float[np.ndarray, " _"]]) -> dict[str, Any]:
     rows: list[list[Any]] = []
     for name, values in columns.items():
-        own = one.attributes[name] if _named(one.attributes, name, values) else None
+        own = one.known[name] if _named(one.known, name, values) else None
         if np.nanmax(values) == np.nanmin(values):
             rows.append([words(name), "does not vary", *[None, ""] * 4])
-        elif nominal(one.attributes.get(name)):
-            levels = len(one.attributes[name].levels)
+        elif nominal(one.known.get(name)):
+            levels = len(one.known[name].levels)
             rows.append([words(name), f"{levels} levels: see the coefficients", *[None, ""] * 4])
         else:
             others = {other: column for other, column in columns.items() if other != name}
@@ -139,7 +139,7 @@ def _estimates(
 ) -> list[Any]:
     labels, clusters = Labels(one.target, "error", "proportion"), one.subjects
     cells: list[Any] = []
-    varied = covariates(one.attributes, others)
+    varied = covariates(one.known, others)
     made = [difference_in_means(one.errors, {name: treatment}, clusters=clusters, labels=labels)]
     if varied:
         made.append(ols(one.errors, {name: treatment, **varied}, clusters=clusters, labels=labels)[0])

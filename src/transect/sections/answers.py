@@ -19,8 +19,11 @@ class Answers:
 
     scores: of yes; answers: 0 or 1; truth: 0 or 1, or a number for a regression; errors: 0 or 1, or absolute errors.
     threshold: from which a score is a yes. values: each attribute's value, as the world or the labels have it;
-    perceived: as raters saw it, in the units of `values` (empty without ratings). steps: for a study in steps λ the
-    attribute's size of a step, else empty. cells: index of each image's cell; subjects: the subject of each image.
+    perceived: as raters saw it, in the units of `values` (empty without ratings); rated: the truth as raters saw it, 0
+    or 1; others: further attributes that raters may have seen, whose levels have no order. steps: for a study in steps
+    λ the attribute's size of a step, else empty. boundary: the scores between which a subject is near it, where the
+    user says so; None for the published ones. cells: index of each image's cell; subjects: the subject of each image.
+    pruned: images that rules leave out, which have no answers here.
     """
 
     study: str
@@ -39,6 +42,20 @@ class Answers:
     values: Mapping[str, Float[np.ndarray, " n"]]
     perceived: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
     steps: Mapping[str, Any] = field(default_factory=dict)
+    boundary: tuple[float, float] | None = None
+    rated: Float[np.ndarray, " n"] | None = None
+    others: Mapping[str, Attribute] = field(default_factory=dict)
+    pruned: int = 0
+
+    @property
+    def known(self) -> Mapping[str, Attribute]:
+        """Attributes that perceived values may be of."""
+        return {**self.others, **self.attributes}
+
+    @property
+    def rated_truth(self) -> Float[np.ndarray, " n"]:
+        """The truth as raters saw it, 0 or 1; NaN where nobody did."""
+        return np.full(len(self.scores), np.nan) if self.rated is None else self.rated
 
     @property
     def binary(self) -> bool:
@@ -103,7 +120,7 @@ def nominal(attribute: Attribute | None) -> bool:
     >>> nominal(Attribute("hair", "categorical", "hair style", levels=("bald", "bun", "long")))
     True
     """
-    return attribute is not None and attribute.discrete and len(attribute.levels) > 2
+    return attribute is not None and attribute.nominal
 
 
 def covariates(
