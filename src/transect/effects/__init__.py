@@ -52,6 +52,7 @@ _LAZY = {
     "gee_logit": "generalized",
     "instrumental": "instruments",
     "interpolation_consistency": "sensitivity",
+    "linear_robustness": "confounding",
     "logistic_bootstrap": "logistic",
     "logit": "generalized",
     "mean_ratings": "perception",

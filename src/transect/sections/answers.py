@@ -97,6 +97,13 @@ def words(name: str) -> str:
     return name.replace("_", " ")
 
 
+def compared(one: Answers) -> tuple[str, Float[np.ndarray, " n"]]:
+    """What is counted on one target, in words, and its values: errors where the truth is known, else answers."""
+    if one.binary:
+        return ("error rate", one.errors) if one.judged else ("rate of yes", one.answers)
+    return ("mean error", one.errors) if np.isfinite(one.errors).any() else ("mean answer", one.scores)
+
+
 def nominal(attribute: Attribute | None) -> bool:
     """Whether values are names in no order, so that their numbers mean nothing: more than two levels.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from transect.sections import adjustment, balance, comparison, perceived, sensitivity, thresholds
+from transect.sections import adjustment, balance, comparison, confounding, perceived, sensitivity, thresholds
 from transect.sections.answers import Answers
 
 
@@ -33,5 +33,6 @@ def _of_target(own: Sequence[Answers]) -> list[dict[str, Any]]:
         made += [found for one in observations if (found := comparison.section(experiment, one))]
     made += [perceived.section(one) for one in experiments if one.perceived]
     made += [adjustment.section(one) for one in plain if one.judged and (one.perceived or not one.design.levels)]
+    made += [found for one in observations if (found := confounding.section(one))]
     made += [thresholds.section(one) for one in plain if thresholds.has_section(one)]
     return made
