@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from transect.effects.confounding import E_VALUE, PARTIAL_R2, EValue, e_value, linear_robustness
 from transect.effects.generalized import POISSON_SOURCE, poisson
-from transect.effects.linear import difference_in_means
+from transect.effects.linear import ols
 from transect.effects.observational import cut
 from transect.effects.samples import Labels
 from transect.sections.answers import Answers, compared, number, table, words
@@ -101,14 +101,12 @@ def _measured(
     """Low, estimate, high of the ratio of rates, or of the difference over the standard deviation within groups."""
     if one.binary:
         effect = poisson(values, {"chosen": chosen, **others}, clusters=one.subjects)[0]
-        scale, place = 1.0, np.exp
-    elif others:
-        found = linear_robustness(values, {"chosen": chosen, **others}, clusters=one.subjects)
-        effect, scale, place = found.effect, _spread(values, chosen), np.asarray
+        ends = np.exp([effect.low, effect.estimate, effect.high])
     else:
-        effect = difference_in_means(values, chosen, clusters=one.subjects)
-        scale, place = _spread(values, chosen), np.asarray
-    low, middle, high = (float(place(end / scale)) for end in (effect.low, effect.estimate, effect.high))
+        given = {"chosen": chosen, **others}
+        effect = ols(values, given, clusters=one.subjects)[0]
+        ends = np.array([effect.low, effect.estimate, effect.high]) / _spread(values, chosen)
+    low, middle, high = ends.tolist()
     return low, middle, high, effect.n_images, effect.reason.replace("chosen", "the group")
 
 
