@@ -190,6 +190,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "number": _number,
+        "probability": lambda p: "< 0.0001" if p is not None and p < 5e-5 else _number(p, 4),
         "percent": lambda value: "unknown" if not np.isfinite(value) else f"{100 * value:.1f}",
         "data_address": _data_address,
         "count": lambda value: f"{value:,}",
