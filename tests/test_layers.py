@@ -29,7 +29,7 @@ LAYERS = [
     {"findings", "outcome_choice"},
     {"pilots"},
     {"further"},
-    {"publication", "negative_control", "costs"},
+    {"publication", "negative_control", "costs", "provenance"},
     {"study"},
     {"audits"},
     {"rendering"},

@@ -15,7 +15,7 @@ from transect import costs, findings, publication, study
 from transect.designs import population_design, transect_design
 from transect.designs.steps import parse_steps
 from transect.effects.truth import Truth
-from transect.errors import BadInput
+from transect.errors import BadInput, UnknownName
 from transect.protocols import Target
 from transect.study import Limits, Study
 
@@ -35,6 +35,7 @@ def audit(
     observe: int | None = None,
     subjects: int = 100,
     images: int | None = None,
+    compare: Sequence[str] = (),
     population: str | None = None,
     hold: Sequence[str] = (),
     truth: str | None = None,
@@ -56,21 +57,25 @@ def audit(
     vary: texts as on the command line, or levels by attribute: the experiment. steps: attributes to move in steps λ
     from each subject's own value, one study each (NAME, or NAME=-1:1:5): sensitivity. observe: beside them, so many
     images of the population as they come. dataset: READER:PATH, labelled photographs as they are; image_size is then
-    the side that they are fitted into. With `images` instead of all these, an observational study of `population`.
-    generator: a name, with image_size (128), population ("balanced") and device ("cpu"), or an object that
-    generates and controls, which has its own. control: also ask about something that cannot matter, where that is
-    cheap. Returns the Result, whose `effects` are records and whose `report` is the page's path.
+    the side that they are fitted into. compare: attributes or nuisances to compare images by that come as they are,
+    beside those that vary (default: every attribute, no nuisance). With `images` instead of all these, an
+    observational study of `population`. generator: a name, with image_size (128), population ("balanced") and device
+    ("cpu"), or an object that generates and controls, which has its own. control: also ask about something that cannot
+    matter, where that is cheap. Returns the Result, whose `effects` are records and whose `report` is the page's path.
 
     Raises BadInput, UnknownName or MissingExtra before anything is made; TooManyFailures and Interrupted keep what is
     done, and the same call goes on.
     """
     moved = list(steps)
+    if compare and not (dataset or observe or images):
+        raise BadInput("--compare is of images as they come: give --observe, --images or --dataset, or drop it")
     if not (moved or dataset or observe):
         return study.audit(
             targets,
             vary=vary,
             subjects=subjects,
             images=images,
+            compare=compare,
             population=population,
             hold=hold,
             truth=truth,
@@ -92,7 +97,7 @@ def audit(
     world = study.open_world(generator, image_size, population, device) if vary or moved or observe else None
     made = _studies(list_of(vary), moved, dataset, observe, subjects, hold, world, image_size, seed)
     folder = Path(out) if out is not None else Path("runs") / findings.slug(resolved[0].name)
-    asked = [_asked(one, resolved, truth, tuple(outcomes), limits) for one in made]
+    asked = [_asked(one, resolved, truth, tuple(outcomes), limits) for one in _comparing(made, compare)]
     for one in asked:
         place = folder if len(asked) == 1 else folder / study.STUDIES / one.name
         study.run(one, place, quiet=quiet)
@@ -170,6 +175,28 @@ def _studies(
         design = population_design(labelled.name, images=len(labelled))
         made.append(Study("photographs", labelled, design, ()))
     return made
+
+
+def _comparing(made: Sequence[Study], compare: Sequence[str]) -> list[Study]:
+    """The studies; where images come as they are, with what they are compared by: what is varied, and `compare`.
+
+    A name need not be known to all of them. Raises UnknownName for one that none knows, BadInput where one knows none.
+    """
+    if not compare:
+        return list(made)
+    observed = {one.name: {a.name: a for a in one.world.attributes} for one in made if not one.design.levels}
+    varied = [name for one in made if one.name == EXPERIMENT for name in one.design.levels]
+    everywhere = {name: attribute for known in observed.values() for name, attribute in known.items()}
+    for name in compare:
+        if name not in everywhere:
+            raise UnknownName("attribute", name, everywhere, hint="see: transect attributes")
+    studies = []
+    for one in made:
+        chosen = [name for name in dict.fromkeys([*varied, *compare]) if name in observed.get(one.name, {})]
+        if one.name in observed and not chosen:
+            raise BadInput(f"--compare: {one.world.name} has none of {', '.join(compare)}; name one that it has")
+        studies.append(replace(one, compared=tuple(chosen)))
+    return studies
 
 
 def _asked(

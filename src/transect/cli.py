@@ -103,6 +103,13 @@ def audit(
     images: Annotated[
         int | None, typer.Option(help="Observe instead of experiment: so many images of --population as they come.")
     ] = None,
+    compare: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --observe, --images or --dataset: compare by this attribute or nuisance; repeat; default every "
+            "attribute."
+        ),
+    ] = None,
     population: Population = "balanced",
     hold: Annotated[
         list[str] | None,
@@ -176,6 +183,7 @@ def audit(
     result = audits.audit(
         resolved,
         **asked,
+        compare=compare or (),
         truth=truth,
         outcomes=outcome or (),
         limits=study.Limits(timeout=timeout, batch=batch, max_failures=max_failures),

@@ -133,6 +133,7 @@ def analyse(path: Path) -> Findings:
     answered: list[Answered] = []
     differences: list[Float[np.ndarray, " n"]] = []
     groups: Mapping[str, Groups] = {}
+    left_out = 0
     entries, answers = [], []
     for target in run.spec["targets"]:
         predictions = run.predictions(target)
@@ -140,14 +141,14 @@ def analyse(path: Path) -> Findings:
         for outcome in outcomes:
             analysis = _estimate(run, target["name"], outcome)
             answered += [_answered(run, target["name"], outcome)] if run.design.levels else []
-            groups = _groups(run, analysis.rates)
+            groups, left_out = _groups(run, analysis.rates), analysis.cells_left_out
             effects += analysis.effects
             differences += analysis.differences
             rates += [_rate_entry(run, target["name"], outcome, rate) for rate in analysis.rates]
         entries.append(_target_entry(run, target, predictions))
         galleries.append(_gallery(run, target, predictions, outcomes))
         answers.append(_answers(run, target, predictions))
-    entry = _study_entry(run, entries, groups)
+    entry = {**_study_entry(run, entries, groups), "cells_left_out": left_out}
     return Findings(
         entry,
         tuple(effects),

@@ -14,13 +14,13 @@ from typing import Any, final
 
 import pyarrow as pa
 
-from transect import __version__, costs, findings, negative_control, publication
+from transect import costs, findings, negative_control, provenance, publication
 from transect import tables as columns
 from transect.designs import population_design, transect_design, transect_latents
 from transect.effects.shares import read_shares
 from transect.effects.truth import Truth
 from transect.engine import map_parts
-from transect.errors import BadInput, Interrupted, TooManyFailures
+from transect.errors import BadInput, Interrupted, TooManyFailures, UnknownName
 from transect.outcome_choice import choose_outcomes, rehearse
 from transect.progress import Progress
 from transect.protocols import Controls, Generator, Target
@@ -49,7 +49,10 @@ class Limits:
 @final
 @dataclass(frozen=True, slots=True)
 class Study:
-    """One design put to some targets."""
+    """One design put to some targets.
+
+    compared: attributes or nuisances by which images as they come are compared; every attribute where it is empty.
+    """
 
     name: str
     world: Any
@@ -58,6 +61,7 @@ class Study:
     truth: Truth | None = None
     outcomes: tuple[str, ...] = ()
     limits: Limits = Limits()
+    compared: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         slugs = [findings.slug(target.name) for target in self.targets]
@@ -87,13 +91,14 @@ class Study:
         # A list, since the order of the attributes is the order of the cells and JSON objects have none.
         levels = [{"attribute": name, "values": list(values)} for name, values in design.levels.items()]
         known = {attribute.name: attribute for attribute in self.world.attributes}
-        shown = design.levels or [name for name, attribute in known.items() if attribute.role == "attribute"]
+        everything = [name for name, attribute in known.items() if attribute.role == "attribute"]
+        shown = list(design.levels) or list(self.compared) or everything
         return {
-            "versions": _versions(),
+            "versions": provenance.versions(),
             "name": self.name,
-            "generator": _described(self.world),
-            "world": _world_entry(self.world),
-            "readings": _readings(self.world, shown),
+            "generator": provenance.described(self.world),
+            "world": provenance.world_entry(self.world),
+            "readings": provenance.readings(self.world, shown),
             "attributes": [asdict(known[name]) for name in shown],
             "design": {**asdict(design), "levels": levels, "basis": design.basis},
             "subjects_per_part": self.subjects_per_part,
@@ -117,61 +122,13 @@ class Study:
         }
 
 
-def _versions() -> dict[str, str]:
-    """What pixels and answers may depend on; a run goes on only with the same."""
-    import platform
-
-    import numpy as np
-    import PIL
-    import torch
-
-    return {
-        "transect": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "torch": torch.__version__,
-        "pillow": PIL.__version__,
-        "pyarrow": pa.__version__,
-    }
-
-
-def _described(world: Any) -> dict[str, Any]:
-    """The generator's own description, or name, size and class where it gives none."""
-    if hasattr(world, "describe"):
-        return dict(world.describe())
-    return {"name": world.name, "image_size": world.image_size, "class": type(world).__qualname__}
-
-
-def _world_entry(world: Any) -> dict[str, Any]:
-    """What the report says of the world; a generator that states no validity is not validated."""
-    stated = _validity(world)
-    return {
-        "name": world.name,
-        **{name: stated.get(name) for name in ("photometry_validated", "statement", "photometry", "identity")},
-        "maximum_gain_stops": _described(world).get("camera", {}).get("maximum_gain", 0.0),
-    }
-
-
-def _validity(world: Any) -> dict[str, Any]:
-    unstated = {"photometry_validated": False, "statement": f"The generator {world.name} states no validity figures."}
-    return dict(world.validity()) if hasattr(world, "validity") else unstated
-
-
-def _readings(world: Any, names: Iterable[str]) -> list[dict[str, Any]]:
-    """How well each of these attributes is read back from the world's pictures; the reason where that is not known."""
-    stated = _validity(world)
-    nothing = {"figure": None, "value": None, "low": None, "high": None, "n": 0, "gate": None, "met": None, "seen": ""}
-    nothing["reason"] = stated.get("not_measured") or "not measured"
-    kept = {name: stated.get("readings", {}).get(name, nothing) for name in names}
-    return [{"attribute": name, **{key: row[key] for key in nothing}} for name, row in kept.items()]
-
-
 def audit(
     targets: Any,
     *,
     vary: Iterable[str] | Mapping[str, Iterable[float] | None] = (),
     subjects: int = 100,
     images: int | None = None,
+    compare: Sequence[str] = (),
     population: str | None = None,
     hold: Sequence[str] = (),
     truth: str | None = None,
@@ -191,9 +148,10 @@ def audit(
 
     targets: a spec string (see `transect targets`), a callable, an object with `predict`, or a list of them.
     vary: texts as on the command line, or levels by attribute. With `images` instead of `vary`, an observational
-    study of `population`. control: also ask about something that cannot matter, where that is cheap. generator: a
-    name, with image_size (128), population ("balanced") and device ("cpu"), or an object that generates and controls,
-    which has its own. Returns the Result, whose `effects` are records and whose `report` is the page's path.
+    study of `population`, by the attributes or nuisances to `compare` (default: every attribute). control: also ask
+    about something that cannot matter, where that is cheap. generator: a name, with image_size (128), population
+    ("balanced") and device ("cpu"), or an object that generates and controls, which has its own. Returns the Result,
+    whose `effects` are records and whose `report` is the page's path.
 
     Raises BadInput, UnknownName or MissingExtra before anything is made; TooManyFailures and Interrupted keep what is
     done, and the same call goes on.
@@ -204,12 +162,25 @@ def audit(
     known = {attribute.name: attribute for attribute in world.attributes}
     stated = None if truth is None else Truth.parse(truth, known)
     check_hold(world, design)
-    study = Study(name, world, design, tuple(resolved), stated, tuple(outcomes), limits or Limits())
+    chosen = chosen_of(compare, world) if images is not None else ()
+    study = Study(name, world, design, tuple(resolved), stated, tuple(outcomes), limits or Limits(), chosen)
     folder = Path(out) if out is not None else Path("runs") / findings.slug(resolved[0].name)
     run(study, folder, quiet=quiet)
     if control:
         run_control(study, folder, quiet=quiet)
     return report(folder)
+
+
+def chosen_of(compare: Sequence[str], world: Any) -> tuple[str, ...]:
+    """The attributes and nuisances of a world to compare its images by, once each.
+
+    Raises UnknownName for another name.
+    """
+    known = [attribute.name for attribute in world.attributes]
+    for name in compare:
+        if name not in known:
+            raise UnknownName("attribute", name, known, hint="see: transect attributes")
+    return tuple(dict.fromkeys(compare))
 
 
 def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:
@@ -238,7 +209,7 @@ def resolve_targets(targets: Any, options: Mapping[str, Any] | None = None) -> l
 
 def population_of(world: Any) -> str:
     """The population that a world says it draws from; "" where it says none."""
-    return str(_described(world).get("population", ""))
+    return str(provenance.described(world).get("population", ""))
 
 
 def check_hold(world: Any, design: Design) -> None:

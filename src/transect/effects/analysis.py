@@ -12,7 +12,15 @@ from jaxtyping import Float, Int
 from transect.effects import intervals, multiplicity, observational, randomization
 from transect.effects.contrasts import Contrast, contrasts
 from transect.effects.exclusions import Exclusions
-from transect.effects.rates import HIGHEST_ORDER, GroupedImages, Rate, grouped_rates, transect_rates
+from transect.effects.rates import (
+    HIGHEST_ORDER,
+    MOST_CELLS,
+    GroupedImages,
+    Rate,
+    affordable_order,
+    grouped_rates,
+    transect_rates,
+)
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute, Design, Effect
 
@@ -33,12 +41,14 @@ _SOURCES: Final = {**intervals.SOURCES, **randomization.SOURCES, **observational
 class Analysis:
     """What one outcome of one target showed under one design.
 
-    differences: of the subjects, behind each effect of an experiment; none in a population.
+    differences: of the subjects, behind each effect of an experiment; none in a population. cells_left_out: of rates by
+    more attributes at once, where a population has too many of them.
     """
 
     effects: tuple[Effect, ...]
     rates: tuple[Rate, ...]
     differences: tuple[Float[np.ndarray, " n"], ...] = field(default=(), compare=False)
+    cells_left_out: int = 0
 
 
 def analyse_transects(
@@ -120,6 +130,7 @@ def analyse_population(
     resamples: int = 2000,
     seed: int = 0,
     max_order: int = HIGHEST_ORDER,
+    most_cells: int = MOST_CELLS,
 ) -> Analysis:
     """Unadjusted associations and group rates of a population design: association, not causation.
 
@@ -127,7 +138,7 @@ def analyse_population(
     with it; basis is "observational". values: outcomes [n]; columns: the values [n] of each attribute to analyse;
     subjects: who is on each image (default: every image shows another subject); where they repeat, rates, intervals
     and tests are by subject. Attributes with levels are grouped by level, others cut at `edges`, or else at their
-    terciles.
+    terciles. Rates are by up to `max_order` attributes at once, fewer where the cells would be more than `most_cells`.
 
     Returns Analysis; each effect's spec holds the ranges that were compared.
 
@@ -161,7 +172,9 @@ def analyse_population(
         levels={name: groups.centers for name, groups in cuts.items()},
         bounds={name: groups.bounds for name, groups in cuts.items() if groups.bounds},
     )
-    return Analysis(effects, grouped_rates(images, is_binary=is_binary, max_order=max_order, **options))
+    order, left_out = affordable_order([len(groups.centers) for groups in cuts.values()], max_order, most_cells)
+    rates = grouped_rates(images, is_binary=is_binary, max_order=order, **options)
+    return Analysis(effects, rates, cells_left_out=left_out)
 
 
 def adjust(effects: Sequence[Effect], method: str = "holm") -> tuple[Effect, ...]:
