@@ -41,7 +41,7 @@ _SOURCES: Final = {**intervals.SOURCES, **randomization.SOURCES, **observational
 class Analysis:
     """What one outcome of one target showed under one design.
 
-    differences: of the subjects, behind each effect of an experiment; none in a population. cells_left_out: of rates by
+    differences: of the subjects, behind each effect; in a population the subjects' scores. cells_left_out: of rates by
     more attributes at once, where a population has too many of them.
     """
 
@@ -156,13 +156,15 @@ def analyse_population(
     people, who = np.unique(np.arange(len(values)) if subjects is None else subjects, return_inverse=True)
     options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
     cuts = {name: observational.cut(attributes[name], col, (edges or {}).get(name)) for name, col in columns.items()}
-    effects = tuple(
-        _observed(association, cuts[name], target, outcome, unit, {**options, "subjects": len(people)})
+    found = [
+        association
         for name, column in columns.items()
         for association in observational.associations(
             values, reasons, cuts[name], column, is_binary=is_binary, subjects=who, **options
         )
-    )
+    ]
+    spec = {**options, "subjects": len(people)}
+    effects = tuple(_observed(one, cuts[one.attribute], target, outcome, unit, spec) for one in found)
     images = GroupedImages(
         values=values,
         exclusions=Exclusions.of(values, reasons),
@@ -174,7 +176,7 @@ def analyse_population(
     )
     order, left_out = affordable_order([len(groups.centers) for groups in cuts.values()], max_order, most_cells)
     rates = grouped_rates(images, is_binary=is_binary, max_order=order, **options)
-    return Analysis(effects, rates, cells_left_out=left_out)
+    return Analysis(effects, rates, tuple(one.scores for one in found), left_out)
 
 
 def adjust(effects: Sequence[Effect], method: str = "holm") -> tuple[Effect, ...]:
@@ -203,19 +205,23 @@ def adjust_together(
 ) -> tuple[Effect, ...]:
     """The effects with p_adjusted by the max-T bootstrap of the whole family, which knows how effects go together.
 
-    differences: the subjects' differences behind each effect, as `Contrast` has them; subject i of one effect is taken
-    as subject i of another. Effects without a p keep NaN and are not counted.
+    differences: the subjects' differences behind each effect, as `Contrast` has them, or of an observation the scores,
+    as `Association` has them (a wild bootstrap of scores, Kline and Santos 2012); subject i of one effect is taken as
+    subject i of another, so that one draw of signs serves all. An observation's p has another test than the bootstrap;
+    adjusted it is never smaller. Effects without a p keep NaN and are not counted.
 
-    Raises BadInput where an effect is observational, or the lengths differ.
+    Raises BadInput where the lengths differ.
     """
-    if len(differences) != len(effects) or any(effect.basis == "observational" for effect in effects):
-        raise BadInput("max-t needs differences within subjects: correct a population study with holm")
+    if len(differences) != len(effects):
+        raise BadInput(f"max-t: expected the subjects' differences of {len(effects)} effects, got {len(differences)}")
     longest = max((len(column) for column in differences), default=0)
     table = np.full((longest, len(effects)), np.nan)
     for place, (effect, column) in enumerate(zip(effects, differences, strict=True)):
         if np.isfinite(effect.p):
             table[: len(column), place] = column
     adjusted = multiplicity.max_t(table, seed=seed)
+    observed = np.array([effect.basis == "observational" for effect in effects], dtype=bool)
+    adjusted = np.where(observed, np.maximum(adjusted, [effect.p for effect in effects]), adjusted)
     source = multiplicity.SOURCES[MAX_T]
     return tuple(
         replace(effect, p_adjusted=float(p), sources=tuple(dict.fromkeys((*effect.sources, source))))
