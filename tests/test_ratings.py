@@ -177,3 +177,50 @@ def test_folders_that_are_not_one_run(folder, tmp_path):
     assert said.startswith(f"{several}: expected one run, got 1 studies with images of their own; give ratings to one")
     ratings.attach(several / "studies" / "experiment", seen, [])
     assert [one["key"] for one in study.report(several).results["sections"]] == ["perceived"]
+
+
+def answered(folder, path, rules=(), perceived=None):
+    ratings.attach(folder, perceived, rules, path)
+    return ratings.read(folder, IDS)
+
+
+def test_peoples_single_answers_are_averaged_by_image(folder, tmp_path):
+    path = csv(
+        tmp_path / "answers.csv", id=[IDS[2], IDS[2], IDS[0], "9-0000"], rater=["a", "b", "a", "a"],
+        smile=[1, 0, 1, 1], age=[30, "", 50, 9],
+    )  # fmt: skip
+    made = answered(folder, path)
+    np.testing.assert_equal(made.people["smile"], [1, np.nan, 0.5, np.nan, np.nan, np.nan])
+    np.testing.assert_equal(made.people["age"], [50, np.nan, 30, np.nan, np.nan, np.nan])
+    # with nothing else they are what was perceived
+    np.testing.assert_equal(made.columns, made.people)
+    assert not made.by_machine
+    both = answered(folder, None, perceived=csv(tmp_path / "seen.csv", id=IDS, smile=range(6)))
+    assert both.columns["smile"].tolist() == [0, 1, 2, 3, 4, 5]
+    assert both.people["smile"][2] == 0.5
+    assert both.by_machine
+
+
+def test_answers_without_raters_count_each(folder, tmp_path):
+    made = answered(folder, csv(tmp_path / "answers.csv", id=[IDS[1], IDS[1], IDS[1]], smile=[1, 1, 0]))
+    assert made.people["smile"][1] == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"rater": ["a"], "smile": [1]}, "expected a column id, if you like one named rater, and one per attribute"),
+        ({"id": [IDS[0]], "rater": ["a"]}, "expected a column id"),
+        ({"id": ["9-0000"], "smile": [1]}, "expected ratings of this run's images, such as"),
+        (
+            {"id": [IDS[0]] * 2, "rater": ["a", "a"], "smile": [1, 0]},
+            "expected one row per image and rater, got several",
+        ),
+        ({"id": [IDS[0]], "rater": ["a"], "smile": ["yes"]}, "smile: expected numbers, got string"),
+    ],
+)
+def test_answers_that_do_not_fit_are_refused(folder, tmp_path, columns, words):
+    before = sorted(path.name for path in folder.iterdir())
+    with pytest.raises(BadInput, match=words):
+        ratings.attach(folder, None, (), csv(tmp_path / "answers.csv", **columns))
+    assert sorted(path.name for path in folder.iterdir()) == before

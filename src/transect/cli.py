@@ -94,7 +94,9 @@ def audit(
     ] = None,
     dataset: Annotated[
         str | None,
-        typer.Option(help="Labelled photographs as they are, READER:PATH, e.g. folder:faces; see the how-to."),
+        typer.Option(
+            help="Labelled photographs as they are, READER:PATH, as folder:faces; see docs/how-to/audit-photographs.md."
+        ),
     ] = None,
     observe: Annotated[
         int | None, typer.Option(help="Beside the experiment, so many images of --population as they come.")
@@ -240,9 +242,7 @@ def report(
         list[Path] | None,
         typer.Option(help="A population's shares (CSV or TOML) to project the rates to; repeat for more."),
     ] = None,
-    correction: Annotated[
-        str, typer.Option(help="For many tests: holm, benjamini-hochberg or max-t (experiments only).")
-    ] = "holm",
+    correction: Annotated[str, typer.Option(help="For many tests: holm, benjamini-hochberg or max-t.")] = "holm",
     perceived: Annotated[
         Path | None,
         typer.Option(help="CSV or Parquet of what raters saw: id, and a column per attribute; kept in DIR."),
@@ -251,13 +251,26 @@ def report(
         list[str] | None,
         typer.Option(help="Leave out images by their ratings, e.g. 'fakeness>=0.75'; repeat; kept in DIR."),
     ] = None,
+    ratings: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV or Parquet of people's single answers on some images: id, rater, a column per attribute; kept in "
+            "DIR."
+        ),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="Adjust errors by this model too: ols, logit, poisson, gee or fractional; repeat for more."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Build the report of a finished run again from its tables, with other corrections or populations if you like."""
-    from transect import ratings, study
+    from transect import ratings as rated
+    from transect import sections, study
 
-    ratings.attach(folder, perceived, prune or ())
-    _show(study.report(folder, shares=shares or (), correction=correction), json)
+    models = sections.check(model or ())
+    rated.attach(folder, perceived, prune or (), ratings)
+    _show(study.report(folder, shares=shares or (), correction=correction, models=models), json)
 
 
 @app.command()

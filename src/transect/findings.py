@@ -68,8 +68,8 @@ class Answered:
 class Findings:
     """What one run folder's tables say: its entry in results.json, effects, rates and pictures.
 
-    answered, differences: the outcomes, and the subjects' differences behind each effect, of an experiment; none in a
-    population study.
+    answered: the outcomes of an experiment, none in a population study. differences: the subjects' behind each effect,
+    in a population study their scores.
     """
 
     entry: Mapping[str, Any]
@@ -99,8 +99,7 @@ class _Run:
     attributes: Mapping[str, Attribute]
     images: pa.Table
     true: Mapping[str, Float[np.ndarray, " n"]]
-    perceived: Mapping[str, Float[np.ndarray, " n"]]
-    pruned: np.ndarray
+    seen: ratings.Ratings
 
     @property
     def parts(self) -> int:
@@ -182,7 +181,7 @@ def _read(path: Path) -> _Run:
     images = folder.read_table("images", parts, without=("image",))
     seen = ratings.read(path, images["id"].to_pylist())
     true = columns.columns_of(images, "true")
-    return _Run(folder, spec, design, attributes, images, true, seen.columns, seen.reasons)
+    return _Run(folder, spec, design, attributes, images, true, seen)
 
 
 def _attribute(fields: Mapping[str, Any]) -> Attribute:
@@ -201,17 +200,20 @@ def _outcome(run: _Run, target: Mapping[str, Any], predictions: Predictions, nam
         expected_boxes=run.expected_boxes(target),
         reference=np.arange(n) // run.design.n_cells * run.design.n_cells,
     )
-    reasons = np.where(made.reasons == "", run.pruned, made.reasons)
+    reasons = np.where(made.reasons == "", run.seen.reasons, made.reasons)
     return replace(made, values=np.where(reasons == "", made.values, np.nan), reasons=reasons)
 
 
 def _answers(run: _Run, target: Mapping[str, Any], predictions: Predictions) -> Answers:
-    """The target's answers as arrays, for the sections."""
+    """The target's answers as arrays, for the sections; a pruned image has no value there."""
     task, truth = Task(target["task"]), run.spec["truth"]
     possible, none = offered(task, truth is not None), np.full(len(predictions), np.nan)
 
     def values(name: str) -> Float[np.ndarray, " n"]:
         return _outcome(run, target, predictions, name).values if name in possible else none
+
+    def kept(columns: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
+        return {name: np.where(run.seen.reasons == "", column, np.nan) for name, column in columns.items()}
 
     label = none if truth is None else Truth(**truth).of({**run.true, "": np.zeros(len(predictions))})
     threshold = target["description"].get("threshold")
@@ -225,14 +227,26 @@ def _answers(run: _Run, target: Mapping[str, Any], predictions: Predictions) -> 
         cells=run.images["cell"].to_numpy().astype(np.int64),
         scores=values("score"),
         answers=values("answer"),
-        truth=label,
+        truth=np.where(run.seen.reasons == "", label, np.nan),
         errors=values("error"),
         threshold=0.5 if threshold is None else float(threshold),
         truth_attribute="" if truth is None or truth["attribute"] == FACE else truth["attribute"],
-        values={name: run.true[name] for name in run.attributes},
-        perceived=run.perceived,
+        values=kept({name: run.true[name] for name in run.attributes}),
+        perceived=kept(run.seen.columns),
         steps=run.spec["generator"].get("steps", {}),
+        people=kept(run.seen.people),
+        by_machine=run.seen.by_machine,
+        **_rated_truth(run, kept(run.seen.people or run.seen.columns)),
     )
+
+
+def _rated_truth(run: _Run, seen: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
+    """The truth as raters saw it, nothing where they were not asked about it."""
+    stated = None if run.spec["truth"] is None else Truth(**run.spec["truth"])
+    if stated is None or stated.attribute not in seen:
+        return {}
+    label, yes = stated.as_rated(seen[stated.attribute], run.attributes.get(stated.attribute))
+    return {"people_truth": label, "people_yes": yes}
 
 
 def _estimate(run: _Run, target: str, outcome: Outcome) -> Analysis:

@@ -353,11 +353,14 @@ def _seconds_per_image(study: Study) -> float:
     return (time.monotonic() - started) / len(images)
 
 
-def report(folder: Path, *, shares: Sequence[str | Path] = (), correction: str = "holm") -> publication.Result:
+def report(
+    folder: Path, *, shares: Sequence[str | Path] = (), correction: str = "holm", models: Sequence[str] = ()
+) -> publication.Result:
     """Analyse a finished run folder, or every study under it, and write its effects, results and page anew.
 
     shares: files of populations' shares (CSV, TOML) to project to. correction: for many tests,
-    "holm", "benjamini-hochberg" or "max-t".
+    "holm", "benjamini-hochberg" or "max-t". models: by which errors are adjusted too: "ols", "logit", "poisson", "gee",
+    "fractional".
     """
     runs = sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
     found = [findings.analyse(path) for path in runs]
@@ -367,4 +370,6 @@ def report(folder: Path, *, shares: Sequence[str | Path] = (), correction: str =
     populations = [read_shares(path, known) for path in shares]
     controls = [negative_control.finished(path) for path in runs]
     notes = [note for path in runs for note in negative_control.unfinished(path)]
-    return publication.publish(folder, found, controls, shares=populations, correction=correction, limits=notes)
+    return publication.publish(
+        folder, found, controls, shares=populations, correction=correction, models=models, limits=notes
+    )

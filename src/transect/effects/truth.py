@@ -26,6 +26,8 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
+_ORDERED = {">": False, ">=": False, "<": True, "<=": True}
+"""Comparisons that part a scale, and whether its low end is the yes."""
 _GRAMMAR = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?:(?P<comparison>>=|<=|==|!=|>|<)\s*(?P<value>[^\s<>=!]+)\s*)?")
 
 
@@ -86,6 +88,41 @@ class Truth:
             return values
         label = _COMPARISONS[self.comparison](values, self.value).astype(np.float64)
         return np.where(np.isnan(values), np.nan, label)
+
+    def as_rated(
+        self, means: Float[np.ndarray, " n"], attribute: Attribute | None = None
+    ) -> tuple[Float[np.ndarray, " _"], Float[np.ndarray, " _"]]:
+        """The truth as raters saw it: label 0 or 1 of each image, and how far its mean rating lies towards yes, 0 to 1.
+
+        means: mean ratings of the truth's attribute, NaN for an image without one. Of an attribute of two levels the
+        label is the majority's, NaN at a tie. Shares go by the ends of the attribute's scale, 0 to 1 where it is not
+        known. Either is empty where there is none: for a number as the truth, more than two levels, ratings beyond the
+        scale.
+
+        >>> label, yes = Truth.parse("age<30").as_rated(np.array([20.0, 65.0, np.nan]),
+        ...     Attribute("age", "continuous", "apparent age", low=20, high=80))
+        >>> label, yes
+        (array([ 1.,  0., nan]), array([1.  , 0.25,  nan]))
+        """
+        from transect.effects.perception import share_of_yes
+
+        nothing, (low, high) = np.empty(0), (0.0, 1.0) if attribute is None else attribute.bounds
+        ordered = self.comparison in _ORDERED
+        two = not ordered and (high == 1 if attribute is None or attribute.discrete else False)
+        if not (two or (ordered and not (attribute is not None and attribute.discrete and high > 1))):
+            return nothing, nothing
+        known = means[np.isfinite(means)]
+        within = not len(known) or low <= known.min() <= known.max() <= high
+        down = _ORDERED[self.comparison] if ordered else self.comparison != "" and self._names_first_level
+        yes = share_of_yes(means, low=low, high=high, reverse=down) if within else nothing
+        if ordered:
+            return self.of({self.attribute: means}), yes
+        return (np.where(yes == 0.5, np.nan, np.where(np.isnan(yes), np.nan, yes > 0.5)) if within else nothing), yes
+
+    @property
+    def _names_first_level(self) -> bool:
+        """Whether a comparison by == or != says yes to the first of two levels."""
+        return (self.comparison == "==") == (self.value == 0)
 
 
 def _number(text: str, value: str, attribute: Attribute | None) -> float:

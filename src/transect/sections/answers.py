@@ -21,6 +21,9 @@ class Answers:
     threshold: from which a score is a yes. values: each attribute's value, as the world or the labels have it;
     perceived: as raters saw it, in the units of `values` (empty without ratings). steps: for a study in steps λ the
     attribute's size of a step, else empty. cells: index of each image's cell; subjects: the subject of each image.
+    people: mean answers of people, by attribute, NaN for images that nobody rated; by_machine: whether `perceived` is
+    of something else that rated them. people_truth: 0 or 1, the truth as raters saw it; people_yes: the share of a yes
+    in their mean answer (both empty where they were not asked about it).
     """
 
     study: str
@@ -39,6 +42,10 @@ class Answers:
     values: Mapping[str, Float[np.ndarray, " n"]]
     perceived: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
     steps: Mapping[str, Any] = field(default_factory=dict)
+    people: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
+    by_machine: bool = False
+    people_truth: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))
+    people_yes: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))
 
     @property
     def binary(self) -> bool:
