@@ -124,7 +124,7 @@ def test_pruned_images_are_left_out_and_counted(folder, tmp_path):
 
 def test_rules_alone_are_about_the_ratings_that_are_there(folder, tmp_path):
     assert refusal(folder, None, ["fakeness>=0.75"]) == (
-        f"{folder}: expected ratings for --prune to look at, got none; give --perceived too"
+        f"{folder}: expected ratings for --prune to look at, got none; give --perceived or --ratings too"
     )
     ratings.attach(folder, csv(tmp_path / "seen.csv", id=IDS, fakeness=[1, 0, 0, 0, 0, 0]), [])
     ratings.attach(folder, None, ["fakeness>=0.75"])
@@ -192,13 +192,10 @@ def test_peoples_single_answers_are_averaged_by_image(folder, tmp_path):
     made = answered(folder, path)
     np.testing.assert_equal(made.people["smile"], [1, np.nan, 0.5, np.nan, np.nan, np.nan])
     np.testing.assert_equal(made.people["age"], [50, np.nan, 30, np.nan, np.nan, np.nan])
-    # with nothing else they are what was perceived
-    np.testing.assert_equal(made.columns, made.people)
-    assert not made.by_machine
+    assert made.columns == {}
     both = answered(folder, None, perceived=csv(tmp_path / "seen.csv", id=IDS, smile=range(6)))
     assert both.columns["smile"].tolist() == [0, 1, 2, 3, 4, 5]
     assert both.people["smile"][2] == 0.5
-    assert both.by_machine
 
 
 def test_answers_without_raters_count_each(folder, tmp_path):

@@ -232,10 +232,11 @@ def _answers(run: _Run, target: Mapping[str, Any], predictions: Predictions) -> 
         threshold=0.5 if threshold is None else float(threshold),
         truth_attribute="" if truth is None or truth["attribute"] == FACE else truth["attribute"],
         values=kept({name: run.true[name] for name in run.attributes}),
-        perceived=kept(run.seen.columns),
+        # Labels of photographs are of every image; people's few answers alone tell what an experiment moved.
+        perceived=kept(run.seen.columns or (run.seen.people if run.design.levels else {})),
         steps=run.spec["generator"].get("steps", {}),
         people=kept(run.seen.people),
-        by_machine=run.seen.by_machine,
+        by_machine=bool(run.seen.columns and run.seen.people),
         **_rated_truth(run, kept(run.seen.people or run.seen.columns)),
     )
 

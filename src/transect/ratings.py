@@ -44,15 +44,13 @@ class Ratings:
     """What was seen on each image.
 
     columns: perceived values by attribute [n]; reasons [n]: why an image is left out, "" where it is not. people: mean
-    answers of people by attribute [n], NaN for images that nobody rated. by_machine: whether `columns` are of something
-    else than these people, as an attribute model that rated every image.
+    answers of people by attribute [n], NaN for images that nobody rated.
     """
 
     columns: Mapping[str, Float[np.ndarray, " n"]]
     reasons: np.ndarray
     rules: tuple[Rule, ...] = field(default=())
     people: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
-    by_machine: bool = False
 
 
 def parse_rule(text: str) -> Rule:
@@ -143,20 +141,20 @@ def _pruned(
     rules: tuple[Rule, ...],
     n_images: int,
 ) -> Ratings:
-    """The ratings, people's where there are no others, and which rule left an image out first."""
+    """The ratings, and which rule left an image out first."""
     reasons = np.full(n_images, "", dtype=object)
-    columns = perceived or people
-    by_machine = bool(perceived and people)
     if not rules:
-        return Ratings(columns, reasons, (), people, by_machine)
-    if not columns:
-        raise BadInput(f"{folder}: expected ratings for --prune to look at, got none; give --perceived too")
+        return Ratings(perceived, reasons, (), people)
+    if not (perceived or people):
+        raise BadInput(
+            f"{folder}: expected ratings for --prune to look at, got none; give --perceived or --ratings too"
+        )
     before = np.ones(n_images, dtype=bool)
     made = prune({**people, **perceived}, rules)
     for step, left in zip(made.steps, made.after, strict=True):
         reasons[before & ~left] = f"pruned by {step.name}"
         before = left
-    return Ratings(columns, reasons, rules, people, by_machine)
+    return Ratings(perceived, reasons, rules, people)
 
 
 def _rules(folder: Path) -> tuple[Rule, ...]:

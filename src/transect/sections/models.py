@@ -128,7 +128,7 @@ def _table(
         place = np.exp if model.ratio else np.asarray
         ends = [number(float(place(end))) for end in (effect.estimate, effect.low, effect.high)]
         means = [_mean(outcomes, split.chosen == side) for side in (1.0, 0.0)]
-        rows.append([words(name), split.told, *means, *ends, number(effect.p), effect.n_images, effect.reason])
+        rows.append([words(name), split.told, *means, *ends, number(effect.p), effect.n_images, words(effect.reason)])
     return table(model.title, heads, rows)
 
 

@@ -46,7 +46,7 @@ def section(one: Answers) -> dict[str, Any] | None:
         "title": f"Few ratings by people, many by a machine: {one.target}",
         "text": [_TEXT[0].format(machine=machine), _TEXT[1]],
         "figures": [],
-        "tables": [_table(one, each, groups) for each in made],
+        "tables": [one_table for each in made for one_table in _tables(one, each, groups)],
         "sources": [*SOURCES, MEANS_SOURCE],
     }
 
@@ -85,20 +85,29 @@ def _groups(one: Answers) -> dict[str, dict[str, Bool[np.ndarray, " n"]]]:
     return made
 
 
-def _table(one: Answers, each: _Quantity, groups: Mapping[str, Mapping[str, Bool[np.ndarray, " n"]]]) -> dict[str, Any]:
-    heads = [("group", "text")]
-    for side in ("people alone", "with the machine"):
-        heads += [(side, each.unit), (f"{side}: low", each.unit), (f"{side}: high", each.unit)]
-    heads += [("machine's weight", "number")]
-    heads += [("subjects rated", "count"), ("others", "count"), ("note", "text")]
+def _tables(
+    one: Answers, each: _Quantity, groups: Mapping[str, Mapping[str, Bool[np.ndarray, " n"]]]
+) -> list[dict[str, Any]]:
+    """Every group, and the last group minus the first of each attribute."""
     everything = np.ones(len(each.people), dtype=bool)
-    rows = [_row("all images", *_mean(one, each, everything))]
+    rows, differences = [_row(each, "all images", *_mean(one, each, everything))], []
     for name, members in groups.items():
         made = {text: _mean(one, each, rows_of) for text, rows_of in members.items()}
-        rows += [_row(f"{words(name)}: {text}", *both) for text, both in made.items()]
+        rows += [_row(each, f"{words(name)}: {text}", *both) for text, both in made.items()]
         if len(made) > 1:
-            rows.append(_difference(one, each, name, members, made))
-    return table(each.name, heads, rows)
+            differences.append(_difference(one, each, name, members, made))
+    tables = [table(each.name, _heads("group", each.unit), rows)]
+    if differences:
+        unit = "points" if each.unit == "proportion" else each.unit
+        tables.append(table(f"{each.name}: differences", _heads("groups", unit), differences))
+    return tables
+
+
+def _heads(first: str, unit: str) -> list[tuple[str, str]]:
+    heads = [(first, "text")]
+    for side in ("people alone", "with the machine"):
+        heads += [(side, unit), (f"{side}: low", unit), (f"{side}: high", unit)]
+    return [*heads, ("machine's weight", "number"), ("subjects rated", "count"), ("others", "count"), ("note", "text")]
 
 
 _Both = tuple[float, PredictionPowered]
@@ -118,10 +127,13 @@ def _mean(one: Answers, each: _Quantity, rows: Bool[np.ndarray, " n"]) -> _Both:
     return float(each.people[rated].mean()) if rated.any() else np.nan, made
 
 
-def _row(name: str, mean: float, made: PredictionPowered) -> list[Any]:
-    alone = [number(mean), number(mean - made.alone), number(mean + made.alone)]
-    both = [number(made.estimate), number(made.low), number(made.high), number(made.trust)]
-    return [name, *alone, *both, made.n_rated, made.n_predicted, made.reason]
+def _row(each: _Quantity, name: str, mean: float, made: PredictionPowered) -> list[Any]:
+    alone = [mean, mean - made.alone, mean + made.alone]
+    ends = [*alone, made.estimate, made.low, made.high]
+    if each.unit == "proportion":  # Student's intervals know no bounds, rates do
+        ends = np.clip(ends, 0.0, 1.0).tolist()
+    cells = [number(end) for end in (*ends, made.trust)]
+    return [name, *cells, made.n_rated, made.n_predicted, made.reason]
 
 
 def _difference(
