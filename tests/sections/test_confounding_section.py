@@ -41,7 +41,7 @@ def test_robustness_of_the_adjusted_difference():
     """The squares about the mean are 16 / 4 = 4, within the sides of smile 16 * 3 / 16 = 3: smile explains a quarter."""
     made = checked(confounding.section(answers(Design({}, 16), answers=WRONG, truth=np.zeros(16), values=VALUES)))
     smile, age = rows(made, "Robustness of adjusted differences")
-    assert smile["adjusted difference"] == pytest.approx(0.5)
+    assert smile["adjusted difference, points"] == pytest.approx(0.5)
     assert smile["partial R²"] == pytest.approx(1 / 4)
     f2 = (1 / 4) / (3 / 4)
     assert smile["robustness value"] == pytest.approx((math.sqrt(f2**2 + 4 * f2) - f2) / 2)

@@ -126,7 +126,12 @@ def _e_values(title: str, measure: str, rows: list[list[Any]]) -> dict[str, Any]
 
 def _robustness(one: Answers, counted: str, values: Float[np.ndarray, " n"]) -> dict[str, Any]:
     style = "points" if one.binary else "number"
-    heads = [("compared", "text"), ("adjusted difference", style), ("low", style), ("high", style)]
+    heads = [
+        ("compared", "text"),
+        ("adjusted difference" + (", points" if one.binary else ""), style),
+        ("low", style),
+        ("high", style),
+    ]
     heads += [("partial R²", "proportion"), ("robustness value", "proportion")]
     heads += [("robustness value of the interval", "proportion"), ("images", "count"), ("note", "text")]
     rows = []

@@ -88,15 +88,19 @@ def _groups(one: Answers) -> dict[str, dict[str, Bool[np.ndarray, " n"]]]:
 def _tables(
     one: Answers, each: _Quantity, groups: Mapping[str, Mapping[str, Bool[np.ndarray, " n"]]]
 ) -> list[dict[str, Any]]:
-    """Every group, and the last group minus the first of each attribute."""
+    """All images, every group, and the last group minus the first of each attribute."""
     everything = np.ones(len(each.people), dtype=bool)
-    rows, differences = [_row(each, "all images", *_mean(one, each, everything))], []
+    whole = [_row(each, "all images", *_mean(one, each, everything))]
+    rows: list[list[Any]] = []
+    differences: list[list[Any]] = []
     for name, members in groups.items():
         made = {text: _mean(one, each, rows_of) for text, rows_of in members.items()}
         rows += [_row(each, f"{words(name)}: {text}", *both) for text, both in made.items()]
         if len(made) > 1:
             differences.append(_difference(one, each, name, members, made))
-    tables = [table(each.name, _heads("group", each.unit), rows)]
+    tables = [table(each.name, _heads("group", each.unit), whole)]
+    if rows:
+        tables.append(table(f"{each.name}: by group", _heads("group", each.unit), rows))
     if differences:
         unit = "points" if each.unit == "proportion" else each.unit
         tables.append(table(f"{each.name}: differences", _heads("groups", unit), differences))
