@@ -67,7 +67,7 @@ def folder(tmp_path_factory):
         "\n".join(["id,study,skin_tone,fakeness,glasses", *rated, "99-0000,experiment,1,0.1,"])
     )
     (path / "clinic.csv").write_text("glasses,skin_tone,share\noff,1,.5\non,10,.5\n")
-    command("report", run, "--ratings", path / "seen.csv")
+    command("report", run, "--perceived", path / "seen.csv")
     command("report", run / "studies" / "experiment", "--prune", "fakeness>=0.75")
     command("report", run, "--shares", path / "clinic.csv", "--correction", "benjamini-hochberg")
     return run
@@ -104,7 +104,8 @@ def test_what_is_written_fits_the_schema_and_has_every_section(results):
     keys = [(one["key"], one["study"]) for one in results["sections"]]
     assert keys == [
         ("sensitivity", ""), ("comparison", ""), ("perceived", "experiment"), ("adjustment", "experiment"),
-        ("adjustment", "photographs"), ("thresholds", "experiment"), ("thresholds", "photographs"), ("balance", ""),
+        ("adjustment", "photographs"), ("confounding", "photographs"), ("thresholds", "experiment"),
+        ("thresholds", "photographs"), ("balance", ""),
         ("interpolation", ""), ("ratings", "experiment"), ("ratings", "steps-skin_tone"),
     ]  # fmt: skip
 

@@ -49,12 +49,17 @@ Boundary = Annotated[
         help="With --steps: a subject is near the decision boundary where its own score lies between; default 0.3 0.7.",
     ),
 ]
-Seen = Annotated[
+Perceived = Annotated[
     Path | None,
     typer.Option(
-        "--ratings",
-        "--perceived",
-        help="CSV or Parquet of what people saw: id, a column per attribute (and study, for several); kept.",
+        help="CSV or Parquet of what was seen, a row per image: id, a column per attribute (study, for several); kept."
+    ),
+]
+Ratings = Annotated[
+    Path | None,
+    typer.Option(
+        help="CSV or Parquet of people's single answers on some images: id, rater, a column per attribute (study, for "
+        "several); kept."
     ),
 ]
 Prune = Annotated[
@@ -113,7 +118,9 @@ def audit(
     ] = None,
     dataset: Annotated[
         str | None,
-        typer.Option(help="Labelled photographs as they are, READER:PATH, e.g. folder:faces; see the how-to."),
+        typer.Option(
+            help="Labelled photographs as they are, READER:PATH, as folder:faces; see docs/how-to/audit-photographs.md."
+        ),
     ] = None,
     observe: Annotated[
         int | None, typer.Option(help="Beside the experiment, so many images of --population as they come.")
@@ -125,6 +132,13 @@ def audit(
     subjects: Annotated[int, typer.Option(help="Subjects, each shown at every combination of levels.")] = 100,
     images: Annotated[
         int | None, typer.Option(help="Observe instead of experiment: so many images of --population as they come.")
+    ] = None,
+    compare: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --observe, --images or --dataset: compare by this attribute or nuisance; repeat; default every "
+            "attribute."
+        ),
     ] = None,
     population: Population = "balanced",
     hold: Annotated[
@@ -161,7 +175,8 @@ def audit(
         bool, typer.Option(help="Also vary the background's hue, which cannot matter, on some subjects (20 % images).")
     ] = True,
     boundary: Boundary = None,
-    ratings: Seen = None,
+    perceived: Perceived = None,
+    ratings: Ratings = None,
     prune: Prune = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how many images, calls and how much money at most, and stop.")
@@ -203,12 +218,14 @@ def audit(
     result = audits.audit(
         resolved,
         **asked,
+        compare=compare or (),
         truth=truth,
         outcomes=outcome or (),
         limits=study.Limits(timeout=timeout, batch=batch, max_failures=max_failures),
         control=control,
         near=boundary,
-        seen=ratings,
+        perceived=perceived,
+        ratings=ratings,
         prune=prune or (),
         out=out,
     )
@@ -262,19 +279,23 @@ def report(
         list[Path] | None,
         typer.Option(help="A population's shares (CSV or TOML) to project the rates to; repeat for more."),
     ] = None,
-    correction: Annotated[
-        str, typer.Option(help="For many tests: holm, benjamini-hochberg or max-t (experiments only).")
-    ] = "holm",
-    ratings: Seen = None,
+    correction: Annotated[str, typer.Option(help="For many tests: holm, benjamini-hochberg or max-t.")] = "holm",
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="Adjust errors by this model too: ols, logit, poisson, gee or fractional; repeat for more."),
+    ] = None,
+    perceived: Perceived = None,
+    ratings: Ratings = None,
     prune: Prune = None,
     boundary: Boundary = None,
     json: Json = False,
 ) -> None:
     """Build the report of a finished run again from its tables, with other corrections or populations if you like."""
-    from transect import study
+    from transect import sections, study
 
-    study.rate(folder, ratings, prune or ())
-    _show(study.report(folder, shares=shares or (), correction=correction, near=boundary), json)
+    models = sections.check(model or ())
+    study.rate(folder, perceived, prune or (), ratings)
+    _show(study.report(folder, shares=shares or (), correction=correction, models=models, near=boundary), json)
 
 
 @app.command()

@@ -6,7 +6,6 @@ analysed again years later, on a machine that lacks the target.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,36 +13,18 @@ from pathlib import Path
 from typing import Any, final
 
 import numpy as np
-import pyarrow as pa
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
-from transect import ratings
-from transect import tables as columns
 from transect.effects.analysis import Analysis, analyse_population, analyse_transects
 from transect.effects.outcomes import Outcome, category, compute, offered
 from transect.effects.overlap import IOU
 from transect.effects.rates import Rate
 from transect.effects.truth import FACE, Truth
-from transect.errors import BadInput
+from transect.finished import Run, read
 from transect.records import Attribute, Design, Effect, Predictions, Task
 from transect.report import selection
 from transect.report.records import Gallery
 from transect.sections.answers import Answers
-from transect.store import FinishedRun
-from transect.targets.boxes import BoxConvention
-
-
-def slug(name: str) -> str:
-    """A target's name as a folder's name.
-
-    >>> slug("opencv:haarcascade_smile")
-    'opencv-haarcascade_smile'
-    """
-    return re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-.") or "target"
-
-
-PERSON = "subject"
-"""The column of true values that says who is on a photograph, where several show one person."""
 
 Groups = Mapping[float, str]
 """What is compared of one attribute: value and label of each level, or center and range of each group."""
@@ -68,8 +49,8 @@ class Answered:
 class Findings:
     """What one run folder's tables say: its entry in results.json, effects, rates and pictures.
 
-    answered, differences: the outcomes, and the subjects' differences behind each effect, of an experiment; none in a
-    population study.
+    answered: the outcomes of an experiment, none in a population study. differences: the subjects' behind each effect,
+    in a population study their scores.
     """
 
     entry: Mapping[str, Any]
@@ -88,44 +69,6 @@ class Findings:
         return "steps" in self.entry["spec"]["generator"]
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One finished run, read back. images: the table without the pictures."""
-
-    folder: FinishedRun
-    spec: Mapping[str, Any]
-    design: Design
-    attributes: Mapping[str, Attribute]
-    images: pa.Table
-    true: Mapping[str, Float[np.ndarray, " n"]]
-    seen: ratings.Ratings
-
-    @property
-    def parts(self) -> int:
-        """Parts of each table."""
-        return -(-self.design.subjects // int(self.spec["subjects_per_part"]))
-
-    @property
-    def people(self) -> Int[np.ndarray, " n"]:
-        """Who is on each image."""
-        who = self.true[PERSON] if PERSON in self.true else self.images["subject"].to_numpy()
-        return np.asarray(who.astype(np.int64))
-
-    def predictions(self, target: Mapping[str, Any]) -> Predictions:
-        """A target's answers, image by image."""
-        table = self.folder.read_table(f"predictions/{slug(target['name'])}", self.parts)
-        if table["id"].to_pylist() != self.images["id"].to_pylist():
-            raise BadInput(f"{self.folder.path}: predictions of {target['name']} are not of these images; run it anew")
-        return columns.predictions_of(table, Task(target["task"]))
-
-    def expected_boxes(self, target: Mapping[str, Any]) -> Float[np.ndarray, "n 4"] | None:
-        """Where a detector's box should be; None where that is not known."""
-        convention = target["description"].get("box_convention")
-        faces = columns.face_boxes_of(self.images)
-        return BoxConvention(**convention).expected_box(faces) if convention and faces is not None else None
-
-
 def analyse(path: Path, boundary: tuple[float, float] | None = None) -> Findings:
     """Everything that the tables of one finished run say. boundary: as `Answers` has it.
 
@@ -138,6 +81,7 @@ def analyse(path: Path, boundary: tuple[float, float] | None = None) -> Findings
     answered: list[Answered] = []
     differences: list[Float[np.ndarray, " n"]] = []
     groups: Mapping[str, Groups] = {}
+    left_out = 0
     entries, answers = [], []
     for target in run.spec["targets"]:
         predictions = run.predictions(target)
@@ -145,14 +89,14 @@ def analyse(path: Path, boundary: tuple[float, float] | None = None) -> Findings
         for outcome in outcomes:
             analysis = estimate(run, target["name"], outcome)
             answered += [_answered(run, target["name"], outcome)] if run.design.levels else []
-            groups = _groups(run, analysis.rates)
+            groups, left_out = _groups(run, analysis.rates), analysis.cells_left_out
             effects += analysis.effects
             differences += analysis.differences
             rates += [_rate_entry(run, target["name"], outcome, rate) for rate in analysis.rates]
         entries.append(_target_entry(run, target, predictions))
         galleries.append(_gallery(run, target, predictions, outcomes))
         answers.append(replace(answers_of(run, target), boundary=boundary))
-    entry = _study_entry(run, entries, groups)
+    entry = {**_study_entry(run, entries, groups), "cells_left_out": left_out}
     return Findings(
         entry,
         tuple(effects),
@@ -175,25 +119,6 @@ def merge(galleries: Sequence[Gallery]) -> Gallery:
     )
 
 
-def read(path: Path) -> Run:
-    """One finished run. Raises CorruptedPart or BadInput (not finished)."""
-    folder = FinishedRun(path)
-    spec = folder.spec
-    row = spec["design"]
-    levels = {level["attribute"]: tuple(level["values"]) for level in row["levels"]}
-    design = Design(levels, row["subjects"], row["seed"], row["population"], tuple(row["hold"]))
-    attributes = {fields["name"]: _attribute(fields) for fields in spec["attributes"]}
-    parts = -(-design.subjects // int(spec["subjects_per_part"]))
-    images = folder.read_table("images", parts, without=("image",))
-    seen = ratings.read(path, images["id"].to_pylist())
-    true = columns.columns_of(images, "true")
-    return Run(folder, spec, design, attributes, images, true, seen)
-
-
-def _attribute(fields: Mapping[str, Any]) -> Attribute:
-    return Attribute(**{**fields, "levels": tuple(fields["levels"])})
-
-
 def outcome_of(run: Run, target: Mapping[str, Any], predictions: Predictions, name: str) -> Outcome:
     """One outcome of one target; that of a pruned image is none, with the rule as its reason."""
     n, description = len(predictions), target["description"]
@@ -212,16 +137,20 @@ def outcome_of(run: Run, target: Mapping[str, Any], predictions: Predictions, na
 
 
 def answers_of(run: Run, target: Mapping[str, Any]) -> Answers:
-    """The target's answers as arrays, for the sections."""
-    predictions, perceived = run.predictions(target), run.seen.columns
+    """The target's answers as arrays, for the sections; a pruned image has no value there."""
+    predictions = run.predictions(target)
     task, truth = Task(target["task"]), run.spec["truth"]
     possible, none = offered(task, truth is not None), np.full(len(predictions), np.nan)
 
     def values(name: str) -> Float[np.ndarray, " n"]:
         return outcome_of(run, target, predictions, name).values if name in possible else none
 
+    def kept(columns: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
+        return {name: np.where(run.seen.reasons == "", column, np.nan) for name, column in columns.items()}
+
     label = none if truth is None else Truth(**truth).of({**run.true, "": np.zeros(len(predictions))})
     threshold = target["description"].get("threshold")
+    rated, people_truth, people_yes = _rated_truth(run, kept(run.seen.columns), kept(run.seen.people))
     return Answers(
         study=run.spec["name"],
         target=target["name"],
@@ -232,17 +161,42 @@ def answers_of(run: Run, target: Mapping[str, Any]) -> Answers:
         cells=run.images["cell"].to_numpy().astype(np.int64),
         scores=values("score"),
         answers=values("answer"),
-        truth=label,
+        truth=np.where(run.seen.reasons == "", label, np.nan),
         errors=values("error"),
         threshold=0.5 if threshold is None else float(threshold),
         truth_attribute="" if truth is None or truth["attribute"] == FACE else truth["attribute"],
-        values={name: run.true[name] for name in run.attributes if name in run.true},
-        perceived=perceived,
+        values=kept({name: run.true[name] for name in run.attributes if name in run.true}),
+        # Labels of photographs are of every image; people's few answers alone tell what an experiment moved.
+        perceived=kept(run.seen.columns or (run.seen.people if run.design.levels else {})),
+        others=run.others,
         pruned=int((run.seen.reasons != "").sum()),
-        others={fields["name"]: _attribute(fields) for fields in run.spec.get("nominal", ())},
-        rated=None if truth is None else Truth(**truth).as_rated(perceived),
         steps=run.spec["generator"].get("steps", {}),
+        people=kept(run.seen.people),
+        by_machine=bool(run.seen.columns and run.seen.people),
+        rated=rated,
+        people_truth=people_truth,
+        people_yes=people_yes,
     )
+
+
+_Labels = Float[np.ndarray, " _"]
+
+
+def _rated_truth(
+    run: Run, columns: Mapping[str, Float[np.ndarray, " n"]], people: Mapping[str, Float[np.ndarray, " n"]]
+) -> tuple[_Labels, _Labels, _Labels]:
+    """The truth as raters saw it, the file by image first; then by people's answers first, and its shares of a yes.
+
+    Empty where nobody was asked about it.
+    """
+    nothing = np.empty(0)
+    if run.spec["truth"] is None:
+        return nothing, nothing, nothing
+    stated = Truth(**run.spec["truth"])
+    name, attribute = stated.attribute, run.known.get(stated.attribute)
+    by_image, first = {**people, **columns}, people or columns
+    rated = stated.as_rated(by_image[name], attribute)[0] if name in by_image else nothing
+    return (rated, *(stated.as_rated(first[name], attribute) if name in first else (nothing, nothing)))
 
 
 def estimate(run: Run, target: str, outcome: Outcome) -> Analysis:

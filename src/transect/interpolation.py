@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from transect import findings
+from transect import findings, finished
 from transect.errors import BadInput
 from transect.protocols import Target
 from transect.records import Task
@@ -52,7 +52,7 @@ def sections(folder: Path) -> list[dict[str, Any]]:
     if not (path / "run.json").exists():
         return []
     try:
-        run = findings.read(path)
+        run = finished.read(path)
     except BadInput:
         return [between.unfinished()]
     found = [findings.answers_of(run, target) for target in run.spec["targets"] if has_classes(target["task"])]

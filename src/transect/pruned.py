@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from transect import findings
+from transect import findings, finished
 from transect.effects.outcomes import Outcome
 from transect.ratings import unknown_lines
 from transect.records import Effect
@@ -18,17 +18,18 @@ def sections(path: Path) -> list[dict[str, Any]]:
 
     Raises CorruptedPart or BadInput (not finished).
     """
-    run = findings.read(path)
+    run = finished.read(path)
     seen = run.seen
-    if not seen.columns:
+    if not (seen.columns or seen.people):
         return []
     made, name = seen.pruning, str(run.spec["name"])
     stages = [] if made is None else [_effects(run, step) for step in range(len(made.steps) + 1)]
     unordered = {fields["name"] for fields in run.spec.get("nominal", ())}
-    return [rated.section(name, seen.columns, unknown_lines(name, seen), unordered, made, stages)]
+    kinds = {rated.BY_IMAGE: seen.columns, rated.OF_PEOPLE: seen.people}
+    return [rated.section(name, kinds, unknown_lines(name, seen), unordered, made, stages)]
 
 
-def _effects(run: findings.Run, steps: int) -> list[Effect]:
+def _effects(run: finished.Run, steps: int) -> list[Effect]:
     """Effects of the images that so many steps leave."""
     stage = replace(run, seen=replace(run.seen, reasons=run.seen.reasons_after(steps)))
     made: list[Effect] = []

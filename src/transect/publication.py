@@ -69,16 +69,18 @@ def publish(
     *,
     shares: Sequence[PopulationShares] = (),
     correction: str = "holm",
+    models: Sequence[str] = (),
     limits: Sequence[str] = (),
     sections: Sequence[Mapping[str, Any]] = (),
 ) -> Result:
     """Write effects.parquet, results.json and report.html of one or several studies.
 
     All effects are one family: their p-values are adjusted together, by "holm", "benjamini-hochberg" or "max-t".
-    controls: the negative control of each study, or None. shares: populations to project to. limits: what else the
-    page says of what it cannot show. sections: those that come after the usual ones.
+    controls: the negative control of each study, or None. shares: populations to project to. models: regression
+    models to adjust errors by (`sections.models`). limits: what else the page says of what it cannot show. sections:
+    those that come after the usual ones.
 
-    Raises BadInput for max-T with effects that have no differences within subjects, UnknownName for another correction.
+    Raises UnknownName for another correction or model.
     """
     from transect.report import write
 
@@ -86,12 +88,9 @@ def publish(
     further = analyse_further(found, controls or [None] * len(found), shares, effects, ALPHA, correction)
     studies = [one.entry["name"] for one in found for _ in one.effects]
     entries = [_effect_entry(study, effect) for study, effect in zip(studies, effects, strict=True)]
-    made = [*build_sections([answers for one in found for answers in one.answers]), *sections]
-    write(
-        _results(found, effects, entries, further, correction, limits, made),
-        merge([one.gallery for one in found]),
-        folder,
-    )
+    made = [*build_sections([answers for one in found for answers in one.answers], models), *sections]
+    whole = _results(found, effects, entries, further, made, correction, limits)
+    write(whole, merge([one.gallery for one in found]), folder)
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     write_atomically(folder / "effects.parquet", _parquet(entries))
     return Result(folder, effects, results)
@@ -109,9 +108,9 @@ def _results(
     effects: Sequence[Effect],
     entries: Sequence[Mapping[str, Any]],
     further: Further,
+    sections: Sequence[Mapping[str, Any]],
     correction: str,
     limits: Sequence[str],
-    sections: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     specs = [one.entry["spec"] for one in found]
     worlds = [{"name": s["generator"]["name"], **s["world"]} for s in specs]

@@ -15,6 +15,8 @@ from transect.sections.answers import point, table, words
 SHOWN: Final = 8
 """Contrasts that the figure shows, those that move most; the table has them all."""
 EVERYTHING: Final = "all images"
+BY_IMAGE: Final = "a value per image"
+OF_PEOPLE: Final = "people's single answers"
 _RATED: Final = (
     "Ratings are beside the run and change no image and no answer. An image without a rating is left out only where "
     "the rating is needed; a rule cannot judge it and keeps it."
@@ -27,7 +29,7 @@ _PRUNED: Final = (
 
 def section(
     study: str,
-    columns: Mapping[str, Float[np.ndarray, " n"]],
+    kinds: Mapping[str, Mapping[str, Float[np.ndarray, " n"]]],
     warnings: Sequence[str],
     unordered: Container[str] = (),
     pruning: Pruning | None = None,
@@ -35,10 +37,10 @@ def section(
 ) -> dict[str, Any]:
     """The section of one study.
 
-    unordered: ratings whose numbers mean nothing. stages: effects of all images, and of those left after each step, in
-    one order.
+    kinds: ratings by what they were given as, image by image. unordered: ratings whose numbers mean nothing. stages:
+    effects of all images, and of those left after each step, in one order.
     """
-    tables = [_rated(columns, unordered)]
+    tables = [_rated(kinds, unordered)]
     figures: list[dict[str, Any]] = []
     if pruning is not None:
         names = [EVERYTHING, *(step.name for step in pruning.steps)]
@@ -57,15 +59,16 @@ def section(
     }
 
 
-def _rated(columns: Mapping[str, Float[np.ndarray, " n"]], unordered: Container[str]) -> dict[str, Any]:
-    heads = [("rating", "text"), ("images rated", "count"), ("not rated", "count")]
+def _rated(kinds: Mapping[str, Mapping[str, Float[np.ndarray, " n"]]], unordered: Container[str]) -> dict[str, Any]:
+    heads = [("rating", "text"), ("given as", "text"), ("images rated", "count"), ("not rated", "count")]
     heads += [("mean", "number"), ("least", "number"), ("most", "number"), ("note", "text")]
     rows: list[list[Any]] = []
-    for name, values in columns.items():
-        known = values[np.isfinite(values)]
-        spread = (known.mean(), known.min(), known.max()) if len(known) else (np.nan,) * 3
-        told: list[Any] = [None, None, None, "levels in no order"] if name in unordered else [*spread, ""]
-        rows.append([words(name), len(known), len(values) - len(known), *told])
+    for kind, columns in kinds.items():
+        for name, values in columns.items():
+            known = values[np.isfinite(values)]
+            spread = (known.mean(), known.min(), known.max()) if len(known) else (np.nan,) * 3
+            told: list[Any] = [None, None, None, "levels in no order"] if name in unordered else [*spread, ""]
+            rows.append([words(name), kind, len(known), len(values) - len(known), *told])
     return table("Ratings", heads, rows)
 
 

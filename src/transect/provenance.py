@@ -1,4 +1,4 @@
-"""What a run's spec says of its world: versions, the generator's description, its validity, how attributes are read."""
+"""What a run's spec says of where it comes from: versions, the world, and how well its attributes are read back."""
 
 from __future__ import annotations
 
