@@ -53,7 +53,7 @@ def sections(folder: Path) -> list[dict[str, Any]]:
         return []
     try:
         run = finished.read(path)
+        found = [findings.answers_of(run, target) for target in run.spec["targets"] if has_classes(target["task"])]
     except BadInput:
         return [between.unfinished()]
-    found = [findings.answers_of(run, target) for target in run.spec["targets"] if has_classes(target["task"])]
     return [between.section(replace(one, study="")) for one in found]
