@@ -1,8 +1,10 @@
 """The documents say what the program does: reference, README's commands, links, examples."""
 
+import json
 import pkgutil
 import re
 import runpy
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -12,7 +14,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-PAGES_WITH_PYTHON = [page for page in PAGES if "```python" in page.read_text()]
+RUN_AS_A_WHOLE = [ROOT / "docs" / "how-to" / "audit-photographs.md"]
+"""Pages whose commands and Python blocks build on each other: a reader runs them from the top."""
+PAGES_WITH_PYTHON = [page for page in PAGES if "```python" in page.read_text() and page not in RUN_AS_A_WHOLE]
 EXAMPLES = sorted(ROOT.glob("examples/*.py"))
 
 
@@ -97,6 +101,27 @@ def test_python_blocks_run(page, tmp_path):
     script.write_text("\n".join(blocks))
     done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("page", RUN_AS_A_WHOLE, ids=lambda page: page.name)
+def test_pages_run_from_the_top(page, tmp_path, monkeypatch):
+    """Every command and every Python block in order, in one folder."""
+    monkeypatch.chdir(tmp_path)
+    names, ran = {}, 0
+    for kind, block in re.findall(r"^```(sh|python)\n(.*?)^```", page.read_text(), re.M | re.S):
+        if kind == "python":
+            exec(compile(block, page.name, "exec"), names)
+            continue
+        for line in block.replace("\\\n", " ").splitlines():
+            words = shlex.split(line)
+            done = subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{line}\n{done.stderr[-2000:]}"
+            ran += 1
+    assert ran >= 4
+    results = json.loads((tmp_path / "runs" / "photographs" / "results.json").read_text())
+    keys = {section["key"] for section in results["sections"]}
+    assert {"adjustment", "models", "confounding", "people", "balance"} <= keys
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)

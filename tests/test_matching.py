@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy.stats import binom
 
 from test_cli import refused as refused_by_the_command
 from transect import cli
@@ -261,3 +262,55 @@ def test_bad_tables(folder):
     assert summary["missing"] == 50
     pq.write_table(pa.table({"male": [1, 1, 1], "x": [0.0, 1, 2]}), folder / "t.parquet")
     assert "expected 2 to 10 groups, got 1" in refused(*arguments(folder, features="t.parquet"))
+
+
+def with_outcome(folder):
+    """The table with errors: of the treated in 0.6, of the others in 0.2 of the images, some without one."""
+    table = pq.read_table(folder / "t.parquet")
+    rng = np.random.default_rng(1)
+    wrong = (rng.random(200) < np.where(table["male"].to_numpy() == 1, 0.6, 0.2)).astype(float)
+    wrong[::20] = np.nan
+    made = table.append_column("error", pa.array(wrong, from_pandas=True))
+    pq.write_table(made, folder / "t.parquet")
+    return wrong
+
+
+def test_outcomes_are_compared_within_pairs(folder):
+    """McNemar's test and Rosenbaum's bound, from the rows that were written."""
+    wrong = with_outcome(folder)
+    summary, rows = answer(folder, "--outcome", "error", "--report", str(folder / "page"))
+    a, b = rows["a"].to_numpy(), rows["b"].to_numpy()
+    d = (wrong[a] - wrong[b])[np.isfinite(wrong[a] - wrong[b])]
+    up, down = int((d > 0).sum()), int((d < 0).sum())
+    (one,) = summary["outcomes"]
+    assert one["estimate"] == pytest.approx(d.mean())
+    assert (one["n_pairs"], one["n_missing"], one["discordant"]) == (len(d), len(a) - len(d), up + down)
+    assert one["p"] == pytest.approx(min(1, 2 * binom.sf(up - 1, up + down, 0.5)))
+    assert one["largest_p"][one["gammas"].index(2.0)] == pytest.approx(min(1, 2 * binom.sf(up - 1, up + down, 2 / 3)))
+    # no method may see an outcome
+    assert "error" not in [row["covariate"] for row in summary["balance"]]
+    page = (folder / "page" / "matching.html").read_text()
+    assert "Outcomes within pairs" in page
+    assert f"{one['tolerated']:.2f}" in page
+    told = printed(*[word for word in arguments(folder, "--outcome", "error") if word != "--json"])
+    assert f"error: {100 * d.mean():+.3g} points within {len(d)} pairs" in told
+    assert f"by a factor of up to {one['tolerated']:g}" in told
+
+
+def test_features_of_the_table_leave_the_outcome_out(folder):
+    with_outcome(folder)
+    more = ("--covariate", "young", "--outcome", "error")
+    table = str(folder / "t.parquet")
+    given = ("match", "--features", table, "--treatment", "male", "--out", str(folder / "pairs.parquet"), "--json")
+    first, _ = json.loads(printed(*given, *more)), pq.read_table(folder / "pairs.parquet")
+    pq.write_table(pq.read_table(table).drop_columns(["error"]), folder / "t.parquet")
+    second = json.loads(printed(*given, "--covariate", "young"))
+    assert first["mean_distance"] == second["mean_distance"]
+
+
+def test_an_outcome_that_does_not_fit_is_refused(folder):
+    with_outcome(folder)
+    given = arguments(folder, "--outcome", "error")
+    assert "expected a column that pairs are not made by" in refused(*given, "--exact", "error")
+    assert "--outcome needs pairs of two groups" in refused(*given, "--method", "overlap", "--covariate", "young")
+    assert "'nothing'" in refused(*arguments(folder, "--outcome", "nothing"))

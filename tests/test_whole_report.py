@@ -55,14 +55,20 @@ def folder(tmp_path_factory):
     command(
         "audit", "audited:brightness", "--threshold", THRESHOLD, "--truth", "glasses", "--size", 32, "--subjects", 12,
         "--vary", "glasses", "--vary", "skin_tone=1:10:3", "--steps", "skin_tone=-1,0,1",
-        "--dataset", f"folder:{faces}", "--no-control", "--out", run,
+        "--dataset", f"folder:{faces}", "--no-control", "--interpolate", 6, "--boundary", 0.3, 0.6, "--out", run,
     )  # fmt: skip
     images, _ = tables(run, "experiment")
     ids, intended = images["id"].to_pylist(), images["intended.skin_tone"].to_pylist()
-    rated = [f"{one},{value + 0.1:.2f},{0.9 if k == 0 else 0.1}" for k, (one, value) in enumerate(zip(ids, intended, strict=True))]  # fmt: skip
-    (path / "seen.csv").write_text("\n".join(["id,skin_tone,fakeness", *rated]))
+    rated = [f"{one},experiment,{value + 0.1:.2f},{0.9 if k == 0 else 0.1}," for k, (one, value) in enumerate(zip(ids, intended, strict=True))]  # fmt: skip
+    # of the walk people say that glasses come on at its last step; nobody was asked anything else
+    walk, _ = tables(run, "steps-skin_tone")
+    rated += [f"{one},steps-skin_tone,,,{0.9 if cell == 2 else 0.2}" for one, cell in zip(walk["id"].to_pylist(), walk["cell"].to_pylist(), strict=True)]  # fmt: skip
+    (path / "seen.csv").write_text(
+        "\n".join(["id,study,skin_tone,fakeness,glasses", *rated, "99-0000,experiment,1,0.1,"])
+    )
     (path / "clinic.csv").write_text("glasses,skin_tone,share\noff,1,.5\non,10,.5\n")
-    command("report", run / "studies" / "experiment", "--perceived", path / "seen.csv", "--prune", "fakeness>=0.75")
+    command("report", run, "--perceived", path / "seen.csv")
+    command("report", run / "studies" / "experiment", "--prune", "fakeness>=0.75")
     command("report", run, "--shares", path / "clinic.csv", "--correction", "benjamini-hochberg")
     return run
 
@@ -98,7 +104,9 @@ def test_what_is_written_fits_the_schema_and_has_every_section(results):
     keys = [(one["key"], one["study"]) for one in results["sections"]]
     assert keys == [
         ("sensitivity", ""), ("comparison", ""), ("perceived", "experiment"), ("adjustment", "experiment"),
-        ("adjustment", "photographs"), ("thresholds", "experiment"), ("thresholds", "photographs"), ("balance", ""),
+        ("adjustment", "photographs"), ("confounding", "photographs"), ("thresholds", "experiment"),
+        ("thresholds", "photographs"), ("balance", ""),
+        ("interpolation", ""), ("ratings", "experiment"), ("ratings", "steps-skin_tone"),
     ]  # fmt: skip
 
 
@@ -120,14 +128,47 @@ def test_sensitivity_is_the_mean_change_of_the_scores(folder, results):
         for step in (-1.0, 1.0):
             changes[step].append(own[step] - own[0.0])
             flips[step].append(float(own[step] >= THRESHOLD) - float(own[0.0] >= THRESHOLD))
-    table = {row["λ"]: row for row in rows(section(results, "sensitivity")[0], "Every measure")}
+    (made,) = section(results, "sensitivity")
+    table = {(row["λ"], row["over"]): row for row in rows(made, "Changes of the score")}
+    said = {(row["λ"], row["over"]): row for row in rows(made, "Changes of the answer")}
     for step in (-1.0, 1.0):
-        assert table[step]["S score"] == pytest.approx(np.mean(changes[step]))
-        assert table[step]["S class, points"] == pytest.approx(np.mean(flips[step]))
-        assert table[step]["subjects"] == 12
+        row = table[step, "all subjects"]
+        assert row["S"] == pytest.approx(np.mean(changes[step]))
+        assert row["E|Δ|"] == pytest.approx(np.mean(np.abs(changes[step])))
+        assert row["E|Δ|: low"] <= row["E|Δ|"] <= row["E|Δ|: high"]
+        assert said[step, "all subjects"]["S, points"] == pytest.approx(np.mean(flips[step]))
+        assert said[step, "all subjects"]["flips"] == pytest.approx(np.mean(np.abs(flips[step])))
+        assert row["subjects"] == 12
+    assert "(0.3 < score < 0.6 at λ = 0, as asked for)" in made["text"][0]
     # half the range of 1 to 10 is 4.5, and steps stop at the ends
     true = np.array(images["true.skin_tone"].to_pylist()).reshape(12, 3)
     np.testing.assert_allclose(true[:, 2], np.minimum(true[:, 1] + 4.5, 10))
+
+
+def test_whether_people_saw_the_label_stay_and_what_was_rated(results):
+    (made,) = section(results, "sensitivity")
+    moved = {row["λ"]: row for row in rows(made, "Did the label (glasses) stay, as rated?")}
+    assert (moved[-1.0]["label moved"], moved[1.0]["label moved"], moved[1.0]["subjects"]) == (0.0, 1.0, 12)
+    (walked,) = section(results, "ratings", "steps-skin_tone")
+    assert [row["rating"] for row in rows(walked, "Ratings")] == ["glasses"]
+    (tried,) = section(results, "ratings", "experiment")
+    assert tried["warnings"] == ["Ratings whose id is of no image of experiment, and that are not used: 1 (99-0000)"]
+    left_out = rows(tried, "Images left out")
+    assert [(row["left out at this step"], row["images left"]) for row in left_out] == [(None, 72), (1, 71)]
+
+
+def test_images_between_two_subjects_keep_their_class_as_counted(folder, results):
+    place = folder / "interpolation"
+    scores = np.array(
+        [row[0] for row in pq.read_table(place / "predictions" / "audited-brightness")["scores"].to_pylist()]
+    )
+    said = scores.reshape(6, 11) >= THRESHOLD
+    same = said[:, 0] == said[:, -1]
+    (made,) = section(results, "interpolation")
+    found = {row["class of both ends"]: row for row in rows(made, "Images between")}
+    assert found["both"]["lines"] == same.sum()
+    if same.any():
+        assert found["both"]["images that keep it"] == pytest.approx((said[same, 1:-1] == said[same, :1]).mean())
 
 
 @pytest.mark.slow
@@ -219,7 +260,9 @@ def test_associations_of_pairs_are_those_of_the_labels(folder, results):
     table = {row["pair"]: row for row in rows(section(results, "balance")[0], "Correlations")}
     pair = table["glasses and skin tone"]
     assert pair["photographs"] == pytest.approx(np.corrcoef(glasses, tone)[0, 1])
-    assert pair["experiment"] == pytest.approx(0, abs=1e-12)  # set so that they do not go together
+    # set so that they do not go together, but for the first image, which was pruned
+    kept = np.array([(worn, level) for _ in range(12) for worn in (0, 1) for level in TONES])[1:]
+    assert pair["experiment"] == pytest.approx(np.corrcoef(kept.T)[0, 1])
 
 
 def test_the_correction_is_the_one_asked_for(results):

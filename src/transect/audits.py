@@ -11,12 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from transect import costs, findings, publication, study
+from transect import boundary, costs, interpolation, publication, study
 from transect.designs import population_design, transect_design
-from transect.designs.steps import parse_steps
+from transect.designs.lines import Lines, lines_design
+from transect.designs.steps import Steps, parse_steps
 from transect.effects.truth import Truth
-from transect.errors import BadInput
+from transect.errors import BadInput, UnknownName
+from transect.finished import slug
 from transect.protocols import Target
+from transect.ratings import check as check_ratings
 from transect.study import Limits, Study
 
 EXPERIMENT: Final = "experiment"
@@ -33,8 +36,10 @@ def audit(
     steps: Iterable[str] = (),
     dataset: str | None = None,
     observe: int | None = None,
+    lines: int | None = None,
     subjects: int = 100,
     images: int | None = None,
+    compare: Sequence[str] = (),
     population: str | None = None,
     hold: Sequence[str] = (),
     truth: str | None = None,
@@ -47,6 +52,10 @@ def audit(
     limits: Limits | None = None,
     name: str = "audit",
     control: bool = True,
+    near: tuple[float, float] | None = None,
+    perceived: str | Path | None = None,
+    ratings: str | Path | None = None,
+    prune: Sequence[str] = (),
     out: str | Path | None = None,
     quiet: bool = False,
 ) -> publication.Result:
@@ -56,21 +65,35 @@ def audit(
     vary: texts as on the command line, or levels by attribute: the experiment. steps: attributes to move in steps λ
     from each subject's own value, one study each (NAME, or NAME=-1:1:5): sensitivity. observe: beside them, so many
     images of the population as they come. dataset: READER:PATH, labelled photographs as they are; image_size is then
-    the side that they are fitted into. With `images` instead of all these, an observational study of `population`.
-    generator: a name, with image_size (128), population ("balanced") and device ("cpu"), or an object that
-    generates and controls, which has its own. control: also ask about something that cannot matter, where that is
-    cheap. Returns the Result, whose `effects` are records and whose `report` is the page's path.
+    the side that they are fitted into. lines: so many lines between two subjects, to see whether the images between
+    keep the class of both ends. compare: attributes or nuisances to compare images by that come as they are, beside
+    those that vary (default: every attribute, no nuisance). With `images` instead of all these, an observational study
+    of `population`. generator: a name, with image_size (128), population ("balanced") and device ("cpu"), or an object
+    that generates and controls, which has its own. control: also ask about something that cannot matter, where that is
+    cheap, beside the experiment or else the first study in steps. near: with steps, the scores between which a subject
+    is near the decision boundary (0.3 and 0.7).
+
+    perceived, ratings, prune: what was seen on each image, people's single answers, and rules by which images are left
+    out, as `study.rate` has them; an audit that is finished is not made again for them.
+
+    Returns the Result, whose `effects` are records and whose `report` is the page's path.
 
     Raises BadInput, UnknownName or MissingExtra before anything is made; TooManyFailures and Interrupted keep what is
     done, and the same call goes on.
     """
     moved = list(steps)
-    if not (moved or dataset or observe):
+    check_ratings(perceived, prune, ratings)
+    if boundary.check(near) is not None:
+        boundary.of_steps(bool(moved))
+    if compare and not (dataset or observe or images):
+        raise BadInput("--compare is of images as they come: give --observe, --images or --dataset, or drop it")
+    if not (moved or dataset or observe or lines is not None):
         return study.audit(
             targets,
             vary=vary,
             subjects=subjects,
             images=images,
+            compare=compare,
             population=population,
             hold=hold,
             truth=truth,
@@ -83,6 +106,9 @@ def audit(
             limits=limits,
             name=name,
             control=control,
+            perceived=perceived,
+            ratings=ratings,
+            prune=prune,
             out=out,
             quiet=quiet,
         )
@@ -90,14 +116,21 @@ def audit(
         raise BadInput("--images observes a population by itself: drop it, or give --observe beside --vary or --steps")
     resolved = study.resolve_targets(targets, target_options)
     world = study.open_world(generator, image_size, population, device) if vary or moved or observe else None
+    interpolation.check(lines, resolved, world=world is not None)
     made = _studies(list_of(vary), moved, dataset, observe, subjects, hold, world, image_size, seed)
-    folder = Path(out) if out is not None else Path("runs") / findings.slug(resolved[0].name)
-    asked = [_asked(one, resolved, truth, tuple(outcomes), limits) for one in made]
+    folder = Path(out) if out is not None else Path("runs") / slug(resolved[0].name)
+    asked = [_asked(one, resolved, truth, tuple(outcomes), limits) for one in _comparing(made, compare)]
+    joined = None if lines is None else _lines(world, lines, seed, resolved, limits)
+    controlled = next((one for one in asked if one.design.levels), None) if control else None
     for one in asked:
         place = folder if len(asked) == 1 else folder / study.STUDIES / one.name
         study.run(one, place, quiet=quiet)
-        if control and one.name == EXPERIMENT:
-            study.run_control(one, place, quiet=quiet)
+        if one is controlled:
+            study.run_control(replace(one, world=_plain(one.world)), place, quiet=quiet)
+    if joined is not None:
+        study.run(joined, folder / interpolation.FOLDER, quiet=quiet)
+    boundary.keep(folder, near)
+    study.rate(folder, perceived, prune, ratings)
     return study.report(folder)
 
 
@@ -108,6 +141,7 @@ def cost(
     steps: Iterable[str] = (),
     dataset: str | None = None,
     observe: int | None = None,
+    lines: int | None = None,
     subjects: int = 100,
     images: int | None = None,
     population: str | None = None,
@@ -124,9 +158,11 @@ def cost(
     moved, varied = list(steps), list_of(vary)
     asked = observe or images
     world = study.open_world(generator, image_size, population, device) if varied or moved or asked else None
+    interpolation.check(lines, targets, world=world is not None and images is None)
     made = _studies(varied, moved, dataset, asked, subjects, hold, world, image_size, seed)
     if not made:
         raise BadInput("nothing to compare: give --vary ATTRIBUTE, or --population P --images N")
+    made += [] if lines is None else [_lines(world, lines, seed)]
     return costs.total(costs.quotes(targets, sum(one.design.n_images for one in made)))
 
 
@@ -172,15 +208,48 @@ def _studies(
     return made
 
 
+def _lines(world: Any, lines: int, seed: int, targets: Sequence[Target] = (), limits: Limits | None = None) -> Study:
+    """Lines between subjects of the world, of whose images no truth is asked."""
+    joined = Lines(world)
+    design = lines_design(joined, lines, seed=seed, population=study.population_of(world))
+    classes = tuple(target for target in targets if interpolation.has_classes(target.task))
+    return Study(interpolation.FOLDER, joined, design, classes, outcomes=("answer",), limits=limits or Limits())
+
+
+def _comparing(made: Sequence[Study], compare: Sequence[str]) -> list[Study]:
+    """The studies; where images come as they are, with what they are compared by: what is varied, and `compare`.
+
+    A name need not be known to all of them. Raises UnknownName for one that none knows, BadInput where one knows none.
+    """
+    if not compare:
+        return list(made)
+    observed = {one.name: {a.name: a for a in one.world.attributes} for one in made if not one.design.levels}
+    varied = [name for one in made if one.name == EXPERIMENT for name in one.design.levels]
+    everywhere = {name: attribute for known in observed.values() for name, attribute in known.items()}
+    for name in compare:
+        if name not in everywhere:
+            raise UnknownName("attribute", name, everywhere, hint="see: transect attributes")
+    studies = []
+    for one in made:
+        chosen = [name for name in dict.fromkeys([*varied, *compare]) if name in observed.get(one.name, {})]
+        if one.name in observed and not chosen:
+            raise BadInput(f"--compare: {one.world.name} has none of {', '.join(compare)}; name one that it has")
+        studies.append(replace(one, compared=tuple(chosen)))
+    return studies
+
+
 def _asked(
     one: Study, targets: Sequence[Any], truth: str | None, outcomes: tuple[str, ...], limits: Limits | None
 ) -> Study:
     """The study with its targets; the truth is read in the terms of its own world."""
-    # A world in steps keeps its truth in the attributes' own units.
-    world = getattr(one.world, "world", one.world)
-    known = {attribute.name: attribute for attribute in world.attributes}
+    known = {attribute.name: attribute for attribute in _plain(one.world).attributes}
     stated = None if truth is None else Truth.parse(truth, known)
     return replace(one, targets=tuple(targets), truth=stated, outcomes=outcomes, limits=limits or Limits())
+
+
+def _plain(world: Any) -> Any:
+    """The world itself where it is moved in steps: truths and controls are in the attributes' own units."""
+    return world.world if isinstance(world, Steps) else world
 
 
 def demo(out: Path, *, seed: int = 0, device: str = "cpu", quiet: bool = False) -> publication.Result:

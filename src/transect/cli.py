@@ -42,6 +42,30 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard outpu
 Out = Annotated[Path | None, typer.Option(help="The run folder; default runs/<target>.")]
 Seed = Annotated[int, typer.Option(help="Seed of the run; the same seed gives the same subjects.")]
 Device = Annotated[str, typer.Option(help="Where images are computed: cpu, cuda, cuda:1 and so on.")]
+Boundary = Annotated[
+    tuple[float, float] | None,
+    typer.Option(
+        metavar="LOW HIGH",
+        help="With --steps: a subject is near the decision boundary where its own score lies between; default 0.3 0.7.",
+    ),
+]
+Perceived = Annotated[
+    Path | None,
+    typer.Option(
+        help="CSV or Parquet of what was seen, a row per image: id, a column per attribute (study, for several); kept."
+    ),
+]
+Ratings = Annotated[
+    Path | None,
+    typer.Option(
+        help="CSV or Parquet of people's single answers on some images: id, rater, a column per attribute (study, for "
+        "several); kept."
+    ),
+]
+Prune = Annotated[
+    list[str] | None,
+    typer.Option(help="Leave out images by their ratings, e.g. 'fakeness>=0.75', or as-published; repeat; kept."),
+]
 Population = Annotated[
     str, typer.Option(help="A shipped population or a TOML file: where subjects come from. See the how-to.")
 ]
@@ -94,14 +118,27 @@ def audit(
     ] = None,
     dataset: Annotated[
         str | None,
-        typer.Option(help="Labelled photographs as they are, READER:PATH, e.g. folder:faces; see the how-to."),
+        typer.Option(
+            help="Labelled photographs as they are, READER:PATH, as folder:faces; see docs/how-to/audit-photographs.md."
+        ),
     ] = None,
     observe: Annotated[
         int | None, typer.Option(help="Beside the experiment, so many images of --population as they come.")
     ] = None,
+    interpolate: Annotated[
+        int | None,
+        typer.Option(help="Also join so many pairs of subjects: do images between keep their class? 11 images each."),
+    ] = None,
     subjects: Annotated[int, typer.Option(help="Subjects, each shown at every combination of levels.")] = 100,
     images: Annotated[
         int | None, typer.Option(help="Observe instead of experiment: so many images of --population as they come.")
+    ] = None,
+    compare: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --observe, --images or --dataset: compare by this attribute or nuisance; repeat; default every "
+            "attribute."
+        ),
     ] = None,
     population: Population = "balanced",
     hold: Annotated[
@@ -137,6 +174,10 @@ def audit(
     control: Annotated[
         bool, typer.Option(help="Also vary the background's hue, which cannot matter, on some subjects (20 % images).")
     ] = True,
+    boundary: Boundary = None,
+    perceived: Perceived = None,
+    ratings: Ratings = None,
+    prune: Prune = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how many images, calls and how much money at most, and stop.")
     ] = False,
@@ -160,6 +201,7 @@ def audit(
         "steps": steps or (),
         "dataset": dataset,
         "observe": observe,
+        "lines": interpolate,
         "subjects": subjects,
         "images": images,
         "population": population,
@@ -176,10 +218,15 @@ def audit(
     result = audits.audit(
         resolved,
         **asked,
+        compare=compare or (),
         truth=truth,
         outcomes=outcome or (),
         limits=study.Limits(timeout=timeout, batch=batch, max_failures=max_failures),
         control=control,
+        near=boundary,
+        perceived=perceived,
+        ratings=ratings,
+        prune=prune or (),
         out=out,
     )
     _show(result, json, costs.made(resolved))
@@ -232,24 +279,23 @@ def report(
         list[Path] | None,
         typer.Option(help="A population's shares (CSV or TOML) to project the rates to; repeat for more."),
     ] = None,
-    correction: Annotated[
-        str, typer.Option(help="For many tests: holm, benjamini-hochberg or max-t (experiments only).")
-    ] = "holm",
-    perceived: Annotated[
-        Path | None,
-        typer.Option(help="CSV or Parquet of what raters saw: id, and a column per attribute; kept in DIR."),
-    ] = None,
-    prune: Annotated[
+    correction: Annotated[str, typer.Option(help="For many tests: holm, benjamini-hochberg or max-t.")] = "holm",
+    model: Annotated[
         list[str] | None,
-        typer.Option(help="Leave out images by their ratings, e.g. 'fakeness>=0.75'; repeat; kept in DIR."),
+        typer.Option(help="Adjust errors by this model too: ols, logit, poisson, gee or fractional; repeat for more."),
     ] = None,
+    perceived: Perceived = None,
+    ratings: Ratings = None,
+    prune: Prune = None,
+    boundary: Boundary = None,
     json: Json = False,
 ) -> None:
     """Build the report of a finished run again from its tables, with other corrections or populations if you like."""
-    from transect import ratings, study
+    from transect import sections, study
 
-    ratings.attach(folder, perceived, prune or ())
-    _show(study.report(folder, shares=shares or (), correction=correction), json)
+    models = sections.check(model or ())
+    study.rate(folder, perceived, prune or (), ratings)
+    _show(study.report(folder, shares=shares or (), correction=correction, models=models, near=boundary), json)
 
 
 @app.command()

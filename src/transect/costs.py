@@ -1,11 +1,14 @@
-"""What would asking cost? Calls and money, for targets that are paid per call; the others cost nothing."""
+"""What would asking cost? Time, and calls and money for targets that are paid per call; the others are free."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from transect.designs import transect_latents
 from transect.protocols import Target
+from transect.records import Design, Images
 
 
 def quotes(targets: Sequence[Target], images: int) -> list[dict[str, Any]]:
@@ -52,6 +55,37 @@ def line(quote: Mapping[str, Any]) -> str:
         f"{quote['target']}: at most {quote['calls']} calls{money} without further tries; {quote['answers_kept']} "
         f"answers are kept and free; left: {', '.join(left) or 'no limit'}"
     )
+
+
+def announcement(name: str, design: Design, targets: Sequence[Target], minutes: float) -> list[str]:
+    """What is said before a study starts: subjects, images, calls, minutes left, and what metered targets cost."""
+    calls = design.n_images * len(targets)
+    grid = " × ".join(f"{len(v)} {k}" for k, v in design.levels.items()) or "as the population has them"
+    names = ", ".join(target.name for target in targets)
+    first = (
+        f"{name}: {design.subjects} subjects, {grid}: {design.n_images} images, {calls} calls to {names}; about "
+        f"{max(minutes, 0.1):.1f} minutes of rendering and asking left"
+    )
+    return [first, *lines(targets, design.n_images)]
+
+
+def seconds_per_image(world: Any, design: Design, targets: Sequence[Target], timeout: float) -> float:
+    """Rendering and asking, on at most eight images; a first image warms both up and shows whether targets answer.
+
+    A target that counts its calls (`metered = True`) is not asked for this.
+    """
+    from transect.targets.guard import guarded
+
+    sample = world.sample(design.subject_seeds(0, 1))
+    latents = transect_latents(design, sample, world).take(slice(0, 8))
+    first = world.render(latents.take(slice(0, 1)))
+    free = [target for target in targets if not getattr(target, "metered", False)]
+    answering = [target for target in free if not guarded(target, first, timeout=timeout, batch=1).failed.any()]
+    started = time.monotonic()
+    images: Images = world.render(latents)
+    for target in answering:
+        guarded(target, images, timeout=timeout, batch=len(images))
+    return (time.monotonic() - started) / len(images)
 
 
 def made(targets: Sequence[Target]) -> dict[str, Any]:

@@ -6,7 +6,6 @@ analysed again years later, on a machine that lacks the target.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,36 +13,18 @@ from pathlib import Path
 from typing import Any, final
 
 import numpy as np
-import pyarrow as pa
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
-from transect import ratings
-from transect import tables as columns
 from transect.effects.analysis import Analysis, analyse_population, analyse_transects
 from transect.effects.outcomes import Outcome, category, compute, offered
 from transect.effects.overlap import IOU
 from transect.effects.rates import Rate
 from transect.effects.truth import FACE, Truth
-from transect.errors import BadInput
+from transect.finished import Run, read
 from transect.records import Attribute, Design, Effect, Predictions, Task
 from transect.report import selection
 from transect.report.records import Gallery
 from transect.sections.answers import Answers
-from transect.store import FinishedRun
-from transect.targets.boxes import BoxConvention
-
-
-def slug(name: str) -> str:
-    """A target's name as a folder's name.
-
-    >>> slug("opencv:haarcascade_smile")
-    'opencv-haarcascade_smile'
-    """
-    return re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-.") or "target"
-
-
-PERSON = "subject"
-"""The column of true values that says who is on a photograph, where several show one person."""
 
 Groups = Mapping[float, str]
 """What is compared of one attribute: value and label of each level, or center and range of each group."""
@@ -68,8 +49,8 @@ class Answered:
 class Findings:
     """What one run folder's tables say: its entry in results.json, effects, rates and pictures.
 
-    answered, differences: the outcomes, and the subjects' differences behind each effect, of an experiment; none in a
-    population study.
+    answered: the outcomes of an experiment, none in a population study. differences: the subjects' behind each effect,
+    in a population study their scores.
     """
 
     entry: Mapping[str, Any]
@@ -88,66 +69,34 @@ class Findings:
         return "steps" in self.entry["spec"]["generator"]
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """One finished run, read back. images: the table without the pictures."""
+def analyse(path: Path, boundary: tuple[float, float] | None = None) -> Findings:
+    """Everything that the tables of one finished run say. boundary: as `Answers` has it.
 
-    folder: FinishedRun
-    spec: Mapping[str, Any]
-    design: Design
-    attributes: Mapping[str, Attribute]
-    images: pa.Table
-    true: Mapping[str, Float[np.ndarray, " n"]]
-    perceived: Mapping[str, Float[np.ndarray, " n"]]
-    pruned: np.ndarray
-
-    @property
-    def parts(self) -> int:
-        return -(-self.design.subjects // int(self.spec["subjects_per_part"]))
-
-    @property
-    def people(self) -> Int[np.ndarray, " n"]:
-        """Who is on each image."""
-        who = self.true[PERSON] if PERSON in self.true else self.images["subject"].to_numpy()
-        return np.asarray(who.astype(np.int64))
-
-    def predictions(self, target: Mapping[str, Any]) -> Predictions:
-        table = self.folder.read_table(f"predictions/{slug(target['name'])}", self.parts)
-        if table["id"].to_pylist() != self.images["id"].to_pylist():
-            raise BadInput(f"{self.folder.path}: predictions of {target['name']} are not of these images; run it anew")
-        return columns.predictions_of(table, Task(target["task"]))
-
-    def expected_boxes(self, target: Mapping[str, Any]) -> Float[np.ndarray, "n 4"] | None:
-        convention = target["description"].get("box_convention")
-        faces = columns.face_boxes_of(self.images)
-        return BoxConvention(**convention).expected_box(faces) if convention and faces is not None else None
-
-
-def analyse(path: Path) -> Findings:
-    """Everything that the tables of one finished run say. Raises CorruptedPart or BadInput (not finished)."""
-    run = _read(path)
+    Raises CorruptedPart or BadInput (not finished).
+    """
+    run = read(path)
     effects: list[Effect] = []
     rates: list[Mapping[str, Any]] = []
     galleries: list[Gallery] = []
     answered: list[Answered] = []
     differences: list[Float[np.ndarray, " n"]] = []
     groups: Mapping[str, Groups] = {}
+    left_out = 0
     entries, answers = [], []
     for target in run.spec["targets"]:
         predictions = run.predictions(target)
-        outcomes = [_outcome(run, target, predictions, name) for name in target["outcomes"]]
+        outcomes = [outcome_of(run, target, predictions, name) for name in target["outcomes"]]
         for outcome in outcomes:
-            analysis = _estimate(run, target["name"], outcome)
+            analysis = estimate(run, target["name"], outcome)
             answered += [_answered(run, target["name"], outcome)] if run.design.levels else []
-            groups = _groups(run, analysis.rates)
+            groups, left_out = _groups(run, analysis.rates), analysis.cells_left_out
             effects += analysis.effects
             differences += analysis.differences
             rates += [_rate_entry(run, target["name"], outcome, rate) for rate in analysis.rates]
         entries.append(_target_entry(run, target, predictions))
         galleries.append(_gallery(run, target, predictions, outcomes))
-        answers.append(_answers(run, target, predictions))
-    entry = _study_entry(run, entries, groups)
+        answers.append(replace(answers_of(run, target), boundary=boundary))
+    entry = {**_study_entry(run, entries, groups), "cells_left_out": left_out}
     return Findings(
         entry,
         tuple(effects),
@@ -170,25 +119,8 @@ def merge(galleries: Sequence[Gallery]) -> Gallery:
     )
 
 
-def _read(path: Path) -> _Run:
-    folder = FinishedRun(path)
-    spec = folder.spec
-    row = spec["design"]
-    levels = {level["attribute"]: tuple(level["values"]) for level in row["levels"]}
-    design = Design(levels, row["subjects"], row["seed"], row["population"], tuple(row["hold"]))
-    attributes = {fields["name"]: _attribute(fields) for fields in spec["attributes"]}
-    parts = -(-design.subjects // int(spec["subjects_per_part"]))
-    images = folder.read_table("images", parts, without=("image",))
-    seen = ratings.read(path, images["id"].to_pylist())
-    true = columns.columns_of(images, "true")
-    return _Run(folder, spec, design, attributes, images, true, seen.columns, seen.reasons)
-
-
-def _attribute(fields: Mapping[str, Any]) -> Attribute:
-    return Attribute(**{**fields, "levels": tuple(fields["levels"])})
-
-
-def _outcome(run: _Run, target: Mapping[str, Any], predictions: Predictions, name: str) -> Outcome:
+def outcome_of(run: Run, target: Mapping[str, Any], predictions: Predictions, name: str) -> Outcome:
+    """One outcome of one target; that of a pruned image is none, with the rule as its reason."""
     n, description = len(predictions), target["description"]
     stated = run.spec["truth"]
     made = compute(
@@ -200,20 +132,25 @@ def _outcome(run: _Run, target: Mapping[str, Any], predictions: Predictions, nam
         expected_boxes=run.expected_boxes(target),
         reference=np.arange(n) // run.design.n_cells * run.design.n_cells,
     )
-    reasons = np.where(made.reasons == "", run.pruned, made.reasons)
+    reasons = np.where(made.reasons == "", run.seen.reasons, made.reasons)
     return replace(made, values=np.where(reasons == "", made.values, np.nan), reasons=reasons)
 
 
-def _answers(run: _Run, target: Mapping[str, Any], predictions: Predictions) -> Answers:
-    """The target's answers as arrays, for the sections."""
+def answers_of(run: Run, target: Mapping[str, Any]) -> Answers:
+    """The target's answers as arrays, for the sections; a pruned image has no value there."""
+    predictions = run.predictions(target)
     task, truth = Task(target["task"]), run.spec["truth"]
     possible, none = offered(task, truth is not None), np.full(len(predictions), np.nan)
 
     def values(name: str) -> Float[np.ndarray, " n"]:
-        return _outcome(run, target, predictions, name).values if name in possible else none
+        return outcome_of(run, target, predictions, name).values if name in possible else none
+
+    def kept(columns: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
+        return {name: np.where(run.seen.reasons == "", column, np.nan) for name, column in columns.items()}
 
     label = none if truth is None else Truth(**truth).of({**run.true, "": np.zeros(len(predictions))})
     threshold = target["description"].get("threshold")
+    rated, people_truth, people_yes = _rated_truth(run, kept(run.seen.columns), kept(run.seen.people))
     return Answers(
         study=run.spec["name"],
         target=target["name"],
@@ -224,17 +161,46 @@ def _answers(run: _Run, target: Mapping[str, Any], predictions: Predictions) -> 
         cells=run.images["cell"].to_numpy().astype(np.int64),
         scores=values("score"),
         answers=values("answer"),
-        truth=label,
+        truth=np.where(run.seen.reasons == "", label, np.nan),
         errors=values("error"),
         threshold=0.5 if threshold is None else float(threshold),
         truth_attribute="" if truth is None or truth["attribute"] == FACE else truth["attribute"],
-        values={name: run.true[name] for name in run.attributes},
-        perceived=run.perceived,
+        values=kept({name: run.true[name] for name in run.attributes if name in run.true}),
+        # Labels of photographs are of every image; people's few answers alone tell what an experiment moved.
+        perceived=kept(run.seen.columns or (run.seen.people if run.design.levels else {})),
+        others=run.others,
+        pruned=int((run.seen.reasons != "").sum()),
         steps=run.spec["generator"].get("steps", {}),
+        people=kept(run.seen.people),
+        by_machine=bool(run.seen.columns and run.seen.people),
+        rated=rated,
+        people_truth=people_truth,
+        people_yes=people_yes,
     )
 
 
-def _estimate(run: _Run, target: str, outcome: Outcome) -> Analysis:
+_Labels = Float[np.ndarray, " _"]
+
+
+def _rated_truth(
+    run: Run, columns: Mapping[str, Float[np.ndarray, " n"]], people: Mapping[str, Float[np.ndarray, " n"]]
+) -> tuple[_Labels, _Labels, _Labels]:
+    """The truth as raters saw it, the file by image first; then by people's answers first, and its shares of a yes.
+
+    Empty where nobody was asked about it.
+    """
+    nothing = np.empty(0)
+    if run.spec["truth"] is None:
+        return nothing, nothing, nothing
+    stated = Truth(**run.spec["truth"])
+    name, attribute = stated.attribute, run.known.get(stated.attribute)
+    by_image, first = {**people, **columns}, people or columns
+    rated = stated.as_rated(by_image[name], attribute)[0] if name in by_image else nothing
+    return (rated, *(stated.as_rated(first[name], attribute) if name in first else (nothing, nothing)))
+
+
+def estimate(run: Run, target: str, outcome: Outcome) -> Analysis:
+    """Effects and rates of one outcome, as the study's design has them."""
     options: dict[str, Any] = {
         "target": target,
         "outcome": outcome.name,
@@ -250,7 +216,7 @@ def _estimate(run: _Run, target: str, outcome: Outcome) -> Analysis:
     return analyse_transects(made.values, made.reasons, run.design, run.attributes, tested=made.tested, **options)
 
 
-def _answered(run: _Run, target: str, outcome: Outcome) -> Answered:
+def _answered(run: Run, target: str, outcome: Outcome) -> Answered:
     shape = (run.design.subjects, *run.design.shape)
     return Answered(
         target=target,
@@ -263,7 +229,7 @@ def _answered(run: _Run, target: str, outcome: Outcome) -> Answered:
     )
 
 
-def _rate_entry(run: _Run, target: str, outcome: Outcome, rate: Any) -> dict[str, Any]:
+def _rate_entry(run: Run, target: str, outcome: Outcome, rate: Any) -> dict[str, Any]:
     return {
         "study": run.spec["name"],
         "target": target,
@@ -281,7 +247,7 @@ def _rate_entry(run: _Run, target: str, outcome: Outcome, rate: Any) -> dict[str
     }
 
 
-def _target_entry(run: _Run, target: Mapping[str, Any], predictions: Predictions) -> dict[str, Any]:
+def _target_entry(run: Run, target: Mapping[str, Any], predictions: Predictions) -> dict[str, Any]:
     reasons = Counter(category(reason) for reason in predictions.failures if reason)
     return {
         **{key: target[key] for key in ("name", "slug", "task", "description")},
@@ -292,13 +258,13 @@ def _target_entry(run: _Run, target: Mapping[str, Any], predictions: Predictions
     }
 
 
-def _found_rule(run: _Run, target: Mapping[str, Any]) -> str:
+def _found_rule(run: Run, target: Mapping[str, Any]) -> str:
     if run.expected_boxes(target) is not None:
         return f"a box that overlaps the rendered face, in this detector's convention, by at least {IOU:g} (IoU)"
     return "any box anywhere in the image: this detector has no box that can be compared with the rendered face"
 
 
-def _study_entry(run: _Run, targets: Sequence[Mapping[str, Any]], groups: Mapping[str, Groups]) -> dict[str, Any]:
+def _study_entry(run: Run, targets: Sequence[Mapping[str, Any]], groups: Mapping[str, Groups]) -> dict[str, Any]:
     spec, design = run.spec, run.design
     return {
         "name": spec["name"],
@@ -317,7 +283,7 @@ def _study_entry(run: _Run, targets: Sequence[Mapping[str, Any]], groups: Mappin
     }
 
 
-def _groups(run: _Run, rates: Sequence[Rate]) -> Mapping[str, Groups]:
+def _groups(run: Run, rates: Sequence[Rate]) -> Mapping[str, Groups]:
     """The levels of each attribute; for a population the groups that its rates stand for."""
     groups: dict[str, dict[float, str]] = {
         name: {value: run.attributes[name].label(value) for value in levels}
@@ -351,10 +317,10 @@ def _attribute_entry(attribute: Attribute, groups: Groups) -> dict[str, Any]:
     }
 
 
-def _gallery(run: _Run, target: Mapping[str, Any], predictions: Predictions, outcomes: Sequence[Outcome]) -> Gallery:
+def _gallery(run: Run, target: Mapping[str, Any], predictions: Predictions, outcomes: Sequence[Outcome]) -> Gallery:
     said = np.full(len(predictions), np.nan)
     if "answer" in offered(predictions.task, truth=False):
-        said = _outcome(run, target, predictions, "answer").values
+        said = outcome_of(run, target, predictions, "answer").values
     wrong = np.zeros(len(predictions), dtype=bool)
     for outcome in outcomes:
         if outcome.name in selection.WRONG and outcome.is_binary:

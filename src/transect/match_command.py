@@ -49,6 +49,10 @@ def match(
     covariate: Annotated[
         list[str] | None, typer.Option(help="Column whose balance is measured; default all numeric ones of the table.")
     ] = None,
+    outcome: Annotated[
+        list[str] | None,
+        typer.Option(help="Column to compare within pairs, as a target's errors: difference, bounds of hidden bias."),
+    ] = None,
     ratio: Annotated[int, typer.Option(help="Controls for each treated image, with --method optimal.")] = 1,
     tolerance: Annotated[float, typer.Option(help="Standard deviations that cardinality matching leaves.")] = 0.1,
     bins: Annotated[int | None, typer.Option(help="Bins of a covariate, coarsened; default by Sturges.")] = None,
@@ -95,6 +99,7 @@ def match(
         "defaults": default or (),
         "references": references,
         "covariates": covariate or (),
+        "outcomes": outcome or (),
         "ratio": ratio,
         "tolerance": tolerance,
         "bins": bins,
@@ -151,4 +156,31 @@ def _show(summary: dict[str, Any], out: Path) -> None:
         for one in ranked:
             numbers = ["unknown" if one[side] is None else f"{one[side]:+.3f}" for side in ("before", "after")]
             print(f"{one['covariate']:<{width}}  {numbers[0]:>10} {numbers[1]:>7}")
+    for one in summary.get("outcomes", ()):
+        for line in outcome_lines(one):
+            print(line)
     print(f"wrote {out}")
+
+
+def outcome_lines(one: dict[str, Any]) -> list[str]:
+    """The difference of an outcome within pairs, and what hidden bias could do to it, in words."""
+    missing = f", {one['n_missing']} without both outcomes left out" if one["n_missing"] else ""
+    if one["estimate"] is None:
+        return [f"{one['outcome']}: not estimable: {one['reason']}{missing}"]
+    scale, unit = (100, " points") if one["is_binary"] else (1, "")
+    ends = one["reason"]
+    if one["low"] is not None:
+        ends = f"{scale * one['low']:+.3g} to {scale * one['high']:+.3g}"
+    lines = [
+        f"{one['outcome']}: {scale * one['estimate']:+.3g}{unit} within {one['n_pairs']} pairs ({ends}), "
+        f"p = {one['p']:.2g}{missing}"
+    ]
+    if "tolerated" not in one:
+        return [*lines, f"  hidden bias: {one['no_bounds']}"]
+    if one["tolerated"] is None:
+        return [*lines, "  hidden bias: chance alone explains it, so that there is nothing to bear"]
+    return [
+        *lines,
+        "  hidden bias: stays significant where two images of a pair differ in their odds of the treatment by a factor "
+        f"of up to {one['tolerated']:g} (Rosenbaum, {one['bounds_method']}, {one['discordant']} pairs that differ)",
+    ]

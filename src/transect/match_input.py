@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal, final
 
@@ -73,6 +73,7 @@ class Options:
     defaults: Sequence[str] = ()
     references: bool = False
     covariates: Sequence[str] = ()
+    outcomes: Sequence[str] = ()
     ratio: int = 1
     tolerance: float = 0.1
     bins: int | None = None
@@ -90,7 +91,8 @@ class Prepared:
 
     names: of the feature columns, empty where they have none. covariates: whose balance is measured. groups: the names
     of control and treated, or of more groups; labels: [n], the group of each image where there are more than two.
-    references: which images may be reference images, or None. used: covariates that the method sees.
+    references: which images may be reference images, or None. used: covariates that the method sees. outcomes: what is
+    compared within pairs, which no method sees.
     """
 
     sample: Sample
@@ -101,6 +103,7 @@ class Prepared:
     references: Bool[np.ndarray, " n"] | None
     used: tuple[str, ...]
     notes: tuple[str, ...]
+    outcomes: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
 
     @property
     def covariate_matrix(self) -> Float[np.ndarray, "n k"]:
@@ -141,7 +144,8 @@ def prepare(options: Options) -> Prepared:
     notes += [] if labels else separation(sample, names)
     seen = {*options.exact, *names} | ({*covariates} if options.method in _USING_COVARIATES else set())
     used = tuple(name for name in covariates if name in seen)
-    return Prepared(sample, names, covariates, groups, labels, usable, used, tuple(notes))
+    outcomes = _outcomes(options, table)
+    return Prepared(sample, names, covariates, groups, labels, usable, used, tuple(notes), outcomes)
 
 
 _USING_COVARIATES = ("coarsened", "cardinality", *WEIGHTING)
@@ -178,7 +182,7 @@ def _own_columns(options: Options, path: Path, table: pa.Table) -> list[str]:
     """Where features and attributes are one table: its numeric columns less those with a role."""
     if options.table is not None and options.table != path:
         return []
-    roles = [options.treatment, *options.exact, *filter(None, [options.identity]), files.ID]
+    roles = [options.treatment, *options.exact, *filter(None, [options.identity]), *options.outcomes, files.ID]
     return files.numeric_columns(table, roles)
 
 
@@ -245,9 +249,20 @@ def _with_references(options: Options, table: pa.Table, sample: Sample) -> tuple
 
 
 def _covariates(options: Options, table: pa.Table) -> dict[str, Float[np.ndarray, " n"]]:
-    roles = [options.treatment, *filter(None, [options.identity]), files.ID]
+    roles = [options.treatment, *filter(None, [options.identity]), *options.outcomes, files.ID]
     names = list(options.covariates) or files.numeric_columns(table, roles)
     return {name: files.numbers(table, name, "covariate") for name in names}
+
+
+def _outcomes(options: Options, table: pa.Table) -> dict[str, Float[np.ndarray, " n"]]:
+    """What is compared within pairs. Raises BadInput for a column that pairs are made by."""
+    made_by = {options.treatment, *options.columns, *options.exact, *options.covariates}
+    for name in options.outcomes:
+        if name in made_by:
+            raise BadInput(
+                f"--outcome {name}: expected a column that pairs are not made by; leave it out of the others"
+            )
+    return {name: files.numbers(table, name, "outcome") for name in options.outcomes}
 
 
 def separation(sample: Sample, names: Sequence[str]) -> list[str]:

@@ -24,6 +24,7 @@ from transect.designs.matching.sample import CALIPER, MISSING
 from transect.designs.matching.several import Sets
 from transect.effects import balance as balancing
 from transect.effects.balance import Balance
+from transect.effects.matched_pairs import PairOutcome, pair_outcome
 from transect.errors import BadInput
 from transect.match_input import WEIGHTING, Options, Prepared, prepare
 
@@ -78,6 +79,8 @@ def _check(options: Options, prepared: Prepared) -> None:
         raise BadInput(f"{len(prepared.groups)} groups: expected --method greedy, optimal, mahalanobis or propensity")
     if options.references and (prepared.labels is not None or options.method in WEIGHTING):
         raise BadInput("--references needs pairs of two groups")
+    if options.outcomes and (prepared.labels is not None or options.method in WEIGHTING):
+        raise BadInput("--outcome needs pairs of two groups: take a method that makes them")
     if options.caliper is not None and not options.caliper >= 0:
         raise BadInput(f"--caliper: expected a distance of 0 or more, got {options.caliper:g}")
 
@@ -133,10 +136,26 @@ def _paired(options: Options, prepared: Prepared) -> Matched:
         "mean_distance": float(made.distance.mean()),
         "facts": _plain(made.facts),
     }
+    if prepared.outcomes:
+        summary["outcomes"] = [
+            _outcome_entry(name, pair_outcome(values, made.a, made.b, seed=options.seed))
+            for name, values in prepared.outcomes.items()
+        ]
     if references is not None:
         summary["references"] = references.summary()
     log_odds = None if scores is None else scores.log_odds
     return Matched(summary, _pair_rows(made, references), found, prepared, made, log_odds=log_odds)
+
+
+def _outcome_entry(name: str, made: PairOutcome) -> dict[str, Any]:
+    """One row of `outcomes`: the difference within pairs and, by gamma, the largest p that hidden bias allows."""
+    entry = {"outcome": name, **{key: value for key, value in asdict(made).items() if key != "bounds"}}
+    bounds = made.bounds
+    if bounds is not None:
+        entry |= {"gammas": bounds.gammas.tolist(), "largest_p": bounds.largest_p.tolist()}
+        entry |= {"tolerated": bounds.tolerated, "discordant": bounds.n_pairs, "bounds_method": bounds.method}
+    plain: dict[str, Any] = _plain(entry)
+    return plain
 
 
 def _nothing_matched(made: Matching, options: Options) -> str:

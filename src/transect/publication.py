@@ -69,15 +69,18 @@ def publish(
     *,
     shares: Sequence[PopulationShares] = (),
     correction: str = "holm",
+    models: Sequence[str] = (),
     limits: Sequence[str] = (),
+    sections: Sequence[Mapping[str, Any]] = (),
 ) -> Result:
     """Write effects.parquet, results.json and report.html of one or several studies.
 
     All effects are one family: their p-values are adjusted together, by "holm", "benjamini-hochberg" or "max-t".
-    controls: the negative control of each study, or None. shares: populations to project to. limits: what else the
-    page says of what it cannot show.
+    controls: the negative control of each study, or None. shares: populations to project to. models: regression
+    models to adjust errors by (`sections.models`). limits: what else the page says of what it cannot show. sections:
+    those that come after the usual ones.
 
-    Raises BadInput for max-T with effects that have no differences within subjects, UnknownName for another correction.
+    Raises UnknownName for another correction or model.
     """
     from transect.report import write
 
@@ -85,7 +88,9 @@ def publish(
     further = analyse_further(found, controls or [None] * len(found), shares, effects, ALPHA, correction)
     studies = [one.entry["name"] for one in found for _ in one.effects]
     entries = [_effect_entry(study, effect) for study, effect in zip(studies, effects, strict=True)]
-    write(_results(found, effects, entries, further, correction, limits), merge([one.gallery for one in found]), folder)
+    made = [*build_sections([answers for one in found for answers in one.answers], models), *sections]
+    whole = _results(found, effects, entries, further, made, correction, limits)
+    write(whole, merge([one.gallery for one in found]), folder)
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     write_atomically(folder / "effects.parquet", _parquet(entries))
     return Result(folder, effects, results)
@@ -103,6 +108,7 @@ def _results(
     effects: Sequence[Effect],
     entries: Sequence[Mapping[str, Any]],
     further: Further,
+    sections: Sequence[Mapping[str, Any]],
     correction: str,
     limits: Sequence[str],
 ) -> dict[str, Any]:
@@ -111,7 +117,6 @@ def _results(
     rendered = [world for world, spec in zip(worlds, specs, strict=True) if not _photographs(spec)] or worlds[:1]
     if any(world != rendered[0] for world in rendered):
         raise BadInput("the studies of one report must come from one world; report them one by one")
-    sections = build_sections([answers for one in found for answers in one.answers])
     return {
         "schema_version": 1,
         "transect_version": __version__,
@@ -125,7 +130,7 @@ def _results(
         "world": {**rendered[0], "readings": _readings(specs)},
         "limits": [*limits, *(world["statement"] for world, s in zip(worlds, specs, strict=True) if _photographs(s))],
         "citations": _citations(found, effects, sections, further.sources),
-        "sections": sections,
+        "sections": list(sections),
         **further.entries,
     }
 

@@ -1,31 +1,41 @@
-"""What people saw, beside a run: perceived values by image, and rules by which images are left out.
+"""What was seen, beside a run: values by image, people's single answers, and rules by which images are left out.
 
-DIR/perceived.parquet   id, and one column per perceived attribute, in the units of the attribute
+DIR/perceived.parquet   id, and one column per perceived attribute, in the units of the attribute; a row per image
+DIR/ratings.parquet     people's single answers: id, rater, and one column per attribute; an image as often as answered
 DIR/pruning.json        the rules, as they were given
 
-Both are the user's own and change no image and no answer: with them the same run is analysed anew.
+All are the user's own and change no image and no answer: with them the same run is analysed anew. Where a folder
+holds several studies, a column `study` says of which each row is, since their images have the same ids.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, final
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
-from transect.effects.pruning import Rule, prune
+from transect.effects.perception import mean_ratings, most_common_ratings
+from transect.effects.pruning import AS_PUBLISHED, Pruning, Rule, prune
 from transect.effects.samples import read_columns
 from transect.errors import BadInput
+from transect.records import Annotations, Question
 from transect.store import FinishedRun, write_atomically
 
 PERCEIVED: Final = "perceived.parquet"
+PEOPLE: Final = "ratings.parquet"
 PRUNING: Final = "pruning.json"
+PUBLISHED: Final = "as-published"
+"""The rules of Balakrishnan et al. 2020, in their two steps."""
+ID: Final = "id"
+STUDY: Final = "study"
+RATER: Final = "rater"
 _NUMBER: Final = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RULE: Final = re.compile(
     rf"\s*(?:(?P<least>{_NUMBER})\s*<=\s*)?(?P<name>[A-Za-z_]\w*)\s*(?:(?P<sign>>=|<=|<)\s*(?P<value>{_NUMBER}))?\s*"
@@ -35,11 +45,30 @@ _RULE: Final = re.compile(
 @final
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """columns: perceived values by attribute [n]; reasons [n]: why an image is left out, "" where it is not."""
+    """What was seen on each image.
+
+    columns: perceived values by attribute [n]; reasons [n]: why an image is left out, "" where it is not. pruning:
+    which images are left after each step of the rules; None without rules. people: people's mean answers by attribute
+    [n], for levels in no order the most common one, NaN for images that nobody rated. unknown, unknown_people: ids of
+    rows, of either kind, that are of no image of the run and are not used.
+    """
 
     columns: Mapping[str, Float[np.ndarray, " n"]]
     reasons: np.ndarray
-    rules: tuple[Rule, ...] = field(default=())
+    pruning: Pruning | None = None
+    unknown: tuple[str, ...] = ()
+    people: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
+    unknown_people: tuple[str, ...] = ()
+
+    def reasons_after(self, steps: int) -> np.ndarray:
+        """Why images are left out by the first so many steps of the rules; "" where they are not."""
+        reasons = np.full(len(self.reasons), "", dtype=object)
+        made = self.pruning
+        before = np.ones(len(reasons), dtype=bool)
+        for step, left in zip(made.steps[:steps], made.after[:steps], strict=True) if made else ():
+            reasons[before & ~left] = f"pruned by {step.name}"
+            before = left
+        return reasons
 
 
 def parse_rule(text: str) -> Rule:
@@ -53,100 +82,256 @@ def parse_rule(text: str) -> Rule:
     match = _RULE.fullmatch(text)
     if match is None or not (match["least"] or match["sign"]) or (match["least"] and match["sign"] == ">="):
         raise BadInput(
-            f"--prune {text!r}: expected NAME>=A, NAME<=B, NAME<B or A<=NAME<=B, for example 'fakeness>=0.75'"
+            f"--prune {text!r}: expected NAME>=A, NAME<=B, NAME<B or A<=NAME<=B, for example 'fakeness>=0.75', or "
+            f"{PUBLISHED}"
         )
     low = float(match["value"]) if match["sign"] == ">=" else float(match["least"]) if match["least"] else -np.inf
     high = float(match["value"]) if match["sign"] in ("<=", "<") else np.inf
     return Rule(match["name"], low, high, match["sign"] == "<")
 
 
-def attach(folder: Path, perceived: Path | None, rules: Sequence[str]) -> None:
-    """Put ratings and rules beside a run, after a look at whether they fit it; nothing is written where they do not.
+def parse_rules(texts: Sequence[str]) -> dict[str, tuple[Rule, ...]]:
+    """Each text as it is kept, and its rules: one, or those of the paper. Raises BadInput for anything else.
 
-    Raises BadInput for a folder that is not one finished run, a table without ids or of other images, or a rule that
-    cannot be read; UnknownName for a rule about another column.
+    >>> {text: len(rules) for text, rules in parse_rules(["as-published", "age<0.2"]).items()}
+    {'as-published': 5, 'age < 0.2': 1}
     """
-    if perceived is None and not rules:
-        return
-    parsed = tuple(parse_rule(text) for text in rules)
-    ids = _ids(folder)
-    table = None if perceived is None else _read_table(perceived)
-    columns = _attached(folder, ids) if table is None else _aligned(table, perceived, ids)
-    _pruned(folder, columns, parsed or _rules(folder), len(ids))
-    if table is not None:
-        import pyarrow.parquet as pq
+    made: dict[str, tuple[Rule, ...]] = {}
+    for text in texts:
+        rules = AS_PUBLISHED if text.strip() == PUBLISHED else (parse_rule(text),)
+        made[PUBLISHED if rules is AS_PUBLISHED else rules[0].text] = rules
+    return made
 
-        sink = pa.BufferOutputStream()
-        pq.write_table(table, sink)
-        write_atomically(folder / PERCEIVED, sink.getvalue().to_pybytes())
-    if parsed:
-        write_atomically(folder / PRUNING, json.dumps([rule.text for rule in parsed], indent=1).encode())
+
+def check(perceived: str | Path | None, rules: Sequence[str], people: str | Path | None = None) -> None:
+    """Raises BadInput for files that cannot be read or rules that say nothing, before anything is made."""
+    parse_rules(rules)
+    _given(None if perceived is None else Path(perceived), None if people is None else Path(people))
+
+
+def attach(folder: Path, perceived: Path | None, rules: Sequence[str], people: Path | None = None) -> list[str]:
+    """Put what was seen and rules beside a run, or each study of a folder, after a look at whether they fit.
+
+    perceived: one row per image; people: one row per image and rater. Nothing is written where they do not fit.
+    Returns a line for each study and file some of whose rows are of no image.
+
+    Raises BadInput for a folder without a finished run, a table without ids or of other images, two answers of one
+    rater about one image, or a rule that cannot be read; UnknownName for a rule about another column.
+    """
+    if perceived is None and people is None and not rules:
+        return []
+    parsed = parse_rules(rules)
+    fitting = list(_fitting(folder, _given(perceived, people), parsed))
+    if not fitting:
+        raise BadInput(_nothing_to_prune(folder))
+    for run, files, _ in fitting:
+        for name, (rows, _path) in files.items():
+            _write(run / name, rows)
+        if parsed:
+            write_atomically(run / PRUNING, json.dumps(list(parsed), indent=1).encode())
+    return [line for run, _, made in fitting for line in unknown_lines(run.name, made)]
+
+
+def unknown_lines(study: str, made: Ratings) -> list[str]:
+    """What is said of rows that are of no image, a line per file; nothing where there are none."""
+    lines = []
+    for kind, rows in (("Ratings", made.unknown), ("People's answers", made.unknown_people)):
+        named = list(dict.fromkeys(rows))
+        shown = ", ".join(named[:3]) + (", …" if len(named) > 3 else "")
+        if rows:
+            lines.append(f"{kind} whose id is of no image of {study}, and that are not used: {len(rows):,} ({shown})")
+    return lines
 
 
 def read(folder: Path, ids: Sequence[str]) -> Ratings:
-    """The ratings and rules of a run, in the order of its images; nothing where there are none.
+    """What was seen in a run and its rules, in the order of its images; nothing where there are none.
 
     Raises BadInput for an id given twice, for ratings none of which is of these images, or a rule without a column.
     """
-    return _pruned(folder, _attached(folder, ids), _rules(folder), len(ids))
+    rules, made = _rules(folder), _seen(folder, ids, _attached(folder))
+    if rules and not (made.columns or made.people):
+        raise BadInput(_nothing_to_prune(folder))
+    return _pruned(made, rules)
+
+
+_Columns = dict[str, Float[np.ndarray, " n"]]
+"""Values by attribute, in the order of a run's images."""
+
+_Files = dict[str, tuple[Any, Path]]
+"""Tables by the file of the run folder that they are kept in, and where each was read."""
+
+
+def _given(perceived: Path | None, people: Path | None) -> _Files:
+    """The user's own files. Raises BadInput for one that cannot be read, or has not the columns that it should."""
+    paths = {PERCEIVED: perceived, PEOPLE: people}
+    return {name: (_checked(_read_table(path), path, name), path) for name, path in paths.items() if path is not None}
+
+
+def _attached(folder: Path) -> _Files:
+    """What is beside a run already."""
+    paths = {name: folder / name for name in (PERCEIVED, PEOPLE)}
+    return {name: (_checked(_read_table(path), path, name), path) for name, path in paths.items() if path.exists()}
+
+
+def _nothing_to_prune(folder: Path) -> str:
+    return f"{folder}: expected ratings for --prune to look at, got none; give --perceived or --ratings too"
+
+
+def _write(path: Path, table: Any) -> None:
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink)
+    write_atomically(path, sink.getvalue().to_pybytes())
+
+
+def _fitting(
+    folder: Path, given: _Files, parsed: Mapping[str, tuple[Rule, ...]]
+) -> Iterator[tuple[Path, _Files, Ratings]]:
+    """Each run that files or rules are for, its rows, and what they say. Raises BadInput where they do not fit."""
+    runs = sorted(path.parent for path in folder.glob("studies/*/run.json"))
+    parted = {name: (dict(_rows_by_run(folder, runs, *file)), file[1]) for name, file in given.items()}
+    for run in runs or [folder]:
+        files = {name: (rows[run], path) for name, (rows, path) in parted.items() if run in rows}
+        if given and not files:
+            continue
+        made = _seen(run, _ids(run), {**_attached(run), **files})
+        if made.columns or made.people:
+            yield run, files, _pruned(made, parsed or _rules(run))
+
+
+def _rows_by_run(folder: Path, runs: Sequence[Path], table: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    """Runs and the rows of the table that are theirs."""
+    if STUDY not in table.column_names:
+        if len(runs) > 1:
+            raise BadInput(
+                f"{path}: expected a column {STUDY} beside id, since {folder} has {len(runs)} studies with images "
+                f"of their own ({', '.join(run.name for run in runs)}), got none; add it"
+            )
+        yield from ((run, table) for run in runs or [folder])
+        return
+    named = [str(one) for one in table[STUDY].to_pylist()]
+    called = {run: run.name for run in runs} or {folder: str(FinishedRun(folder).spec["name"])}
+    if runs and (others := sorted(set(named) - set(called.values()))):
+        raise BadInput(f"{path}: expected studies {', '.join(called.values())}, got {', '.join(others[:3])}; mend them")
+    for run, name in called.items():
+        rows = table.filter(pa.array([one == name for one in named], pa.bool_())).drop_columns([STUDY])
+        # What nobody was asked about a study's images is no rating of them.
+        rows = rows.select([c for c in rows.column_names if c in (ID, RATER) or rows[c].null_count < len(rows)])
+        if set(rows.column_names) - {ID, RATER}:
+            yield run, rows
+        elif not runs:
+            raise BadInput(f"{path}: expected ratings of {name}, got none in its column {STUDY}; mend it")
 
 
 def _ids(folder: Path) -> list[str]:
     """The ids of one run's images."""
-    studies = sorted(path.parent for path in folder.glob("studies/*/run.json"))
-    if studies:
-        raise BadInput(
-            f"{folder}: expected one run, got {len(studies)} studies with images of their own; give ratings to one, "
-            f"for example transect report {studies[0]} --perceived FILE, then report {folder} again"
-        )
     run = FinishedRun(folder)
     parts = -(-int(run.spec["design"]["subjects"]) // int(run.spec["subjects_per_part"]))
     return [str(one) for one in run.read_table("images", parts, without=("image",))["id"].to_pylist()]
 
 
-def _attached(folder: Path, ids: Sequence[str]) -> dict[str, Float[np.ndarray, " n"]]:
-    path = folder / PERCEIVED
-    return _aligned(_read_table(path), path, ids) if path.exists() else {}
+def _seen(folder: Path, ids: Sequence[str], files: _Files) -> Ratings:
+    """What the files say of a run's images, before any rule."""
+    none: tuple[_Columns, tuple[str, ...]] = ({}, ())
+    columns, unknown = _aligned(*files[PERCEIVED], ids) if PERCEIVED in files else none
+    people, unknown_people = none
+    if PEOPLE in files:
+        unordered = {fields["name"] for fields in FinishedRun(folder).spec.get("nominal", ())}
+        people, unknown_people = _answered(*files[PEOPLE], ids, unordered)
+    return Ratings(columns, np.full(len(ids), "", dtype=object), None, unknown, people, unknown_people)
 
 
-def _pruned(
-    folder: Path, columns: Mapping[str, Float[np.ndarray, " n"]], rules: tuple[Rule, ...], n_images: int
-) -> Ratings:
+def _pruned(made: Ratings, rules: Mapping[str, tuple[Rule, ...]]) -> Ratings:
     """The ratings, and which rule left an image out first."""
-    reasons = np.full(n_images, "", dtype=object)
     if not rules:
-        return Ratings(columns, reasons)
-    if not columns:
-        raise BadInput(f"{folder}: expected ratings for --prune to look at, got none; give --perceived too")
-    before = np.ones(n_images, dtype=bool)
-    made = prune(columns, rules)
-    for step, left in zip(made.steps, made.after, strict=True):
-        reasons[before & ~left] = f"pruned by {step.name}"
-        before = left
-    return Ratings(columns, reasons, rules)
+        return made
+    columns = {**made.people, **made.columns}
+    if PUBLISHED in rules:
+        _as_in_the_paper(columns)
+    steps = prune(columns, [rule for each in rules.values() for rule in each])
+    pruned = replace(made, pruning=steps)
+    return replace(pruned, reasons=pruned.reasons_after(len(steps.steps)))
 
 
-def _rules(folder: Path) -> tuple[Rule, ...]:
+def _as_in_the_paper(columns: Mapping[str, Float[np.ndarray, " n"]]) -> None:
+    """Raises BadInput where a column that the published rules are about is missing, or is not from 0 to 1."""
+    names = list(dict.fromkeys(rule.attribute for rule in AS_PUBLISHED))
+    missing = [name for name in names if name not in columns]
+    wide = [name for name in names if name in columns and _outside(columns[name])]
+    if not (missing or wide):
+        return
+    got = f"no {', '.join(missing)}" if missing else f"other values of {', '.join(wide)}"
+    raise BadInput(
+        f"--prune {PUBLISHED}: expected mean ratings from 0 to 1 of {', '.join(names)}, as the paper has them, got "
+        f"{got}; add or scale those columns, or state rules of your own"
+    )
+
+
+def _outside(values: Float[np.ndarray, " n"]) -> bool:
+    known = values[np.isfinite(values)]
+    return bool(((known < 0) | (known > 1)).any())
+
+
+def _rules(folder: Path) -> dict[str, tuple[Rule, ...]]:
     path = folder / PRUNING
-    return tuple(parse_rule(text) for text in json.loads(path.read_text(encoding="utf-8"))) if path.exists() else ()
+    return parse_rules(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
 
 
-def _aligned(table: Any, path: Path | None, ids: Sequence[str]) -> dict[str, Float[np.ndarray, " n"]]:
-    """Columns of the table in the order of the ids; NaN for an image that has no row."""
+def _checked(table: Any, path: Path, kept_as: str) -> Any:
+    """The table, if it has ids, columns, and no name twice. Raises BadInput otherwise."""
     names = table.column_names
-    if "id" not in names or len(names) < 2 or len(set(names)) < len(names):
-        raise BadInput(f"{path}: expected a column id and one per attribute, each once, got {', '.join(names)}")
-    named = [str(one) for one in table["id"].to_pylist()]
+    beside = {ID, STUDY} if kept_as == PERCEIVED else {ID, STUDY, RATER}
+    if ID not in names or not set(names) - beside or len(set(names)) < len(names):
+        columns = "id" if kept_as == PERCEIVED else "id, if you like one named rater,"
+        raise BadInput(
+            f"{path}: expected a column {columns} and one per attribute, each once, got {', '.join(names) or 'none'}"
+        )
+    return table
+
+
+def _aligned(table: Any, path: Path, ids: Sequence[str]) -> tuple[_Columns, tuple[str, ...]]:
+    """Columns of the table in the order of the ids, NaN for an image that has no row; ids of no image."""
+    named = [str(one) for one in table[ID].to_pylist()]
     if len(set(named)) < len(named):
-        raise BadInput(f"{path}: expected every id once, got some twice; average an image's ratings")
-    place = {one: row for row, one in enumerate(named)}
-    rows = np.array([place.get(one, -1) for one in ids])
-    if (rows < 0).all():
+        raise BadInput(
+            f"{path}: expected every id once, got some twice; average an image's ratings, or give single answers as "
+            "--ratings"
+        )
+    rows, unknown = _images_of(named, ids, path)
+    attributes, values = read_columns(table.drop_columns([ID]))
+    found = np.full((len(ids), len(attributes)), np.nan)
+    found[rows[rows >= 0]] = np.where(np.isfinite(values), values, np.nan)[rows >= 0]
+    return {name: found[:, column] for column, name in enumerate(attributes)}, unknown
+
+
+def _answered(
+    table: Any, path: Path, ids: Sequence[str], unordered: Collection[str]
+) -> tuple[_Columns, tuple[str, ...]]:
+    """Each image's mean answer by attribute, or most common one, in the order of the ids; ids of no image."""
+    named = [str(one) for one in table[ID].to_pylist()]
+    image, unknown = _images_of(named, ids, path)
+    raters = [str(one) for one in (table[RATER].to_pylist() if RATER in table.column_names else range(len(table)))]
+    of = image >= 0
+    chosen = tuple(rater for rater, known in zip(raters, of, strict=True) if known)
+    if len(set(zip(image[of].tolist(), chosen, strict=True))) < len(chosen):
+        raise BadInput(f"{path}: expected one row per image and rater, got several of one rater; keep one")
+    names, values = read_columns(table.select([one for one in table.column_names if one not in (ID, RATER)]))
+    made = {}
+    for column, name in enumerate(names):
+        said = Annotations(Question(name, name), image[of], chosen, values[of, column])
+        made[name] = (most_common_ratings if name in unordered else mean_ratings)(said, len(ids))
+    return made, unknown
+
+
+def _images_of(named: Sequence[str], ids: Sequence[str], path: Path) -> tuple[Int[np.ndarray, " r"], tuple[str, ...]]:
+    """The place of each row's image among the ids, -1 for one of another run; ids of those rows."""
+    places = {one: place for place, one in enumerate(ids)}
+    found = np.array([places.get(one, -1) for one in named], dtype=np.int64)
+    if (found < 0).all():
         told = ", ".join(named[:3]) or "no row"
         raise BadInput(f"{path}: expected ratings of this run's images, such as {ids[0]}, got {told}; check the ids")
-    attributes, values = read_columns(table.drop_columns(["id"]))
-    found = np.where((rows[:, None] >= 0) & np.isfinite(values[rows]), values[rows], np.nan)
-    return {name: found[:, column] for column, name in enumerate(attributes)}
+    return found, tuple(one for one, place in zip(named, found, strict=True) if place < 0)
 
 
 def _read_table(path: Path) -> Any:
@@ -154,7 +339,8 @@ def _read_table(path: Path) -> Any:
         if path.suffix.lower() == ".csv":
             from pyarrow import csv
 
-            return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types={"id": pa.string()}))
+            texts = {name: pa.string() for name in (ID, STUDY, RATER)}
+            return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=texts))
         import pyarrow.parquet as pq
 
         return pq.read_table(path)

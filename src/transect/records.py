@@ -60,6 +60,11 @@ class Attribute:
         return self.kind in ("binary", "categorical")
 
     @property
+    def nominal(self) -> bool:
+        """Whether values are names in no order, so that their numbers mean nothing: more than two levels."""
+        return self.discrete and len(self.levels) > 2
+
+    @property
     def bounds(self) -> tuple[float, float]:
         """Smallest and largest allowed value."""
         return (0.0, float(len(self.levels) - 1)) if self.discrete else (self.low, self.high)

@@ -14,17 +14,20 @@ from typing import Any, final
 
 import pyarrow as pa
 
-from transect import __version__, costs, findings, negative_control, publication
+from transect import boundary, costs, findings, interpolation, negative_control, provenance, pruned, publication
 from transect import tables as columns
 from transect.designs import population_design, transect_design, transect_latents
 from transect.effects.shares import read_shares
 from transect.effects.truth import Truth
 from transect.engine import map_parts
-from transect.errors import BadInput, Interrupted, TooManyFailures
+from transect.errors import BadInput, Interrupted, TooManyFailures, UnknownName
+from transect.finished import slug
 from transect.outcome_choice import choose_outcomes, rehearse
 from transect.progress import Progress
 from transect.protocols import Controls, Generator, Target
-from transect.records import Attribute, Design, Images, Task
+from transect.ratings import attach
+from transect.ratings import check as check_ratings
+from transect.records import Attribute, Design, Task
 from transect.store import RunFolder
 
 STUDIES = "studies"
@@ -49,7 +52,10 @@ class Limits:
 @final
 @dataclass(frozen=True, slots=True)
 class Study:
-    """One design put to some targets."""
+    """One design put to some targets.
+
+    compared: attributes or nuisances by which images as they come are compared; every attribute where it is empty.
+    """
 
     name: str
     world: Any
@@ -58,12 +64,13 @@ class Study:
     truth: Truth | None = None
     outcomes: tuple[str, ...] = ()
     limits: Limits = Limits()
+    compared: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        slugs = [findings.slug(target.name) for target in self.targets]
-        for slug in slugs:
-            if slugs.count(slug) > 1:
-                raise BadInput(f"two targets are named {slug!r}: give each a name of its own")
+        slugs = [slug(target.name) for target in self.targets]
+        for one in slugs:
+            if slugs.count(one) > 1:
+                raise BadInput(f"two targets are named {one!r}: give each a name of its own")
 
     @property
     def subjects_per_part(self) -> int:
@@ -87,14 +94,17 @@ class Study:
         # A list, since the order of the attributes is the order of the cells and JSON objects have none.
         levels = [{"attribute": name, "values": list(values)} for name, values in design.levels.items()]
         known = {attribute.name: attribute for attribute in self.world.attributes}
-        shown = design.levels or [name for name, attribute in known.items() if attribute.role == "attribute"]
+        everything = [name for name, attribute in known.items() if attribute.role == "attribute"]
+        shown = list(design.levels) or list(self.compared) or everything
         return {
-            "versions": _versions(),
+            "versions": provenance.versions(),
             "name": self.name,
-            "generator": _described(self.world),
-            "world": _world_entry(self.world),
-            "readings": _readings(self.world, shown),
+            "generator": provenance.described(self.world),
+            "world": provenance.world_entry(self.world),
+            "readings": provenance.readings(self.world, shown),
             "attributes": [asdict(known[name]) for name in shown],
+            # What ratings of attributes that were not varied mean: names in no order are no numbers.
+            "nominal": [asdict(one) for one in known.values() if one.nominal],
             "design": {**asdict(design), "levels": levels, "basis": design.basis},
             "subjects_per_part": self.subjects_per_part,
             "truth": self.truth and asdict(self.truth),
@@ -110,60 +120,11 @@ class Study:
         rehearse(target, outcomes, self.truth, {a.name: a for a in self.world.attributes})
         return {
             "name": target.name,
-            "slug": findings.slug(target.name),
+            "slug": slug(target.name),
             "task": str(task),
             "outcomes": outcomes,
             "description": describe(target),
         }
-
-
-def _versions() -> dict[str, str]:
-    """What pixels and answers may depend on; a run goes on only with the same."""
-    import platform
-
-    import numpy as np
-    import PIL
-    import torch
-
-    return {
-        "transect": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "torch": torch.__version__,
-        "pillow": PIL.__version__,
-        "pyarrow": pa.__version__,
-    }
-
-
-def _described(world: Any) -> dict[str, Any]:
-    """The generator's own description, or name, size and class where it gives none."""
-    if hasattr(world, "describe"):
-        return dict(world.describe())
-    return {"name": world.name, "image_size": world.image_size, "class": type(world).__qualname__}
-
-
-def _world_entry(world: Any) -> dict[str, Any]:
-    """What the report says of the world; a generator that states no validity is not validated."""
-    stated = _validity(world)
-    return {
-        "name": world.name,
-        **{name: stated.get(name) for name in ("photometry_validated", "statement", "photometry", "identity")},
-        "maximum_gain_stops": _described(world).get("camera", {}).get("maximum_gain", 0.0),
-    }
-
-
-def _validity(world: Any) -> dict[str, Any]:
-    unstated = {"photometry_validated": False, "statement": f"The generator {world.name} states no validity figures."}
-    return dict(world.validity()) if hasattr(world, "validity") else unstated
-
-
-def _readings(world: Any, names: Iterable[str]) -> list[dict[str, Any]]:
-    """How well each of these attributes is read back from the world's pictures; the reason where that is not known."""
-    stated = _validity(world)
-    nothing = {"figure": None, "value": None, "low": None, "high": None, "n": 0, "gate": None, "met": None, "seen": ""}
-    nothing["reason"] = stated.get("not_measured") or "not measured"
-    kept = {name: stated.get("readings", {}).get(name, nothing) for name in names}
-    return [{"attribute": name, **{key: row[key] for key in nothing}} for name, row in kept.items()]
 
 
 def audit(
@@ -172,6 +133,7 @@ def audit(
     vary: Iterable[str] | Mapping[str, Iterable[float] | None] = (),
     subjects: int = 100,
     images: int | None = None,
+    compare: Sequence[str] = (),
     population: str | None = None,
     hold: Sequence[str] = (),
     truth: str | None = None,
@@ -184,6 +146,9 @@ def audit(
     limits: Limits | None = None,
     name: str = "audit",
     control: bool = True,
+    perceived: str | Path | None = None,
+    ratings: str | Path | None = None,
+    prune: Sequence[str] = (),
     out: str | Path | None = None,
     quiet: bool = False,
 ) -> publication.Result:
@@ -191,25 +156,59 @@ def audit(
 
     targets: a spec string (see `transect targets`), a callable, an object with `predict`, or a list of them.
     vary: texts as on the command line, or levels by attribute. With `images` instead of `vary`, an observational
-    study of `population`. control: also ask about something that cannot matter, where that is cheap. generator: a
-    name, with image_size (128), population ("balanced") and device ("cpu"), or an object that generates and controls,
-    which has its own. Returns the Result, whose `effects` are records and whose `report` is the page's path.
+    study of `population`, by the attributes or nuisances to `compare` (default: every attribute). control: also ask
+    about something that cannot matter, where that is cheap. generator: a name, with image_size (128), population
+    ("balanced") and device ("cpu"), or an object that generates and controls, which has its own. perceived, ratings,
+    prune: what was seen on the images and rules about it, see `rate`. Returns the Result, whose `effects` are records
+    and whose `report` is the page's path.
 
     Raises BadInput, UnknownName or MissingExtra before anything is made; TooManyFailures and Interrupted keep what is
     done, and the same call goes on.
     """
+    check_ratings(perceived, prune, ratings)
     world = open_world(generator, image_size, population, device)
     design = _design(world.attributes, vary, subjects, images, population_of(world), hold, seed)
     resolved = resolve_targets(targets, target_options)
     known = {attribute.name: attribute for attribute in world.attributes}
     stated = None if truth is None else Truth.parse(truth, known)
     check_hold(world, design)
-    study = Study(name, world, design, tuple(resolved), stated, tuple(outcomes), limits or Limits())
-    folder = Path(out) if out is not None else Path("runs") / findings.slug(resolved[0].name)
+    chosen = chosen_of(compare, world) if images is not None else ()
+    study = Study(name, world, design, tuple(resolved), stated, tuple(outcomes), limits or Limits(), chosen)
+    folder = Path(out) if out is not None else Path("runs") / slug(resolved[0].name)
     run(study, folder, quiet=quiet)
     if control:
         run_control(study, folder, quiet=quiet)
+    rate(folder, perceived, prune, ratings)
     return report(folder)
+
+
+def rate(
+    folder: Path,
+    perceived: str | Path | None = None,
+    prune: Sequence[str] = (),
+    ratings: str | Path | None = None,
+) -> None:
+    """Keep what was seen on a finished run's images beside it, and rules by which images are left out.
+
+    perceived: CSV or Parquet with one row per image: id, a column per attribute, and `study` where the folder holds
+    several. ratings: people's single answers on some images: the same columns, and a `rater` where it is known. What
+    is of no image of the run is said on standard error. Raises as `ratings.attach`.
+    """
+    files = [None if path is None else Path(path) for path in (perceived, ratings)]
+    for line in attach(folder, files[0], prune, files[1]):
+        print(line, file=sys.stderr)
+
+
+def chosen_of(compare: Sequence[str], world: Any) -> tuple[str, ...]:
+    """The attributes and nuisances of a world to compare its images by, once each.
+
+    Raises UnknownName for another name.
+    """
+    known = [attribute.name for attribute in world.attributes]
+    for name in compare:
+        if name not in known:
+            raise UnknownName("attribute", name, known, hint="see: transect attributes")
+    return tuple(dict.fromkeys(compare))
 
 
 def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:
@@ -238,7 +237,7 @@ def resolve_targets(targets: Any, options: Mapping[str, Any] | None = None) -> l
 
 def population_of(world: Any) -> str:
     """The population that a world says it draws from; "" where it says none."""
-    return str(_described(world).get("population", ""))
+    return str(provenance.described(world).get("population", ""))
 
 
 def check_hold(world: Any, design: Design) -> None:
@@ -334,7 +333,7 @@ def _image_part(study: Study, folder: RunFolder, part: int) -> pa.Table:
 def _prediction_part(study: Study, folder: RunFolder, part: int, target: Target, budget: Any, images: pa.Table) -> None:
     from transect.targets.guard import guarded
 
-    table = f"predictions/{findings.slug(target.name)}"
+    table = f"predictions/{slug(target.name)}"
     if folder.has_part(table, part):
         budget.add(folder.read_part(table, part)["reason"].to_pylist())
         return
@@ -344,56 +343,50 @@ def _prediction_part(study: Study, folder: RunFolder, part: int, target: Target,
 
 
 def _announce(study: Study, folder: RunFolder, quiet: bool) -> None:
-    """Say what the design costs before it starts: images, calls, minutes as timed on a few images of one subject."""
-    design, calls = study.design, study.design.n_images * len(study.targets)
+    """Say what the design costs before it starts, as timed on a few images."""
     left = sum(not folder.has_part("images", part) for part in range(study.n_parts)) / study.n_parts
-    minutes = _seconds_per_image(study) * design.n_images * left / 60
-    folder.log("cost", images=design.n_images, calls=calls, minutes=round(minutes, 3))
-    if quiet:
-        return
-    grid = " × ".join(f"{len(v)} {k}" for k, v in design.levels.items()) or "as the population has them"
-    names = ", ".join(target.name for target in study.targets)
-    print(
-        f"{study.name}: {design.subjects} subjects, {grid}: {design.n_images} images, {calls} calls to {names}; about "
-        f"{max(minutes, 0.1):.1f} minutes of rendering and asking left",
-        file=sys.stderr,
-    )
-    for line in costs.lines(study.targets, design.n_images):
+    seconds = costs.seconds_per_image(study.world, study.design, study.targets, study.limits.timeout)
+    images, minutes = study.design.n_images, seconds * study.design.n_images * left / 60
+    folder.log("cost", images=images, calls=images * len(study.targets), minutes=round(minutes, 3))
+    for line in [] if quiet else costs.announcement(study.name, study.design, study.targets, minutes):
         print(line, file=sys.stderr)
 
 
-def _seconds_per_image(study: Study) -> float:
-    """Rendering and asking, on at most eight images; a first image warms both up and shows whether targets answer.
-
-    A target that counts its calls (`metered = True`) is not asked for this.
-    """
-    from transect.targets.guard import guarded
-
-    sample = study.world.sample(study.design.subject_seeds(0, 1))
-    latents = transect_latents(study.design, sample, study.world).take(slice(0, 8))
-    timeout = study.limits.timeout
-    first = study.world.render(latents.take(slice(0, 1)))
-    free = [target for target in study.targets if not getattr(target, "metered", False)]
-    answering = [target for target in free if not guarded(target, first, timeout=timeout, batch=1).failed.any()]
-    started = time.monotonic()
-    images: Images = study.world.render(latents)
-    for target in answering:
-        guarded(target, images, timeout=timeout, batch=len(images))
-    return (time.monotonic() - started) / len(images)
-
-
-def report(folder: Path, *, shares: Sequence[str | Path] = (), correction: str = "holm") -> publication.Result:
+def report(
+    folder: Path,
+    *,
+    shares: Sequence[str | Path] = (),
+    correction: str = "holm",
+    models: Sequence[str] = (),
+    near: tuple[float, float] | None = None,
+) -> publication.Result:
     """Analyse a finished run folder, or every study under it, and write its effects, results and page anew.
 
     shares: files of populations' shares (CSV, TOML) to project to. correction: for many tests,
-    "holm", "benjamini-hochberg" or "max-t".
+    "holm", "benjamini-hochberg" or "max-t". models: by which errors are adjusted too: "ols", "logit", "poisson", "gee",
+    "fractional". near: the scores between which a subject is near the decision boundary, kept in the folder; default
+    what is kept there.
     """
+    band = boundary.check(near) or boundary.kept(folder)
     runs = sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
-    found = [findings.analyse(path) for path in runs]
+    found = [findings.analyse(path, band) for path in runs]
+    if near is not None:
+        boundary.of_steps(any(one.in_steps for one in found))
+        boundary.keep(folder, near)
     # An experiment comes first: shares are of its levels, and not of steps λ or of what other studies observed.
     order = sorted(found, key=lambda one: one.in_steps or not one.design.levels)
     known = {name: attribute for one in reversed(order) for name, attribute in one.attributes.items()}
     populations = [read_shares(path, known) for path in shares]
     controls = [negative_control.finished(path) for path in runs]
     notes = [note for path in runs for note in negative_control.unfinished(path)]
-    return publication.publish(folder, found, controls, shares=populations, correction=correction, limits=notes)
+    rated = [section for path in runs for section in pruned.sections(path)]
+    return publication.publish(
+        folder,
+        found,
+        controls,
+        shares=populations,
+        correction=correction,
+        models=models,
+        limits=notes,
+        sections=[*interpolation.sections(folder), *rated],
+    )

@@ -2,7 +2,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from transect.effects import angles, correlations, mean_ratings, perception_sensitivity
+from transect.effects import (
+    angles,
+    correlations,
+    fractional_errors,
+    mean_ratings,
+    most_common_ratings,
+    perception_sensitivity,
+    share_of_yes,
+)
 from transect.effects.intervals import mean_interval
 from transect.errors import BadInput
 from transect.records import Annotations, Question
@@ -59,6 +67,17 @@ def test_mean_ratings_leave_missing_answers_out():
         mean_ratings(said, 3)
 
 
+def test_the_most_common_rating_of_levels_without_an_order():
+    """Image 0: 2, 2, 0; image 1: 0 and 2 tie; image 2: one answer and one missing; image 3: nobody."""
+    image, value = [0, 0, 0, 1, 1, 2, 2], [2, 2, 0, 0, 2, 1, NAN]
+    said = Annotations(Question("hair", "Which hair?"), np.array(image), tuple("abcabab"), np.array(value, dtype=float))
+    np.testing.assert_array_equal(most_common_ratings(said, 4), [2, NAN, 1, NAN])
+    with pytest.raises(BadInput, match="expected answers about images 0 to 1, got one about 2"):
+        most_common_ratings(said, 2)
+    silent = Annotations(Question("hair", "Which hair?"), np.array([0]), ("a",), np.array([NAN]))
+    np.testing.assert_array_equal(most_common_ratings(silent, 2), [NAN, NAN])
+
+
 def test_correlations_agree_with_pandas_pair_by_pair():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(40, 4)), columns=list("abcd"))
@@ -76,3 +95,14 @@ def test_angles_keep_their_digits_near_0_and_180():
     assert made[0, 1] == pytest.approx(np.degrees(tiny), rel=1e-6)
     assert 180 - made[0, 2] == pytest.approx(np.degrees(tiny), abs=1e-13)
     assert np.isnan(made[3]).all()
+
+
+def test_shares_and_fractional_errors_by_hand():
+    np.testing.assert_allclose(share_of_yes([1.0, 2.0, np.nan], low=1, high=5, reverse=True), [1.0, 0.75, np.nan])
+    np.testing.assert_allclose(fractional_errors([0.9, 0.2], [0.75, 1.0]), [0.15, 0.8])
+    with pytest.raises(BadInput, match=r"expected mean ratings from 0 to 1, got 0\.5 to 4"):
+        share_of_yes([0.5, 4.0])
+    with pytest.raises(BadInput, match="expected one mean rating for each of 2 scores, got 1"):
+        fractional_errors([0.9, 0.2], [0.75])
+    with pytest.raises(BadInput, match="scores: expected 0 to 1, got 3 to 3"):
+        fractional_errors([3.0], [0.75])

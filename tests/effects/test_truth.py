@@ -80,3 +80,36 @@ def test_face_needs_images_to_count():
 def test_a_comparison_and_its_opposite_add_up_to_one(values, threshold):
     above, below = Truth.parse(f"smile>{threshold!r}"), Truth.parse(f"smile<={threshold!r}")
     np.testing.assert_array_equal(above.of({"smile": values}) + below.of({"smile": values}), 1.0)
+
+
+AGE = Attribute("age", "continuous", "apparent age", low=20, high=80)
+HAIR = Attribute("hair", "categorical", "hair style", levels=("bald", "bun", "long"))
+
+
+@pytest.mark.parametrize(
+    ("text", "attribute", "means", "label", "yes"),
+    [
+        ("smile>0.5", SMILE, [0.2, 0.8], [0, 1], [0.2, 0.8]),
+        ("smile>0.5", None, [0.2, np.nan], [0, np.nan], [0.2, np.nan]),  # not varied: from 0 to 1
+        ("age<30", AGE, [20, 65], [1, 0], [1, 0.25]),
+        # the majority of an image's raters; a tie is no label
+        ("glasses", GLASSES, [0.25, 0.5, 1], [0, np.nan, 1], [0.25, 0.5, 1]),
+        ("glasses", None, [0.25, 0.75], [0, 1], [0.25, 0.75]),
+        ("glasses==on", GLASSES, [0.25, 0.75], [0, 1], [0.25, 0.75]),
+        ("glasses==off", GLASSES, [0.25, 0.75], [1, 0], [0.75, 0.25]),
+        ("glasses!=off", GLASSES, [0.25, 0.75], [0, 1], [0.25, 0.75]),
+        ("glasses!=on", GLASSES, [0.25, 0.75], [1, 0], [0.75, 0.25]),
+        # the level seen; no share of three levels
+        ("hair==bun", HAIR, [1, 2, np.nan], [1, 0, np.nan], []),
+        ("hair!=bun", HAIR, [1, 2], [0, 1], []),
+        # no share: a number as the truth, ratings beyond the scale
+        ("age", AGE, [30], [], []),
+        ("smile>0.5", SMILE, [4], [1], []),
+        ("glasses", GLASSES, [3], [], []),
+    ],
+)
+def test_the_truth_as_raters_saw_it(text, attribute, means, label, yes):
+    known = None if attribute is None else {attribute.name: attribute}
+    found = Truth.parse(text, known).as_rated(np.array(means, dtype=float), attribute)
+    np.testing.assert_allclose(found[0], label)
+    np.testing.assert_allclose(found[1], yes)

@@ -5,70 +5,12 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from sections.small_answers import GLASSES, HAIR, answers, checked, points, rows, settings, stepped
+from sections.small_answers import GLASSES, HAIR, answers, checked, rows, settings, stepped
 from transect.effects.intervals import wilson
 from transect.records import Attribute, Design, Task
 from transect.sections import adjustment, balance, build, comparison, perceived, sensitivity, thresholds
 
 NAN = np.nan
-WALK = [[0.2, 0.4, 0.9], [0.1, 0.6, 0.7], [NAN, 0.5, 0.6], [0.8, 0.8, 0.8]]
-"""Scores at λ = -1, 0, 1; the answers at 0.5 are 001, 011, -11, 111."""
-
-
-def test_sensitivity():
-    one = stepped([-1.0, 0.0, 1.0], scores=WALK)
-    made = checked(sensitivity.section([one]))
-    below, above = rows(made, "Every measure")
-    # λ = -1: changes -.2, -.5, none, 0 of the score; 0, -1, none, 0 of the answer; of those that say yes s2 flips, s4 not
-    assert below["S score"] == pytest.approx(-0.7 / 3)
-    assert below["E|Δ score|"] == pytest.approx(0.7 / 3)
-    assert below["S class, points"] == pytest.approx(-1 / 3)
-    assert (below["S 0→1 signed, points"], below["S 1→0 signed, points"]) == (0.0, -0.5)
-    assert (below["subjects"], below["not counted"]) == (3, "no valid answer: 1")
-    # λ = 1: changes .5, .1, .1, 0; s1 alone says no at 0, and flips
-    assert above["S score"] == pytest.approx(0.7 / 4)
-    assert (above["S class, points"], above["flips"], above["S 0→1 signed, points"]) == (0.25, 0.25, 1.0)
-    four, flips = made["figures"]
-    # near the boundary: own scores .4, .6, .5
-    assert points(four, "Score, near", "age")[1.0] == pytest.approx(0.7 / 3)
-    assert points(four, "Classification, all", "age") == {-1.0: pytest.approx(-1 / 3), 0.0: 0.0, 1.0: 0.25}
-    assert points(flips, "λ = −1: attribute removed", "S 1→0") == {"age": 0.5}
-    assert points(flips, "λ = +1: attribute added", "S 0→1") == {"age": 1.0}
-
-
-def test_whether_the_label_stayed():
-    smile = [[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 1]]
-    one = stepped([-1.0, 0.0, 1.0], scores=WALK, truth=smile, truth_attribute="smile")
-    made = checked(sensitivity.section([one]))
-    below, above = rows(made, "Did the label (smile) stay?")
-    assert (below["label moved"], above["label moved"], above["subjects"]) == (0.0, 0.25, 4)
-    assert [above["low"], above["high"]] == pytest.approx(list(map(float, wilson(1, 4))))
-    assert above["within the margin"] == "not shown"  # four subjects show no equivalence
-    # at λ = 1 s1, the only one that flips, is the one that smiles more
-    kept = rows(made, "Sensitivity with and without")[1]
-    assert (kept["S class, all, points"], kept["S class, label kept, points"], kept["subjects kept"]) == (0.25, 0.0, 3)
-    assert made["warnings"] == ["Moving age also moved smile in more than 5% of the subjects: part of the change may be right."]  # fmt: skip
-
-
-def test_a_walk_to_one_side_does_not_call_the_subjects_own_image_an_end():
-    made = checked(sensitivity.section([stepped([0.0, 1.0], scores=np.array(WALK)[:, 1:])]))
-    assert [panel["heading"] for panel in made["figures"][1]["panels"]] == ["λ = +1: attribute added"]
-    both = [stepped([0.0, 1.0], scores=np.array(WALK)[:, 1:]), stepped([-0.5, 0.0, 0.5], scores=WALK)]
-    panels = checked(sensitivity.section(both))["figures"][1]["panels"]
-    assert [panel["heading"] for panel in panels] == [
-        "λ = −0.5: attribute removed", "Farthest step: attribute added",
-    ]  # fmt: skip
-    assert [one["label"] for one in panels[1]["series"][0]["points"]] == ["age, λ = +1", "age, λ = +0.5"]
-
-
-def test_a_detector_without_scores_has_its_answers_and_a_regression_its_scores():
-    plain = stepped([-1.0, 0.0, 1.0], answers=[[0, 0, 1], [1, 1, 1]], task=Task.DETECTION)
-    made = checked(sensitivity.section([plain]))
-    assert [panel["heading"] for panel in made["figures"][0]["panels"]] == ["Classification, all subjects"]
-    assert [row["S score"] for row in rows(made, "Every")] == [None, None]
-    numbers = checked(sensitivity.section([stepped([-1.0, 0.0, 1.0], scores=WALK, task=Task.REGRESSION)]))
-    assert [figure["title"] for figure in numbers["figures"]] == ["Score sensitivity"]
-    assert [row["S class, points"] for row in rows(numbers, "Every")] == [None, None]
 
 
 def test_adjustment():
@@ -150,7 +92,9 @@ def test_a_target_that_cuts_no_score_has_its_own_decision_and_no_boundary():
     assert table["all", "cut of the score at 0.4", "error"]["rate"] == 0.125
     assert "own decision" in made["text"][0]
     for changed in ({"task": Task.MULTICLASS}, {"threshold": 0.8}):
-        walked = checked(sensitivity.section([stepped([-1.0, 0.0, 1.0], scores=WALK, **changed)]))
+        walked = checked(
+            sensitivity.section([stepped([-1.0, 0.0, 1.0], scores=[[0.2, 0.4, 0.9], [0.1, 0.6, 0.7]], **changed)])
+        )
         headings = [panel["heading"] for panel in walked["figures"][0]["panels"]]
         assert headings == ["Score, all subjects", "Classification, all subjects"]
         assert "which is not how this target answers" in walked["text"][0]
@@ -306,7 +250,9 @@ def test_ratings_of_several_levels_are_no_number():
 def test_which_sections_a_report_has():
     tried = answers(Design({"glasses": (0.0, 1.0)}, subjects=4), scores=np.linspace(0.1, 0.8, 8))
     seen = answers(Design({}, 8), **SCORED)
-    keys = [one["key"] for one in build([tried, seen, stepped([-1.0, 0.0, 1.0], scores=WALK)])]
-    assert keys == ["sensitivity", "comparison", "adjustment", "thresholds", "balance"]
+    keys = [
+        one["key"] for one in build([tried, seen, stepped([-1.0, 0.0, 1.0], scores=[[0.2, 0.4, 0.9], [0.1, 0.6, 0.7]])])
+    ]
+    assert keys == ["sensitivity", "comparison", "adjustment", "confounding", "thresholds", "balance"]
     assert [one["key"] for one in build([tried])] == []
     assert build([]) == []

@@ -169,15 +169,17 @@ def test_balance_where_a_group_is_empty_or_nothing_varies():
 )
 def test_walks_without_answers(scores, said):
     made = checked(sensitivity.section([stepped(WALK, scores=scores)]))
-    for row in rows(made, "Every measure"):
-        assert (row["S score"], row["S class, points"], row["subjects"], row["not counted"]) == (None, None, 0, said)
+    found = [row for row in rows(made, "Changes of the answer") if row["over"] == "all subjects"]
+    assert len(found) == 2
+    for row in found:
+        assert (row["S, points"], row["flips"], row["subjects"], row["not counted"]) == (None, None, 0, said)
 
 
 def test_walks_that_change_nothing_have_no_band_and_the_reason():
     made = checked(sensitivity.section([stepped(WALK, scores=np.full((12, 3), 0.2))]))
     (end,) = [one for one in made["figures"][0]["panels"][0]["series"][0]["points"] if one["x"] == 1.0]
     assert (end["value"], end["low"], end["high"], end["reason"]) == (0.0, None, None, "no interval: nothing varies")
-    down = made["figures"][1]["panels"][0]["series"][1]["points"]
+    down = made["figures"][2]["panels"][0]["series"][1]["points"]
     assert [(one["value"], one["n"], one["reason"]) for one in down] == [
         (None, 0, "no subject counts")
     ]  # none says yes

@@ -14,7 +14,9 @@ def test_a_table_depends_on_its_seed_alone(world):
     for key in few:
         np.testing.assert_array_equal(few[key], many[key][:2])
         assert (
-            not np.array_equal(many[key][2], many[key][3]) or key.endswith("_set") or key in ("intended", "attribute", "subject")
+            not np.array_equal(many[key][2], many[key][3])
+            or key.endswith("_set")
+            or key in ("intended", "attribute", "subject")
         )
 
 

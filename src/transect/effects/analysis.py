@@ -12,7 +12,15 @@ from jaxtyping import Float, Int
 from transect.effects import intervals, multiplicity, observational, randomization
 from transect.effects.contrasts import Contrast, contrasts
 from transect.effects.exclusions import Exclusions
-from transect.effects.rates import HIGHEST_ORDER, GroupedImages, Rate, grouped_rates, transect_rates
+from transect.effects.rates import (
+    HIGHEST_ORDER,
+    MOST_CELLS,
+    GroupedImages,
+    Rate,
+    affordable_order,
+    grouped_rates,
+    transect_rates,
+)
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute, Design, Effect
 
@@ -33,12 +41,14 @@ _SOURCES: Final = {**intervals.SOURCES, **randomization.SOURCES, **observational
 class Analysis:
     """What one outcome of one target showed under one design.
 
-    differences: of the subjects, behind each effect of an experiment; none in a population.
+    differences: of the subjects, behind each effect; in a population the subjects' scores. cells_left_out: of rates by
+    more attributes at once, where a population has too many of them.
     """
 
     effects: tuple[Effect, ...]
     rates: tuple[Rate, ...]
     differences: tuple[Float[np.ndarray, " n"], ...] = field(default=(), compare=False)
+    cells_left_out: int = 0
 
 
 def analyse_transects(
@@ -120,6 +130,7 @@ def analyse_population(
     resamples: int = 2000,
     seed: int = 0,
     max_order: int = HIGHEST_ORDER,
+    most_cells: int = MOST_CELLS,
 ) -> Analysis:
     """Unadjusted associations and group rates of a population design: association, not causation.
 
@@ -127,7 +138,7 @@ def analyse_population(
     with it; basis is "observational". values: outcomes [n]; columns: the values [n] of each attribute to analyse;
     subjects: who is on each image (default: every image shows another subject); where they repeat, rates, intervals
     and tests are by subject. Attributes with levels are grouped by level, others cut at `edges`, or else at their
-    terciles.
+    terciles. Rates are by up to `max_order` attributes at once, fewer where the cells would be more than `most_cells`.
 
     Returns Analysis; each effect's spec holds the ranges that were compared.
 
@@ -145,13 +156,15 @@ def analyse_population(
     people, who = np.unique(np.arange(len(values)) if subjects is None else subjects, return_inverse=True)
     options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
     cuts = {name: observational.cut(attributes[name], col, (edges or {}).get(name)) for name, col in columns.items()}
-    effects = tuple(
-        _observed(association, cuts[name], target, outcome, unit, {**options, "subjects": len(people)})
+    found = [
+        association
         for name, column in columns.items()
         for association in observational.associations(
             values, reasons, cuts[name], column, is_binary=is_binary, subjects=who, **options
         )
-    )
+    ]
+    spec = {**options, "subjects": len(people)}
+    effects = tuple(_observed(one, cuts[one.attribute], target, outcome, unit, spec) for one in found)
     images = GroupedImages(
         values=values,
         exclusions=Exclusions.of(values, reasons),
@@ -161,7 +174,9 @@ def analyse_population(
         levels={name: groups.centers for name, groups in cuts.items()},
         bounds={name: groups.bounds for name, groups in cuts.items() if groups.bounds},
     )
-    return Analysis(effects, grouped_rates(images, is_binary=is_binary, max_order=max_order, **options))
+    order, left_out = affordable_order([len(groups.centers) for groups in cuts.values()], max_order, most_cells)
+    rates = grouped_rates(images, is_binary=is_binary, max_order=order, **options)
+    return Analysis(effects, rates, tuple(one.scores for one in found), left_out)
 
 
 def adjust(effects: Sequence[Effect], method: str = "holm") -> tuple[Effect, ...]:
@@ -190,19 +205,23 @@ def adjust_together(
 ) -> tuple[Effect, ...]:
     """The effects with p_adjusted by the max-T bootstrap of the whole family, which knows how effects go together.
 
-    differences: the subjects' differences behind each effect, as `Contrast` has them; subject i of one effect is taken
-    as subject i of another. Effects without a p keep NaN and are not counted.
+    differences: the subjects' differences behind each effect, as `Contrast` has them, or of an observation the scores,
+    as `Association` has them (a wild bootstrap of scores, Kline and Santos 2012); subject i of one effect is taken as
+    subject i of another, so that one draw of signs serves all. An observation's p has another test than the bootstrap;
+    adjusted it is never smaller. Effects without a p keep NaN and are not counted.
 
-    Raises BadInput where an effect is observational, or the lengths differ.
+    Raises BadInput where the lengths differ.
     """
-    if len(differences) != len(effects) or any(effect.basis == "observational" for effect in effects):
-        raise BadInput("max-t needs differences within subjects: correct a population study with holm")
+    if len(differences) != len(effects):
+        raise BadInput(f"max-t: expected the subjects' differences of {len(effects)} effects, got {len(differences)}")
     longest = max((len(column) for column in differences), default=0)
     table = np.full((longest, len(effects)), np.nan)
     for place, (effect, column) in enumerate(zip(effects, differences, strict=True)):
         if np.isfinite(effect.p):
             table[: len(column), place] = column
     adjusted = multiplicity.max_t(table, seed=seed)
+    observed = np.array([effect.basis == "observational" for effect in effects], dtype=bool)
+    adjusted = np.where(observed, np.maximum(adjusted, [effect.p for effect in effects]), adjusted)
     source = multiplicity.SOURCES[MAX_T]
     return tuple(
         replace(effect, p_adjusted=float(p), sources=tuple(dict.fromkeys((*effect.sources, source))))

@@ -17,7 +17,10 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtrit
 from scipy.stats import binom, rankdata
 
+from transect.effects import linear, regression
+from transect.effects.samples import Columns, Labels, Sample, complete
 from transect.errors import BadInput
+from transect.records import Effect
 
 E_VALUE: Final = "VanderWeele and Ding 2017, Sensitivity analysis in observational research, doi:10.7326/M16-2607"
 ROSENBAUM: Final = "Rosenbaum 2002, Observational studies, second edition, chapter 4, doi:10.1007/978-1-4757-3692-2"
@@ -187,8 +190,13 @@ class Robustness:
     source: str = PARTIAL_R2
 
 
-def robustness(estimate: float, standard_error: float, freedom: float, *, alpha: float = 0.05) -> Robustness:
+def robustness(
+    estimate: float, standard_error: float, freedom: float, *, alpha: float = 0.05, inflation: float = 1.0
+) -> Robustness:
     """Partial R² and robustness values of a regression coefficient with its degrees of freedom. Cinelli, Hazlett 2020.
+
+    standard_error: the classical one, of independent images. inflation: by how much the interval is wider where images
+    of a subject depend (clustered over classical); it changes `significant` alone.
 
     Returns Robustness; NaN where the estimate or its error is NaN.
 
@@ -206,7 +214,63 @@ def robustness(estimate: float, standard_error: float, freedom: float, *, alpha:
     t = abs(estimate / standard_error)
     f = t / math.sqrt(freedom)
     critical = abs(float(stdtrit(freedom - 1, alpha / 2))) / math.sqrt(freedom - 1)
-    return Robustness(t**2 / (t**2 + freedom), _robustness_value(f), _robustness_value(f - critical))
+    return Robustness(t**2 / (t**2 + freedom), _robustness_value(f), _robustness_value(f - critical * inflation))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LinearRobustness:
+    """A coefficient of least squares, and the hidden confounding that it can bear; robustness None with a reason."""
+
+    effect: Effect
+    robustness: Robustness | None
+    reason: str = ""
+
+
+def linear_robustness(
+    y: ArrayLike, x: Columns, *, clusters: ArrayLike | None = None, labels: Labels | None = None, alpha: float = 0.05
+) -> LinearRobustness:
+    """Partial R² and robustness values of the first column of `x` in least squares of `y`, the others held equal.
+
+    y: outcomes [n]; x: columns by name [n]; clusters: the subject of each row, by which the interval's error is
+    estimated. Partial R² is a property of the fit, whatever the clusters; only `significant` rests on the interval.
+
+    Returns LinearRobustness; its robustness is None with the reason where there is no coefficient or no interval.
+
+    Raises BadInput where lengths differ or a column is text.
+
+    >>> x, y = np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 2.0, 3.0, 5.0])
+    >>> found = linear_robustness(y, {"x": x}).robustness  # residuals of 1: of the 13 about the mean 9 are x's
+    >>> round(found.partial_r2, 4), round(9 / 13, 4)
+    (0.6923, 0.6923)
+    """
+    sample = complete(y, x, clusters=clusters)
+    fit = linear.least_squares(sample)
+    effect = regression.coefficient_effects(
+        fit, sample, labels or Labels(), method="OLS", per=lambda name: f"per unit of {name}",
+        sources=(linear.OLS_SOURCE, PARTIAL_R2), confidence=1 - alpha,
+    )[0]  # fmt: skip
+    if not np.isfinite(effect.low):
+        return LinearRobustness(effect, None, effect.reason)
+    classical, freedom = _classical_error(sample)
+    if not classical > 0 or freedom < 2:
+        return LinearRobustness(effect, None, "a perfect fit, or too few images: no residual variance to share out")
+    inflation = (effect.high - effect.low) / 2 / (float(stdtrit(freedom, 1 - alpha / 2)) * classical)
+    return LinearRobustness(effect, robustness(effect.estimate, classical, freedom, alpha=alpha, inflation=inflation))
+
+
+def _classical_error(sample: Sample) -> tuple[float, int]:
+    """Standard error of the first column's coefficient for independent rows of one variance; degrees of freedom."""
+    first, others = sample.x[:, 0], regression.with_intercept(sample.x[:, 1:], sample.names[1:])[0]
+    alone, residual = (_residual(others, column) for column in (first, sample.y))
+    whole = residual - alone * float(alone @ residual) / float(alone @ alone)
+    freedom = len(sample) - len(regression.independent(others)) - 1
+    return math.sqrt(float(whole @ whole) / max(freedom, 1) / float(alone @ alone)), freedom
+
+
+def _residual(x: Float[np.ndarray, "n k"], y: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    left = y - x @ np.linalg.lstsq(x, y, rcond=None)[0]
+    return np.where(np.abs(left) <= linear.ROUNDING * np.abs(y).max(initial=0.0), 0.0, left)
 
 
 def _robustness_value(f: float) -> float:

@@ -74,8 +74,8 @@ def wilson_clustered(
     The number of images is divided by the design effect (variance of the ratio between subjects, over the variance of
     as many independent images), with the t quantile's correction for few subjects, and held between what is left where
     all images of a subject agree, (sum of counts)² / sum of counts² (Kish 1965; the number of subjects where counts are
-    equal), and the number of images; at 0 and 1, where no variance can be estimated, it is the former. With one image
-    per subject this is Wilson's interval. Korn and Graubard 1998.
+    equal), and the number of images; at 0 and 1, and of one subject alone, where no variance can be estimated, it is
+    the former. With one image per subject this is Wilson's interval. Korn and Graubard 1998.
 
     Returns low and high in [0, 1]; NaN where no subject has an image.
 
@@ -94,8 +94,9 @@ def wilson_clustered(
     z, t = ndtri((1 + confidence) / 2), stdtrit(np.maximum(telling - 1.0, 1.0), (1 + confidence) / 2)
     known = (p > 0) & (p < 1) & (variance > 0)
     effective = np.divide(p * (1 - p) * (z / t) ** 2, variance, out=least.copy(), where=known)
-    # Equal sums of all subjects (no variance at a rate inside (0, 1)) say that images differ more than subjects do.
-    effective = np.where((p > 0) & (p < 1) & (variance == 0), images, effective)
+    # Equal sums of all subjects (no variance at a rate inside (0, 1)) say that images differ more than subjects do; one
+    # subject alone tells nothing of the kind.
+    effective = np.where((p > 0) & (p < 1) & (variance == 0) & (subjects > 1), images, effective)
     effective = np.clip(effective, least, images)
     return wilson(p * effective, effective, confidence)
 

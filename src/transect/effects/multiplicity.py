@@ -13,7 +13,8 @@ SOURCES: Final = {
     "benjamini-hochberg": "Benjamini and Hochberg 1995, Controlling the false discovery rate, "
     "doi:10.1111/j.2517-6161.1995.tb02031.x",
     "max-t": "Westfall and Young 1993, Resampling-based multiple testing, ISBN 0-471-55761-7; Romano and Wolf 2005, "
-    "Exact and approximate stepdown methods for multiple hypothesis testing, doi:10.1198/016214504000000539",
+    "Exact and approximate stepdown methods for multiple hypothesis testing, doi:10.1198/016214504000000539; Kline and "
+    "Santos 2012, A score based approach to wild bootstrap inference, doi:10.1515/2156-6674.1006",
 }
 _TIE: Final = 1e-9  # sums of the same numbers in another order differ in the last bits
 _DRAWS_AT_ONCE: Final = 1 << 22

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, final
 
 import numpy as np
@@ -111,7 +111,9 @@ def _terciles(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " edges"]:
 class Association:
     """One unadjusted estimate of a population, NaN with a reason where it cannot be made.
 
-    kind: "contrast" (mean of the group at `to` minus that at `origin`) or "slope" (per unit of the attribute).
+    kind: "contrast" (mean of the group at `to` minus that at `origin`) or "slope" (per unit of the attribute). scores:
+    what each subject adds to the estimate where there is no difference, in the order of the subjects' names, NaN for
+    one without a valid image there; they add up to the estimate, and flipping their signs makes the max-T bootstrap.
     """
 
     name: str
@@ -130,6 +132,7 @@ class Association:
     n_images: int
     excluded: Mapping[str, int]
     reason: str = ""
+    scores: Float[np.ndarray, " s"] = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,13 +186,15 @@ def associations(
         result = _difference(values, masks, names, is_binary, **options)
         ends = "contrast", groups.centers[0], groups.centers[to], ""
         name = f"{attribute.name}: {names[0]} to {names[1]}"
-        made.append(_association(name, attribute, ends, result, values, masks[0] | masks[1], exclusions, who))
+        one = _association(name, attribute, ends, result, values, masks[0] | masks[1], exclusions, who)
+        made.append(replace(one, scores=_scores(values, masks[1].astype(np.float64), masks[0] | masks[1], who)))
     if not attribute.discrete:
         known = np.isfinite(column)
         result = _slope(values, column, known, attribute.name, is_binary, **options)
         low, high = (float(np.min(column[known])), float(np.max(column[known]))) if known.any() else (np.nan, np.nan)
         ends = "slope", low, high, attribute.unit or "unit"
-        made.append(_association(f"{attribute.name}: slope", attribute, ends, result, values, known, exclusions, who))
+        one = _association(f"{attribute.name}: slope", attribute, ends, result, values, known, exclusions, who)
+        made.append(replace(one, scores=_scores(values, column, known, who)))
     return made
 
 
@@ -223,6 +228,25 @@ def _association(
         excluded=exclusions.count(rows),
         reason=result.reason,
     )
+
+
+def _scores(
+    values: Float[np.ndarray, " n"],
+    x: Float[np.ndarray, " n"],
+    rows: Bool[np.ndarray, " n"],
+    who: Int[np.ndarray, " n"],
+) -> Float[np.ndarray, " s"]:
+    """Each subject's share of the least-squares slope of the values on x, with the values centered at their mean."""
+    valid = rows & np.isfinite(values)
+    subjects, place = np.unique(who, return_inverse=True)
+    scores = np.full(len(subjects), np.nan)
+    if not valid.any() or np.ptp(x[valid]) == 0:
+        return scores
+    centered = x[valid] - x[valid].mean()
+    moved = centered * (values[valid] - values[valid].mean()) / (centered @ centered)
+    there = np.unique(place[valid])
+    scores[there] = np.bincount(place[valid], weights=moved, minlength=len(subjects))[there]
+    return scores
 
 
 def _difference(

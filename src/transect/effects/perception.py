@@ -119,12 +119,76 @@ def mean_ratings(annotations: Annotations, n_images: int) -> Float[np.ndarray, "
     array([35., nan, 20.])
     """
     known = np.isfinite(annotations.value)
-    image = annotations.image[known]
-    if len(image) and not 0 <= image.min() <= image.max() < n_images:
-        raise BadInput(f"expected answers about images 0 to {n_images - 1}, got one about {image.max()}; check the ids")
+    image = _of_images(annotations.image[known], n_images)
     counts = np.bincount(image, minlength=n_images)
     sums = np.bincount(image, weights=annotations.value[known], minlength=n_images)
     return np.asarray(np.divide(sums, counts, out=np.full(n_images, np.nan), where=counts > 0))
+
+
+def most_common_ratings(annotations: Annotations, n_images: int) -> Float[np.ndarray, " n"]:
+    """Each image's most common answer, for levels in no order, whose numbers have no mean; NaN where several tie.
+
+    NaN also for an image that nobody answered. Raises BadInput for an answer about an image beyond `n_images`.
+
+    >>> from transect.records import Question
+    >>> said = np.array([0.0, 2.0, 2.0, 0.0, 2.0])
+    >>> image, raters = np.array([0, 0, 0, 1, 1]), ("a", "b", "c", "a", "b")
+    >>> most_common_ratings(Annotations(Question("hair", "Which hair?"), image, raters, said), 2)
+    array([ 2., nan])
+    """
+    known = np.isfinite(annotations.value)
+    image = _of_images(annotations.image[known], n_images)
+    levels, place = np.unique(annotations.value[known], return_inverse=True)
+    counts = np.bincount(image * len(levels) + place, minlength=n_images * len(levels)).reshape(n_images, -1)
+    if not len(levels):
+        return np.full(n_images, np.nan)
+    most = counts.max(axis=1, keepdims=True)
+    alone = (most[:, 0] > 0) & ((counts == most).sum(axis=1) == 1)
+    return np.where(alone, levels[counts.argmax(axis=1)], np.nan)
+
+
+def _of_images(image: Int[np.ndarray, " r"], n_images: int) -> Int[np.ndarray, " r"]:
+    """The images as they are. Raises BadInput for one beyond `n_images`."""
+    if len(image) and not 0 <= image.min() <= image.max() < n_images:
+        raise BadInput(f"expected answers about images 0 to {n_images - 1}, got one about {image.max()}; check the ids")
+    return image
+
+
+def share_of_yes(
+    means: ArrayLike, *, low: float = 0.0, high: float = 1.0, reverse: bool = False
+) -> Float[np.ndarray, " n"]:
+    """Mean ratings between the ends of their scale as shares of a yes, 0 to 1; reverse: the low end is the yes.
+
+    NaN for an image without a rating. Raises BadInput for a rating beyond the scale, or a scale of no length.
+
+    >>> share_of_yes([1.0, 4.0, 5.0], low=1, high=5)
+    array([0.  , 0.75, 1.  ])
+    """
+    values = np.asarray(means, dtype=np.float64)
+    known = values[np.isfinite(values)]
+    if not low < high or (len(known) and not low <= known.min() <= known.max() <= high):
+        told = f"{known.min():g} to {known.max():g}" if len(known) else "none"
+        raise BadInput(f"expected mean ratings from {low:g} to {high:g}, got {told}; give the scale's ends")
+    share = (values - low) / (high - low)
+    return 1.0 - share if reverse else share
+
+
+def fractional_errors(scores: ArrayLike, shares: ArrayLike) -> Float[np.ndarray, " n"]:
+    """|score - mean rating| of each image, both from 0 to 1 (Balakrishnan et al. 2020, Fig. 15); NaN without either.
+
+    What a fractional logit takes (`logit`). Raises BadInput for lengths that differ or numbers beyond 0 and 1.
+
+    >>> fractional_errors([0.75, 0.5], [1.0, np.nan])
+    array([0.25,  nan])
+    """
+    score, share = np.asarray(scores, dtype=np.float64), np.asarray(shares, dtype=np.float64)
+    if score.shape != share.shape:
+        raise BadInput(f"expected one mean rating for each of {len(score)} scores, got {len(share)}; pass NaN for none")
+    for name, values in (("scores", score), ("mean ratings", share)):
+        known = values[np.isfinite(values)]
+        if len(known) and not 0 <= known.min() <= known.max() <= 1:
+            raise BadInput(f"{name}: expected 0 to 1, got {known.min():g} to {known.max():g}; see share_of_yes")
+    return np.asarray(np.abs(score - share))
 
 
 @final

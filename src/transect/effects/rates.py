@@ -15,6 +15,8 @@ from transect.effects.exclusions import Exclusions
 from transect.effects.intervals import NO_INTERVAL, WILSON, WILSON_CLUSTERED, mean_interval, wilson_clustered
 
 HIGHEST_ORDER: Final = 3
+MOST_CELLS: Final = 2400
+"""Cells of a population's rates; with many attributes the triples alone would be tens of thousands."""
 _NUMBERS_AT_ONCE: Final = 1 << 24
 
 
@@ -76,6 +78,21 @@ def transect_rates(
     return grouped_rates(
         images, is_binary=is_binary, max_order=max_order, confidence=confidence, resamples=resamples, seed=seed
     )
+
+
+def affordable_order(sizes: Sequence[int], max_order: int = HIGHEST_ORDER, most: int = MOST_CELLS) -> tuple[int, int]:
+    """The largest number of attributes, 1 to `max_order`, whose cells are at most `most` in all, and the cells beyond.
+
+    sizes: groups of each attribute. Every order includes the smaller ones; order 1 is always afforded.
+
+    >>> affordable_order([3, 3, 2], most=25), affordable_order([3, 3, 2], most=100)  # 8 alone, 21 pairs, 18 triples
+    ((1, 39), (3, 0))
+    """
+    cells = [
+        sum(math.prod(chosen) for chosen in itertools.combinations(sizes, order)) for order in range(1, max_order + 1)
+    ]
+    order = max(1, sum(total <= most for total in itertools.accumulate(cells)))
+    return min(order, max_order), sum(cells[order:])
 
 
 @final

@@ -26,6 +26,8 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
+_ORDERED = {">": False, ">=": False, "<": True, "<=": True}
+"""Comparisons that part a scale, and whether its low end is the yes."""
 _GRAMMAR = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?:(?P<comparison>>=|<=|==|!=|>|<)\s*(?P<value>[^\s<>=!]+)\s*)?")
 
 
@@ -86,6 +88,47 @@ class Truth:
             return values
         label = _COMPARISONS[self.comparison](values, self.value).astype(np.float64)
         return np.where(np.isnan(values), np.nan, label)
+
+    def as_rated(
+        self, means: Float[np.ndarray, " n"], attribute: Attribute | None = None
+    ) -> tuple[Float[np.ndarray, " _"], Float[np.ndarray, " _"]]:
+        """The truth as raters saw it: label 0 or 1 of each image, and how far its mean rating lies towards yes, 0 to 1.
+
+        means: mean ratings of the truth's attribute, NaN for an image without one. Of an attribute of two levels the
+        label is the majority's, NaN at a tie; of another with == or != that of the nearest value. Shares go by the ends
+        of the attribute's scale, 0 to 1 where it is not known. Either is empty where there is none: both for a number
+        as the truth, shares for == and more than two levels and for ratings beyond the scale, as labels of two levels
+        then are.
+
+        >>> label, yes = Truth.parse("age<30").as_rated(np.array([20.0, 65.0, np.nan]),
+        ...     Attribute("age", "continuous", "apparent age", low=20, high=80))
+        >>> label, yes
+        (array([ 1.,  0., nan]), array([1.  , 0.25,  nan]))
+        """
+        of_two = attribute is None or (attribute.discrete and not attribute.nominal)
+        yes = self._share_as_rated(means, attribute) if of_two or self.comparison in _ORDERED else np.empty(0)
+        if self.comparison in _ORDERED:
+            return self.of({self.attribute: means}), yes
+        if of_two:
+            return np.where(np.isnan(yes) | (yes == 0.5), np.nan, yes > 0.5), yes
+        return self.of({self.attribute: np.floor(means + 0.5)}) if self.comparison else yes, yes
+
+    def _share_as_rated(self, means: Float[np.ndarray, " n"], attribute: Attribute | None) -> Float[np.ndarray, " _"]:
+        """How far mean ratings lie towards yes on the attribute's scale; empty beyond it and without order."""
+        from transect.effects.perception import share_of_yes
+
+        low, high = (0.0, 1.0) if attribute is None else attribute.bounds
+        known = means[np.isfinite(means)]
+        beyond = len(known) > 0 and not low <= known.min() <= known.max() <= high
+        if beyond or (attribute is not None and attribute.nominal):
+            return np.empty(0)
+        down = _ORDERED.get(self.comparison, self.comparison != "" and self._names_first_level)
+        return share_of_yes(means, low=low, high=high, reverse=down)
+
+    @property
+    def _names_first_level(self) -> bool:
+        """Whether a comparison by == or != says yes to the first of two levels."""
+        return (self.comparison == "==") == (self.value == 0)
 
 
 def _number(text: str, value: str, attribute: Attribute | None) -> float:

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Float
 
 from transect.effects.balance import Balance, Cell
+from transect.effects.matched_pairs import GAMMAS
 from transect.report.scales import Scale, covering
 from transect.report.wording import ATTRIBUTE_NOTE
 from transect.store import write_atomically
@@ -106,6 +107,7 @@ def build(page: MatchingPage) -> str:
         .get_template("matching.html.j2")
         .render(
             page=page,
+            gammas=GAMMAS,
             summary=page.summary,
             scale=scale,
             gate_at=scale.percent(min(page.gate, scale.high)),
@@ -188,6 +190,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "number": _number,
+        "probability": lambda p: "< 0.0001" if p is not None and p < 5e-5 else _number(p, 4),
         "percent": lambda value: "unknown" if not np.isfinite(value) else f"{100 * value:.1f}",
         "data_address": _data_address,
         "count": lambda value: f"{value:,}",

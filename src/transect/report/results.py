@@ -76,6 +76,10 @@ class StudyEntry(Model):
     attributes: list[AttributeEntry]
     targets: list[TargetEntry]
     outcomes: list[str]
+    cells_left_out: Count = Field(
+        default=0,
+        description="cells of more attributes at once, per outcome, that have no rates: they would be too many",
+    )
 
 
 class EffectEntry(Model):

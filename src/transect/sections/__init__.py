@@ -5,5 +5,6 @@ Each module turns the answers of one or several studies into an entry of `result
 
 from transect.sections.answers import Answers
 from transect.sections.build import build
+from transect.sections.models import check
 
-__all__ = ["Answers", "build"]
+__all__ = ["Answers", "build", "check"]

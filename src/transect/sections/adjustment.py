@@ -13,7 +13,8 @@ from transect.effects.doubly_robust import AIPW_SOURCE, CROSS_FITTING, G_SOURCE,
 from transect.effects.linear import MEANS_SOURCE, OLS_SOURCE, difference_in_means, ols
 from transect.effects.samples import Labels
 from transect.records import Attribute, Effect
-from transect.sections.answers import Answers, covariates, nominal, number, point, table, words
+from transect.sections.answers import Answers, number, point, table, words
+from transect.sections.splits import Split, named, splits
 
 SHOWN: Final = 24
 """Levels that the figure shows, largest coefficients first; the table has them all."""
@@ -48,7 +49,7 @@ def section(one: Answers) -> dict[str, Any]:
     }
     if not columns:
         return {**head, "warnings": warnings, "figures": [], "tables": [], "sources": []}
-    levels = _levels(one.attributes, columns)
+    levels = _levels(one.known, columns)
     made = balakrishnan(one.errors, columns, one.subjects, levels=levels, resamples=RESAMPLES, seed=one.design.seed)
     return {
         **head,
@@ -63,13 +64,7 @@ def _levels(
     attributes: Mapping[str, Attribute], columns: Mapping[str, Float[np.ndarray, " _"]]
 ) -> dict[str, list[str]]:
     """Named levels where values are levels; other columns, as mean ratings, keep their values or are cut in three."""
-    return {name: list(attributes[name].levels) for name, values in columns.items() if _named(attributes, name, values)}
-
-
-def _named(attributes: Mapping[str, Attribute], name: str, values: Float[np.ndarray, " n"]) -> bool:
-    """Whether every value is a level of the attribute."""
-    own = attributes.get(name)
-    return own is not None and own.discrete and bool(np.isin(values[np.isfinite(values)], range(len(own.levels))).all())
+    return {name: list(attributes[name].levels) for name, values in columns.items() if named(attributes, name, values)}
 
 
 def _name(level: str) -> str:
@@ -117,34 +112,31 @@ def _plain(reason: str) -> str:
 
 
 def _side_by_side(one: Answers, columns: Mapping[str, Float[np.ndarray, " _"]]) -> dict[str, Any]:
+    parted = splits(one, columns)
     rows: list[list[Any]] = []
     for name, values in columns.items():
-        own = one.attributes[name] if _named(one.attributes, name, values) else None
-        if np.nanmax(values) == np.nanmin(values):
+        if name in parted:
+            rows.append([words(name), parted[name].told, *_estimates(one, name, parted[name])])
+        elif np.nanmax(values) == np.nanmin(values):
             rows.append([words(name), "does not vary", *[None, ""] * 4])
-        elif nominal(one.attributes.get(name)):
-            levels = len(one.attributes[name].levels)
-            rows.append([words(name), f"{levels} levels: see the coefficients", *[None, ""] * 4])
         else:
-            others = {other: column for other, column in columns.items() if other != name}
-            rows.append([words(name), _split(own, values), *_estimates(one, name, _half(values), others)])
+            levels = len(one.known[name].levels)
+            rows.append([words(name), f"{levels} levels: see the coefficients", *[None, ""] * 4])
     heads = [("attribute", "text"), ("compared", "text")]
     for estimator in ("unadjusted", "OLS", "g-computation", "AIPW"):
         heads += [(f"{estimator}, points", "points"), (f"{estimator}: 95 %", "text")]
     return table("Differences of the error rate by four estimators", heads, rows)
 
 
-def _estimates(
-    one: Answers, name: str, treatment: Float[np.ndarray, " n"], others: Mapping[str, Float[np.ndarray, " _"]]
-) -> list[Any]:
+def _estimates(one: Answers, name: str, split: Split) -> list[Any]:
     labels, clusters = Labels(one.target, "error", "proportion"), one.subjects
     cells: list[Any] = []
-    varied = covariates(one.attributes, others)
-    made = [difference_in_means(one.errors, {name: treatment}, clusters=clusters, labels=labels)]
+    chosen, varied = split.chosen, split.others
+    made = [difference_in_means(one.errors, {name: chosen}, clusters=clusters, labels=labels)]
     if varied:
-        made.append(ols(one.errors, {name: treatment, **varied}, clusters=clusters, labels=labels)[0])
-        made.append(g_computation(one.errors, {name: treatment}, varied, clusters=clusters, labels=labels))
-        made.append(aipw(one.errors, {name: treatment}, varied, clusters=clusters, labels=labels, seed=one.design.seed))
+        made.append(ols(one.errors, {name: chosen, **varied}, clusters=clusters, labels=labels)[0])
+        made.append(g_computation(one.errors, {name: chosen}, varied, clusters=clusters, labels=labels))
+        made.append(aipw(one.errors, {name: chosen}, varied, clusters=clusters, labels=labels, seed=one.design.seed))
     for effect in made:
         cells += [number(effect.estimate), _ends(effect)]
     return cells + [None, "nothing to adjust for"] * (4 - len(made))
@@ -154,21 +146,3 @@ def _ends(effect: Effect) -> str:
     if not np.isfinite(effect.low):
         return effect.reason
     return f"{100 * effect.low:+.1f} to {100 * effect.high:+.1f}".replace("-", "−")
-
-
-def _half(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """0 below the median and 1 from it on (or off and on); values that vary."""
-    middle = _middle(values[np.isfinite(values)])
-    return np.where(np.isfinite(values), (values >= middle).astype(np.float64), np.nan)
-
-
-def _middle(known: Float[np.ndarray, " n"]) -> float:
-    """The median, or the next value above it where it is the smallest of all."""
-    middle = float(np.median(known))
-    return middle if middle > known.min() else float(known[known > known.min()].min())
-
-
-def _split(attribute: Attribute | None, values: Float[np.ndarray, " n"]) -> str:
-    if attribute is not None:
-        return f"{attribute.levels[1]} vs {attribute.levels[0]}"
-    return f"from {_middle(values[np.isfinite(values)]):.3g} on vs below"

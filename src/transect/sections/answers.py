@@ -19,8 +19,14 @@ class Answers:
 
     scores: of yes; answers: 0 or 1; truth: 0 or 1, or a number for a regression; errors: 0 or 1, or absolute errors.
     threshold: from which a score is a yes. values: each attribute's value, as the world or the labels have it;
-    perceived: as raters saw it, in the units of `values` (empty without ratings). steps: for a study in steps λ the
-    attribute's size of a step, else empty. cells: index of each image's cell; subjects: the subject of each image.
+    perceived: as raters saw it, in the units of `values` (empty without ratings). rated: the truth as raters saw it, 0
+    or 1 (empty where nobody said); others: further attributes that raters may have seen, whose levels have no order.
+    steps: for a study in steps λ the attribute's size of a step, else empty. boundary: the scores between which a
+    subject is near it, where the user says so; None for the published ones. cells: index of each image's cell;
+    subjects: the subject of each image. pruned: images that rules leave out, which have no answers here. people: mean
+    answers of people, by attribute, NaN for images that nobody rated; by_machine: whether `perceived` is of something
+    else that rated them. people_truth: 0 or 1, the truth as raters saw it, people's own answers before `perceived`;
+    people_yes: the share of a yes in their mean answer (both empty where they were not asked about it).
     """
 
     study: str
@@ -39,6 +45,24 @@ class Answers:
     values: Mapping[str, Float[np.ndarray, " n"]]
     perceived: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
     steps: Mapping[str, Any] = field(default_factory=dict)
+    boundary: tuple[float, float] | None = None
+    rated: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))
+    others: Mapping[str, Attribute] = field(default_factory=dict)
+    pruned: int = 0
+    people: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
+    by_machine: bool = False
+    people_truth: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))
+    people_yes: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def known(self) -> Mapping[str, Attribute]:
+        """Attributes that perceived values may be of."""
+        return {**self.others, **self.attributes}
+
+    @property
+    def rated_truth(self) -> Float[np.ndarray, " n"]:
+        """The truth as raters saw it, 0 or 1; NaN where nobody did."""
+        return self.rated if len(self.rated) else np.full(len(self.scores), np.nan)
 
     @property
     def binary(self) -> bool:
@@ -97,13 +121,20 @@ def words(name: str) -> str:
     return name.replace("_", " ")
 
 
+def compared(one: Answers) -> tuple[str, Float[np.ndarray, " n"]]:
+    """What is counted on one target, in words, and its values: errors where the truth is known, else answers."""
+    if one.binary:
+        return ("error rate", one.errors) if one.judged else ("rate of yes", one.answers)
+    return ("mean error", one.errors) if np.isfinite(one.errors).any() else ("mean answer", one.scores)
+
+
 def nominal(attribute: Attribute | None) -> bool:
     """Whether values are names in no order, so that their numbers mean nothing: more than two levels.
 
     >>> nominal(Attribute("hair", "categorical", "hair style", levels=("bald", "bun", "long")))
     True
     """
-    return attribute is not None and attribute.discrete and len(attribute.levels) > 2
+    return attribute is not None and attribute.nominal
 
 
 def covariates(

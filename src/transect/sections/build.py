@@ -5,24 +5,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from transect.sections import adjustment, balance, comparison, perceived, sensitivity, thresholds
+from transect.sections import (
+    adjustment,
+    balance,
+    comparison,
+    confounding,
+    models,
+    people,
+    perceived,
+    sensitivity,
+    thresholds,
+)
 from transect.sections.answers import Answers
+from transect.sections.models import check
 
 
-def build(found: Sequence[Answers]) -> list[dict[str, Any]]:
-    """The sections of all targets of all studies, as entries of `results.json`."""
+def build(found: Sequence[Answers], asked: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """The sections of all targets of all studies, as entries of `results.json`.
+
+    asked: names of `MODELS`, by which errors are adjusted beside the estimators that every report has.
+
+    Raises UnknownName for another model.
+    """
+    chosen = check(asked)
     targets = list(dict.fromkeys(one.target for one in found))
     made: list[dict[str, Any]] = []
     for target in targets:
         own = [one for one in found if one.target == target]
-        made += _of_target(own)
+        made += _of_target(own, chosen)
     plain = [one for one in found if one.target == targets[0] and not one.steps] if targets else []
     if plain and any(not one.design.levels for one in plain) and (made_one := balance.section(plain)):
         made.append(made_one)
     return made
 
 
-def _of_target(own: Sequence[Answers]) -> list[dict[str, Any]]:
+def _of_target(own: Sequence[Answers], chosen: Sequence[str]) -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = []
     if stepped := [one for one in own if one.steps]:
         made.append(sensitivity.section(stepped))
@@ -32,6 +49,10 @@ def _of_target(own: Sequence[Answers]) -> list[dict[str, Any]]:
     for experiment in experiments:
         made += [found for one in observations if (found := comparison.section(experiment, one))]
     made += [perceived.section(one) for one in experiments if one.perceived]
-    made += [adjustment.section(one) for one in plain if one.judged and (one.perceived or not one.design.levels)]
+    observed = [one for one in plain if one.judged and (one.perceived or not one.design.levels)]
+    for one in observed:
+        made += [adjustment.section(one), *([models.section(one, chosen)] if chosen else [])]
+    made += [found for one in plain if (found := people.section(one))]
+    made += [found for one in observations if (found := confounding.section(one))]
     made += [thresholds.section(one) for one in plain if thresholds.has_section(one)]
     return made

@@ -25,7 +25,8 @@ _TEXT: Final = (
     "something that goes along with the attributes in the population may do it, or the faces may differ otherwise."
 )
 _OUTSIDE: Final = (
-    "{n:,} of the {of:,} observed images are in no cell: a value is missing, or is a level that the experiment lacks."
+    "{n:,} of the {of:,} observed images are in no cell: a value is missing, the image was pruned, or its level is one "
+    "that the experiment lacks."
 )
 
 

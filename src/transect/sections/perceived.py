@@ -18,9 +18,12 @@ from transect.records import Effect
 from transect.sections.answers import Answers, covariates, nominal, number, point, table, words
 
 _EXACT: Final = 1e12
+MOST_BARS: Final = 6
+"""Perceived attributes whose names find room side by side; more are listed one below the other."""
 _TEXT: Final = (
     "Each row of the matrix is a manipulation, from its first level to its last: the mean change of every perceived "
-    "attribute, subject by subject. A clean manipulation moves only its own.",
+    "attribute, subject by subject. A clean manipulation moves only its own. Levels in no order are no numbers: each "
+    "is set instead of the first, and each that is perceived is a share of its own, from 0 to 1.",
     "The intended values were set by us and serve as instruments for the perceived ones, so that a manipulation that "
     "drags another attribute along can be told apart. This holds if an intended value changes the answer only through"
     " the perceived attributes listed: something unlisted that rides along (earrings) breaks it. A varied attribute "
@@ -31,25 +34,59 @@ _TEXT: Final = (
 
 def section(one: Answers) -> dict[str, Any]:
     """The section of one target in one experiment with ratings."""
-    matrix = _matrix(one)
+    matrix, between = _matrix(one)
     return {
         "key": "perceived",
         "study": one.study,
         "title": f"Perceived attributes: {one.target}",
         "text": list(_TEXT),
+        "warnings": [
+            f"Images rated between two levels of {words(name)}, which are in no order, are left out of the matrix: "
+            f"{n:,}; give the level that most raters saw"
+            for name, n in between.items()
+        ],
         "figures": [_figure(matrix)],
         "tables": [_matrix_table(matrix), _instrumented(one)],
         "sources": [DENTON, SOURCE, CONDITIONAL_F, OLS_SOURCE, PROBIT_SOURCE],
     }
 
 
-def _matrix(one: Answers) -> PerceptionMatrix:
+def _matrix(one: Answers) -> tuple[PerceptionMatrix, dict[str, int]]:
+    """The matrix, and how many ratings of each attribute are between levels in no order."""
+    columns, between = _columns(one)
     before, after = {}, {}
     for axis, name in enumerate(one.design.levels):
-        ends = [_at_end(one, values, axis, (0, -1)) for values in one.perceived.values()]
-        before[name] = {seen: end[0] for seen, end in zip(one.perceived, ends, strict=True)}
-        after[name] = {seen: end[1] for seen, end in zip(one.perceived, ends, strict=True)}
-    return perception_sensitivity(before, after, seed=one.design.seed)
+        for called, places in _manipulations(one, name).items():
+            ends = {seen: _at_end(one, values, axis, places) for seen, values in columns.items()}
+            before[called] = {seen: end[0] for seen, end in ends.items()}
+            after[called] = {seen: end[1] for seen, end in ends.items()}
+    return perception_sensitivity(before, after, seed=one.design.seed), between
+
+
+def _manipulations(one: Answers, name: str) -> dict[str, tuple[int, int]]:
+    """What is set instead of what, and the two places among the levels: the ends, or each level against the first."""
+    own = one.attributes[name]
+    if not nominal(own):
+        return {name: (0, -1)}
+    first, *others = (own.label(value) for value in one.design.levels[name])
+    return {f"{name}: {other} instead of {first}": (0, place) for place, other in enumerate(others, start=1)}
+
+
+def _columns(one: Answers) -> tuple[dict[str, Float[np.ndarray, " n"]], dict[str, int]]:
+    """Perceived values as columns that have a mean: an indicator per level that was seen where levels have no order."""
+    columns: dict[str, Float[np.ndarray, " n"]] = {}
+    between: dict[str, int] = {}
+    for name, values in one.perceived.items():
+        own = one.known.get(name)
+        if own is None or not nominal(own):
+            columns[name] = values
+            continue
+        whole = np.isin(values, range(len(own.levels)))
+        if odd := int((np.isfinite(values) & ~whole).sum()):
+            between[name] = odd
+        for place in np.unique(values[whole]).astype(int).tolist():
+            columns[f"{name}: {own.levels[place]}"] = np.where(whole, (values == place).astype(np.float64), np.nan)
+    return columns, between
 
 
 def _at_end(
@@ -70,7 +107,7 @@ def _figure(matrix: PerceptionMatrix) -> dict[str, Any]:
     for row, manipulated in enumerate(matrix.manipulated):
         points = [
             point(
-                matrix.values[row, k],
+                _plain(matrix.values[row, k]),
                 low=matrix.low[row, k],
                 high=matrix.high[row, k],
                 label=words(seen),
@@ -83,14 +120,19 @@ def _figure(matrix: PerceptionMatrix) -> dict[str, Any]:
         panels.append(
             {"heading": f"Manipulated: {words(manipulated)}", "y_words": "mean perceived change", "series": series}
         )
-    caption = "(in the units of the ratings; the numbers are subjects)"
+    caption = "(in the units of the ratings, of levels in no order their share; the numbers are subjects)"
     return {
-        "kind": "bars",
+        "kind": "bars" if len(matrix.perceived) <= MOST_BARS else "rows",
         "title": "What each manipulation moved",
         "caption": caption,
         "same_axis": False,
         "panels": panels,
     }
+
+
+def _plain(value: float) -> float:
+    """The mean without what sums of fractions leave of 0."""
+    return float(np.round(value, 12)) + 0.0
 
 
 def _matrix_table(matrix: PerceptionMatrix) -> dict[str, Any]:
@@ -106,7 +148,7 @@ def _matrix_table(matrix: PerceptionMatrix) -> dict[str, Any]:
         [
             words(a),
             words(p),
-            matrix.values[i, k],
+            _plain(matrix.values[i, k]),
             matrix.low[i, k],
             matrix.high[i, k],
             int(matrix.subjects[i, k]),
@@ -141,7 +183,7 @@ def _no_number(one: Answers, name: str) -> str:
     """Why a rated attribute has no effect per unit. One that nobody rated would leave no image for the others."""
     if not np.isfinite(one.perceived[name]).any():
         return "no image was rated"
-    own = one.attributes.get(name)
+    own = one.known.get(name)
     return f"{len(own.levels)} levels: no effect per unit" if own is not None and nominal(own) else ""
 
 

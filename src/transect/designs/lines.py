@@ -1,0 +1,84 @@
+"""Lines between two subjects: the sanity check of Denton et al. 2019 on a latent space and a classifier.
+
+A line joins the latents of two subjects, drawn as any others; images are rendered at even shares of the way. Where a
+target puts both ends into one class, the images between should be of that class too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from transect.designs.steps import interpolated
+from transect.designs.transects import transect_design
+from transect.errors import BadInput
+from transect.records import Attribute, Design, Latents
+
+SHARE: Final = "share_of_the_way"
+BETWEEN: Final = 9
+"""Images between the two ends of a line."""
+
+
+class Lines:
+    """A world whose subjects are lines: subject s joins the world's subjects 2s and 2s + 1."""
+
+    def __init__(self, world: Any) -> None:
+        self.world = world
+        self.name, self.image_size, self.latent_dim = world.name, world.image_size, world.latent_dim
+        self.attributes = (
+            Attribute(SHARE, "continuous", "share of the way from one subject to another", low=0.0, high=1.0),
+            *world.attributes,
+        )
+
+    def sample(self, seeds: Any) -> Latents:
+        """The first end of each line; its seed is the line's."""
+        asked = np.asarray(seeds, dtype=np.int64)
+        first: Latents = self.world.sample(2 * asked)
+        return replace(first, seeds=asked)
+
+    def set(self, latents: Latents, values: Any, hold: Sequence[str] = ()) -> Latents:  # noqa: ARG002  (nothing to hold)
+        """Latents at a share of the way from each line's first end to its second."""
+        second = self.world.sample(2 * latents.seeds + 1)
+        both = replace(
+            latents,
+            seeds=np.concatenate([latents.seeds, latents.seeds]),
+            values=np.concatenate([latents.values, second.values]),
+        )
+        n = len(latents)
+        return interpolated(both, np.arange(n), np.arange(n, 2 * n), np.asarray(values[SHARE], dtype=np.float64))
+
+    def render(self, latents: Latents) -> Any:
+        """The world's images."""
+        return self.world.render(latents)
+
+    def read(self, latents: Latents) -> Any:
+        """The world's values."""
+        return self.world.read(latents)
+
+    def describe(self) -> dict[str, Any]:
+        """The world's description, and that its subjects are lines."""
+        described = dict(self.world.describe()) if hasattr(self.world, "describe") else {"name": self.name}
+        return {**described, "lines": {"between": BETWEEN}}
+
+    def validity(self) -> dict[str, Any]:
+        """The world's validity; none stated where it states none."""
+        if hasattr(self.world, "validity"):
+            return dict(self.world.validity())
+        return {"photometry_validated": False, "statement": f"The generator {self.name} states no validity figures."}
+
+
+def lines_design(world: Lines, lines: int, *, seed: int = 0, population: str = "balanced") -> Design:
+    """So many lines, each with its two ends and nine images between. Raises BadInput for none, or a bad seed.
+
+    >>> from types import SimpleNamespace
+    >>> small = SimpleNamespace(name="small", image_size=8, latent_dim=1, attributes=())
+    >>> lines_design(Lines(small), 3).n_images
+    33
+    """
+    if lines < 1:
+        raise BadInput(f"--interpolate: expected at least one line, got {lines}; give for example --interpolate 100")
+    shares = {SHARE: np.linspace(0.0, 1.0, BETWEEN + 2).tolist()}
+    return transect_design(shares, world.attributes, subjects=lines, seed=seed, population=population)

@@ -1,0 +1,99 @@
+"""A finished run, read back: its spec, design, images and what was seen on them; needs neither generator nor target."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float, Int
+
+from transect import ratings
+from transect import tables as columns
+from transect.errors import BadInput
+from transect.records import Attribute, Design, Predictions, Task
+from transect.store import FinishedRun
+from transect.targets.boxes import BoxConvention
+
+PERSON: Final = "subject"
+"""The column of true values that says who is on a photograph, where several show one person."""
+
+
+def slug(name: str) -> str:
+    """A target's name as a folder's name.
+
+    >>> slug("opencv:haarcascade_smile")
+    'opencv-haarcascade_smile'
+    """
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-.") or "target"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One finished run, read back. images: the table without the pictures."""
+
+    folder: FinishedRun
+    spec: Mapping[str, Any]
+    design: Design
+    attributes: Mapping[str, Attribute]
+    images: pa.Table
+    true: Mapping[str, Float[np.ndarray, " n"]]
+    seen: ratings.Ratings
+
+    @property
+    def parts(self) -> int:
+        """Parts of each table."""
+        return -(-self.design.subjects // int(self.spec["subjects_per_part"]))
+
+    @property
+    def others(self) -> Mapping[str, Attribute]:
+        """Attributes whose levels have no order, varied or not."""
+        return {fields["name"]: _attribute(fields) for fields in self.spec.get("nominal", ())}
+
+    @property
+    def known(self) -> Mapping[str, Attribute]:
+        """Attributes that ratings may be of."""
+        return {**self.others, **self.attributes}
+
+    @property
+    def people(self) -> Int[np.ndarray, " n"]:
+        """Who is on each image."""
+        who = self.true[PERSON] if PERSON in self.true else self.images["subject"].to_numpy()
+        return np.asarray(who.astype(np.int64))
+
+    def predictions(self, target: Mapping[str, Any]) -> Predictions:
+        """A target's answers, image by image."""
+        table = self.folder.read_table(f"predictions/{slug(target['name'])}", self.parts)
+        if table["id"].to_pylist() != self.images["id"].to_pylist():
+            raise BadInput(f"{self.folder.path}: predictions of {target['name']} are not of these images; run it anew")
+        return columns.predictions_of(table, Task(target["task"]))
+
+    def expected_boxes(self, target: Mapping[str, Any]) -> Float[np.ndarray, "n 4"] | None:
+        """Where a detector's box should be; None where that is not known."""
+        convention = target["description"].get("box_convention")
+        faces = columns.face_boxes_of(self.images)
+        return BoxConvention(**convention).expected_box(faces) if convention and faces is not None else None
+
+
+def read(path: Path) -> Run:
+    """One finished run. Raises CorruptedPart or BadInput (not finished)."""
+    folder = FinishedRun(path)
+    spec = folder.spec
+    row = spec["design"]
+    levels = {level["attribute"]: tuple(level["values"]) for level in row["levels"]}
+    design = Design(levels, row["subjects"], row["seed"], row["population"], tuple(row["hold"]))
+    attributes = {fields["name"]: _attribute(fields) for fields in spec["attributes"]}
+    parts = -(-design.subjects // int(spec["subjects_per_part"]))
+    images = folder.read_table("images", parts, without=("image",))
+    seen = ratings.read(path, images["id"].to_pylist())
+    true = columns.columns_of(images, "true")
+    return Run(folder, spec, design, attributes, images, true, seen)
+
+
+def _attribute(fields: Mapping[str, Any]) -> Attribute:
+    return Attribute(**{**fields, "levels": tuple(fields["levels"])})

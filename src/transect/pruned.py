@@ -1,0 +1,41 @@
+"""How a study's results move with each step of the rules that leave images out: the same estimates, again and again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from transect import findings, finished
+from transect.effects.outcomes import Outcome
+from transect.ratings import unknown_lines
+from transect.records import Effect
+from transect.sections import rated
+
+
+def sections(path: Path) -> list[dict[str, Any]]:
+    """The section about a finished run's ratings; none where it has no ratings.
+
+    Raises CorruptedPart or BadInput (not finished).
+    """
+    run = finished.read(path)
+    seen = run.seen
+    if not (seen.columns or seen.people):
+        return []
+    made, name = seen.pruning, str(run.spec["name"])
+    stages = [] if made is None else [_effects(run, step) for step in range(len(made.steps) + 1)]
+    unordered = {fields["name"] for fields in run.spec.get("nominal", ())}
+    kinds = {rated.BY_IMAGE: seen.columns, rated.OF_PEOPLE: seen.people}
+    return [rated.section(name, kinds, unknown_lines(name, seen), unordered, made, stages)]
+
+
+def _effects(run: finished.Run, steps: int) -> list[Effect]:
+    """Effects of the images that so many steps leave."""
+    stage = replace(run, seen=replace(run.seen, reasons=run.seen.reasons_after(steps)))
+    made: list[Effect] = []
+    for target in run.spec["targets"]:
+        predictions = run.predictions(target)
+        for name in target["outcomes"]:
+            outcome: Outcome = findings.outcome_of(stage, target, predictions, name)
+            made += findings.estimate(stage, target["name"], outcome).effects
+    return made

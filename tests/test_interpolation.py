@@ -1,0 +1,32 @@
+"""When the check between subjects has a meaning, and what is said where it has none, before anything is made."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from transect import interpolation
+from transect.designs.lines import SHARE
+from transect.errors import BadInput
+from transect.records import Task
+from transect.store import RunFolder
+
+YES_OR_NO, NUMBERS = (SimpleNamespace(name=one, task=Task(one), predict=len) for one in ("binary", "regression"))
+
+
+def test_a_world_and_a_target_with_classes_are_needed():
+    interpolation.check(10, [YES_OR_NO, NUMBERS], world=True)
+    interpolation.check(None, [NUMBERS], world=False)
+    with pytest.raises(BadInput, match="--interpolate: expected --vary, --steps or --observe beside it"):
+        interpolation.check(10, [YES_OR_NO], world=False)
+    with pytest.raises(BadInput, match="--interpolate: expected a target that answers with a class"):
+        interpolation.check(10, [NUMBERS], world=True)
+
+
+def test_a_folder_without_the_check_has_no_section_and_one_that_was_broken_off_says_so(tmp_path):
+    assert interpolation.sections(tmp_path) == []
+    levels = [{"attribute": SHARE, "values": [0.0, 1.0]}]
+    design = {"levels": levels, "subjects": 2, "seed": 0, "population": "", "hold": []}
+    with RunFolder(tmp_path / interpolation.FOLDER, {"design": design, "attributes": [], "subjects_per_part": 2}):
+        pass
+    (section,) = interpolation.sections(tmp_path)
+    assert "begun and not finished" in section["warnings"][0]
