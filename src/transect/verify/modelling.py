@@ -93,7 +93,7 @@ def _difference(tables: Tables, *, known: bool) -> Answers:
     rows = []
     for t in by_seed(tables):
         groups = np.full(len(t["outcome"]), "", dtype=object)
-        subjects = t["subject"] if known else None
+        subjects = t["subject"].astype(np.int64) if known else None
         made = associations(
             t["outcome"], groups, cut(FLAG, t["attribute"]), t["attribute"], is_binary=True, subjects=subjects
         )[0]
