@@ -168,7 +168,8 @@ def answers_of(run: Run, target: Mapping[str, Any]) -> Answers:
         values=kept({name: run.true[name] for name in run.attributes if name in run.true}),
         # Labels of photographs are of every image; people's few answers alone tell what an experiment moved.
         perceived=kept(run.seen.columns or (run.seen.people if run.design.levels else {})),
-        others=run.others,
+        held=kept({name: run.true[name] for name in run.held if name in run.true}),
+        others={**run.others, **run.held},
         pruned=int((run.seen.reasons != "").sum()),
         steps=run.spec["generator"].get("steps", {}),
         people=kept(run.seen.people),

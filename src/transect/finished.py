@@ -56,6 +56,11 @@ class Run:
         return {fields["name"]: _attribute(fields) for fields in self.spec.get("nominal", ())}
 
     @property
+    def held(self) -> Mapping[str, Attribute]:
+        """Attributes of observed images that they are not compared by, and that adjustments hold equal all the same."""
+        return {fields["name"]: _attribute(fields) for fields in self.spec.get("held") or ()}
+
+    @property
     def known(self) -> Mapping[str, Attribute]:
         """Attributes that ratings may be of."""
         return {**self.others, **self.attributes}

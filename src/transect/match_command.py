@@ -177,10 +177,13 @@ def outcome_lines(one: dict[str, Any]) -> list[str]:
     ]
     if "tolerated" not in one:
         return [*lines, f"  hidden bias: {one['no_bounds']}"]
+    if not one["discordant"]:
+        return [*lines, "  hidden bias: no pair differs"]
     if one["tolerated"] is None:
-        return [*lines, "  hidden bias: chance alone explains it, so that there is nothing to bear"]
+        return [*lines, f"  hidden bias: not significant even without hidden bias (p = {one['largest_p'][0]:.2g})"]
+    least = "at least" if one["tolerated"] >= 100 else "up to"
     return [
         *lines,
         "  hidden bias: stays significant where two images of a pair differ in their odds of the treatment by a factor "
-        f"of up to {one['tolerated']:g} (Rosenbaum, {one['bounds_method']}, {one['discordant']} pairs that differ)",
+        f"of {least} {one['tolerated']:g} (Rosenbaum, {one['bounds_method']}, {one['discordant']} pairs that differ)",
     ]

@@ -54,7 +54,8 @@ class Limits:
 class Study:
     """One design put to some targets.
 
-    compared: attributes or nuisances by which images as they come are compared; every attribute where it is empty.
+    compared: attributes or nuisances by which images as they come are compared; every attribute where it is empty. It
+    chooses what is shown alone: adjustments hold every attribute equal.
     """
 
     name: str
@@ -96,6 +97,8 @@ class Study:
         known = {attribute.name: attribute for attribute in self.world.attributes}
         everything = [name for name, attribute in known.items() if attribute.role == "attribute"]
         shown = list(design.levels) or list(self.compared) or everything
+        # Set attributes need no adjustment; of images as they come every attribute is adjusted for, compared or not.
+        held = [] if design.levels else [name for name in everything if name not in shown]
         return {
             "versions": provenance.versions(),
             "name": self.name,
@@ -103,6 +106,7 @@ class Study:
             "world": provenance.world_entry(self.world),
             "readings": provenance.readings(self.world, shown),
             "attributes": [asdict(known[name]) for name in shown],
+            "held": [asdict(known[name]) for name in held] or None,
             # What ratings of attributes that were not varied mean: names in no order are no numbers.
             "nominal": [asdict(one) for one in known.values() if one.nominal],
             "design": {**asdict(design), "levels": levels, "basis": design.basis},

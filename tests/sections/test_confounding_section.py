@@ -52,6 +52,17 @@ def test_robustness_of_the_adjusted_difference():
     assert "could bring the adjusted difference to 0" in made["text"][2]
 
 
+def test_what_is_not_compared_is_held_equal_all_the_same():
+    """Errors where age is 60 alone, which most who smile are: at equal age smiling does nothing, whoever is shown."""
+    smile, age = [0, 0, 0, 1, 0, 1, 1, 1] * 2, [30.0] * 4 + [60.0] * 4
+    column = {"answers": [0, 0, 0, 0, 1, 1, 1, 1] * 2, "truth": np.zeros(16)}
+    one = answers(Design({}, 16), **column, values={"smile": smile}, held={"age": np.array(age * 2)})
+    other = answers(Design({}, 16), **column, values={"smile": smile, "age": age * 2})
+    (row,), (same, _) = (rows(confounding.section(each), "Robustness") for each in (one, other))
+    assert row == same
+    assert row["adjusted difference, points"] == pytest.approx(0, abs=1e-9)
+
+
 def test_images_of_one_subject_narrow_no_robustness():
     """Every image four times: the fit and its partial R² stay, the interval by subject hardly moves."""
     sixteen = {name: np.tile(np.repeat(column, 4), 3) for name, column in VALUES.items()}

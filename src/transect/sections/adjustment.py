@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -33,7 +33,8 @@ _BESIDE: Final = (
 
 def section(one: Answers) -> dict[str, Any]:
     """The section of one target in one study."""
-    given = dict(one.perceived or one.values)
+    held = {} if one.perceived else one.held
+    given = {**(one.perceived or one.values), **held}
     columns = {name: values for name, values in given.items() if np.isfinite(values).any()}
     warnings = [
         f"No image has a value of {words(name)}: it is left out ({len(one.errors):,} images)"
@@ -55,7 +56,7 @@ def section(one: Answers) -> dict[str, Any]:
         **head,
         "warnings": [*warnings, *([made.reason] if made.reason else [])],
         "figures": [] if made.reason else [_figure(made)],
-        "tables": [_coefficients(made), _side_by_side(one, columns)],
+        "tables": [_coefficients(made), _side_by_side(one, columns, held)],
         "sources": [made.source, MEANS_SOURCE, OLS_SOURCE, G_SOURCE, AIPW_SOURCE, CROSS_FITTING],
     }
 
@@ -111,10 +112,14 @@ def _plain(reason: str) -> str:
     return words(reason.partition(": ")[0]) if reason.startswith("no value of ") else reason
 
 
-def _side_by_side(one: Answers, columns: Mapping[str, Float[np.ndarray, " _"]]) -> dict[str, Any]:
-    parted = splits(one, columns)
+def _side_by_side(
+    one: Answers, columns: Mapping[str, Float[np.ndarray, " _"]], held: Collection[str]
+) -> dict[str, Any]:
+    """A row per attribute that is compared; the columns of `held` are adjusted for and have none."""
+    shown = {name: values for name, values in columns.items() if name not in held}
+    parted = splits(one, shown, {name: columns[name] for name in columns if name in held})
     rows: list[list[Any]] = []
-    for name, values in columns.items():
+    for name, values in shown.items():
         if name in parted:
             rows.append([words(name), parted[name].told, *_estimates(one, name, parted[name])])
         elif np.nanmax(values) == np.nanmin(values):

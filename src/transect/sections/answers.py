@@ -20,7 +20,8 @@ class Answers:
     scores: of yes; answers: 0 or 1; truth: 0 or 1, or a number for a regression; errors: 0 or 1, or absolute errors.
     threshold: from which a score is a yes. values: each attribute's value, as the world or the labels have it;
     perceived: as raters saw it, in the units of `values` (empty without ratings). rated: the truth as raters saw it, 0
-    or 1 (empty where nobody said); others: further attributes that raters may have seen, whose levels have no order.
+    or 1 (empty where nobody said); others: further attributes that raters may have seen, whose levels have no order,
+    and those of `held`: values of attributes that observed images are not compared by, but adjusted for.
     steps: for a study in steps λ the attribute's size of a step, else empty. boundary: the scores between which a
     subject is near it, where the user says so; None for the published ones. cells: index of each image's cell;
     subjects: the subject of each image. pruned: images that rules leave out, which have no answers here. people: mean
@@ -44,6 +45,7 @@ class Answers:
     truth_attribute: str
     values: Mapping[str, Float[np.ndarray, " n"]]
     perceived: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
+    held: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
     steps: Mapping[str, Any] = field(default_factory=dict)
     boundary: tuple[float, float] | None = None
     rated: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))

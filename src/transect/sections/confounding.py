@@ -71,7 +71,7 @@ def _adjusted(one: Answers, values: Float[np.ndarray, " n"]) -> list[list[Any]]:
     """A row per attribute that varies and is no list of names, parted in two, all others held equal."""
     return [
         _row(one, f"{words(name)}: {split.told}", values, split.chosen, split.others)
-        for name, split in splits(one, one.values).items()
+        for name, split in splits(one, one.values, one.held).items()
         if split.others
     ]
 
@@ -136,7 +136,7 @@ def _robustness(one: Answers, counted: str, values: Float[np.ndarray, " n"]) -> 
     heads += [("robustness value of the interval", "proportion"), ("images", "count"), ("note", "text")]
     rows = []
     labels = Labels(one.target, counted, "proportion" if one.binary else "score")
-    for name, split in splits(one, one.values).items():
+    for name, split in splits(one, one.values, one.held).items():
         if split.others:
             given = {name: split.chosen, **split.others}
             made = linear_robustness(values, given, clusters=one.subjects, labels=labels)

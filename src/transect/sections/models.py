@@ -77,7 +77,7 @@ def check(names: Sequence[str]) -> tuple[str, ...]:
 def section(one: Answers, models: Sequence[str]) -> dict[str, Any]:
     """The section of one judged target in one study, a table per model that was asked for."""
     kind = "perceived attributes" if one.perceived else "attributes"
-    parted = splits(one, one.perceived or one.values)
+    parted = splits(one, one.perceived or one.values, {} if one.perceived else one.held)
     text, warnings, tables = [_TEXT], [], []
     for name in models:
         outcomes, reason = (one.errors, "") if name != "fractional" else _fractions(one)

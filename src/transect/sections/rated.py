@@ -23,7 +23,8 @@ _RATED: Final = (
 )
 _PRUNED: Final = (
     "Images are left out step by step, by rules that look at ratings alone. Every other number of this page is of the "
-    "images that are left at the end; here each contrast is estimated again after each step."
+    "images that are left at the end; here each contrast is estimated again after each step. In an experiment, a rule "
+    "on a perceived value that the manipulation moves selects on a consequence of the treatment."
 )
 
 

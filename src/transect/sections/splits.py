@@ -23,18 +23,21 @@ class Split:
     others: Mapping[str, Float[np.ndarray, " _"]]
 
 
-def splits(one: Answers, columns: Mapping[str, Float[np.ndarray, " _"]]) -> dict[str, Split]:
+def splits(
+    one: Answers, columns: Mapping[str, Float[np.ndarray, " _"]], held: Mapping[str, Float[np.ndarray, " _"]]
+) -> dict[str, Split]:
     """Every attribute that varies and has no more than two names, parted at its median (or off and on).
 
-    columns: values by attribute, as perceived or as they are; all others of them are held equal.
+    columns: values by attribute, as perceived or as they are; all others of them are held equal, and so is `held`, by
+    which nothing is compared.
     """
-    made = {}
+    made, everything = {}, {**columns, **held}
     for name, values in columns.items():
         known = values[np.isfinite(values)]
         if len(np.unique(known)) < 2 or nominal(one.known.get(name)):
             continue
         own = one.known[name] if named(one.known, name, values) else None
-        others = covariates(one.known, {other: column for other, column in columns.items() if other != name})
+        others = covariates(one.known, {other: column for other, column in everything.items() if other != name})
         made[name] = Split(_told(own, values), half(values), others)
     return made
 
