@@ -237,7 +237,8 @@ def _seen(folder: Path, ids: Sequence[str], files: _Files) -> Ratings:
     """What the files say of a run's images, before any rule."""
     none: tuple[_Columns, tuple[str, ...]] = ({}, ())
     columns, unknown = _aligned(*files[PERCEIVED], ids) if PERCEIVED in files else none
-    people, unknown_people, answers = *none, {}
+    people, unknown_people = none
+    answers: dict[str, Annotations] = {}
     if PEOPLE in files:
         unordered = {fields["name"] for fields in FinishedRun(folder).spec.get("nominal", ())}
         answers, unknown_people = _answered(*files[PEOPLE], ids)
