@@ -1,6 +1,9 @@
 """Ratings and rules beside a run: what a rule says, how rows meet images, and that nothing is kept that does not fit."""
 
 import json
+from dataclasses import asdict
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +15,11 @@ from hypothesis import strategies as st
 import audited
 import transect
 from transect import findings, ratings, study
+from transect.effects import Truth
 from transect.effects.pruning import Rule
 from transect.errors import BadInput, UnknownName
+from transect.finished import Run
+from transect.records import Annotations, Attribute, Question
 
 
 @pytest.mark.parametrize(
@@ -401,3 +407,22 @@ def test_the_label_along_a_walk_is_people_s_where_nothing_else_says_it(tmp_path)
     (shares,) = (one for one in made["tables"] if one["title"].startswith("Did the label (glasses) stay, as rated?"))
     found = [dict(zip(shares["columns"], row, strict=True)) for row in shares["rows"]]
     assert [(row["λ"], row["label moved"], row["subjects"]) for row in found] == [(-1, 0, 4), (1, 1, 4)]
+
+
+def test_people_and_the_file_by_image_are_asked_one_by_one():
+    """People rated the smile alone: shares of glasses are those of the file by image, and people's truth is none."""
+    answers = {"smile": Annotations(Question("smile", "smile"), np.array([0, 0]), ("a", "b"), np.array([0.9, 0.2]))}
+    columns, people = {"glasses": np.array([0.25, 1.0])}, {"smile": np.array([0.55, np.nan])}
+    glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
+    known = {"glasses": glasses, "smile": Attribute("smile", "continuous", "smiles")}
+    seen = SimpleNamespace(answers=answers)
+
+    def found(text):
+        run = Mock(Run)
+        run.spec, run.known, run.seen = {"truth": asdict(Truth.parse(text, known))}, known, seen
+        return [each.tolist() for each in findings._rated_truth(run, columns, people)]
+
+    assert found("glasses") == [[0, 1], [], [0.25, 1]]
+    # of the two answers one is above .5, though the mean is at .55
+    np.testing.assert_equal(found("smile>0.5"), [[1, np.nan], [1, np.nan], [0.5, np.nan]])
+    assert found("face") == [[], [], []]

@@ -186,18 +186,26 @@ _Labels = Float[np.ndarray, " _"]
 def _rated_truth(
     run: Run, columns: Mapping[str, Float[np.ndarray, " n"]], people: Mapping[str, Float[np.ndarray, " n"]]
 ) -> tuple[_Labels, _Labels, _Labels]:
-    """The truth as raters saw it, the file by image first; then by people's answers first, and its shares of a yes.
+    """The truth as raters saw it, the file by image first; as people alone saw it; and the share of a yes.
 
-    Empty where nobody was asked about it.
+    Shares are of people's answers where they were asked about it, else of the file by image. Empty where there is none.
     """
     nothing = np.empty(0)
     if run.spec["truth"] is None:
         return nothing, nothing, nothing
     stated = Truth(**run.spec["truth"])
     name, attribute = stated.attribute, run.known.get(stated.attribute)
-    by_image, first = {**people, **columns}, people or columns
-    rated = stated.as_rated(by_image[name], attribute)[0] if name in by_image else nothing
-    return (rated, *(stated.as_rated(first[name], attribute) if name in first else (nothing, nothing)))
+    seen = columns.get(name, people.get(name))
+    if seen is None:
+        return nothing, nothing, nothing
+    rated, yes = stated.as_rated(seen, attribute)
+    if name not in people:
+        return rated, nothing, yes
+    by_people, yes = stated.as_rated(people[name], attribute)
+    if not len(yes) and name in run.seen.answers:
+        yes = stated.share_of_answers(run.seen.answers[name], len(people[name]), attribute)
+        yes = np.where(np.isfinite(people[name]), yes, np.nan) if len(yes) else yes  # not of pruned images
+    return rated, by_people, yes
 
 
 def estimate(run: Run, target: str, outcome: Outcome) -> Analysis:

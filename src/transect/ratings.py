@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, final
@@ -50,7 +50,8 @@ class Ratings:
     columns: perceived values by attribute [n]; reasons [n]: why an image is left out, "" where it is not. pruning:
     which images are left after each step of the rules; None without rules. people: people's mean answers by attribute
     [n], for levels in no order the most common one, NaN for images that nobody rated. unknown, unknown_people: ids of
-    rows, of either kind, that are of no image of the run and are not used.
+    rows, of either kind, that are of no image of the run and are not used. answers: people's single answers, by
+    attribute.
     """
 
     columns: Mapping[str, Float[np.ndarray, " n"]]
@@ -59,6 +60,7 @@ class Ratings:
     unknown: tuple[str, ...] = ()
     people: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
     unknown_people: tuple[str, ...] = ()
+    answers: Mapping[str, Annotations] = field(default_factory=dict)
 
     def reasons_after(self, steps: int) -> np.ndarray:
         """Why images are left out by the first so many steps of the rules; "" where they are not."""
@@ -236,10 +238,15 @@ def _seen(folder: Path, ids: Sequence[str], files: _Files) -> Ratings:
     none: tuple[_Columns, tuple[str, ...]] = ({}, ())
     columns, unknown = _aligned(*files[PERCEIVED], ids) if PERCEIVED in files else none
     people, unknown_people = none
+    answers: dict[str, Annotations] = {}
     if PEOPLE in files:
         unordered = {fields["name"] for fields in FinishedRun(folder).spec.get("nominal", ())}
-        people, unknown_people = _answered(*files[PEOPLE], ids, unordered)
-    return Ratings(columns, np.full(len(ids), "", dtype=object), None, unknown, people, unknown_people)
+        answers, unknown_people = _answered(*files[PEOPLE], ids)
+        people = {
+            name: (most_common_ratings if name in unordered else mean_ratings)(said, len(ids))
+            for name, said in answers.items()
+        }
+    return Ratings(columns, np.full(len(ids), "", dtype=object), None, unknown, people, unknown_people, answers)
 
 
 def _pruned(made: Ratings, rules: Mapping[str, tuple[Rule, ...]]) -> Ratings:
@@ -305,10 +312,8 @@ def _aligned(table: Any, path: Path, ids: Sequence[str]) -> tuple[_Columns, tupl
     return {name: found[:, column] for column, name in enumerate(attributes)}, unknown
 
 
-def _answered(
-    table: Any, path: Path, ids: Sequence[str], unordered: Collection[str]
-) -> tuple[_Columns, tuple[str, ...]]:
-    """Each image's mean answer by attribute, or most common one, in the order of the ids; ids of no image."""
+def _answered(table: Any, path: Path, ids: Sequence[str]) -> tuple[dict[str, Annotations], tuple[str, ...]]:
+    """People's answers by attribute, of the places of their images among the ids; ids of no image."""
     named = [str(one) for one in table[ID].to_pylist()]
     image, unknown = _images_of(named, ids, path)
     raters = [str(one) for one in (table[RATER].to_pylist() if RATER in table.column_names else range(len(table)))]
@@ -317,10 +322,10 @@ def _answered(
     if len(set(zip(image[of].tolist(), chosen, strict=True))) < len(chosen):
         raise BadInput(f"{path}: expected one row per image and rater, got several of one rater; keep one")
     names, values = read_columns(table.select([one for one in table.column_names if one not in (ID, RATER)]))
-    made = {}
-    for column, name in enumerate(names):
-        said = Annotations(Question(name, name), image[of], chosen, values[of, column])
-        made[name] = (most_common_ratings if name in unordered else mean_ratings)(said, len(ids))
+    made = {
+        name: Annotations(Question(name, name), image[of], chosen, values[of, column])
+        for column, name in enumerate(names)
+    }
     return made, unknown
 
 

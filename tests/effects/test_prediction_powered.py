@@ -129,6 +129,26 @@ def test_too_few_and_bad_input():
         ppi_mean([1.0, 2.0], [1.0, 2.0], [1.0, 2.0], trust=2.0)
 
 
+def test_of_rare_outcomes_there_is_no_interval():
+    """Nine of 40 people have the outcome: none; ten of either kind: an interval."""
+    others = np.tile([0.0, 1.0], 50)
+    for have, known in ((0, False), (9, False), (10, True), (31, False)):
+        y = np.repeat([1.0, 0.0], [have, 40 - have])
+        made = ppi_mean(y, np.tile([0.0, 1.0], 20), others)
+        assert math.isfinite(made.low) == known
+        assert math.isfinite(made.estimate)
+        assert (made.reason == "") == known
+    assert made.reason == "fewer than 10 rated subjects have the outcome (31) or lack it (9): no interval"
+    assert math.isnan(ppi_difference(made, made).high)
+    # thirty images of nine people are nine
+    twice = ppi_mean(
+        np.tile([0.0, 1.0], 15), np.zeros(30), others, subjects=np.arange(30) % 9, subjects_unrated=np.arange(9, 109)
+    )
+    assert twice.reason.startswith("fewer than 10 rated subjects have the outcome (9)")
+    same = np.tile([0.0, 1.0], 20)
+    assert ppi_mean(same, same, others).reason == "the machine is off by the same on every rated image: no interval"
+
+
 @pytest.mark.slow
 def test_intervals_cover_although_the_machine_is_biased():
     made = [ppi_mean(*ratings(seed, n=30, others=300)) for seed in range(5000)]

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from transect.effects import Truth
 from transect.errors import BadInput, UnknownName
-from transect.records import Attribute
+from transect.records import Annotations, Attribute, Question
 
 SMILE = Attribute("smile", "continuous", "smiles")
 GLASSES = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
@@ -89,9 +89,10 @@ HAIR = Attribute("hair", "categorical", "hair style", levels=("bald", "bun", "lo
 @pytest.mark.parametrize(
     ("text", "attribute", "means", "label", "yes"),
     [
-        ("smile>0.5", SMILE, [0.2, 0.8], [0, 1], [0.2, 0.8]),
-        ("smile>0.5", None, [0.2, np.nan], [0, np.nan], [0.2, np.nan]),  # not varied: from 0 to 1
-        ("age<30", AGE, [20, 65], [1, 0], [1, 0.25]),
+        ("smile>0.5", SMILE, [0.2, 0.8], [0, 1], []),
+        # on a scale a mean rating is no share of yes: at 32 the label of age < 30 is no, though it lies low
+        ("smile>0.5", None, [0.2, np.nan], [0, np.nan], []),
+        ("age<30", AGE, [20, 32, 65], [1, 0, 0], []),
         # the majority of an image's raters; a tie is no label
         ("glasses", GLASSES, [0.25, 0.5, 1], [0, np.nan, 1], [0.25, 0.5, 1]),
         ("glasses", None, [0.25, 0.75], [0, 1], [0.25, 0.75]),
@@ -113,3 +114,15 @@ def test_the_truth_as_raters_saw_it(text, attribute, means, label, yes):
     found = Truth.parse(text, known).as_rated(np.array(means, dtype=float), attribute)
     np.testing.assert_allclose(found[0], label)
     np.testing.assert_allclose(found[1], yes)
+
+
+def test_shares_of_single_answers_count_those_on_the_side_of_yes():
+    """Image 0: 28, 29 and 39 (mean 32, label no) are two of three below 30; image 2: bun, bald and no answer."""
+    raters = ("a", "b", "c")
+    ages = Annotations(Question("age", "How old?"), np.array([0, 0, 0]), raters, np.array([28.0, 29.0, 39.0]))
+    young = Truth.parse("age<30", {"age": AGE})
+    np.testing.assert_allclose(young.share_of_answers(ages, 2, AGE), [2 / 3, np.nan])
+    hair = Annotations(Question("hair", "Which?"), np.array([2, 2, 2]), raters, np.array([1.0, 0.0, np.nan]))
+    bun = Truth.parse("hair==bun", {"hair": HAIR})
+    np.testing.assert_allclose(bun.share_of_answers(hair, 3, HAIR), [np.nan, np.nan, 0.5])
+    assert len(Truth.parse("age", {"age": AGE}).share_of_answers(ages, 2, AGE)) == 0

@@ -47,7 +47,8 @@ def test_what_is_missing_for_a_model_is_said():
     one = answers(Design({}, 16), answers=WRONG, truth=np.zeros(16), values=VALUES, truth_attribute="smile")
     made = checked(models.section(one, ["fractional", "ols"]))
     assert made["warnings"] == [
-        "No fractional logit: it needs mean ratings about smile on its scale; give --ratings or --perceived"
+        "No fractional logit: it needs the share of raters who say yes about smile; give single answers as --ratings "
+        "(means, as --perceived, tell it of two levels alone)"
     ]
     assert [table["title"] for table in made["tables"]] == ["Least squares"]
     beyond = answers(

@@ -1,9 +1,11 @@
 """Few ratings by people beside many by a machine, group by group."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from sections.small_answers import answers, checked
+from sections.small_answers import HAIR, answers, checked
 from transect.effects import ppi_mean
 from transect.records import Design
 from transect.sections import people
@@ -40,15 +42,21 @@ def test_a_machine_that_tells_nothing_leaves_people_alone():
     assert by_name["glasses: on minus off"] == pytest.approx(-1 / 5)
 
 
-def test_a_machine_that_agrees_narrows_the_interval():
-    rng = np.random.default_rng(0)
-    truth = (rng.random(N) < 0.5).astype(float)
-    given = one(truth, truth)
+def test_a_machine_that_is_often_right_narrows_the_interval():
+    """40 of the 80 rated images are wrong by people's truth; the machine's truth is another on one of them."""
+    truth = np.tile([1.0, 0.0, 0.0, 1.0], N)
+    machine = truth.copy()
+    machine[0] = 0.0
+    said, rated = np.tile([1.0, 0.0], 2 * N), np.arange(4 * N) % 8 < 4
+    given = answers(
+        Design({}, 4 * N), answers=said, truth=machine, values={"glasses": np.tile([0, 1], 2 * N)},
+        people_truth=np.where(rated, truth, np.nan),
+    )  # fmt: skip
     whole = as_rows(checked(people.section(given))["tables"][0])[0]
     wrong = np.abs(given.answers - truth)
-    expected = ppi_mean(wrong[RATED], wrong[RATED], wrong[~RATED])
+    expected = ppi_mean(wrong[rated], given.errors[rated], given.errors[~rated])
     assert whole["with the machine"] == pytest.approx(expected.estimate)
-    assert whole["people alone"] == pytest.approx(wrong[RATED].mean())
+    assert whole["people alone"] == pytest.approx(wrong[rated].mean())
     alone, both = ((whole[f"{side}: low"], whole[f"{side}: high"]) for side in ("people alone", "with the machine"))
     assert both[1] - both[0] < alone[1] - alone[0]
 
@@ -72,3 +80,53 @@ def test_nothing_where_nobody_or_everybody_was_asked():
         Design({}, N), answers=np.zeros(N), values={"glasses": GLASSES}, people={"glasses": GLASSES.astype(float)}
     )
     assert people.section(every) is None
+
+
+def test_no_error_among_twenty_images_is_no_certainty():
+    """Wilson's interval of 0 of 20 is 0 to z² / (20 + z²) = 3.841 / 23.841 = .161."""
+    given = answers(
+        Design({}, N), answers=np.ones(N), truth=np.ones(N), values={"glasses": GLASSES},
+        people_truth=np.where(np.arange(N) % 2 == 0, 1.0, np.nan),
+    )  # fmt: skip
+    made = checked(people.section(given))
+    whole = as_rows(made["tables"][0])[0]
+    assert (whole["people alone"], whole["people alone: low"]) == (0, 0)
+    assert whole["people alone: high"] == pytest.approx(0.161, abs=5e-4)
+    assert (whole["with the machine"], whole["with the machine: low"], whole["with the machine: high"]) == (
+        0,
+        None,
+        None,
+    )
+    assert whole["note"] == "people's answers do not vary: no interval"
+    (apart,) = as_rows(made["tables"][2])
+    assert [apart[f"{side}: low"] for side in ("people alone", "with the machine")] == [None, None]
+    assert apart["note"] == "people's answers do not vary: no interval"
+
+
+def test_the_machine_is_chosen_for_each_quantity_and_named():
+    """Ratings by image are of age alone: errors and glasses stand beside the stated truth and the labels."""
+    ages, seen = np.linspace(20, 80, N), np.linspace(22, 82, N)
+    some = {"age": ages, "glasses": GLASSES.astype(float), "smile": np.zeros(N), "hair_style": np.ones(N)}
+    given = answers(
+        Design({}, N), answers=np.tile([1.0, 0.0], N // 2), truth=GLASSES, values={"glasses": GLASSES, "age": ages},
+        truth_attribute="glasses", perceived={"age": seen}, by_machine=True, others={"hair_style": HAIR},
+        people_truth=np.where(RATED, GLASSES, np.nan),
+        people={name: np.where(RATED, column, np.nan) for name, column in some.items()},
+    )  # fmt: skip
+    made = checked(people.section(given))
+    assert [each["title"] for each in made["tables"] if "," not in each["title"]] == [
+        "Error rate by people's truth (machine: the stated truth)",
+        "Mean rating of age (machine: the ratings by image)",
+        "Mean rating of glasses (machine: the attribute's value)",
+    ]
+    # of age the machine is 2 years off everywhere: the mean of all images is that of the ages
+    age = next(as_rows(each)[0] for each in made["tables"] if each["title"].startswith("Mean rating of age ("))
+    assert age["with the machine"] == pytest.approx(50, abs=1)
+    assert [line.split(" stand alone: ")[0] for line in made["warnings"]] == [
+        "People's ratings of smile", "People's ratings of hair style",
+    ]  # fmt: skip
+    assert made["warnings"][1].endswith("levels in no order have no mean")
+    # with the truth's attribute rated by image too, the machine's errors are those by that rating
+    by_image = replace(given, perceived={"glasses": 1.0 - GLASSES}, rated=1.0 - GLASSES)
+    title = checked(people.section(by_image))["tables"][0]["title"]
+    assert title == "Error rate by people's truth (machine: the ratings by image)"

@@ -1,7 +1,8 @@
 """Few ratings by people, many by a machine: valid intervals that are narrower than those of the few alone.
 
-The machine's mean is corrected by how far it is off where people rated too, so that a biased machine costs width and
-never validity (Angelopoulos et al. 2023); how far it is trusted at all is estimated from the same data (PPI++, 2023).
+The machine's mean is corrected by how far it is off where people rated too, so that with many ratings a biased machine
+costs width and not validity (Angelopoulos et al. 2023); how far it is trusted at all is estimated from the same data
+(PPI++, 2023). Of a rare outcome few ratings tell too little of that error: there is no interval then.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ SOURCES: Final = (
     "Angelopoulos, Duchi and Zrnic 2023, PPI++: efficient prediction-powered inference, arXiv:2311.01453",
 )
 FEW: Final = "fewer than two subjects with a rating and two without: no interval"
+LEAST: Final = 10
+"""Rated subjects that must have an outcome of 0 or 1, and as many that must lack it, for Student's interval."""
 
 
 @final
@@ -68,7 +71,9 @@ def ppi_mean(
     left out and counted. A subject named on both sides is one: what it moves is added up before it is squared.
     Student's t with Satterthwaite's degrees of freedom, or the fewer subjects' where some are on both sides.
 
-    Returns PredictionPowered; NaN with the reason where there are fewer than two subjects of either kind.
+    Returns PredictionPowered; NaN with the reason where there are fewer than two subjects of either kind. Of ratings
+    that are all 0 or 1 the estimate has no interval (NaN, with the reason) where they do not vary, where the machine is
+    off by the same on every image, or where fewer than 10 subjects have, or lack, the outcome.
 
     Raises BadInput where lengths differ or trust is not within [0, 1].
 
@@ -94,6 +99,9 @@ def ppi_mean(
     if weight is None:
         weight = _shared_trust(moves) if shared else _trust(influence, influence_other[:, 1])
     estimate = float(means[0] + weight * (mean_other[1] - means[1]))
+    untold = _untold(rated)
+    if untold:
+        return PredictionPowered(estimate, *(math.nan,) * 4, weight, math.nan, n, m, missing, untold)
     both = _sum([_error(influence @ [1.0, -weight]), _error(weight * influence_other[:, 1])])
     shares = moves @ [1.0, -weight, weight]
     if shared:
@@ -174,6 +182,33 @@ def _means(table: _Table) -> tuple[Float[np.ndarray, " 2"], Float[np.ndarray, "s
     residual = np.zeros((n, 2))
     np.add.at(residual, table.subject, table.values - mean)
     return mean, residual * n / len(table.values)
+
+
+def too_rare(ratings: ArrayLike, subjects: ArrayLike) -> str:
+    """Why ratings of 0 or 1 tell too little for an interval by Student's t; "" where they do not, and of other numbers.
+
+    ratings, subjects: [n], without NaN.
+
+    >>> too_rare([0.0] * 30 + [1.0] * 9, range(39))
+    'fewer than 10 rated subjects have the outcome (9) or lack it (30): no interval'
+    """
+    values, of = np.asarray(ratings, dtype=np.float64), np.asarray(subjects)
+    if not np.isin(values, (0.0, 1.0)).all():
+        return ""
+    if len(np.unique(values)) < 2:
+        return "people's answers do not vary: no interval"
+    have, lack = (len(np.unique(of[values == value])) for value in (1.0, 0.0))
+    rare = f"fewer than {LEAST} rated subjects have the outcome ({have}) or lack it ({lack}): no interval"
+    return rare if min(have, lack) < LEAST else ""
+
+
+def _untold(rated: _Table) -> str:
+    """Why there is no interval of ratings that are 0 or 1; "" where there is one."""
+    people = rated.values[:, 0]
+    reason = too_rare(people, rated.subject)
+    if not reason and np.isin(people, (0.0, 1.0)).all() and np.ptp(people - rated.values[:, 1]) == 0:
+        return "the machine is off by the same on every rated image: no interval"
+    return reason
 
 
 def _aligned(

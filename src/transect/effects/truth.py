@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -13,7 +13,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from transect.errors import BadInput, UnknownName
-from transect.records import Attribute
+from transect.records import Annotations, Attribute
 
 FACE = "face"
 """The truth that every image shows a face."""
@@ -95,23 +95,46 @@ class Truth:
         """The truth as raters saw it: label 0 or 1 of each image, and how far its mean rating lies towards yes, 0 to 1.
 
         means: mean ratings of the truth's attribute, NaN for an image without one. Of an attribute of two levels the
-        label is the majority's, NaN at a tie; of another with == or != that of the nearest value. Shares go by the ends
-        of the attribute's scale, 0 to 1 where it is not known. Either is empty where there is none: both for a number
-        as the truth, shares for == and more than two levels and for ratings beyond the scale, as labels of two levels
-        then are.
+        label is the majority's, NaN at a tie; of another with == or != that of the nearest value. Shares are of two
+        levels alone (0 and 1 where the attribute is not known): on a scale, where a mean rating lies says not how many
+        said yes (`share_of_answers` does). Either is empty where there is none: both for a number as the truth, shares
+        of more than two levels and of ratings beyond the two, as labels of two levels then are.
 
-        >>> label, yes = Truth.parse("age<30").as_rated(np.array([20.0, 65.0, np.nan]),
-        ...     Attribute("age", "continuous", "apparent age", low=20, high=80))
-        >>> label, yes
-        (array([ 1.,  0., nan]), array([1.  , 0.25,  nan]))
+        >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
+        >>> Truth.parse("glasses").as_rated(np.array([0.25, 1.0, np.nan]), glasses)
+        (array([ 0.,  1., nan]), array([0.25, 1.  ,  nan]))
         """
-        of_two = attribute is None or (attribute.discrete and not attribute.nominal)
-        yes = self._share_as_rated(means, attribute) if of_two or self.comparison in _ORDERED else np.empty(0)
+        of_two = self._of_two(attribute)
+        yes = self._share_as_rated(means, attribute) if of_two else np.empty(0)
         if self.comparison in _ORDERED:
             return self.of({self.attribute: means}), yes
         if of_two:
             return np.where(np.isnan(yes) | (yes == 0.5), np.nan, yes > 0.5), yes
         return self.of({self.attribute: np.floor(means + 0.5)}) if self.comparison else yes, yes
+
+    def share_of_answers(
+        self, said: Annotations, n_images: int, attribute: Attribute | None = None
+    ) -> Float[np.ndarray, " _"]:
+        """The share of each image's single answers that say yes, NaN for an image that nobody answered.
+
+        Each answer is labelled as `as_rated` labels a mean of one. Empty for a number as the truth.
+
+        >>> from transect.records import Question
+        >>> said = Annotations(Question("age", "How old?"), np.array([0, 0]), ("a", "b"), np.array([28.0, 36.0]))
+        >>> age = Attribute("age", "continuous", "apparent age", low=20, high=80)
+        >>> Truth.parse("age<30").share_of_answers(said, 2, age)  # their mean, 32, is on the side of no
+        array([0.5, nan])
+        """
+        from transect.effects.perception import mean_ratings
+
+        labels = self.as_rated(said.value, attribute)[0]
+        return mean_ratings(replace(said, value=labels), n_images) if len(labels) else np.empty(0)
+
+    def _of_two(self, attribute: Attribute | None) -> bool:
+        """Whether a mean rating is a share of yes: of two levels, or not known and not cut on a scale."""
+        if attribute is None:
+            return self.comparison not in _ORDERED
+        return attribute.discrete and not attribute.nominal
 
     def _share_as_rated(self, means: Float[np.ndarray, " n"], attribute: Attribute | None) -> Float[np.ndarray, " _"]:
         """How far mean ratings lie towards yes on the attribute's scale; empty beyond it and without order."""

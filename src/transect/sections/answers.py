@@ -26,8 +26,9 @@ class Answers:
     subject is near it, where the user says so; None for the published ones. cells: index of each image's cell;
     subjects: the subject of each image. pruned: images that rules leave out, which have no answers here. people: mean
     answers of people, by attribute, NaN for images that nobody rated; by_machine: whether `perceived` is of something
-    else that rated them. people_truth: 0 or 1, the truth as raters saw it, people's own answers before `perceived`;
-    people_yes: the share of a yes in their mean answer (both empty where they were not asked about it).
+    else that rated them. people_truth: 0 or 1, the truth as people alone saw it (empty
+    where they were not asked about it); people_yes: the share of a yes in their answers, of `perceived` where they were
+    not asked (empty where neither tells it).
     """
 
     study: str

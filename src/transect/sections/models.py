@@ -35,6 +35,7 @@ _FRACTIONAL: Final = (
     "The fractional logit is of |score − mean rating|, 0 to 1, so that an image on which raters disagree counts as "
     "half right either way; {n:,} of {of:,} images have both."
 )
+_SHARES: Final = "give single answers as --ratings (means, as --perceived, tell it of two levels alone)"
 _BALAKRISHNAN: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
 )
@@ -103,7 +104,7 @@ def _fractions(one: Answers) -> tuple[Float[np.ndarray, " _"], str]:
     """|score - share of yes in the mean rating| of each image, or why there is none."""
     if not len(one.people_yes) or not np.isfinite(one.people_yes).any():
         about = f"about {words(one.truth_attribute)}" if one.truth_attribute else "about what the truth is"
-        return np.empty(0), f"it needs mean ratings {about} on its scale; give --ratings or --perceived"
+        return np.empty(0), f"it needs the share of raters who say yes {about}; {_SHARES}"
     known = one.scores[np.isfinite(one.scores)]
     if not len(known) or known.min() < 0 or known.max() > 1:
         return np.empty(0), f"the scores of {one.target} are no probabilities from 0 to 1"
