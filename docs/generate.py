@@ -54,7 +54,9 @@ def _command(name: str, command: Any) -> str:
 
 def _row(parameter: Any) -> str:
     argument = parameter.param_type_name == "argument"
-    name = parameter.metavar or parameter.name if argument else "`, `".join([*parameter.opts, *parameter.secondary_opts])
+    name = (
+        parameter.metavar or parameter.name if argument else "`, `".join([*parameter.opts, *parameter.secondary_opts])
+    )
     default = parameter.default
     shown = "" if default is None or default is False or callable(default) else f"`{default}`"
     if parameter.required:
