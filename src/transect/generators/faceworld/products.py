@@ -23,12 +23,17 @@ def products(left: Tensor, right: Tensor) -> Tensor:
     [[[0.0, 1.0], [2.0, 3.0]], [[4.0, 5.0], [6.0, 7.0]]]
     """
     b = max(len(left), len(right))
-    left, right = left.contiguous().expand(b, -1, -1), right.contiguous().expand(b, -1, -1)
     if left.device.type != "cpu":
-        return torch.bmm(left, right)
-    return torch.stack([torch.mm(_aligned(one), _aligned(other)) for one, other in zip(left, right, strict=True)])
+        return torch.bmm(left.expand(b, -1, -1), right.expand(b, -1, -1))
+    lefts, rights = _aligned(left), _aligned(right)
+    pairs = zip(lefts * (b // len(lefts)), rights * (b // len(rights)), strict=True)
+    return torch.stack([torch.mm(one, other) for one, other in pairs])
 
 
-def _aligned(matrix: Tensor) -> Tensor:
-    matrix = matrix.contiguous()
-    return matrix.clone() if matrix.data_ptr() % _ALIGNMENT else matrix
+def _aligned(matrices: Tensor) -> tuple[Tensor, ...]:
+    """Each of them, beginning at a multiple of _ALIGNMENT bytes."""
+    matrices = matrices.contiguous()
+    first, each = matrices.data_ptr(), matrices[0].numel() * matrices.element_size()
+    if first % _ALIGNMENT == each % _ALIGNMENT == 0:
+        return matrices.unbind(0)
+    return tuple(one.clone() for one in matrices.unbind(0))
