@@ -30,3 +30,19 @@ def test_a_folder_without_the_check_has_no_section_and_one_that_was_broken_off_s
         pass
     (section,) = interpolation.sections(tmp_path)
     assert "begun and not finished" in section["warnings"][0]
+
+
+def test_answers_of_other_images_are_no_unfinished_check(tmp_path, monkeypatch):
+    (tmp_path / interpolation.FOLDER).mkdir()
+    (tmp_path / interpolation.FOLDER / "run.json").touch()
+    target = {"name": "small", "task": "binary"}
+    monkeypatch.setattr(interpolation, "FinishedRun", lambda _: SimpleNamespace())
+    monkeypatch.setattr(interpolation, "_finished", lambda _: True)
+    monkeypatch.setattr(interpolation.finished, "read", lambda _: SimpleNamespace(spec={"targets": [target]}))
+
+    def of_others(run, asked):
+        raise BadInput("predictions of small are not of these images")
+
+    monkeypatch.setattr(interpolation.findings, "answers_of", of_others)
+    with pytest.raises(BadInput, match="are not of these images"):
+        interpolation.sections(tmp_path)

@@ -15,6 +15,7 @@ from transect.errors import BadInput
 from transect.protocols import Target
 from transect.records import Task
 from transect.sections import between
+from transect.store import FinishedRun
 
 FOLDER: Final = "interpolation"
 
@@ -46,14 +47,22 @@ def has_classes(task: Task | str) -> bool:
 def sections(folder: Path) -> list[dict[str, Any]]:
     """A section per target that has classes; none where lines were not asked for, one that says so if unfinished.
 
-    Raises CorruptedPart where a part is not as it was written.
+    Raises CorruptedPart where a part is not as it was written, BadInput where tables do not belong together.
     """
     path = folder / FOLDER
     if not (path / "run.json").exists():
         return []
-    try:
-        run = finished.read(path)
-        found = [findings.answers_of(run, target) for target in run.spec["targets"] if has_classes(target["task"])]
-    except BadInput:
+    if not _finished(FinishedRun(path)):
         return [between.unfinished()]
+    run = finished.read(path)
+    found = [findings.answers_of(run, target) for target in run.spec["targets"] if has_classes(target["task"])]
     return [between.section(replace(one, study="")) for one in found]
+
+
+def _finished(run: FinishedRun) -> bool:
+    """Whether every image was made and every target that has classes asked about it."""
+    parts = -(-int(run.spec["design"]["subjects"]) // int(run.spec["subjects_per_part"]))
+    if not run.has_all("images", parts):
+        return False
+    asked = [target for target in run.spec["targets"] if has_classes(target["task"])]
+    return all(run.has_all(f"predictions/{finished.slug(target['name'])}", parts) for target in asked)

@@ -136,8 +136,10 @@ def _results(
 
 
 def _readings(specs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """How well each attribute of any study is read back from the world's pictures, once."""
-    return list({row["attribute"]: row for spec in specs for row in spec.get("readings", ())}.values())
+    """How well each attribute of any study is read back from the world's pictures, once; nothing of photographs."""
+    return list(
+        {row["attribute"]: row for spec in specs if not _photographs(spec) for row in spec.get("readings", ())}.values()
+    )
 
 
 def _photographs(spec: Mapping[str, Any]) -> bool:

@@ -186,13 +186,17 @@ class FinishedRun:
         """Rows of one part. Raises CorruptedPart, naming it, if its bytes are not those written."""
         return read_part(self.path, table, index)
 
+    def has_all(self, table: str, parts: int) -> bool:
+        """Whether parts 0..parts-1 of a table are there."""
+        return all(_part(self.path, table, index).exists() for index in range(parts))
+
     def read_table(self, table: str, parts: int, without: Sequence[str] = ()) -> pa.Table:
         """All rows of parts 0..parts-1, in order, less the columns `without`.
 
         Raises BadInput when the run is not finished: it says how many parts there are.
         """
-        there = sum(_part(self.path, table, index).exists() for index in range(parts))
-        if there < parts:
+        if not self.has_all(table, parts):
+            there = sum(_part(self.path, table, index).exists() for index in range(parts))
             message = f"{self.path} is not finished ({there} of {parts} parts of {table}): run its command again first"
             raise BadInput(message)
         return pa.concat_tables([self.read_part(table, index).drop_columns(list(without)) for index in range(parts)])

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sections.small_answers import answers, checked, rows
-from transect.errors import UnknownName
+from transect.errors import BadInput, UnknownName
 from transect.records import Design
-from transect.sections import build, check, models
+from transect.sections import build, check, confounding, models
 
 WRONG = [1, 0, 0, 0, 1, 1, 0, 1] * 2
 VALUES = {"smile": [0, 0, 0, 0, 1, 1, 1, 1] * 2, "age": [30.0] * 8 + [60.0] * 8}
@@ -68,3 +68,33 @@ def test_a_report_has_them_where_asked():
     assert "models" not in [section["key"] for section in build([one])]
     with pytest.raises(UnknownName, match="unknown model 'logits': did you mean logit"):
         check(["logits"])
+
+
+def test_studies_that_take_no_model_are_named_with_the_reason():
+    seen = answers(Design({}, 16), answers=WRONG, truth=np.zeros(16), values=VALUES)
+    experiment = answers(Design({"smile": (0.0, 1.0)}, 8), answers=WRONG, truth=np.zeros(16))
+    unjudged = answers(Design({}, 16), answers=WRONG, values=VALUES, study="photographs")
+    made = [one for one in build([seen, experiment, unjudged], ["ols"]) if one["key"] == "models"]
+    assert [one["study"] for one in made] == ["observation", "experiment"]
+    first, second = checked(made[1])["warnings"]
+    assert first.startswith("No model of experiment: attributes were set, and contrasts within subjects need no model")
+    assert second.startswith("No model of photographs: errors of the target are not known there")
+
+
+def test_models_that_no_study_takes_are_refused():
+    experiment = answers(Design({"smile": (0.0, 1.0)}, 8), answers=WRONG, truth=np.zeros(16))
+    with pytest.raises(BadInput, match="--model poisson, gee: expected errors of images as they come"):
+        build([experiment], ["poisson", "gee"])
+    assert "models" not in [one["key"] for one in build([experiment])]
+
+
+def test_attributes_without_two_sides_are_named():
+    values = {**VALUES, "hair": [0.0, 1.0, 2.0, 0.0] * 4, "glasses": [1.0] * 16}
+    one = answers(Design({}, 16), answers=WRONG, truth=np.zeros(16), values=values)
+    table = rows(checked(models.section(one, ["ols"])), "Least squares")
+    told = {row["attribute"]: (row["difference"], row["note"]) for row in table[2:]}
+    assert told == {"hair": (None, "no two sides: 3 levels"), "glasses": (None, "no two sides: does not vary")}
+    hidden = checked(confounding.section(one))
+    for title in ("E-values, adjusted", "Robustness"):
+        left = {row["compared"]: row["note"] for row in rows(hidden, title)}
+        assert (left["hair"], left["glasses"]) == ("no two sides: 3 levels", "no two sides: does not vary")

@@ -14,7 +14,7 @@ from transect.effects.linear import MEANS_SOURCE, OLS_SOURCE, difference_in_mean
 from transect.effects.samples import Labels
 from transect.records import Attribute, Effect
 from transect.sections.answers import Answers, number, point, table, words
-from transect.sections.splits import Split, named, splits
+from transect.sections.splits import Split, named, splits, whole
 
 SHOWN: Final = 24
 """Levels that the figure shows, largest coefficients first; the table has them all."""
@@ -118,15 +118,14 @@ def _side_by_side(
     """A row per attribute that is compared; the columns of `held` are adjusted for and have none."""
     shown = {name: values for name, values in columns.items() if name not in held}
     parted = splits(one, shown, {name: columns[name] for name in columns if name in held})
+    left = whole(one, shown, parted)
     rows: list[list[Any]] = []
-    for name, values in shown.items():
+    for name in shown:
         if name in parted:
             rows.append([words(name), parted[name].told, *_estimates(one, name, parted[name])])
-        elif np.nanmax(values) == np.nanmin(values):
-            rows.append([words(name), "does not vary", *[None, ""] * 4])
         else:
-            levels = len(one.known[name].levels)
-            rows.append([words(name), f"{levels} levels: see the coefficients", *[None, ""] * 4])
+            told = left[name] + (": see the coefficients" if left[name].endswith("levels") else "")
+            rows.append([words(name), told, *[None, ""] * 4])
     heads = [("attribute", "text"), ("compared", "text")]
     for estimator in ("unadjusted", "OLS", "g-computation", "AIPW"):
         heads += [(f"{estimator}, points", "points"), (f"{estimator}: 95 %", "text")]

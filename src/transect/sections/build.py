@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from transect.errors import BadInput
 from transect.sections import (
     adjustment,
     balance,
@@ -25,9 +26,14 @@ def build(found: Sequence[Answers], asked: Sequence[str] = ()) -> list[dict[str,
 
     asked: names of `MODELS`, by which errors are adjusted beside the estimators that every report has.
 
-    Raises UnknownName for another model.
+    Raises UnknownName for another model, BadInput where no study takes a model that was asked for.
     """
     chosen = check(asked)
+    if chosen and not any(_modelled(one) for one in found):
+        raise BadInput(
+            f"--model {', '.join(chosen)}: expected errors of images as they come, or of images that --perceived says "
+            "what was seen on, got none; leave it out, or give --perceived (and --truth where errors are not known)"
+        )
     targets = list(dict.fromkeys(one.target for one in found))
     made: list[dict[str, Any]] = []
     for target in targets:
@@ -37,6 +43,11 @@ def build(found: Sequence[Answers], asked: Sequence[str] = ()) -> list[dict[str,
     if plain and any(not one.design.levels for one in plain) and (made_one := balance.section(plain)):
         made.append(made_one)
     return made
+
+
+def _modelled(one: Answers) -> bool:
+    """Whether errors are adjusted: those of images as they come, or by what was seen on images that were made."""
+    return not one.steps and one.judged and bool(one.perceived or not one.design.levels)
 
 
 def _of_target(own: Sequence[Answers], chosen: Sequence[str]) -> list[dict[str, Any]]:
@@ -49,9 +60,10 @@ def _of_target(own: Sequence[Answers], chosen: Sequence[str]) -> list[dict[str, 
     for experiment in experiments:
         made += [found for one in observations if (found := comparison.section(experiment, one))]
     made += [perceived.section(one) for one in experiments if one.perceived]
-    observed = [one for one in plain if one.judged and (one.perceived or not one.design.levels)]
-    for one in observed:
+    for one in filter(_modelled, own):
         made += [adjustment.section(one), *([models.section(one, chosen)] if chosen else [])]
+    if chosen and (untaken := [one for one in own if not _modelled(one)]):
+        made.append(models.refused(untaken))
     made += [found for one in plain if (found := people.section(one))]
     made += [found for one in observations if (found := confounding.section(one))]
     made += [thresholds.section(one) for one in plain if thresholds.has_section(one)]

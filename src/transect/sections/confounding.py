@@ -14,7 +14,7 @@ from transect.effects.linear import ols
 from transect.effects.observational import cut
 from transect.effects.samples import Labels
 from transect.sections.answers import Answers, compared, number, table, words
-from transect.sections.splits import splits
+from transect.sections.splits import Split, splits, whole
 
 _TEXT: Final = (
     "Attributes that come as they are may go along with something that is not in the table. These numbers say how "
@@ -69,11 +69,16 @@ def _contrasts(one: Answers, values: Float[np.ndarray, " n"]) -> list[list[Any]]
 
 def _adjusted(one: Answers, values: Float[np.ndarray, " n"]) -> list[list[Any]]:
     """A row per attribute that varies and is no list of names, parted in two, all others held equal."""
-    return [
-        _row(one, f"{words(name)}: {split.told}", values, split.chosen, split.others)
-        for name, split in splits(one, one.values, one.held).items()
-        if split.others
+    parted = {name: split for name, split in splits(one, one.values, one.held).items() if split.others}
+    rows = [
+        _row(one, f"{words(name)}: {split.told}", values, split.chosen, split.others) for name, split in parted.items()
     ]
+    return rows + [[name, *[None] * 6, why] for name, why in _left(one, parted)] if rows else []
+
+
+def _left(one: Answers, parted: Mapping[str, Split]) -> list[tuple[str, str]]:
+    """Attributes without two sides, and why."""
+    return [(words(name), f"no two sides: {why}") for name, why in whole(one, one.values, parted).items()]
 
 
 def _row(
@@ -136,12 +141,13 @@ def _robustness(one: Answers, counted: str, values: Float[np.ndarray, " n"]) -> 
     heads += [("robustness value of the interval", "proportion"), ("images", "count"), ("note", "text")]
     rows = []
     labels = Labels(one.target, counted, "proportion" if one.binary else "score")
-    for name, split in splits(one, one.values, one.held).items():
-        if split.others:
-            given = {name: split.chosen, **split.others}
-            made = linear_robustness(values, given, clusters=one.subjects, labels=labels)
-            found, effect = made.robustness, made.effect
-            shares = [found.partial_r2, found.value, found.significant] if found else [None] * 3
-            ends = [number(end) for end in (effect.estimate, effect.low, effect.high)]
-            rows.append([f"{words(name)}: {split.told}", *ends, *shares, effect.n_images, made.reason])
+    parted = {name: split for name, split in splits(one, one.values, one.held).items() if split.others}
+    for name, split in parted.items():
+        given = {name: split.chosen, **split.others}
+        made = linear_robustness(values, given, clusters=one.subjects, labels=labels)
+        found, effect = made.robustness, made.effect
+        shares = [found.partial_r2, found.value, found.significant] if found else [None] * 3
+        ends = [number(end) for end in (effect.estimate, effect.low, effect.high)]
+        rows.append([f"{words(name)}: {split.told}", *ends, *shares, effect.n_images, made.reason])
+    rows += [[name, *[None] * 7, why] for name, why in _left(one, parted)]
     return table(f"Robustness of adjusted differences: {counted}", heads, rows)

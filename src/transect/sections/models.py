@@ -23,7 +23,7 @@ from transect.effects.perception import fractional_errors
 from transect.errors import UnknownName
 from transect.records import Effect
 from transect.sections.answers import Answers, number, table, words
-from transect.sections.splits import Split, splits
+from transect.sections.splits import Split, splits, whole
 
 _TEXT: Final = (
     "Each attribute is split at its median (or off and on) and all others are held equal; errors are clustered by "
@@ -78,7 +78,9 @@ def check(names: Sequence[str]) -> tuple[str, ...]:
 def section(one: Answers, models: Sequence[str]) -> dict[str, Any]:
     """The section of one judged target in one study, a table per model that was asked for."""
     kind = "perceived attributes" if one.perceived else "attributes"
-    parted = splits(one, one.perceived or one.values, {} if one.perceived else one.held)
+    columns = one.perceived or one.values
+    parted = splits(one, columns, {} if one.perceived else one.held)
+    left = whole(one, columns, parted)
     text, warnings, tables = [_TEXT], [], []
     for name in models:
         outcomes, reason = (one.errors, "") if name != "fractional" else _fractions(one)
@@ -87,7 +89,7 @@ def section(one: Answers, models: Sequence[str]) -> dict[str, Any]:
             continue
         if name == "fractional":
             text.append(_FRACTIONAL.format(n=int(np.isfinite(outcomes).sum()), of=len(outcomes)))
-        tables.append(_table(one, MODELS[name], outcomes, parted))
+        tables.append(_table(one, MODELS[name], outcomes, parted, left))
     return {
         "key": "models",
         "study": one.study,
@@ -98,6 +100,29 @@ def section(one: Answers, models: Sequence[str]) -> dict[str, Any]:
         "tables": tables if parted else [],
         "sources": list(dict.fromkeys(source for name in models for source in MODELS[name].sources)),
     }
+
+
+def refused(untaken: Sequence[Answers]) -> dict[str, Any]:
+    """The section that says of studies why none of the models that were asked for is of them."""
+    first = untaken[0]
+    return {
+        "key": "models",
+        "study": first.study,
+        "title": f"Errors of {first.target}: chosen models",
+        "text": [],
+        "warnings": [f"No model of {one.study}: {_why_not(one)}" for one in untaken],
+        "figures": [],
+        "tables": [],
+        "sources": [],
+    }
+
+
+def _why_not(one: Answers) -> str:
+    if one.steps:
+        return "its images are steps from each subject's own value; see the sensitivities"
+    if not one.judged:
+        return "errors of the target are not known there; --truth says what the right answer is"
+    return "attributes were set, and contrasts within subjects need no model; --perceived says what people saw instead"
 
 
 def _fractions(one: Answers) -> tuple[Float[np.ndarray, " _"], str]:
@@ -112,7 +137,11 @@ def _fractions(one: Answers) -> tuple[Float[np.ndarray, " _"], str]:
 
 
 def _table(
-    one: Answers, model: Model, outcomes: Float[np.ndarray, " n"], parted: Mapping[str, Split]
+    one: Answers,
+    model: Model,
+    outcomes: Float[np.ndarray, " n"],
+    parted: Mapping[str, Split],
+    left: Mapping[str, str],
 ) -> dict[str, Any]:
     style = "number" if model.ratio else "points"
     heads = [
@@ -130,6 +159,7 @@ def _table(
         ends = [number(float(place(end))) for end in (effect.estimate, effect.low, effect.high)]
         means = [_mean(outcomes, split.chosen == side) for side in (1.0, 0.0)]
         rows.append([words(name), split.told, *means, *ends, number(effect.p), effect.n_images, words(effect.reason)])
+    rows += [[words(name), "", *[None] * 7, f"no two sides: {why}"] for name, why in left.items()]
     return table(model.title, heads, rows)
 
 

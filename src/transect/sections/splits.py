@@ -42,6 +42,17 @@ def splits(
     return made
 
 
+def whole(one: Answers, columns: Mapping[str, Float[np.ndarray, " _"]], parted: Mapping[str, Split]) -> dict[str, str]:
+    """Why the attributes that `splits` left out have no two sides, in words."""
+    made = {}
+    for name, values in columns.items():
+        if name not in parted:
+            known = values[np.isfinite(values)]
+            levels = one.known[name].levels if nominal(one.known.get(name)) else ()
+            made[name] = f"{len(levels)} levels" if len(np.unique(known)) > 1 else "does not vary"
+    return made
+
+
 def named(attributes: Mapping[str, Attribute], name: str, values: Float[np.ndarray, " n"]) -> bool:
     """Whether every value is a level of the attribute."""
     own = attributes.get(name)
