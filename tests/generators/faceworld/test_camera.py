@@ -146,8 +146,9 @@ def test_held_exposure_shows_the_direct_effect_of_tone():
     base = WORLD.set(WORLD.sample([4]), {"skin_tone": 3.0, "yaw": 0.0, "roll": 0.0, "pitch": 0.0})
     total = cheek(WORLD.render(WORLD.set(base, {"skin_tone": 9.0})).pixels)
     direct = cheek(WORLD.render(WORLD.set(base, {"skin_tone": 9.0}, hold=["exposure"])).pixels)
-    # Tones 9 and 3 differ by some 4 stops of light, of which the meter makes good half.
-    assert direct < 0.65 * total
+    # Tones 9 and 3 differ by 3.64 stops, of which the meter makes good .44, 1.6 stops: a third of the light, which is
+    # .33 ** (1 / 2.2) = .60 of the sRGB value; the shoulder of the tone curve and the skin's mirror take a part of it.
+    assert 0.55 * total < direct < 0.70 * total
 
 
 def test_dark_faces_are_exposed_as_photographs_expose_them():

@@ -19,10 +19,10 @@ PARENTS = ("skin_tone", "light_level")
 MAXIMUM_GAIN = 6.0
 """The largest gain of the meter, in stops over the base gain (ISO 100 to ISO 6400)."""
 
-REFERENCE_LUMINANCE = 3.2
+REFERENCE_LUMINANCE = 3.83
 """The luminance of skin that the meter leaves at base gain under nominal light."""
 
-TONE_ADAPTATION = 0.50
+TONE_ADAPTATION = 0.44
 """The share, in stops, of a skin's departure from the reference that the meter makes good."""
 
 
@@ -34,7 +34,7 @@ def metered_exposure(
     skin_tone: Monk scale, 1..10. light_level: stops of scene light around nominal.
 
     >>> metered_exposure(np.array([5.0, 5.0]), np.array([0.0, -2.0])).round(2).tolist()
-    [1.38, 3.38]
+    [1.33, 3.33]
     """
     departure = np.log2(REFERENCE_LUMINANCE / luminance(skin_reflectance(skin_tone)))
     return np.asarray(np.minimum(MAXIMUM_GAIN, TONE_ADAPTATION * departure - light_level))

@@ -105,8 +105,10 @@ def _lid_skin(p: Parameters, lids: Lids, radiance: Tensor) -> Tensor:
     near = smoothstep(1.25 - t.abs(), 0.0, 0.35) * lids.front
     fold = lids.upper - 0.035 - 0.013 * p["eyelid_fold"].clamp(-2, 2)
     crease = bump(v - fold, 0.013) * near * (0.42 + 0.10 * p["eyelid_fold"]).clamp(min=0.1)
-    socket = bump(v - lids.upper, 0.055) * bump(t, 1.25) * lids.front
-    radiance = radiance * ((1 - crease) * torch.exp(-1.9 * socket)).unsqueeze(1)
+    socket = bump(v - lids.upper + 0.015, 0.075) * bump(t, 1.25) * lids.front
+    # What little light comes from a socket has crossed skin, and is redder.
+    dark = torch.exp(-1.64 * socket.unsqueeze(1) * color(radiance, 0.80, 1.05, 1.10))
+    radiance = radiance * (1 - crease).unsqueeze(1) * dark
     lid = smoothstep(v, -0.17, -0.09) * (1 - smoothstep(v, -0.01, 0.05)) * near
     shadow = color(radiance, 0.50, 0.36, 0.52)
     return radiance * (1 + (0.85 * p["makeup"] * lid).unsqueeze(1) * (shadow - 1))
@@ -119,14 +121,14 @@ def _eyeball(frame: Frame, p: Parameters, lids: Lids, light: Illumination) -> Te
     dy = lids.down - 0.03 * p["sin_pitch"] + 0.014
     radius = (dx * dx + dy * dy).sqrt()
     lid_shade = 0.44 + 0.56 * smoothstep(lids.down - lids.upper, -0.005, 0.05)
-    shade = lid_shade * (0.18 + 0.30 * light.diffuse.clamp(max=1.3))
+    shade = lid_shade * (0.19 + 0.30 * light.diffuse.clamp(max=1.3))
     sclera = color(p["iris"], 0.60, 0.51, 0.47) * p["beside_skin"].unsqueeze(1)
     ball = tint(sclera, shade * (1 - 0.45 * power((lids.outward / lids.half).abs().clamp(max=1), 2.5)))
     ring = (
         0.85 + 0.40 * (radius / IRIS_RADIUS).clamp(max=1) - 0.65 * smoothstep(radius, 0.75 * IRIS_RADIUS, IRIS_RADIUS)
     )
     ball = over(ball, tint(p["iris"], shade * ring), coverage(IRIS_RADIUS - radius, lids.pixel))
-    ball = over(ball, color(ball, 0.004, 0.004, 0.004), coverage(PUPIL_RADIUS - radius, lids.pixel))
+    ball = over(ball, color(ball, 0.006, 0.006, 0.006), coverage(PUPIL_RADIUS - radius, lids.pixel))
     glint_x, glint_y = dx - side * 0.020 * torch.sign(p["light_x"]), dy + 0.018
     glint = coverage(0.011 - (glint_x**2 + glint_y**2).sqrt(), lids.pixel)
     return (ball + 0.06 * (glint * lid_shade).unsqueeze(1)) * light_color(ball)
@@ -141,7 +143,7 @@ def _lashes(p: Parameters, lids: Lids, radiance: Tensor) -> Tensor:
     upper = coverage(thickness - (v - lids.upper + 0.5 * thickness).abs(), lids.pixel)
     lower = coverage(0.006 + 0.004 * makeup - (v - lids.lower).abs(), lids.pixel)
     density = (0.88 + 0.10 * makeup) * upper + (0.30 + 0.35 * makeup) * lower * (1 - upper)
-    return radiance * (1 - (density * across * lids.front).clamp(max=0.97)).unsqueeze(1)
+    return radiance * (1 - (density * across * lids.front).clamp(max=0.93)).unsqueeze(1)
 
 
 def brows(frame: Frame, p: Parameters, radiance: Tensor, hairs: Tensor) -> Tensor:

@@ -118,7 +118,10 @@ def hanging_beard(frame: Frame, p: Parameters, lattices: dict[str, Tensor]) -> t
     zero = torch.zeros_like(p["yaw"])
     X, Y = project(p, zero, CHIN * vertical_scale(p), zero + 0.57)
     c, s = p["cos_roll"], p["sin_roll"]
-    x, y = frame.U - (c * X + s * Y), frame.V - (c * Y - s * X)
+    beside = c * X + s * Y
+    x, y = frame.U - beside, frame.V - (c * Y - s * X)
+    # Turned aside, the chin comes near one side of the jaw's outline and leaves the other.
+    x = x / (1 - 1.9 * torch.sign(x) * beside).clamp(min=0.45)
     half = 0.14 + 0.38 * p["on_jaw"]
     length = 0.17 * smoothstep(p["beard"], 0.15, 1.1) * torch.maximum(0.8 * p["on_chin"], p["on_jaw"])
     hairs = _read(lattices["strands"], 1.2 * x, 1.2 * y)

@@ -145,7 +145,7 @@ def _roughness(p: Parameters) -> Tensor:
 
 def _outline(V: Tensor, tables: Tensor, p: Rows, widest: Tensor) -> Tensor:
     """Half width of the hair at heights V of the upright head."""
-    lift = p["lift"] * (1 + 0.45 * p["hair_volume"]) * (1 - 0.85 * smoothstep(p["baldness"], 0.1, 0.7)) + 0.012
+    lift = p["lift"] * (1 + 0.45 * p["hair_volume"]) * (1 - 0.75 * smoothstep(p["baldness"], 0.1, 0.7)) + 0.012
     y = (V - 0.1) / (1 + lift / 1.1) + 0.1
     cap = read_tables(tables[:, REACH : REACH + 1], y.clamp(max=_WIDEST_Y))[:, 0] * (1 + _side(p) / 0.62)
     cap = cap - 3.0 * (CROWN - y).clamp(min=0)
@@ -189,7 +189,8 @@ def _hairline(frame: Frame, p: Parameters, texture: Strands) -> Tensor:
     peak = 0.017 * p["hairline"] * bump(across, 0.30) - 0.012 * p["hairline"].clamp(max=0) * bump(across - 0.3, 0.2)
     center = crown - recession + peak + 0.05 * across**2
     loose = smoothstep(p["hang"], 0.0, 0.12)
-    sideburn = torch.minimum(0.02 + 0.16 * masculine - 0.08 * p["tied"], 0.02 + 0.16 * masculine + loose)
+    reach = 0.02 + 0.16 * masculine - 0.12 * p["coil"]
+    sideburn = torch.minimum(reach - 0.08 * p["tied"], reach + loose)
     temple = smoothstep(across, 0.78, 0.98)
     line = mix(center + 0.20 * smoothstep(across, 0.35, 0.9), sideburn, temple)
     fringe = 0.008 + 0.010 * p["coil"]
@@ -219,8 +220,9 @@ def _bangs(frame: Frame, p: Parameters, locks: Strands, line: Tensor, inside: Te
     low = HAIRLINE_Y + (0.44 - 0.03 * p["coil"]) * amount + (parted + swept) * amount * (1 - 0.6 * amount)
     distance = mix(low - face.y, line, smoothstep(across, 0.78, 0.98))
     distance = distance + (0.010 + 0.024 * amount * (1 - 0.5 * p["coil"])) * locks.ragged
-    left = smoothstep(locks.fine + 4.0 - 4.4 * p["baldness"], -0.5, 0.5) * smoothstep(1 - p["scalp"], 0.0, 0.15)
-    cover = _feathered(frame, distance, locks.fine, 0.026)
+    strays = locks.fine * (1 - 0.8 * p["coil"])
+    left = smoothstep(strays + 4.0 - 4.4 * p["baldness"], -1.0, 1.0) * smoothstep(1 - p["scalp"], 0.0, 0.15)
+    cover = _feathered(frame, distance, locks.fine, 0.040)
     return distance, cover * left * inside
 
 
@@ -233,7 +235,7 @@ def _curtain(frame: Frame, p: Parameters, texture: Strands, outer: Tensor, botto
     opens = 0.05 * smoothstep(V, 0.15, 0.8) - 0.07 * bump(V - 0.42, 0.3) * (1 - p["curl"])
     waves = 0.020 * p["wave"] * torch.sin(11 * V + side)
     inner = 0.535 + 0.045 * p["face_width"] + opens + waves + 0.02 * texture.ragged
-    inner = inner + 0.22 * tucked * bump(V - 0.02, 0.24)
+    inner = inner + 0.26 * tucked * bump(V - 0.03, 0.29)
     ended = (outer - inner).clamp(min=0) * smoothstep(V - bottom, -0.45, 0.05)
     beside = _feathered(frame, x.abs() - inner - 0.55 * ended, texture.fine, 0.018)
     behind = smoothstep(side * 0.5 * torch.sign(p["hair_parting"]) + p["hair_fall"], -0.1, 0.1)

@@ -15,7 +15,7 @@ from torch import Tensor
 from transect.generators.faceworld.compositing import Parameters, Vector, color, unit
 
 KEY, AMBIENT, WRAP = 1.32, 0.157, 0.10
-LIGHT_COLOR = (1.150, 0.968, 0.866)
+LIGHT_COLOR = (1.150, 0.965, 0.906)
 """Warm light under a daylight white balance, as in most portrait photographs."""
 
 

@@ -74,8 +74,8 @@ def mouth_half_width(p: Parameters) -> Tensor:
     """Half the distance of the mouth's corners."""
     return (
         0.212
-        + 0.021 * p["mouth_width"]
-        + 0.055 * p["smile"]
+        + 0.020 * p["mouth_width"]
+        + 0.046 * p["smile"]
         + 0.012 * (p["face_shape"] - 0.5)
         + 0.012 * p["face_width"]
     )
@@ -86,20 +86,20 @@ def mouth_curves(p: Parameters, t: Tensor) -> MouthCurves:
     t = t.clamp(-1, 1)
     smile, half = p["smile"], mouth_half_width(p)
     arch = (1 - t * t).clamp(min=0)
-    slant = 0.015 * p["mouth_slant"] * (0.5 + 0.5 * smile) * t * t.abs()
+    slant = 0.008 * p["mouth_slant"] * (0.5 + 0.5 * smile) * t * t.abs()
     line = mouth_y(p) - slant - 0.070 * smile * (t * t - 0.30) - 0.012 * (1 - smile) * (0.3 - t * t)
-    full = 1 + 0.26 * p["lip_fullness"] - 0.22 * (p["face_shape"] - 0.5) - 0.20 * p["old"]
-    full = full.clamp(min=0.55) * (1 - 0.12 * smile)
+    full = 1.08 + 0.30 * p["lip_fullness"] - 0.22 * (p["face_shape"] - 0.5) - 0.24 * p["old"] + 0.06 * p["young"]
+    full = full.clamp(min=0.55) * (1 - 0.05 * smile)
     gap_top, gap_bottom = -0.12 * _gap(p) * arch, 0.88 * _gap(p) * arch
     top = gap_top - 0.053 * full * power(arch, 0.78) * (1 - 0.26 * bump(t, 0.15))
     return MouthCurves(
-        t, half, line, arch, full, top, gap_bottom + 0.070 * full * power(arch, 0.65), gap_top, gap_bottom
+        t, half, line, arch, full, top, gap_bottom + 0.073 * full * power(arch, 0.65), gap_top, gap_bottom
     )
 
 
 def _gap(p: Parameters) -> Tensor:
     """How far the lips are apart in the middle: a broad smile shows teeth."""
-    return 0.14 * p["mouth_open"] + 0.058 * smoothstep(p["smile"], 0.42, 0.95)
+    return 0.14 * p["mouth_open"] + 0.052 * smoothstep(p["smile"], 0.42, 0.95)
 
 
 def _inside(
@@ -110,9 +110,9 @@ def _inside(
     shown = 0.060 * (0.35 + 0.65 * smoothstep(p["smile"], 0.15, 0.60)) * (1 - 0.35 * t * t)
     length = torch.minimum(shown, 0.85 * (gap_bottom - gap_top))
     edge = coverage(gap_top + length - v, 1.5 * frame.pixel)
-    lip_shade = smoothstep(v - gap_top, -0.008, 0.022) * (1 - 0.90 * t * t)
+    lip_shade = smoothstep(v - gap_top, -0.010, 0.030) * (1 - smoothstep(t.abs(), 0.45, 0.95))
     between = 1 - 0.20 * bump(torch.sin(35 * frame.face.x), 0.28) * (0.02 / frame.pixel).clamp(max=1)
-    enamel = color(p["skin"], 0.66, 0.59, 0.50) * p["beside_skin"].unsqueeze(1)
+    enamel = color(p["skin"], 0.70, 0.58, 0.44) * p["beside_skin"].unsqueeze(1)
     teeth = tint(enamel, lip_shade * between * (0.35 + 0.55 * light.diffuse.clamp(max=1.2)))
     return over(dark.expand_as(teeth), teeth, edge) * light_color(teeth)
 
@@ -121,10 +121,10 @@ def nostrils(frame: Frame, p: Parameters, radiance: Tensor) -> Tensor:
     """The face with its nostrils; the head's pitch opens or hides them."""
     x, y = frame.face.x, frame.face.y
     half = nose_half_width(p)
-    dx = (x.abs() - 0.52 * half) / (0.30 * half)
-    tall = 0.017 + 0.02 * p["sin_pitch"]  # 0.010 at -20 degrees, 0.024 at +20
-    dy = (y - nose_base(p) - 0.002 + 0.10 * (x.abs() - 0.5 * half)) / tall
+    dx = (x.abs() - 0.50 * half) / (0.22 * half)
+    tall = 0.016 + 0.02 * p["sin_pitch"]  # 0.010 at -20 degrees, 0.024 at +20
+    dy = (y - nose_base(p) + 0.006 + 0.22 * (x.abs() - 0.5 * half)) / tall
     hole = smoothstep(1.25 - (dx * dx + dy * dy).sqrt(), 0.0, 0.9)
     wing = bump((x.abs() - half * 1.12) / 0.016, 1.0) * bump(y - nose_base(p) + 0.03, 0.04)
-    shade = 0.72 * hole * beyond(frame.face.cosine) + 0.16 * wing
+    shade = 0.68 * hole * beyond(frame.face.cosine) + 0.16 * wing
     return radiance * (1 - shade.clamp(max=0.9)).unsqueeze(1)

@@ -31,7 +31,7 @@ _ANGLES = ("yaw", "pitch", "roll", "light_azimuth", "light_elevation")
 _IDENTITY_LIMIT, _IDENTITY_SCALE = 2.4, 1.25
 _RELATIVE_REFERENCE, _RELATIVE_POWER = 0.45, 0.80
 _VECTOR = 16
-BACKDROP = (0.1005, 1.75)
+BACKDROP = (0.1012, 1.75)
 """Radiance of the darkest background, and how many times brighter the lightest is."""
 
 
@@ -58,6 +58,7 @@ def _parameters(
     bounded = _IDENTITY_LIMIT * np.tanh(identity * (_IDENTITY_SCALE / _IDENTITY_LIMIT))
     scalars |= dict(zip(IDENTITY, bounded, strict=True))
     scalars["old"] = np.clip((scalars["age"] - 28) / 45, 0, 1.2)
+    scalars["young"] = np.clip((34 - scalars["age"]) / 16, 0, 1)
     grey = 1 / (1 + np.exp(-(scalars["age"] - 60 + 6 * scalars["greying"]) / 5))
     skin = skin_reflectance(scalars["skin_tone"])
     colors = {

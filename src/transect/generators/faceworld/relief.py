@@ -82,10 +82,10 @@ def _skull(p: Heads) -> list[Bump]:
         Bump(0.0, -0.29, 0.11, 0.06, 0.012 + 0.035 * masculine),
         Bump(0.0, -0.50, 0.36, 0.2, 0.022 - 0.02 * masculine, 0.05),
         Bump(0.54, -0.36, 0.09, 0.16, -0.02 - 0.012 * old, 0.05),
-        Bump(0.41, 0.075, 0.155, 0.11, 0.069 + 0.020 * p["cheekbones"] - 0.015 * masculine),
-        Bump(0.44, 0.34, 0.12, 0.14, -0.022 + 0.022 * p["cheek_fullness"] - 0.022 * old, 0.10 + 0.06 * old),
-        Bump(0.0, 0.77, 0.14, 0.10, 0.052 + 0.03 * masculine + 0.016 * p["chin_length"], -0.13),
-        Bump(0.0, 0.655, 0.16, 0.035, -0.022, 0.09),
+        Bump(0.41, 0.085, 0.175, 0.14, 0.052 + 0.020 * p["cheekbones"] - 0.015 * masculine),
+        Bump(0.44, 0.34, 0.14, 0.16, -0.016 + 0.022 * p["cheek_fullness"] - 0.016 * old + 0.014 * p["young"], 0.10 + 0.06 * old),
+        Bump(0.0, 0.795, 0.16, 0.11, 0.045 + 0.03 * masculine + 0.016 * p["chin_length"], -0.17),
+        Bump(0.0, 0.672, 0.18, 0.040, -0.013, 0.04),
     ]
 
 
@@ -98,14 +98,16 @@ def _nose(p: Heads) -> list[Bump]:
         Bump(0.0, base - 0.30, 0.076, 0.10, 0.052 * bridge, 0.05),
         Bump(0.0, base - 0.19, 0.084, 0.085, 0.072 * bridge),
         Bump(0.0, base - 0.057, 0.088 * tip, 0.062, 0.125, 0.0, 0.14),
-        Bump(0.0, base - 0.052, 0.042 * tip, 0.036, 0.026 * tip),
-        Bump(half * 0.80, base - 0.045, 0.046, 0.046, 0.066, 0.0, 0.2),
-        Bump(half * 1.22, base - 0.050, 0.026, 0.045, -0.012, 0.26),
-        Bump(half * 0.55, base + 0.022, half * 0.36, 0.026, -0.009, 0.92),
-        Bump(0.0, base + 0.030, half * 0.6, 0.030, 0.0, 0.46),
+        Bump(0.0, base - 0.052, 0.048 * tip, 0.040, 0.022 * tip),
+        Bump(half * 0.82, base - 0.038, 0.044, 0.044, 0.066, -0.05, 0.2),
+        Bump(half * 1.20, base - 0.045, 0.024, 0.048, -0.012, 0.30),
+        Bump(half * 0.60, base - 0.075, 0.022, 0.030, -0.014, 0.10),
+        Bump(half * 0.52, base + 0.014, half * 0.30, 0.026, -0.009, 0.55),
+        Bump(0.0, base + 0.044, half * 0.62, 0.046, 0.0, 0.50),
+        Bump(0.0, base - 0.002, 0.026, 0.024, 0.012, -0.30),
         Bump(0.125, 0.07, 0.055, 0.13, -0.010, 0.06),
-        Bump(0.0, base + 0.09, 0.022, 0.05, -0.008, 0.05),
-        Bump(0.034, base + 0.09, 0.014, 0.045, 0.006),
+        Bump(0.0, base + 0.09, 0.028, 0.05, -0.0045, 0.06),
+        Bump(0.040, base + 0.09, 0.020, 0.045, 0.003),
     ]
 
 
@@ -113,11 +115,11 @@ def _mouth(p: Heads) -> list[Bump]:
     my, full, smile = mouth_y(p), 1 + 0.2 * p["lip_fullness"], p["smile"]
     corner = 0.225 + 0.012 * p["mouth_width"] + 0.065 * smile
     return [
-        Bump(0.0, my - 0.01, 0.24 + 0.04 * smile, 0.13, 0.055),
+        Bump(0.0, my - 0.01, 0.25 + 0.04 * smile, 0.14, 0.034),
         Bump(0.055, my - 0.035, 0.075, 0.026, 0.022 * full),
         Bump(0.0, my + 0.05, 0.12, 0.032, 0.032 * full),
-        Bump(0.0, my + 0.115, 0.13, 0.024, -0.016, 0.20),
-        Bump(corner, my - 0.03 * smile, 0.042, 0.038, -0.012, 0.20),
+        Bump(0.0, my + 0.128, 0.14, 0.030, -0.010, 0.14),
+        Bump(corner, my - 0.03 * smile, 0.048, 0.044, -0.010, 0.17),
         Bump(0.36 + 0.02 * smile, 0.17 - 0.03 * smile, 0.15, 0.13, 0.032 * smile, 0.0, 0.2 + 0.2 * smile),
     ]
 
@@ -125,9 +127,9 @@ def _mouth(p: Heads) -> list[Bump]:
 def _folds(p: Heads) -> list[Bump]:
     """Folds from nose to mouth, bags and wrinkles: valleys in the relief, shaded by the light like everything else."""
     old, smile = p["old"], p["smile"]
-    depth = 0.006 + 0.023 * old + 0.017 * smile
+    depth = 0.006 * (1 - 0.7 * p["young"]) + 0.023 * old + 0.017 * smile
     bumps = [
-        Bump(0.165 + 0.135 * t + 0.02 * smile, 0.265 + 0.20 * t, 0.036, 0.05, -depth * (1 - 0.4 * t), 3.2 * depth)
+        Bump(0.165 + 0.135 * t + 0.02 * smile, 0.265 + 0.20 * t, 0.042, 0.055, -depth * (1 - 0.4 * t), 2.9 * depth)
         for t in (0.0, 0.25, 0.5, 0.75, 1.0)
     ]
     for y, trait in ((-0.43, "hairline"), (-0.51, "complexion"), (-0.595, "greying")):
@@ -137,7 +139,7 @@ def _folds(p: Heads) -> list[Bump]:
         Bump(0.47, EYE_Y - 0.045, 0.06, 0.012, -0.004 * old, 0.19 * old + 0.05 * smile),
         Bump(0.475, EYE_Y + 0.01, 0.06, 0.012, -0.004 * old, 0.19 * old + 0.05 * smile),
         Bump(0.465, EYE_Y + 0.06, 0.06, 0.012, -0.004 * old, 0.17 * old + 0.05 * smile),
-        Bump(eye_x(p) - 0.02, EYE_Y + 0.105, 0.12, 0.022, -0.008 * (0.4 + old), 0.10 + 0.22 * old + 0.06 * smile),
+        Bump(eye_x(p) - 0.02, EYE_Y + 0.105, 0.12, 0.022, -0.008 * (0.4 - 0.3 * p["young"] + old), 0.10 - 0.05 * p["young"] + 0.22 * old + 0.06 * smile),
         Bump(eye_x(p), EYE_Y + 0.075, 0.12, 0.03, 0.012 * (0.5 + old + smile)),
         Bump(0.27, 0.66, 0.045, 0.10, -0.018 * old, 0.24 * old),
         Bump(0.40, 0.61, 0.10, 0.08, 0.032 * old),

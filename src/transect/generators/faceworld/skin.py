@@ -37,10 +37,10 @@ def face_skin(frame: Frame, p: Parameters, details: Tensor) -> tuple[Tensor, Ill
     face = frame.face
     nx, ny, nz, slope_x, slope_y, occlusion, blush, mottle, pores, freckles = details.unbind(1)
     front = smoothstep(face.cosine, 0.0, 0.35)
-    occlusion = occlusion.clamp(min=0) * front + 0.14 * smoothstep(face.y, 0.80, 0.97)
+    occlusion = occlusion.clamp(min=0) * front + 0.11 * smoothstep(face.y, 0.82, 0.98)
     normal = relieved((nx, ny, nz), slope_x * front, slope_y * front)
     light = illuminate(p, normal, occlusion, _cast_shadow(frame, p) * front)
-    rough = 0.175 * mottle + (0.11 + 0.025 * p["old"]) * (1 - 0.6 * p["makeup"]) * pores
+    rough = (0.205 - 0.045 * p["young"]) * mottle + (0.11 + 0.025 * p["old"]) * (1 - 0.6 * p["makeup"]) * (1 - 0.4 * p["young"]) * pores
     spots = smoothstep(freckles, 1.1, 2.0) * (0.10 * smoothstep(p["complexion"], 0.4, 1.6) + 0.12 * p["old"])
     albedo = p["skin"] * (1 + rough - spots * front).unsqueeze(1)
     albedo = albedo * blood(albedo, (_flush(p) + blush * front + 0.22 * mottle).clamp(min=0.1) * _translucency(p))
@@ -54,7 +54,7 @@ def lit_skin(p: Parameters, albedo: Tensor, light: Illumination) -> Tensor:
     scattered = albedo * light.diffuse.unsqueeze(1) * (1 + failing * color(albedo, 0.07, -0.025, -0.05))
     # Where much melanin is, what comes back has come far through the skin, and only red light comes far.
     deep = (1 - p["beside_skin"]).clamp(min=0).unsqueeze(1)
-    scattered = scattered * (1 + deep * color(albedo, 0.19, -0.02, -0.10))
+    scattered = scattered * (1 + deep * color(albedo, 0.215, -0.015, -0.08))
     # Oil and water are the same on every tone, but swatches are darker than living skin: see parameters.beside_skin.
     sheen = SHEEN * p["sheen"]
     mirrored = light.highlight * sheen + SURROUNDINGS * light.diffuse.clamp(max=1)
@@ -80,12 +80,12 @@ def _cast_shadow(frame: Frame, p: Parameters) -> Tensor:
     """Optical depth of the shadows that nose, brows and lips cast away from the key light."""
     x, y = frame.face.x, frame.face.y
     side, up = p["key_x"], -p["key_y"]
-    beside_nose = bump(x + 0.15 * p["nose_side"], 0.095) * bump(y - nose_base(p) + 0.10, 0.15)
+    beside_nose = bump(x + 0.15 * p["nose_side"], 0.105) * bump(y - nose_base(p) + 0.10, 0.16)
     below_nose = bump(x + 0.10 * side, 0.085) * bump(y - nose_base(p) - 0.06, 0.055)
     below_brow = bump(x.abs() - 0.24, 0.17) * bump(y + 0.17, 0.06)
-    below_lip = bump(x + 0.05 * side, 0.12) * bump(y - 0.64, 0.04)
+    below_lip = bump(x + 0.05 * side, 0.12) * bump(y - 0.66, 0.04)
     risen = smoothstep(up, 0.1, 0.9)
-    return 1.0 * side.abs() * beside_nose + risen * (0.55 * below_nose + 0.5 * below_brow + 0.38 * below_lip)
+    return 0.95 * side.abs() * beside_nose + risen * (0.55 * below_nose + 0.5 * below_brow + 0.28 * below_lip)
 
 
 def neck(frame: Frame, p: Parameters) -> tuple[Tensor, Tensor]:
@@ -155,6 +155,7 @@ def ear_coordinates(frame: Frame, p: Parameters, side: float) -> tuple[Tensor, T
 
 def lip_reflectance(p: Parameters) -> Tensor:
     """Lips are skin with less pigment and more blood; lipstick lies on top, lightest where skin is light."""
-    bare = p["skin"] * color(p["skin"], 0.283, 0.101, 0.120)
+    deep = (1 - p["beside_skin"]).clamp(0, 1).unsqueeze(1)
+    bare = p["skin"] * mix(color(p["skin"], 0.30, 0.105, 0.120), color(p["skin"], 0.42, 0.190, 0.180), deep)
     stick = color(p["skin"], 0.31, 0.042, 0.063) * (0.35 + 0.65 * p["beside_skin"].unsqueeze(1)).clamp(max=1.2)
     return mix(bare, stick, 0.88 * p["lipstick"].unsqueeze(1))
