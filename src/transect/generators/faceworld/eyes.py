@@ -122,7 +122,7 @@ def _eyeball(frame: Frame, p: Parameters, lids: Lids, light: Illumination) -> Te
     radius = (dx * dx + dy * dy).sqrt()
     lid_shade = 0.44 + 0.56 * smoothstep(lids.down - lids.upper, -0.005, 0.05)
     shade = lid_shade * (0.19 + 0.30 * light.diffuse.clamp(max=1.3))
-    sclera = color(p["iris"], 0.60, 0.51, 0.47) * p["beside_skin"].unsqueeze(1)
+    sclera = color(p["iris"], 0.60, 0.51, 0.47) * p["sclera"].unsqueeze(1)
     ball = tint(sclera, shade * (1 - 0.45 * power((lids.outward / lids.half).abs().clamp(max=1), 2.5)))
     ring = (
         0.85 + 0.40 * (radius / IRIS_RADIUS).clamp(max=1) - 0.65 * smoothstep(radius, 0.75 * IRIS_RADIUS, IRIS_RADIUS)

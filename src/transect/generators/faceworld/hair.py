@@ -94,7 +94,7 @@ def _feathered(frame: Frame, inside: Tensor, fine: Tensor, width: float | Tensor
 
 def _add_tail(made: Hair, pick: Pick, frame: Frame, p: Parameters, texture: Strands) -> None:
     """Gives the hair of those rows a tail. frame, p, texture: those of the rows."""
-    tail = _ponytail(frame, p, texture) * (1 - p["scalp"])
+    tail = _ponytail(frame, p, texture) * smoothstep(1 - p["scalp"], 0.0, 0.35)
     put(made.back, pick, torch.maximum(some(made.back, pick), tail))
     put(made.front, pick, torch.maximum(some(made.front, pick), tail * smoothstep(frame.V, 0.88, 0.96)))
 
@@ -102,7 +102,7 @@ def _add_tail(made: Hair, pick: Pick, frame: Frame, p: Parameters, texture: Stra
 def _add_knot(made: Hair, pick: Pick, frame: Frame, p: Parameters, texture: Strands) -> None:
     """Gives the hair of those rows a bun. frame, p, texture: those of the rows."""
     knot, base = _bun(frame, p, texture)
-    put(made.back, pick, torch.maximum(some(made.back, pick), knot * (1 - p["scalp"])))
+    put(made.back, pick, torch.maximum(some(made.back, pick), knot * smoothstep(1 - p["scalp"], 0.0, 0.35)))
     put(made.depth, pick, some(made.depth, pick) * (1 - 0.6 * base))
 
 

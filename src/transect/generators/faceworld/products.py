@@ -26,8 +26,11 @@ def products(left: Tensor, right: Tensor) -> Tensor:
     if left.device.type != "cpu":
         return torch.bmm(left.expand(b, -1, -1), right.expand(b, -1, -1))
     lefts, rights = _aligned(left), _aligned(right)
-    pairs = zip(lefts * (b // len(lefts)), rights * (b // len(rights)), strict=True)
-    return torch.stack([torch.mm(one, other) for one, other in pairs])
+    made = torch.empty(b, left.shape[1], right.shape[2], dtype=left.dtype, device=left.device)
+    each = zip(lefts * (b // len(lefts)), rights * (b // len(rights)), made.unbind(0), strict=True)
+    for one, other, place in each:
+        torch.mm(one, other, out=place)
+    return made
 
 
 def _aligned(matrices: Tensor) -> tuple[Tensor, ...]:

@@ -190,12 +190,12 @@ def _seen_by(pixel: float, table: Float[np.ndarray, "fields n k"]) -> Float[np.n
 
 
 def lattice_size(pixel: float) -> tuple[int, int]:
-    """Rows and columns of the maps for pixels of that width in face units: about two a pixel, whole vectors.
+    """Rows and columns of the maps for pixels of that width in face units: finer than these, whole vectors.
 
     >>> lattice_size(2.6 / 64), lattice_size(2.6 / 512)
-    ((96, 80), (192, 144))
+    ((80, 48), (192, 144))
     """
-    rows, columns = (-(-int(2 * extent / (0.54 * pixel)) // 16) * 16 for extent in (Y_EXTENT, X_EXTENT))
+    rows, columns = (-(-int(2 * extent / (0.75 * pixel)) // 16) * 16 for extent in (Y_EXTENT, X_EXTENT))
     return min(rows, _ROWS), min(columns, _COLUMNS)
 
 

@@ -19,8 +19,8 @@ from transect.generators.faceworld.head import Frame, frame_of
 from transect.generators.faceworld.lighting import Illumination
 from transect.generators.faceworld.rows import Pick, Rows, some
 
-EYES, NOSE, MOUTH = (-0.66, 0.26), (-0.05, 0.60), (0.12, 0.98)
-"""Heights on the face between which the features lie, with room for their soft shades."""
+EYES, NOSE, MOUTH = (-0.66, 0.26, 0.66), (-0.05, 0.60, 0.38), (0.12, 0.98, 0.56)
+"""Heights on the face between which the features lie, and how far from its middle, with room for soft shades."""
 
 EARS, EAR = (-0.36, 0.60), (0.25, 0.98)
 """Heights on the upright head between which ears and what hangs from them lie, and distances from the midline."""
@@ -59,8 +59,9 @@ class Windows:
 def windows_of(frame: Frame, p: Rows) -> Windows:
     """The windows that hold every head of the frame."""
     head = _around(frame.head > 0)
-    y, shown = head.of(frame.face.y), head.of(frame.head) > 0
-    inner = [_around(shown & (y > low) & (y < high)) for low, high in (EYES, NOSE, MOUTH)]
+    aside, y, shown = head.of(frame.face.x).abs(), head.of(frame.face.y), head.of(frame.head) > 0
+    features = (EYES, NOSE, MOUTH)
+    inner = [_around(shown & (y > low) & (y < high) & (aside < beside)) for low, high, beside in features]
     left, right = (upright_box(frame.canvas, p, sorted((side * EAR[0], side * EAR[1])), EARS) for side in (-1, 1))
     return Windows(head, (left, right), *inner)
 
