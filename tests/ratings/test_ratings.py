@@ -95,8 +95,29 @@ def test_a_column_study_says_of_which_study_a_row_is(several, tmp_path):
 
 def test_one_study_alone_needs_no_column_and_may_have_one(several, tmp_path):
     mine = csv(tmp_path / "mine.csv", id=[IDS[0], IDS[0]], study=["audit", "another"], age=[30, 40])
-    assert ratings.attach(several / "studies" / "experiment", mine, []) == []
+    assert ratings.attach(several / "studies" / "experiment", mine, []) == [
+        "Ratings of other studies than experiment, and that are not used: 1 (another)"
+    ]
     assert ratings.read(several / "studies" / "experiment", IDS).columns["age"][0] == 30
+
+
+def test_rows_of_other_studies_beside_a_single_run_are_counted_and_said(folder, tmp_path):
+    """Of five ratings two are of this study; of four answers of people one. What was counted stays with the files."""
+    seen = csv(
+        tmp_path / "seen.csv", id=[*IDS[:2], *IDS[:3]], study=["audit"] * 2 + ["b", "c", "b"], age=[30, 40, 1, 2, 3]
+    )
+    said = csv(tmp_path / "said.csv", id=IDS[:4], study=["audit", "b", "c", "d"], rater=["x"] * 4, smile=[1, 0, 0, 1])
+    expected = [
+        "Ratings of other studies than {}, and that are not used: 3 (b, c)",
+        "People's answers of other studies than {}, and that are not used: 3 (b, c, d)",
+    ]
+    assert ratings.attach(folder, seen, [], said) == [line.format("run") for line in expected]
+    (made,) = (one for one in study.report(folder).results["sections"] if one["key"] == "ratings")
+    assert made["warnings"] == [line.format("audit") for line in expected]
+    assert (made["tables"][0]["rows"][0][2], made["tables"][0]["rows"][1][2]) == (2, 1)
+    # ratings that are all of this study take the others' place, and nothing is said of them any more
+    own = csv(tmp_path / "own.csv", id=IDS[:2], study=["audit"] * 2, age=[30, 40])
+    assert ratings.attach(folder, own, []) == [expected[1].format("run")]
 
 
 def test_ratings_of_no_image_are_counted_and_said(folder, tmp_path):
