@@ -116,6 +116,7 @@ def merge(galleries: Sequence[Gallery]) -> Gallery:
         tuple(strip for gallery in galleries for strip in gallery.strips),
         tuple(failure for gallery in galleries for failure in gallery.failures),
         sum(gallery.total for gallery in galleries),
+        tuple(flip for gallery in galleries for flip in gallery.flips),
     )
 
 
@@ -346,6 +347,7 @@ def _gallery(run: Run, target: Mapping[str, Any], predictions: Predictions, outc
         said=said,
         wrong=wrong,
         expected_boxes=run.expected_boxes(target),
+        in_steps=bool(run.spec["generator"].get("steps")),
     )
     rows_per_part = int(run.spec["subjects_per_part"]) * run.design.n_cells
 

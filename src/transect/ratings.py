@@ -5,14 +5,16 @@ DIR/ratings.parquet     people's single answers: id, rater, and one column per a
 DIR/pruning.json        the rules, as they were given
 
 All are the user's own and change no image and no answer: with them the same run is analysed anew. Where a folder
-holds several studies, a column `study` says of which each row is, since their images have the same ids.
+holds several studies, a column `study` says of which each row is, since their images have the same ids. Beside a single
+run rows of other studies are not kept; how many there were stands in the metadata of the Parquet file.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, final
@@ -36,6 +38,8 @@ PUBLISHED: Final = "as-published"
 ID: Final = "id"
 STUDY: Final = "study"
 RATER: Final = "rater"
+_ELSEWHERE: Final = b"transect.other_studies"
+"""Metadata of a kept file: study -> rows of the given file that were of it."""
 _NUMBER: Final = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RULE: Final = re.compile(
     rf"\s*(?:(?P<least>{_NUMBER})\s*<=\s*)?(?P<name>[A-Za-z_]\w*)\s*(?:(?P<sign>>=|<=|<)\s*(?P<value>{_NUMBER}))?\s*"
@@ -51,7 +55,7 @@ class Ratings:
     which images are left after each step of the rules; None without rules. people: people's mean answers by attribute
     [n], for levels in no order the most common one, NaN for images that nobody rated. unknown, unknown_people: ids of
     rows, of either kind, that are of no image of the run and are not used. answers: people's single answers, by
-    attribute.
+    attribute. elsewhere, elsewhere_people: rows, of either kind, of other studies, by their names.
     """
 
     columns: Mapping[str, Float[np.ndarray, " n"]]
@@ -61,6 +65,8 @@ class Ratings:
     people: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
     unknown_people: tuple[str, ...] = ()
     answers: Mapping[str, Annotations] = field(default_factory=dict)
+    elsewhere: Mapping[str, int] = field(default_factory=dict)
+    elsewhere_people: Mapping[str, int] = field(default_factory=dict)
 
     def reasons_after(self, steps: int) -> np.ndarray:
         """Why images are left out by the first so many steps of the rules; "" where they are not."""
@@ -135,14 +141,22 @@ def attach(folder: Path, perceived: Path | None, rules: Sequence[str], people: P
 
 
 def unknown_lines(study: str, made: Ratings) -> list[str]:
-    """What is said of rows that are of no image, a line per file; nothing where there are none."""
+    """What is said of rows that are of no image or of other studies, a line per file; nothing where there are none."""
     lines = []
     for kind, rows in (("Ratings", made.unknown), ("People's answers", made.unknown_people)):
-        named = list(dict.fromkeys(rows))
-        shown = ", ".join(named[:3]) + (", …" if len(named) > 3 else "")
         if rows:
-            lines.append(f"{kind} whose id is of no image of {study}, and that are not used: {len(rows):,} ({shown})")
+            told = f"{len(rows):,} ({_first(rows)})"
+            lines.append(f"{kind} whose id is of no image of {study}, and that are not used: {told}")
+    for kind, others in (("Ratings", made.elsewhere), ("People's answers", made.elsewhere_people)):
+        if others:
+            told = f"{sum(others.values()):,} ({_first(others)})"
+            lines.append(f"{kind} of other studies than {study}, and that are not used: {told}")
     return lines
+
+
+def _first(names: Iterable[str]) -> str:
+    named = list(dict.fromkeys(names))
+    return ", ".join(named[:3]) + (", …" if len(named) > 3 else "")
 
 
 def read(folder: Path, ids: Sequence[str]) -> Ratings:
@@ -221,9 +235,20 @@ def _rows_by_run(folder: Path, runs: Sequence[Path], table: Any, path: Path) -> 
         # What nobody was asked about a study's images is no rating of them.
         rows = rows.select([c for c in rows.column_names if c in (ID, RATER) or rows[c].null_count < len(rows)])
         if set(rows.column_names) - {ID, RATER}:
-            yield run, rows
+            yield run, rows if runs else _counting(rows, Counter(one for one in named if one != name))
         elif not runs:
             raise BadInput(f"{path}: expected ratings of {name}, got none in its column {STUDY}; mend it")
+
+
+def _counting(rows: Any, others: Mapping[str, int]) -> Any:
+    """The table, with how many rows of each other study there were beside it."""
+    metadata = {**(rows.schema.metadata or {}), _ELSEWHERE: json.dumps(others).encode()}
+    return rows.replace_schema_metadata(metadata) if others else rows
+
+
+def _elsewhere(table: Any) -> dict[str, int]:
+    """What `_counting` wrote."""
+    return dict(json.loads((table.schema.metadata or {}).get(_ELSEWHERE, b"{}")))
 
 
 def _ids(folder: Path) -> list[str]:
@@ -246,7 +271,11 @@ def _seen(folder: Path, ids: Sequence[str], files: _Files) -> Ratings:
             name: (most_common_ratings if name in unordered else mean_ratings)(said, len(ids))
             for name, said in answers.items()
         }
-    return Ratings(columns, np.full(len(ids), "", dtype=object), None, unknown, people, unknown_people, answers)
+    elsewhere = {name: _elsewhere(table) for name, (table, _) in files.items()}
+    return Ratings(
+        columns, np.full(len(ids), "", dtype=object), None, unknown, people, unknown_people, answers,
+        elsewhere.get(PERCEIVED, {}), elsewhere.get(PEOPLE, {}),
+    )  # fmt: skip
 
 
 def _pruned(made: Ratings, rules: Mapping[str, tuple[Rule, ...]]) -> Ratings:

@@ -8,7 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata, wilcoxon
 
-from transect.effects import adjusted_for_hidden, confounding, e_value, robustness, rosenbaum_bounds, sign_flip
+from transect.effects import (
+    adjusted_for_hidden,
+    confounding,
+    e_value,
+    e_value_of_slope,
+    robustness,
+    rosenbaum_bounds,
+    sign_flip,
+)
 from transect.errors import BadInput
 
 
@@ -41,6 +49,21 @@ def test_other_scales():
         e_value(2.0, 3.0, 4.0)
     with pytest.raises(BadInput, match="scale: expected"):
         e_value(2.0, scale="hazard ratio")
+
+
+def test_of_a_slope_a_step_of_the_attribute_counts():
+    """.02 a year is .2 in ten years; of a spread of .4 half a standard deviation: exp(.455) = 1.5762, and
+    1.5762 + sqrt(1.5762 * .5762) = 2.5292. The nearer end is half of that: exp(.2275) = 1.2555, 1.8218."""
+    made = e_value_of_slope(0.02, 0.01, 0.03, change=10.0, spread=0.4)
+    assert (made.point, made.limit) == pytest.approx((2.5292, 1.8218), abs=1e-4)
+    falling = e_value_of_slope(-0.02, -0.03, -0.01, change=10.0, spread=0.4)
+    assert (falling.point, falling.limit) == pytest.approx((2.5292, 1.8218), abs=1e-4)
+    assert e_value_of_slope(0.02, -0.01, 0.05, change=10.0, spread=0.4).limit == 1
+    assert e_value_of_slope(0.02, change=20.0, spread=0.4).point > made.point
+    assert math.isnan(e_value_of_slope(math.nan, change=1.0, spread=1.0).point)
+    for change, spread in ((0.0, 1.0), (1.0, 0.0), (1.0, math.nan)):
+        with pytest.raises(BadInput, match="a positive change and spread"):
+            e_value_of_slope(0.1, change=change, spread=spread)
 
 
 def test_pairs_of_0_and_1_are_mcnemars_at_gamma_1():

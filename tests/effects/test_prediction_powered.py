@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from transect.effects import ppi_difference, ppi_mean
+from transect.effects import newcombe, ppi_difference, ppi_mean, wilson
+from transect.effects.powered_rates import SCORE
 from transect.errors import BadInput
 
 
@@ -129,12 +130,12 @@ def test_too_few_and_bad_input():
         ppi_mean([1.0, 2.0], [1.0, 2.0], [1.0, 2.0], trust=2.0)
 
 
-def test_of_rare_outcomes_there_is_no_interval():
-    """Nine of 40 people have the outcome: none; ten of either kind: an interval."""
-    others = np.tile([0.0, 1.0], 50)
+def test_of_rare_outcomes_of_several_images_a_subject_there_is_no_interval():
+    """Nine of 40 people have the outcome, on each of two images: none; ten of either kind: an interval."""
+    others, people = np.tile([0.0, 1.0], 50), np.repeat(np.arange(40), 2)
     for have, known in ((0, False), (9, False), (10, True), (31, False)):
-        y = np.repeat([1.0, 0.0], [have, 40 - have])
-        made = ppi_mean(y, np.tile([0.0, 1.0], 20), others)
+        y = np.repeat([1.0, 0.0], [2 * have, 80 - 2 * have])
+        made = ppi_mean(y, np.tile([0.0, 1.0], 40), others, subjects=people, subjects_unrated=40 + np.arange(100))
         assert math.isfinite(made.low) == known
         assert math.isfinite(made.estimate)
         assert (made.reason == "") == known
@@ -145,8 +146,43 @@ def test_of_rare_outcomes_there_is_no_interval():
         np.tile([0.0, 1.0], 15), np.zeros(30), others, subjects=np.arange(30) % 9, subjects_unrated=np.arange(9, 109)
     )
     assert twice.reason.startswith("fewer than 10 rated subjects have the outcome (9)")
-    same = np.tile([0.0, 1.0], 20)
-    assert ppi_mean(same, same, others).reason == "the machine is off by the same on every rated image: no interval"
+    same = np.tile([0.0, 1.0], 40)
+    made = ppi_mean(same, same, others, subjects=people, subjects_unrated=40 + np.arange(100))
+    assert made.reason == "the machine is off by the same on every rated image: no interval"
+    assert made.method == ""
+
+
+def test_rates_of_single_images_have_a_score_interval_however_rare():
+    """Without the machine it is Wilson's, also of nobody; a difference is then Newcombe's."""
+    predicted, others = np.tile([0.0, 1.0], 20), np.tile([0.0, 1.0], 50)
+    y = np.repeat([1.0, 0.0], [3, 37])
+    few, none = (ppi_mean(each, predicted, others, trust=0.0) for each in (y, np.zeros(40)))
+    for made, count in ((few, 3), (none, 0)):
+        low, high = wilson(count, 40)
+        assert (made.low, made.high) == (pytest.approx(low), pytest.approx(high))
+        assert made.alone == pytest.approx((high - low) / 2)
+        assert (made.method, made.reason, made.rarer) == (SCORE, "", count)
+    low, high = newcombe((0, 3), (40, 40))
+    made = ppi_difference(few, none)
+    np.testing.assert_allclose([made.estimate, made.low, made.high], [-3 / 40, low, high])
+    assert made.method == SCORE
+
+
+def test_of_matched_subjects_the_correlation_is_told_by_ten_of_either_answer():
+    """A group beside itself: with ten yeses the correlation is 1, and the ends are apart by how lopsided they are; with
+    nine it is unknown, taken as 0, and the ends are Newcombe's."""
+    people, predicted, others = np.arange(40), np.zeros(40), np.zeros(60)
+
+    def beside_itself(count):
+        y = np.repeat([1.0, 0.0], [count, 40 - count])
+        made = ppi_mean(y, predicted, others, subjects=people, subjects_unrated=100 + np.arange(60))
+        return made, ppi_difference(made, made)
+
+    one, made = beside_itself(10)
+    lopsided = (one.high - one.estimate) - (one.estimate - one.low)
+    assert (made.low, made.high) == pytest.approx((-lopsided, lopsided))
+    low, high = newcombe((9, 9), (40, 40))
+    np.testing.assert_allclose([beside_itself(9)[1].low, beside_itself(9)[1].high], [low, high])
 
 
 @pytest.mark.slow

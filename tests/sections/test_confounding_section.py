@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sections.small_answers import answers, checked, rows
+from transect.effects import e_value_of_slope
 from transect.records import Design, Task
 from transect.sections import build, confounding
 
@@ -81,6 +82,48 @@ def test_numbers_have_the_ratio_that_a_standardised_difference_stands_for():
     (smile,) = rows(checked(confounding.section(one)), "E-values of the unadjusted contrasts: mean answer")
     assert smile["standardised difference"] == pytest.approx(3 / math.sqrt(2))
     assert smile["E-value"] == pytest.approx(e(math.exp(0.91 * 3 / math.sqrt(2))))
+
+
+def test_slopes_of_numbers_are_told_for_a_standard_deviation():
+    """Ages 30, 40, 50, 60 twice and scores 0, 1, 2, 3, each a half up or down: slope .1 a year, squares left 8 / 4 = 2
+    of 6 degrees of freedom; the ages' standard deviation is sqrt(1000 / 7)."""
+    ages = [30.0, 40.0, 50.0, 60.0] * 2
+    scores = np.array([0.0, 1.0, 2.0, 3.0] * 2) + np.repeat([0.5, -0.5], 4)
+    one = answers(Design({}, 8), scores=scores, task=Task.REGRESSION, values={"age": ages, "smile": [0, 0, 1, 1] * 2})
+    made = checked(confounding.section(one))
+    (slope,) = [row for row in rows(made, "E-values of the unadjusted") if "slope" in row["compared"]]
+    assert slope["compared"] == "age: slope, per standard deviation (12 years)"
+    d = 0.1 * math.sqrt(1000 / 7) / math.sqrt(2 / 6)
+    assert slope["standardised difference"] == pytest.approx(d)
+    assert slope["E-value"] == pytest.approx(e(math.exp(0.91 * d)))
+    limit = e_value_of_slope(*(slope[key] for key in ("standardised difference", "low", "high")), change=1, spread=1)
+    assert slope["E-value of the interval"] == pytest.approx(limit.limit)
+    # at equal smile the slope is the same line: both sides of smile hold two ages, .1 a year apart
+    adjusted = [row for row in rows(made, "E-values, adjusted") if "slope" in row["compared"]]
+    assert [row["standardised difference"] for row in adjusted] == [pytest.approx(d)]
+    assert "one standard deviation" in made["text"][1]
+
+
+def test_slopes_of_errors_are_ratios_of_rates():
+    """Error rates 1/8, 1/4, 1/2 at ages 30, 40, 50: they double every ten years, and 8 images an age make the standard
+    deviation sqrt(16 * 100 / 23): the ratio for it is 2 ** (sd / 10)."""
+    wrong = np.concatenate([np.repeat([1.0, 0.0], [k, 8 - k]) for k in (1, 2, 4)])
+    one = answers(Design({}, 24), answers=wrong, truth=np.zeros(24), values={"age": np.repeat([30.0, 40.0, 50.0], 8)})
+    made = rows(checked(confounding.section(one)), "E-values of the unadjusted")
+    (slope,) = [row for row in made if "slope" in row["compared"]]
+    ratio = 2 ** (math.sqrt(1600 / 23) / 10)
+    assert slope["risk ratio"] == pytest.approx(ratio, rel=1e-6)
+    assert slope["E-value"] == pytest.approx(e(ratio), rel=1e-6)
+
+
+def test_a_line_through_every_point_has_no_standardised_slope():
+    one = answers(
+        Design({}, 8), scores=np.linspace(0, 7, 8), task=Task.REGRESSION, values={"age": np.linspace(30, 100, 8)}
+    )  # fmt: skip
+    made = rows(checked(confounding.section(one)), "E-values of the unadjusted")
+    (slope,) = [row for row in made if "slope" in row["compared"]]
+    assert (slope["standardised difference"], slope["E-value"]) == (None, None)
+    assert slope["note"].endswith("the errors cannot be estimated")
 
 
 def test_what_cannot_be_estimated_says_why():

@@ -92,15 +92,25 @@ def test_no_error_among_twenty_images_is_no_certainty():
     whole = as_rows(made["tables"][0])[0]
     assert (whole["people alone"], whole["people alone: low"]) == (0, 0)
     assert whole["people alone: high"] == pytest.approx(0.161, abs=5e-4)
-    assert (whole["with the machine"], whole["with the machine: low"], whole["with the machine: high"]) == (
-        0,
-        None,
-        None,
+    assert [whole[f"with the machine{end}"] for end in ("", ": low", ": high")] == pytest.approx(
+        [0, 0, 0.161], abs=5e-4
     )
-    assert whole["note"] == "people's answers do not vary: no interval"
+    # 0 of 10 in either group is 0 to 3.841 / 13.841 = .2775, and their difference as far to both sides
     (apart,) = as_rows(made["tables"][2])
-    assert [apart[f"{side}: low"] for side in ("people alone", "with the machine")] == [None, None]
-    assert apart["note"] == "people's answers do not vary: no interval"
+    for side in ("people alone", "with the machine"):
+        assert [apart[f"{side}: {end}"] for end in ("low", "high")] == pytest.approx([-0.2775, 0.2775], abs=5e-4)
+    assert apart["note"] == ""
+
+
+def test_no_error_on_several_images_of_a_subject_has_no_interval():
+    """Of twenty subjects with two images each every second has both rated, none of them wrong."""
+    given = answers(
+        Design({"glasses": (0.0, 1.0)}, N // 2), answers=np.ones(N), truth=np.ones(N),
+        people_truth=np.where(np.arange(N) % 4 < 2, 1.0, np.nan),
+    )  # fmt: skip
+    whole = as_rows(checked(people.section(given))["tables"][0])[0]
+    assert (whole["with the machine"], whole["with the machine: low"]) == (0, None)
+    assert whole["note"] == "people's answers do not vary: no interval"
 
 
 def test_the_machine_is_chosen_for_each_quantity_and_named():

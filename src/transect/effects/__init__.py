@@ -45,6 +45,7 @@ _LAZY = {
     "difference_in_means": "linear",
     "disaggregated": "thresholds",
     "e_value": "confounding",
+    "e_value_of_slope": "confounding",
     "equivalence": "validity",
     "factorial_effects": "interactions",
     "factorial_of_table": "factorial",

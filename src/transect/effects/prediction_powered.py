@@ -2,13 +2,14 @@
 
 The machine's mean is corrected by how far it is off where people rated too, so that with many ratings a biased machine
 costs width and not validity (Angelopoulos et al. 2023); how far it is trusted at all is estimated from the same data
-(PPI++, 2023). Of a rare outcome few ratings tell too little of that error: there is no interval then.
+(PPI++, 2023). Rates have a score interval, since few ratings of a rare outcome tell too little of that error; where
+several images are of one subject and the outcome is rare there is none.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, final
 
 import numpy as np
@@ -16,15 +17,19 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
+from transect.effects.intervals import NO_INTERVAL, STUDENT
+from transect.effects.powered_rates import SCORE, PoweredRate, powered_rate
 from transect.errors import BadInput
 
 SOURCES: Final = (
     "Angelopoulos et al. 2023, Prediction-powered inference, doi:10.1126/science.adi6000",
     "Angelopoulos, Duchi and Zrnic 2023, PPI++: efficient prediction-powered inference, arXiv:2311.01453",
+    "Wilson 1927, Probable inference, doi:10.1080/01621459.1927.10502953",
+    "Zou and Donner 2008, Construction of confidence limits about effect measures, doi:10.1002/sim.3095",
 )
 FEW: Final = "fewer than two subjects with a rating and two without: no interval"
 LEAST: Final = 10
-"""Rated subjects that must have an outcome of 0 or 1, and as many that must lack it, for Student's interval."""
+"""Rated subjects that must have an outcome of 0 or 1, and as many that must lack it, for a variance of their own."""
 
 
 @final
@@ -32,10 +37,12 @@ LEAST: Final = 10
 class PredictionPowered:
     """An estimate from few ratings and many predictions.
 
-    standard_error, freedom: of Student's t interval. trust: the weight of the predictions, 0 (ratings alone) to 1.
+    method: of the interval, "" where there is none. standard_error, freedom: of Student's t interval, also where the
+    interval is another. trust: the weight of the predictions, 0 (ratings alone) to 1.
     alone: the half width of the ratings' own interval, to compare with (high - low) / 2. n_rated, n_predicted: subjects
     (or images) with and without a rating; a subject with images of both kinds counts in both. subjects, shares: by how
-    much each subject moves the estimate, empty where no subjects were given for both kinds.
+    much each subject moves the estimate, empty where no subjects were given for both kinds. rarer: rated subjects that
+    have the rarer of two answers, where ratings are 0 or 1 and each subject has one.
     """
 
     estimate: float
@@ -51,6 +58,8 @@ class PredictionPowered:
     reason: str = ""
     subjects: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
     shares: Float[np.ndarray, " s"] = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
+    method: str = STUDENT
+    rarer: int = 0
 
 
 def ppi_mean(
@@ -69,11 +78,13 @@ def ppi_mean(
     machine's on the others. subjects: which images belong together (default: each is its own). trust: the weight of the
     predictions; default the one of the smallest variance (PPI++), within 0 and 1; 1 is plain PPI. Rows with a NaN are
     left out and counted. A subject named on both sides is one: what it moves is added up before it is squared.
-    Student's t with Satterthwaite's degrees of freedom, or the fewer subjects' where some are on both sides.
+    Ratings that are all 0 or 1, with one image of each subject: `powered_rate`'s score interval. Others: Student's t
+    with Satterthwaite's degrees of freedom, or the fewer subjects' where some are on both sides.
 
     Returns PredictionPowered; NaN with the reason where there are fewer than two subjects of either kind. Of ratings
-    that are all 0 or 1 the estimate has no interval (NaN, with the reason) where they do not vary, where the machine is
-    off by the same on every image, or where fewer than 10 subjects have, or lack, the outcome.
+    that are all 0 or 1, several of some subject, the estimate has no interval (NaN, with the reason) where they do not
+    vary, where the machine is off by the same on every image, or where fewer than 10 subjects have, or lack, the
+    outcome.
 
     Raises BadInput where lengths differ or trust is not within [0, 1].
 
@@ -89,28 +100,31 @@ def ppi_mean(
     mean_other, influence_other = _means(other)
     n, m, missing = len(influence), len(influence_other), rated.missing + other.missing
     if n < 2 or m < 2:
-        return PredictionPowered(*(math.nan,) * 7, n, m, missing, FEW)
+        return PredictionPowered(*(math.nan,) * 7, n, m, missing, FEW, method=NO_INTERVAL)
     named = subjects is not None and subjects_unrated is not None
     names, moves = (
         _aligned(rated, other, influence, influence_other[:, 1:]) if named else (np.empty(0), np.empty((0, 3)))
     )
     shared = named and len(names) < n + m
-    weight = trust
+    rates = None if shared else _rates(rated, other, trust, confidence)
+    weight = rates[0].trust if rates else trust
     if weight is None:
         weight = _shared_trust(moves) if shared else _trust(influence, influence_other[:, 1])
     estimate = float(means[0] + weight * (mean_other[1] - means[1]))
-    untold = _untold(rated)
+    untold = "" if rates else _untold(rated)
     if untold:
-        return PredictionPowered(estimate, *(math.nan,) * 4, weight, math.nan, n, m, missing, untold)
+        nothing = (math.nan,) * 4
+        return PredictionPowered(estimate, *nothing, weight, math.nan, n, m, missing, untold, method=NO_INTERVAL)
     both = _sum([_error(influence @ [1.0, -weight]), _error(weight * influence_other[:, 1])])
     shares = moves @ [1.0, -weight, weight]
     if shared:
         both = math.sqrt(float(shares @ shares)), min(n, m) - 1.0
     alone = _quantile(n - 1.0, confidence) * _error(influence[:, 0])[0]
     half = _quantile(both[1], confidence) * both[0]
-    return PredictionPowered(
+    made = PredictionPowered(
         estimate, estimate - half, estimate + half, *both, weight, alone, n, m, missing, "", names, shares
     )
+    return _with_score(made, *rates, rated) if rates else made
 
 
 def ppi_difference(
@@ -119,7 +133,9 @@ def ppi_difference(
     """The second minus the first of two groups of images, each from `ppi_mean` with the same confidence.
 
     Subjects that were named for both kinds of images in both groups are matched; else the groups' are taken as
-    different subjects.
+    different subjects. Where an interval of the two is a score interval, theirs are joined as they are (Newcombe 1998,
+    Zou and Donner 2008), with the correlation of matched subjects; where fewer than 10 rated subjects of a group have
+    the rarer answer they cannot tell it, and it is taken as 0, which is too wide where the same people are alike.
 
     >>> one = ppi_mean([0.0, 1.0, 1.0], [0.0, 1.0, 0.9], [0.1, 0.8, 0.6])
     >>> ppi_difference(one, one).estimate
@@ -133,20 +149,68 @@ def ppi_difference(
         both = math.sqrt(float(shares @ shares)), min(first.freedom, second.freedom)
     half = _quantile(both[1], confidence) * both[0]
     estimate = second.estimate - first.estimate
+    scored = SCORE in (first.method, second.method)
+    method = SCORE if scored else STUDENT
+    reason = first.reason or second.reason
+    likeness = _likeness(first, second, both[0]) if scored else 0.0
     return PredictionPowered(
         estimate,
-        estimate - half,
-        estimate + half,
+        *(_joined(first, second, likeness) if scored else (estimate - half, estimate + half)),
         *both,
         min(first.trust, second.trust),
         math.hypot(first.alone, second.alone),
         first.n_rated + second.n_rated,
         first.n_predicted + second.n_predicted,
         first.n_missing + second.n_missing,
-        first.reason or second.reason,
+        reason,
         names if named else np.empty(0),
         shares,
+        NO_INTERVAL if reason else method,
+        min(first.rarer, second.rarer),
     )
+
+
+def _rates(
+    rated: _Table, other: _Table, trust: float | None, confidence: float
+) -> tuple[PoweredRate, PoweredRate] | None:
+    """The rate with the predictions and that of the ratings alone; None where they are no rates of single images."""
+    people, machine = rated.values[:, 0], rated.values[:, 1]
+    single = len(rated.names) == len(people) and len(other.names) == len(other.values)
+    if not single or not np.isin(people, (0.0, 1.0)).all():
+        return None
+    both, alone = (
+        powered_rate(people, machine, other.values[:, 0], trust=weight, confidence=confidence)
+        for weight in (trust, 0.0)
+    )
+    return both, alone
+
+
+def _with_score(made: PredictionPowered, rate: PoweredRate, alone: PoweredRate, rated: _Table) -> PredictionPowered:
+    """The same with the ends of score intervals."""
+    yes = int(rated.values[:, 0].sum())
+    rarer, half = min(yes, made.n_rated - yes), (alone.high - alone.low) / 2
+    return replace(made, low=rate.low, high=rate.high, alone=half, method=SCORE, rarer=rarer)
+
+
+def _likeness(first: PredictionPowered, second: PredictionPowered, error: float) -> float:
+    """The correlation of two estimates whose difference has this standard error, as far as it can be told."""
+    product = 2 * first.standard_error * second.standard_error
+    if not product > 0:
+        return 0.0
+    found = (first.standard_error**2 + second.standard_error**2 - error**2) / product
+    return min(max(found, -1.0), 1.0 if min(first.rarer, second.rarer) >= LEAST else 0.0)
+
+
+def _joined(first: PredictionPowered, second: PredictionPowered, likeness: float) -> tuple[float, float]:
+    """The interval of a difference from the ends of both."""
+
+    def reach(own: float, others: float) -> float:
+        return math.sqrt(max(own**2 + others**2 - 2 * likeness * own * others, 0.0))
+
+    below = reach(second.estimate - second.low, first.high - first.estimate)
+    above = reach(second.high - second.estimate, first.estimate - first.low)
+    estimate = second.estimate - first.estimate
+    return estimate - below, estimate + above
 
 
 @dataclass(frozen=True, slots=True)

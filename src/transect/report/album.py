@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import final
 
 from markupsafe import Markup
@@ -23,6 +23,9 @@ LARGEST_SIDE = 160
 
 FAILURES_SHARE = 0.4
 """Share of the bytes that is kept for the failures gallery."""
+
+FLIPS_SHARE = 0.25
+"""Share of the bytes that pairs around a flip may take."""
 
 
 @final
@@ -39,6 +42,7 @@ class Picture:
     status: str
     boxes: tuple[tuple[float, ...], ...]
     expected: tuple[float, ...] | None
+    said: bool | None
 
 
 @final
@@ -52,27 +56,46 @@ class Row:
     pictures: tuple[Picture, ...]
 
 
-def choose(gallery: Gallery, budget: int) -> Gallery:
-    """The strips and failures that fit into `budget` bytes of the page, first come first.
+@final
+@dataclass(frozen=True)
+class Flips:
+    """Subjects whose answer flips one way: their own image and the other; the target as it is and as text."""
 
-    Whole strips only. Failures keep two fifths of the room, and what the strips leave.
+    place: str
+    target: str
+    called: Markup
+    pairs: tuple[tuple[Markup, tuple[Picture, ...]], ...]
+
+
+def choose(gallery: Gallery, budget: int) -> Gallery:
+    """The strips, flips and failures that fit into `budget` bytes of the page, first come first.
+
+    Whole strips only. Flips take at most a quarter of the room; failures keep two fifths, and what the others leave.
     """
     failures_cost = sum(_cost(example.png) for example in gallery.failures)
-    room = budget - min(failures_cost, int(FAILURES_SHARE * budget))
-    strips: list[Strip] = []
-    spent = 0
-    for strip in gallery.strips:
-        cost = sum(_cost(example.png) for example in strip.examples)
-        if spent + cost <= room:
-            strips.append(strip)
-            spent += cost
+    kept = min(failures_cost, int(FAILURES_SHARE * budget))
+    flips, for_flips = _fitting(gallery.flips, min(int(FLIPS_SHARE * budget), budget - kept))
+    strips, for_strips = _fitting(gallery.strips, budget - kept - for_flips)
+    spent = for_flips + for_strips
     failures: list[Example] = []
     for example in gallery.failures:
         spent += _cost(example.png)
         if spent > budget:
             break
         failures.append(example)
-    return Gallery(tuple(strips), tuple(failures), gallery.total)
+    return Gallery(strips, tuple(failures), gallery.total, flips)
+
+
+def _fitting(strips: Sequence[Strip], room: int) -> tuple[tuple[Strip, ...], int]:
+    """Those that fit, and what they cost."""
+    chosen: list[Strip] = []
+    spent = 0
+    for strip in strips:
+        cost = sum(_cost(example.png) for example in strip.examples)
+        if spent + cost <= room:
+            chosen.append(strip)
+            spent += cost
+    return tuple(chosen), spent
 
 
 def _cost(png: bytes) -> int:
@@ -128,6 +151,34 @@ def _moving(entries: list[ExampleEntry]) -> set[str]:
     return {name for name in entries[0].cell if len({entry.cell.get(name) for entry in entries}) > 1}
 
 
+def flip_rows(document: Document, shown: Gallery) -> tuple[Flips, ...]:
+    """The pairs around flips of all studies."""
+    studies = [study.name for study in document.results.studies]
+    return tuple(
+        _flips(document, studies.index(strip.examples[0].study), number, strip)
+        for number, strip in enumerate(shown.flips)
+    )
+
+
+def _flips(document: Document, study: int, number: int, strip: Strip) -> Flips:
+    place = pointer("gallery", "flips", number)
+    moving = _moving(document.results.gallery.flips[number].examples)
+    pairs = []
+    for first in range(0, len(strip.examples), 2):
+        at = [f"{place}/examples/{index}" for index in (first, first + 1)]
+        both = zip(at, strip.examples[first : first + 2], strict=True)
+        subject = Markup("subject {}").format(document.number(f"{at[0]}/subject", "name"))
+        pictures = (_picture(document, study, here, example, moving) for here, example in both)
+        pairs.append((subject, tuple(_in_steps(picture) for picture in pictures)))
+    called = document.text(f"{place}/examples/0/target")
+    return Flips(place, strip.examples[0].target, called, tuple(pairs))
+
+
+def _in_steps(picture: Picture) -> Picture:
+    """With a level that is said to be a step, since its number alone could be a value of the attribute."""
+    return replace(picture, varied=tuple((f"{name}, λ", value) for name, value in picture.varied))
+
+
 def failure_pictures(document: Document, study: int, shown: Gallery) -> tuple[Picture, ...]:
     """The images of a study on which a target failed or was wrong."""
     name = document.results.studies[study].name
@@ -153,6 +204,7 @@ def _picture(document: Document, study: int, place: str, example: Example, named
         status="failed" if example.failed else "wrong" if example.wrong else "",
         boxes=tuple(_rectangle(box) for box in example.boxes),
         expected=None if example.expected_box is None else _rectangle(example.expected_box),
+        said=example.said,
     )
 
 
@@ -181,5 +233,6 @@ def _alternative(document: Document, study: int, place: str, example: Example) -
 
 def any_reduced(shown: Gallery) -> bool:
     """Whether an image on the page is smaller than the target saw it."""
-    everything = [example for strip in shown.strips for example in strip.examples] + list(shown.failures)
+    everything = [example for strip in (*shown.strips, *shown.flips) for example in strip.examples]
+    everything += shown.failures
     return any(max(example.size) > LARGEST_SIDE for example in everything)

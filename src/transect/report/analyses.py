@@ -83,10 +83,11 @@ class TableEntry(Model):
 
 
 class SectionEntry(Model):
-    """One analysis. key: its place among the kinds of sections; study: "" where it is about several."""
+    """One analysis. key: its place among the kinds of sections; study, target: "" where it is about several."""
 
     key: str
     study: str = ""
+    target: str = ""
     title: str
     text: list[str] = Field(default=[], description="paragraphs that say what was done and what it rests on")
     warnings: list[str] = Field(default=[])

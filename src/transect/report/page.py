@@ -127,6 +127,7 @@ def _render(document: Document, shown: Gallery) -> str:
             world=describe_world(document),
             studies=studies,
             sections=drawing.sections(document),
+            flips=album.flip_rows(document, shown),
             attribute_note=ATTRIBUTE_NOTE,
             correction=correction(document),
             methods=_methods(document),

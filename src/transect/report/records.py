@@ -66,11 +66,20 @@ class Strip:
 @final
 @dataclass(frozen=True, slots=True)
 class Gallery:
-    """The examples of a report. failures_total: how many images failed or were wrong, if more than are given here."""
+    """The examples of a report. failures_total: how many images failed or were wrong, if more than are given here.
+
+    flips: images two by two, a subject's own and one on which the answer is another; a strip per attribute and way.
+    """
 
     strips: tuple[Strip, ...] = ()
     failures: tuple[Example, ...] = ()
     failures_total: int | None = None
+    flips: tuple[Strip, ...] = ()
+
+    def __post_init__(self) -> None:
+        for strip in self.flips:
+            if len(strip.examples) % 2:
+                raise BadInput(f"flips {strip.title!r}: expected pairs of examples, got {len(strip.examples)}")
 
     @property
     def total(self) -> int:

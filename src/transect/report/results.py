@@ -18,7 +18,7 @@ from transect.records import Basis, Kind
 from transect.report.analyses import SectionEntry
 from transect.report.entries import ComparedEntry, PlanEntry, ProjectionEntry, TestFamily, VarianceEntry
 from transect.report.models import Count, Estimate, JsonObject, Model, Number, Probability
-from transect.report.records import Example, Gallery
+from transect.report.records import Example, Gallery, Strip
 from transect.report.world_entries import FigureEntry, PhotometryEntry, ReadingEntry
 
 STANDING_LIMITS = (
@@ -188,6 +188,9 @@ class GalleryEntry(Model):
 
     strips: list[StripEntry] = Field(default=[])
     failures: list[ExampleEntry] = Field(default=[])
+    flips: list[StripEntry] = Field(default=[], description="images two by two, a subject's own and one that flips")
+    flips_shown: Count = Field(default=0, description="attributes and ways whose flips the page shows")
+    flips_total: Count = 0
     strips_shown: Count = 0
     strips_total: Count = 0
     failures_shown: Count = 0
@@ -243,7 +246,8 @@ class Results(Model):
         return self
 
     def _shown(self) -> list[ExampleEntry]:
-        return [example for strip in self.gallery.strips for example in strip.examples] + self.gallery.failures
+        strips = [*self.gallery.strips, *self.gallery.flips]
+        return [example for strip in strips for example in strip.examples] + self.gallery.failures
 
 
 _OfStudy = EffectEntry | RateEntry | ExampleEntry | ComparedEntry | VarianceEntry | ProjectionEntry | PlanEntry
@@ -314,12 +318,15 @@ def complete(results: Results, gallery: Gallery, shown: Gallery) -> Results:
     )
     limits = [*results.limits, *(limit for limit in STANDING_LIMITS if limit not in results.limits)]
     entry = GalleryEntry(
-        strips=[StripEntry(title=strip.title, examples=_entries(strip.examples)) for strip in shown.strips],
+        strips=_strips(shown.strips),
         failures=_entries(shown.failures),
         strips_shown=len(shown.strips),
         strips_total=len(gallery.strips),
         failures_shown=len(shown.failures),
         failures_total=gallery.total,
+        flips=_strips(shown.flips),
+        flips_shown=len(shown.flips),
+        flips_total=len(gallery.flips),
     )
     whole = results.model_copy(update={"family": family, "limits": limits, "gallery": entry})
     return read(tree(whole))
@@ -328,6 +335,10 @@ def complete(results: Results, gallery: Gallery, shown: Gallery) -> Results:
 def significant(effect: EffectEntry, alpha: float) -> bool:
     """Whether the effect stays significant after adjustment (adjusted p at most alpha)."""
     return effect.p_adjusted is not None and effect.p_adjusted <= alpha
+
+
+def _strips(strips: Sequence[Strip]) -> list[StripEntry]:
+    return [StripEntry(title=strip.title, examples=_entries(strip.examples)) for strip in strips]
 
 
 def _entries(examples: Sequence[Example]) -> list[ExampleEntry]:

@@ -1,7 +1,8 @@
 """Which images of a run does the page show? Chosen by a stated rule, so that nobody picks what pleases.
 
-Per target and varied attribute: the first subject, and the first whose answer changes along the attribute. Of the
-images that failed or were answered wrongly: evenly spaced ones in the order of the run.
+Per target and varied attribute: the first subject, and the first whose answer changes along the attribute. Where an
+attribute moves in steps: the first subjects whose answer flips either way, each beside its own image. Of the images
+that failed or were answered wrongly: evenly spaced ones in the order of the run.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from transect.report.records import Example, Gallery, Strip
 
 MAXIMUM_FAILURES = 24
 MAXIMUM_STRIPS_PER_TARGET = 6
+MAXIMUM_PAIRS = 3
+"""Subjects per attribute and way whose flip is shown."""
 WRONG = ("error", "miss", "false_alarm")
 
 
@@ -28,7 +31,8 @@ class Shown:
     """One target's answers in one study, ready to be shown.
 
     answers: what to print per image. said: the answer as one number per image, NaN where there is none (for finding
-    changes). wrong: answered, but not as the truth has it. expected_boxes: NaN rows where unknown.
+    changes). wrong: answered, but not as the truth has it. expected_boxes: NaN rows where unknown. in_steps: levels are
+    steps from each subject's own value.
     """
 
     study: str
@@ -42,6 +46,7 @@ class Shown:
     said: Float[np.ndarray, " n"]
     wrong: Bool[np.ndarray, " n"]
     expected_boxes: Float[np.ndarray, "n 4"] | None
+    in_steps: bool = False
 
     def cell(self, row: int) -> dict[str, float]:
         """The levels of the image: those set, or the world's own values in a population."""
@@ -88,16 +93,42 @@ def _answer(predictions: Predictions, row: int, said: float) -> str:
 
 
 def choose(shown: Shown, png_of: Callable[[Sequence[int]], Mapping[int, bytes]]) -> Gallery:
-    """The strips and failures of one target; `png_of` gives the stored image of each row asked for."""
+    """The strips, flips and failures of one target; `png_of` gives the stored image of each row asked for."""
     strips = [strip for name in shown.design.levels for strip in _strips(shown, name)][:MAXIMUM_STRIPS_PER_TARGET]
     bad = np.flatnonzero(shown.wrong | shown.predictions.failed)
     picked = bad[np.unique(np.linspace(0, len(bad) - 1, MAXIMUM_FAILURES).round().astype(int))] if len(bad) else bad
-    pngs = png_of([row for _, rows in strips for row in rows] + picked.tolist())
-    return Gallery(
-        tuple(Strip(title, tuple(shown.example(row, pngs[row]) for row in rows)) for title, rows in strips),
-        tuple(shown.example(row, pngs[row]) for row in picked.tolist()),
-        len(bad),
-    )
+    flips = _flips(shown) if shown.in_steps else []
+    pngs = png_of([row for _, rows in strips + flips for row in rows] + picked.tolist())
+
+    def made(chosen: Sequence[tuple[str, list[int]]]) -> tuple[Strip, ...]:
+        return tuple(Strip(title, tuple(shown.example(row, pngs[row]) for row in rows)) for title, rows in chosen)
+
+    failures = tuple(shown.example(row, pngs[row]) for row in picked.tolist())
+    return Gallery(made(strips), failures, len(bad), made(flips))
+
+
+def _flips(shown: Shown) -> list[tuple[str, list[int]]]:
+    """Title and rows of the pairs along the attribute: a subject's own image, and the nearest step where it flips."""
+    ((name, levels),) = shown.design.levels.items()
+    steps, said = np.array(levels), shown.said.reshape(shown.design.subjects, -1)
+    zero = int(np.flatnonzero(steps == 0)[0])
+    nearest = np.lexsort((-steps, np.abs(steps)))  # of two equally near ones the higher
+    found = []
+    for before, way in ((0.0, "S 0→1, from no to yes"), (1.0, "S 1→0, from yes to no")):
+        turned = (said[:, [zero]] == before) & (said == 1 - before)
+        subjects = np.flatnonzero(turned.any(axis=1)).tolist()
+        chosen = subjects[:MAXIMUM_PAIRS]
+        ends = [(subject, nearest[np.argmax(turned[subject][nearest])]) for subject in chosen]
+        rows = [int(subject * len(steps) + step) for subject, end in ends for step in (zero, end)]
+        title = f"{name.replace('_', ' ')}, {way}: {_counted(len(chosen), len(subjects))} whose answer flips so"
+        found += [(title, rows)] if rows else []
+    return found
+
+
+def _counted(shown: int, total: int) -> str:
+    if total == 1:
+        return "the one subject"
+    return f"all {total} subjects" if shown == total else f"the first {shown} of {total} subjects"
 
 
 def _strips(shown: Shown, name: str) -> list[tuple[str, list[int]]]:

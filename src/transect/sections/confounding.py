@@ -21,13 +21,16 @@ _TEXT: Final = (
     "strong that would have to be; none says whether it is there. An experiment needs none of them.",
     "An E-value of 2 reads: something hidden that goes with both the attribute and the {counted} at a risk ratio of 2 "
     "could explain the whole estimate, anything weaker could not; an E-value of the interval of 1 means that the "
-    "interval holds no effect already.",
+    "interval holds no effect already. Slopes are told for one standard deviation of the attribute; a larger step has "
+    "a larger E-value.",
     "A robustness value of 10 % reads: something hidden that explains 10 % of what is left of both the attribute and "
     "the {counted} could bring the adjusted difference to 0, anything weaker could not. The partial R² is what the "
     "attribute itself explains of what is left.",
 )
 _RATIO: Final = "risk ratio"
 _STANDARDISED: Final = "standardised difference"
+_ROUNDING: Final = 1e-20
+"""Of squares; what is left of a line through every point."""
 
 
 def section(one: Answers) -> dict[str, Any] | None:
@@ -56,7 +59,7 @@ def section(one: Answers) -> dict[str, Any] | None:
 
 
 def _contrasts(one: Answers, values: Float[np.ndarray, " n"]) -> list[list[Any]]:
-    """A row per contrast of the study: each level against the first, or the last range against the first."""
+    """A row per contrast: each level against the first, or the last range against the first, and the slope."""
     rows = []
     for name, column in one.values.items():
         groups = cut(one.attributes[name], column)
@@ -64,15 +67,28 @@ def _contrasts(one: Answers, values: Float[np.ndarray, " n"]) -> list[list[Any]]
         for to in range(1, last + 1) if one.attributes[name].discrete else [last] * (last > 0):
             chosen = np.where(groups.index == to, 1.0, np.where(groups.index == 0, 0.0, np.nan))
             rows.append(_row(one, f"{words(name)}: {groups.label(0)} to {groups.label(to)}", values, chosen, {}))
+        rows += [_row(one, told, values, scaled, {}) for told, scaled in _slopes(one, name, column)]
     return rows
+
+
+def _slopes(one: Answers, name: str, column: Float[np.ndarray, " n"]) -> list[tuple[str, Float[np.ndarray, " n"]]]:
+    """An attribute with a range, in standard deviations from its mean; nothing where two values are all it has."""
+    known = column[np.isfinite(column)]
+    if one.attributes[name].discrete or len(np.unique(known)) < 3:
+        return []
+    size = float(known.std(ddof=1))
+    unit = one.attributes[name].unit
+    told = f"{words(name)}: slope, per standard deviation ({size:.3g}{' ' + unit if unit else ''})"
+    return [(told, (column - known.mean()) / size)]
 
 
 def _adjusted(one: Answers, values: Float[np.ndarray, " n"]) -> list[list[Any]]:
     """A row per attribute that varies and is no list of names, parted in two, all others held equal."""
     parted = {name: split for name, split in splits(one, one.values, one.held).items() if split.others}
-    rows = [
-        _row(one, f"{words(name)}: {split.told}", values, split.chosen, split.others) for name, split in parted.items()
-    ]
+    rows = []
+    for name, split in parted.items():
+        sides = [(f"{words(name)}: {split.told}", split.chosen), *_slopes(one, name, one.values[name])]
+        rows += [_row(one, told, values, column, split.others) for told, column in sides]
     return rows + [[name, *[None] * 6, why] for name, why in _left(one, parted)] if rows else []
 
 
@@ -103,7 +119,10 @@ def _measured(
     chosen: Float[np.ndarray, " n"],
     others: Mapping[str, Float[np.ndarray, " _"]],
 ) -> tuple[float, float, float, int, str]:
-    """Low, estimate, high of the ratio of rates, or of the difference over the standard deviation within groups."""
+    """Low, estimate, high of the ratio of rates, or of the difference over the standard deviation that is left.
+
+    chosen: 0 or 1, or the attribute in standard deviations.
+    """
     if one.binary:
         effect = poisson(values, {"chosen": chosen, **others}, clusters=one.subjects)[0]
         ends = np.exp([effect.low, effect.estimate, effect.high])
@@ -116,11 +135,14 @@ def _measured(
 
 
 def _spread(values: Float[np.ndarray, " n"], chosen: Float[np.ndarray, " n"]) -> float:
-    """Standard deviation within the two groups; NaN where nothing varies."""
-    parts = [values[(chosen == side) & np.isfinite(values)] for side in (0.0, 1.0)]
-    squares = sum(float(((part - part.mean()) ** 2).sum()) for part in parts if len(part))
-    freedom = sum(max(len(part) - 1, 0) for part in parts)
-    return float(np.sqrt(squares / freedom)) if freedom and squares > 0 else np.nan
+    """Standard deviation about the line, which is that within the groups where there are two; NaN of a perfect fit."""
+    known = np.isfinite(values) & np.isfinite(chosen)
+    y, x = values[known] - values[known].mean(), chosen[known] - chosen[known].mean()
+    freedom, along = len(y) - 2, float(x @ x)
+    if freedom < 1 or not along > 0:
+        return np.nan
+    squares = float(((y - x * float(x @ y) / along) ** 2).sum())
+    return float(np.sqrt(squares / freedom)) if squares > _ROUNDING * float(y @ y) else np.nan
 
 
 def _e_values(title: str, measure: str, rows: list[list[Any]]) -> dict[str, Any]:

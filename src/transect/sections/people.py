@@ -19,8 +19,9 @@ _TEXT: Final = (
     "People rated some images; the machine that each title names has more of them. The machine's mean over all images "
     "is corrected by how far it is off where people rated too, so that the interval is narrower where it is often "
     "right. Its weight is estimated: 0 is people alone. With many rated images the interval is valid even where the "
-    f"machine is wrong; an outcome of yes or no that fewer than {LEAST} rated subjects have, or lack, has none. "
-    "People's own intervals of rates are Wilson's, by subject.",
+    "machine is wrong. Rates of one image per subject have score intervals, however rare the outcome; with several "
+    f"images of some subject, an outcome that fewer than {LEAST} rated subjects have, or lack, has none. People's own "
+    "intervals of rates are Wilson's, by subject.",
     "This holds if the rated images were drawn at random from all of them; ratings of chosen images do not speak for "
     "the others. Differences are the last group minus the first.",
 )
@@ -169,20 +170,28 @@ _Both = tuple[_Ends, PredictionPowered]
 
 def _mean(one: Answers, each: _Quantity, rows: Bool[np.ndarray, " n"]) -> _Both:
     rated = rows & np.isfinite(each.people) & np.isfinite(each.machine)
-    others = rows & ~np.isfinite(each.people) & np.isfinite(each.machine)
-    made = ppi_mean(
-        each.people[rated],
-        each.machine[rated],
-        each.machine[others],
-        subjects=one.subjects[rated],
-        subjects_unrated=one.subjects[others],
-    )
+    made = _powered(one, each, rows)
     if not rated.any():
         return (np.nan,) * 3, made
     mean = float(each.people[rated].mean())
     if each.binary:
         return (mean, *_wilson(each.people[rated], one.subjects[rated])), made
     return (mean, mean - made.alone, mean + made.alone), made
+
+
+def _powered(
+    one: Answers, each: _Quantity, rows: Bool[np.ndarray, " n"], trust: float | None = None
+) -> PredictionPowered:
+    rated = rows & np.isfinite(each.people) & np.isfinite(each.machine)
+    others = rows & ~np.isfinite(each.people) & np.isfinite(each.machine)
+    return ppi_mean(
+        each.people[rated],
+        each.machine[rated],
+        each.machine[others],
+        subjects=one.subjects[rated],
+        subjects_unrated=one.subjects[others],
+        trust=trust,
+    )
 
 
 def _wilson(values: Float[np.ndarray, " r"], subjects: Int[np.ndarray, " r"]) -> tuple[float, float]:
@@ -216,7 +225,10 @@ def _difference(
     told = np.isfinite(people)
     rare = [too_rare(people[told & members[one_of]], one.subjects[told & members[one_of]]) for one_of in (first, last)]
     untold = next(filter(None, rare), "") if each.binary else ""
-    ends = (np.nan, np.nan) if untold else (alone.low, alone.high)
+    ends = (alone.low, alone.high)
+    if untold:  # the machine without any weight leaves people's own score intervals
+        rates = ppi_difference(*(_powered(one, each, members[one_of], trust=0.0) for one_of in (first, last)))
+        ends = rates.low, rates.high
     cells = [number(end) for end in (alone.estimate, *ends, both.estimate, both.low, both.high)]
     reason = both.reason or ("" if np.isfinite(ends[0]) else f"people alone: {untold or alone.reason}")
     label = f"{words(name)}: {last} minus {first}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, final
 
-from transect.verify import adjusting, contenders, modelling
+from transect.verify import adjusting, contenders, modelling, rating
 from transect.verify.contenders import Contender
 from transect.verify.further_worlds import FURTHER
 from transect.verify.planted import SIMPLE
@@ -188,6 +188,46 @@ _FURTHER_CLAIMS: Final = (
     Claim("AIPW, codes as numbers", "kinds", modelling.aipw_of_codes, False, "codes are no amounts"),
     Claim("OLS on perceived", "dragged answers", modelling.perceived_answers, False, "a hidden trait shows in both"),
     Claim("control-function probit", "dragged answers", modelling.instrumented_answers, True, "what was set is random"),
+    Claim("people's rate alone", "rare outcome, rated by few", rating.people_rate, True, "Wilson's interval", "rate"),
+    Claim(
+        "prediction-powered rate",
+        "rare outcome, rated by few",
+        rating.powered_rate,
+        True,
+        "score interval with the machine",
+        "rate",
+    ),
+    Claim(
+        "prediction-powered rate, Student's t",
+        "rare outcome, rated by few",
+        rating.student_rate,
+        False,
+        "few ratings of yes tell no variance",
+        "rate",
+    ),
+    Claim(
+        "machine's rate alone",
+        "rare outcome, rated by few",
+        rating.machine_rate,
+        False,
+        "what it invents outnumbers what it misses",
+        "rate",
+    ),
+    Claim("people's difference alone", "rare outcome, rated by few", rating.people_difference, True, "score intervals"),
+    Claim(
+        "prediction-powered difference",
+        "rare outcome, rated by few",
+        rating.powered_difference,
+        True,
+        "score intervals with the machine",
+    ),
+    Claim(
+        "machine's difference alone",
+        "rare outcome, rated by few",
+        rating.machine_difference,
+        False,
+        "it errs more in one group",
+    ),
     Claim("ratio of rates", "hidden cause, ratios", modelling.ratio_alone, False, "the cause was not recorded", ""),
     Claim(
         "E-value beyond the cause",

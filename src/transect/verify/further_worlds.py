@@ -26,6 +26,9 @@ HIDDEN_SHARES: Final = (0.16 / 1.16, 0.36)
 HIDDEN_ODDS: Final = 2.0
 """Odds of who of two alike has the attribute, where the hidden cause is at work."""
 
+RATED: Final = 200
+"""Images of each group that people rated in `_rare`; they are the first."""
+
 
 def _fractions(rng: np.random.Generator, means: Float[np.ndarray, "n m"], rho: float) -> Float[np.ndarray, "n m"]:
     """Beta-distributed shares with these means; those of a row share a normal factor of correlation rho."""
@@ -125,6 +128,13 @@ def _hidden_pairs(rng: np.random.Generator, on: float) -> Table:
     return {"differences": np.where(differ, np.where(bearer, 1.0, -1.0), 0.0)}
 
 
+def _rare(rng: np.random.Generator, on: float) -> Table:
+    """Two groups of 2,000 images; the machine sees nine of ten, and invents more of them in the second group."""
+    people = rng.random((2, 2000)) < np.array([[0.03], [0.03 + 0.06 * on]])
+    seen = rng.random((2, 2000)) < np.where(people, 0.9, np.array([[0.01], [0.05]]))
+    return {"people": people.astype(float), "machine": seen.astype(float)}
+
+
 FURTHER: Final = (
     PlantedWorld(
         "absolute errors",
@@ -151,6 +161,13 @@ FURTHER: Final = (
         _dragged_answers,
         {"effect": 0.20529},
         {},
+    ),
+    PlantedWorld(
+        "rare outcome, rated by few",
+        "of 4,000 images people rated 400, of which hardly any has the outcome; a machine errs more in one group",
+        _rare,
+        {"rate": 0.03, "effect": 0.06},
+        {"rate": 0.03},
     ),
     PlantedWorld(
         "hidden cause, ratios", "something hidden triples the rate, and the attribute's", _hidden_ratio, {}, {}

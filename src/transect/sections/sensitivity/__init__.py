@@ -58,6 +58,7 @@ def section(found: Sequence[Answers]) -> dict[str, Any]:
     text = [_DENTON.format(near=_near_text(made)), *([_ONE_WAY] if found[0].binary else [])]
     return {
         "key": "sensitivity",
+        "target": found[0].target,
         "title": f"Sensitivity of {found[0].target}",
         "text": [*text, *([_LABEL] if checked else []), *_pruned(found)],
         "warnings": [*_warnings(made), *labels.warnings(checked)],
