@@ -1,6 +1,6 @@
 """How many failures, and how many of the regions, do 400 calls find? Strategies on targets that fail where we planted.
 
-    python benchmarks/search.py [--seeds 51] [--slow-seeds 6] [--out FILE.json]
+    python benchmarks/search.py [--seeds 51] [--slow-seeds 3] [--out FILE.json]
 
 Found are failures without label noise that were also answered as failures, at least a tenth of the cube's diagonal
 apart; regions are found with one such failure. Seeds go round 4, 8 and 12 dimensions. The method of McDuff et al. takes
