@@ -21,6 +21,7 @@ from transect.generators_command import generators
 from transect.leakage_command import leakage
 from transect.match_command import match
 from transect.plan_command import plan
+from transect.search_command import search
 from transect.targets_command import targets as targets_group
 from transect.verify_command import verify
 
@@ -37,6 +38,7 @@ app.command()(plan)
 app.add_typer(verify)
 app.command()(leakage)
 app.command()(match)
+app.command()(search)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
 Out = Annotated[Path | None, typer.Option(help="The run folder; default runs/<target>.")]

@@ -132,7 +132,13 @@ class RunFolder:
 
     def _claim(self) -> None:
         """Write run.json, or see that the one that is there asks for the same."""
-        for place in ("", "images/", "predictions/*/", ".digests/**/"):  # ours alone: the folder may hold more
+        for place in (
+            "",
+            "images/",
+            "predictions/*/",
+            "calls/",
+            ".digests/**/",
+        ):  # ours alone: the folder may hold more
             for leftover in self.path.glob(f"{place}.*{_TEMPORARY}"):
                 leftover.unlink(missing_ok=True)
         record = self.path / "run.json"

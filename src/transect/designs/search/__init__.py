@@ -1,0 +1,24 @@
+"""Which points do we ask next, to find failures? Strategies that are told yes or no and suggest what to ask about.
+
+A point lies in the unit cube, one coordinate per attribute that varies. All strategies have one interface: they suggest
+a batch from the history of what was asked and answered, so that a search goes on by telling it its history again.
+"""
+
+from transect.designs.search.active import ActiveSearch
+from transect.designs.search.history import APART, AskFailures, History, Strategy, Suggestions, apart, conduct
+from transect.designs.search.interrogation import Interrogation
+from transect.designs.search.spread import Random, Sobol
+
+__all__ = [
+    "APART",
+    "ActiveSearch",
+    "AskFailures",
+    "History",
+    "Interrogation",
+    "Random",
+    "Sobol",
+    "Strategy",
+    "Suggestions",
+    "apart",
+    "conduct",
+]

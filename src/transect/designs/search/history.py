@@ -1,0 +1,168 @@
+"""What a search has asked and been told: points of the unit cube, and yes (a failure) or no.
+
+A strategy is a pure function of this history and of its seed. A search that was killed goes on by telling it what was
+answered; nothing else is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, final, runtime_checkable
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from transect.errors import BadInput
+
+APART: Final = 0.1
+"""Failures nearer to each other than this share of the cube's diagonal count as one."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class History:
+    """What was asked, in order: points float64 [n, d] in [0, 1], failures float64 [n] (0, 1, NaN without an answer).
+
+    explored: boolean [n], whether the point was chosen without looking at what was found.
+    """
+
+    points: Float[np.ndarray, "n d"]
+    failures: Float[np.ndarray, " n"]
+    explored: Bool[np.ndarray, " n"]
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @classmethod
+    def empty(cls, dimensions: int) -> History:
+        """Nothing asked yet. Raises BadInput for a cube without dimensions.
+
+        >>> len(History.empty(3))
+        0
+        """
+        if dimensions < 1:
+            raise BadInput(f"a search needs at least one attribute that varies, got {dimensions}; name one")
+        return cls(np.empty((0, dimensions)), np.empty(0), np.empty(0, dtype=np.bool_))
+
+    @property
+    def dimensions(self) -> int:
+        """Dimensions of the cube."""
+        return int(self.points.shape[1])
+
+    @property
+    def failed(self) -> Bool[np.ndarray, " n"]:
+        """Which calls found a failure."""
+        return np.asarray(self.failures == 1)
+
+    @property
+    def found(self) -> Float[np.ndarray, "f d"]:
+        """The points of the failures, in the order of asking."""
+        return np.asarray(self.points[self.failed])
+
+    def told(self, asked: Suggestions, failures: Float[np.ndarray, " m"]) -> History:
+        """The history with the answers to what was suggested. Raises BadInput unless there is one answer each.
+
+        >>> asked = Suggestions(np.array([[0.5]]), np.array([True]))
+        >>> History.empty(1).told(asked, np.array([1.0])).found
+        array([[0.5]])
+        """
+        if len(failures) != len(asked):
+            raise BadInput(f"expected one answer for each of {len(asked)} points, got {len(failures)}; tell them all")
+        return History(
+            np.concatenate([self.points, asked.points]),
+            np.concatenate([self.failures, np.asarray(failures, dtype=np.float64)]),
+            np.concatenate([self.explored, asked.explored]),
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Suggestions:
+    """What to ask next: points float64 [m, d] in [0, 1]; explored boolean [m], as in History."""
+
+    points: Float[np.ndarray, "m d"]
+    explored: Bool[np.ndarray, " m"]
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+
+@runtime_checkable
+class Strategy(Protocol):
+    """Chooses what to ask next from what was told; the same history gives the same suggestions."""
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        ...
+
+    def suggest(self, history: History, n: int) -> Suggestions:
+        """The next n points to ask about."""
+        ...
+
+
+def diagonal(dimensions: int) -> float:
+    """Length of the unit cube's diagonal.
+
+    >>> diagonal(4)
+    2.0
+    """
+    return float(np.sqrt(dimensions))
+
+
+def distances(points: Float[np.ndarray, "n d"], others: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "n m"]:
+    """Euclidean distances of all pairs."""
+    squares = (points**2).sum(axis=1)[:, None] + (others**2).sum(axis=1) - 2 * points @ others.T
+    return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+
+
+def apart(points: Float[np.ndarray, "n d"], share: float = APART) -> Int[np.ndarray, " k"]:
+    """Rows that are at least `share` of the diagonal from every row kept before them, in order.
+
+    A search that clones its first failure has one. No points give no rows.
+
+    >>> apart(np.array([[0.0], [0.05], [0.3], [0.1]])).tolist()
+    [0, 2, 3]
+    """
+    kept: list[int] = []
+    least = share * diagonal(points.shape[1]) - 1e-12
+    for row in range(len(points)):
+        if not kept or float(np.linalg.norm(points[kept] - points[row], axis=1).min()) >= least:
+            kept.append(row)
+    return np.array(kept, dtype=np.int64)
+
+
+def conduct(
+    strategy: Strategy,
+    history: History,
+    ask: AskFailures,
+    *,
+    budget: int,
+    batch: int = 1,
+) -> History:
+    """Search until `budget` points have been asked, in batches. Raises BadInput for a budget or batch below 1."""
+    if budget < 1 or batch < 1:
+        raise BadInput(f"expected a --budget and a batch of at least one call, got {budget} and {batch}")
+    while len(history) < budget:
+        asked = strategy.suggest(history, min(batch, budget - len(history)))
+        history = history.told(asked, ask(asked.points))
+    return history
+
+
+class AskFailures(Protocol):
+    """Asks the target about points: 1 where it fails, 0 where it does not, NaN where it gave no answer."""
+
+    def __call__(self, points: Float[np.ndarray, "m d"]) -> Float[np.ndarray, " m"]:
+        """One answer for each point, in order."""
+        ...
+
+
+def stream(seed: int, *key: int) -> np.random.Generator:
+    """Random numbers of one step of a search: of its seed and of the step, whatever went before."""
+    return np.random.default_rng([seed, *key])
+
+
+def as_points(rows: Sequence[Float[np.ndarray, " d"]], dimensions: int) -> Float[np.ndarray, "m d"]:
+    """Rows as one array, also where there are none."""
+    return np.array(rows, dtype=np.float64).reshape(len(rows), dimensions)

@@ -1,0 +1,326 @@
+"""One search for failures: points are chosen, rendered as fresh subjects, asked about, and what was found is said.
+
+The run folder holds images and predictions as an audit's does, and `calls`: the point, the outcome and why there is
+none, a part per batch. A search that was killed reads its calls back and goes on; nothing is asked twice.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float, Int
+
+from transect import costs, provenance
+from transect import tables as columns
+from transect.designs.search import APART, ActiveSearch, History, Strategy, apart
+from transect.designs.search.confirmation import ConfirmedSearch
+from transect.designs.search.space import Space
+from transect.designs.search.testing import Phases
+from transect.effects.combinations import METHOD, weighted_sum
+from transect.effects.outcomes import compute
+from transect.effects.truth import FACE, Truth
+from transect.errors import BadInput, Interrupted, UnknownName
+from transect.finished import slug
+from transect.outcome_choice import choose_outcomes, rehearse
+from transect.progress import Progress
+from transect.protocols import Target
+from transect.records import Design, Predictions, Task
+from transect.store import RunFolder, canonical_json, write_atomically
+from transect.study import Limits
+from transect.targets.boxes import BoxConvention
+
+GOALS: Final = ("regions", "failures", "rate")
+BATCH: Final = 8
+SMALLEST: Final = 20
+MOST_FOLLOWED: Final = 0.6
+"""Share of follow-ups where only failures count."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is searched: where `target` errs by `truth` on subjects of `world`, over `space`, with `budget` calls."""
+
+    world: Any
+    target: Target
+    space: Space
+    truth: Truth
+    outcome: str
+    budget: int
+    goal: str = "regions"
+    seed: int = 0
+    population: str = "balanced"
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def design(self) -> Design:
+        """Each call shows a subject of its own."""
+        return Design({}, self.budget, self.seed, self.population)
+
+    @property
+    def strategy(self) -> Strategy:
+        """How the goal is searched for."""
+        if self.goal == "regions":
+            return ConfirmedSearch(self.seed, self.budget, self.space.thresholds)
+        if self.goal == "rate":
+            return Phases(self.seed, self.budget, self.space.thresholds)
+        return ActiveSearch(self.seed, earned=50.0, most=MOST_FOLLOWED, least=0.3)
+
+    def spec(self) -> dict[str, Any]:
+        """What recreates the run, as run.json holds it."""
+        from transect.targets import describe
+
+        return {
+            "versions": provenance.versions(),
+            "name": "search",
+            "generator": provenance.described(self.world),
+            "world": provenance.world_entry(self.world),
+            "goal": self.goal,
+            "budget": self.budget,
+            "seed": self.seed,
+            "batch": BATCH,
+            "space": [
+                {
+                    "attribute": asdict(one),
+                    "low": float(row[0]),
+                    "median": float(np.median(row)),
+                    "high": float(row[-1]),
+                }
+                for one, row in zip(self.space.attributes, self.space.ranked, strict=True)
+            ],
+            "truth": asdict(self.truth),
+            "outcome": self.outcome,
+            "target": describe(self.target),
+            "limits": {"timeout": self.limits.timeout, "batch": self.limits.batch},
+        }
+
+
+def search_for(
+    world: Any,
+    target: Target,
+    space: Space,
+    *,
+    truth: str | None = None,
+    budget: int = 400,
+    goal: str = "regions",
+    seed: int = 0,
+    population: str = "balanced",
+    limits: Limits | None = None,
+) -> Search:
+    """The search, checked before anything is made.
+
+    truth: what is right; default for a detector that every image shows a face. Raises BadInput for fewer than 20 calls,
+    a bad seed, or a target whose errors are not yes or no or whose truth is not stated; UnknownName for another goal.
+    """
+    if goal not in GOALS:
+        raise UnknownName("goal", goal, GOALS)
+    if budget < SMALLEST:
+        raise BadInput(f"expected a --budget of at least {SMALLEST} calls, got {budget}")
+    if not 0 <= seed < 1 << 31:
+        raise BadInput(f"expected a --seed from 0 to {(1 << 31) - 1}, got {seed}")
+    task = Task(target.task)
+    if task in (Task.REGRESSION, Task.EMBEDDING):
+        raise BadInput(f"a search needs answers that are right or wrong; {target.name} is a {task} target")
+    text = truth or (FACE if task is Task.DETECTION else None)
+    if text is None:
+        raise BadInput("a search needs to know what is right, got no truth; give --truth, for example 'smile>0.5'")
+    known = {attribute.name: attribute for attribute in world.attributes}
+    stated = Truth.parse(text, known)
+    outcome = "miss" if stated.text == FACE else "error"
+    rehearse(target, choose_outcomes(task, text, (outcome,)), stated, known)
+    return Search(world, target, space, stated, outcome, budget, goal, seed, population, limits or Limits())
+
+
+def run(search: Search, out: Path, *, quiet: bool = False) -> dict[str, Any]:
+    """Ask until the budget is spent, and write `search.json`; calls that were made before are read back.
+
+    Returns what search.json holds. Raises TooManyFailures, BudgetSpent and Interrupted, which keep what is done.
+    """
+    from transect.targets.guard import FailureBudget
+
+    budget = FailureBudget(search.target.name, search.budget, limit_share=search.limits.max_failures)
+    history, part = History.empty(len(search.space.attributes)), 0
+    with RunFolder(out, search.spec()) as folder, Progress("search", search.budget, quiet=quiet) as progress:
+        try:
+            while len(history) < search.budget:
+                history = _batch(search, folder, part, history, budget)
+                progress.label = f"search: {int(history.failed.sum())} failures"
+                progress.advance(len(history) - progress.done)
+                part += 1
+        except KeyboardInterrupt:
+            message = f"interrupted; what is done is kept in {out}, and the same command goes on"
+            raise Interrupted(message) from None
+        found = summary(search, history)
+        write_atomically(out / "search.json", (canonical_json(found) + "\n").encode())
+    return found
+
+
+def _batch(search: Search, folder: RunFolder, part: int, history: History, budget: Any) -> History:
+    """The history with one batch more: read back where it is there, else chosen, rendered and asked about."""
+    from transect.designs.search.history import Suggestions
+
+    if folder.has_part("calls", part):
+        rows = folder.read_part("calls", part)
+        budget.add([reason if failed else "" for reason, failed in zip(*_answers(rows), strict=True)])
+        points = np.array(rows["point"].to_pylist(), dtype=np.float64).reshape(len(rows), history.dimensions)
+        asked = Suggestions(points, np.array(rows["explored"].to_pylist(), dtype=np.bool_))
+        return history.told(asked, rows["failure"].to_numpy().astype(np.float64))
+    asked = search.strategy.suggest(history, min(BATCH, search.budget - len(history)))
+    images = _images(search, folder, part, len(history), asked.points)
+    answers = _predictions(search, folder, part, images, budget)
+    values, reasons = _outcome(search, images, answers)
+    table = {
+        "id": images["id"].to_pylist(),
+        "point": pa.array(asked.points.tolist(), pa.list_(pa.float64())),
+        "explored": asked.explored,
+        "failure": pa.array(values, pa.float64()),
+        "reason": reasons,
+        "failed": answers.failed,
+    }
+    folder.write_part("calls", part, pa.table(table))
+    return history.told(asked, values)
+
+
+def _answers(rows: pa.Table) -> tuple[list[str], list[bool]]:
+    return rows["reason"].to_pylist(), rows["failed"].to_pylist()
+
+
+def _images(search: Search, folder: RunFolder, part: int, start: int, points: Float[np.ndarray, "m d"]) -> pa.Table:
+    if not folder.has_part("images", part):
+        seeds = search.design.subject_seeds(start, start + len(points))
+        latents = search.world.set(search.world.sample(seeds), search.space.values(points))
+        rows = columns.images_table(search.design, seeds, search.world.read(latents), search.world.render(latents))
+        folder.write_part("images", part, rows)
+    return folder.read_part("images", part)
+
+
+def _predictions(search: Search, folder: RunFolder, part: int, images: pa.Table, budget: Any) -> Predictions:
+    from transect.targets.guard import guarded
+
+    table, limits = f"predictions/{slug(search.target.name)}", search.limits
+    if not folder.has_part(table, part):
+        pixels = columns.images_of(images)
+        answers = guarded(search.target, pixels, timeout=limits.timeout, batch=limits.batch, budget=budget)
+        folder.write_part(table, part, columns.predictions_table(images["id"].to_pylist(), answers))
+    return columns.predictions_of(folder.read_part(table, part), Task(search.target.task))
+
+
+def _outcome(search: Search, images: pa.Table, answers: Predictions) -> tuple[Float[np.ndarray, " m"], list[str]]:
+    """1 for a failure, 0 for none, NaN with a reason."""
+    true = columns.columns_of(images, "true")
+    convention = getattr(search.target, "box_convention", None)
+    faces = columns.face_boxes_of(images)
+    threshold = getattr(search.target, "threshold", None)
+    made = compute(
+        search.outcome,
+        answers,
+        truth=search.truth.of({**true, "": np.zeros(len(answers))}),
+        threshold=0.5 if threshold is None else float(threshold),
+        positive=getattr(search.target, "positive", None),
+        expected_boxes=convention.expected_box(faces)
+        if isinstance(convention, BoxConvention) and faces is not None
+        else None,
+    )
+    return made.values, [str(reason) for reason in made.reasons]
+
+
+def summary(search: Search, history: History) -> dict[str, Any]:
+    """What was found, as JSON has it.
+
+    calls, cost (of this process); found: failures at least a tenth of the diagonal apart, failures: all, failed: calls
+    without a valid answer; regions: rules with rate, interval and n of fresh images alone; estimate: the overall rate.
+    """
+    metered = costs.made([search.target])
+    return {
+        "target": search.target.name,
+        "goal": search.goal,
+        "outcome": search.outcome,
+        "calls": len(history),
+        "cost": metered.get("cost", 0.0),
+        "found": len(apart(history.found, APART)),
+        "failures": int(history.failed.sum()),
+        "failed": int(np.isnan(history.failures).sum()),
+        "regions": _regions(search, history),
+        "estimate": _estimate(search, history),
+    }
+
+
+def _regions(search: Search, history: History) -> list[dict[str, Any]]:
+    strategy = search.strategy
+    if not isinstance(strategy, ConfirmedSearch):
+        return []
+    regions = []
+    for rule, rows in strategy.confirmed(history):
+        k = float(history.failed[rows].sum())
+        rate = _numbers(*weighted_sum([1.0], [k], [len(rows)]))
+        regions.append({"rule": search.space.words(rule), **rate, "n": len(rows), "share": rule.volume})
+    return sorted(regions, key=lambda region: -(region["low"] or 0.0))
+
+
+def _estimate(search: Search, history: History) -> dict[str, Any]:
+    """The overall rate, from calls that were drawn for it: by stratum, or the exploration's first, however it went."""
+    strategy = search.strategy
+    if isinstance(strategy, Phases):
+        strata = strategy.strata(history)
+        parts = [(one.weight, float(history.failed[one.rows].sum()), len(one.rows)) for one in strata]
+    else:
+        rows = _surely_explored(search, history)
+        parts = [(1.0, float(history.failed[rows].sum()), len(rows))]
+    weights, failures, sizes = np.array(parts).T
+    rate = _numbers(*weighted_sum(weights, failures, sizes))
+    return {**rate, "n": int(sizes.sum()), "method": METHOD}
+
+
+def _surely_explored(search: Search, history: History) -> Int[np.ndarray, " m"]:
+    """The explored calls that there would be whatever was found: how many more there are depends on the answers."""
+    strategy = search.strategy
+    calls, most = search.budget, MOST_FOLLOWED
+    if isinstance(strategy, ConfirmedSearch):
+        calls, most = strategy.searching, strategy.search.most
+    rows = np.flatnonzero(history.explored)[: int((1 - most) * calls)]
+    return np.asarray(rows[np.isfinite(history.failures[rows])])
+
+
+def _numbers(rate: float, low: float, high: float) -> dict[str, float | None]:
+    """NaN is null in JSON: no fresh image was answered."""
+    return {
+        name: value if np.isfinite(value) else None
+        for name, value in zip(("rate", "low", "high"), (rate, low, high), strict=True)
+    }
+
+
+def lines(found: Mapping[str, Any]) -> Sequence[str]:
+    """What was found, in words.
+
+    >>> lines({"calls": 400, "failures": 90, "found": 60, "failed": 0, "outcome": "miss",
+    ...        "estimate": {"rate": 0.04, "low": 0.02, "high": 0.07, "n": 210},
+    ...        "regions": [{"rule": "skin_tone > 7.5", "rate": 0.41, "low": 0.34, "high": 0.48, "n": 100}]})[1]
+    'skin_tone > 7.5: misses 41 % [34, 48] of 100 fresh images'
+    """
+    verb = {"miss": "misses"}.get(found["outcome"], "errs on")
+    overall = f"{found['calls']} calls, {found['failures']} failures, {found['found']} of them far apart"
+    said = [overall + (f"; {found['failed']} calls without a valid answer" if found["failed"] else "")]
+    said += [f"{one['rule']}: {verb} {_percent(one)} of {one['n']} fresh images" for one in found["regions"]]
+    return [*said, f"overall: {verb} {_percent(found['estimate'])}, from {found['estimate']['n']} calls"]
+
+
+def _percent(numbers: Mapping[str, Any]) -> str:
+    if numbers["rate"] is None:
+        return "not estimable"
+    rate, low, high = (100 * numbers[name] for name in ("rate", "low", "high"))
+    digits = 1 if high - low < 5 else 0
+    return f"{rate:.{digits}f} % [{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def announce(search: Search) -> None:
+    """Say on standard error what the search will ask."""
+    names = ", ".join(attribute.name for attribute in search.space.attributes)
+    print(f"search: {search.budget} calls to {search.target.name} over {names}", file=sys.stderr)
+    for line in costs.lines([search.target], search.budget):
+        print(line, file=sys.stderr)
