@@ -21,7 +21,20 @@ from transect.generators.faceworld.rows import Rows, some
 from transect.generators.faceworld.textures import draw_lattices
 from transect.generators.faceworld.windows import Windows, cut, windows_of
 
-SHAPE = (*IDENTITY, "face_shape", "face_width", "age", "old", "young", "smile", "makeup", "yaw", "pitch", "roll", "distance")
+SHAPE = (
+    *IDENTITY,
+    "face_shape",
+    "face_width",
+    "age",
+    "old",
+    "young",
+    "smile",
+    "makeup",
+    "yaw",
+    "pitch",
+    "roll",
+    "distance",
+)
 """What the head's shape, pose and slow shades depend on, beside the seed."""
 
 

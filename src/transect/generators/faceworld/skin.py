@@ -40,7 +40,9 @@ def face_skin(frame: Frame, p: Parameters, details: Tensor) -> tuple[Tensor, Ill
     occlusion = occlusion.clamp(min=0) * front + 0.11 * smoothstep(face.y, 0.82, 0.98)
     normal = relieved((nx, ny, nz), slope_x * front, slope_y * front)
     light = illuminate(p, normal, occlusion, _cast_shadow(frame, p) * front)
-    rough = (0.170 - 0.045 * p["young"]) * mottle + (0.11 + 0.025 * p["old"]) * (1 - 0.6 * p["makeup"]) * (1 - 0.4 * p["young"]) * pores
+    rough = (0.170 - 0.045 * p["young"]) * mottle + (0.11 + 0.025 * p["old"]) * (1 - 0.6 * p["makeup"]) * (
+        1 - 0.4 * p["young"]
+    ) * pores
     spots = smoothstep(freckles, 1.1, 2.0) * (0.10 * smoothstep(p["complexion"], 0.4, 1.6) + 0.12 * p["old"])
     albedo = p["skin"] * (1 + rough - spots * front).unsqueeze(1)
     albedo = albedo * blood(albedo, (_flush(p) + blush * front - 0.16 * mottle).clamp(min=0.1) * _translucency(p))

@@ -117,7 +117,9 @@ def shade(frame: Frame, p: Parameters, locks: Strands, rounded: Tensor) -> Tenso
 def _depth(frame: Frame, p: Parameters, rounded: Tensor) -> Tensor:
     """What hair keeps from hair: darker below, beside the face, at the outline of coils and in the parting."""
     low = 1 - 0.32 * smoothstep(frame.V, -0.2, 0.9)
-    beside = 1 - 0.45 * bump(frame.U.abs() - 0.56, 0.11) * smoothstep(frame.V, -0.4, 0.0) * (1 - p["tied"]) * (1 - p["coil"])
+    beside = 1 - 0.45 * bump(frame.U.abs() - 0.56, 0.11) * smoothstep(frame.V, -0.4, 0.0) * (1 - p["tied"]) * (
+        1 - p["coil"]
+    )
     opening = 0.022 + 0.05 * (frame.V + 1.12).clamp(min=0)
     parted = (1 - smoothstep(p["bangs"], 0.1, 0.3)) * (1 - p["tied"]) * smoothstep(p["hang"], 0.05, 0.2)
     parting = bump((frame.U - parting_x(p)) / opening, 1.0) * bump(frame.V + 0.93, 0.16) * parted * (1 - p["curl"])
