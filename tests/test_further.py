@@ -27,7 +27,7 @@ SHARES = "skin_tone,glasses,share\n1,off,.4\n1,on,.1\n10,off,.2\n10,on,.3\n"
 def noisy(pixels):
     """Says yes more often to bright pictures, with a chance that hangs on the picture."""
     chance = np.mod(pixels.reshape(len(pixels), -1).astype(np.int64).sum(axis=1) * 0.6180339887, 1.0)
-    return (chance < 0.1 + pixels.mean(axis=(1, 2, 3)) / 255).astype(float)
+    return (chance < 5 * pixels.mean(axis=(1, 2, 3)) / 255 - 2).astype(float)
 
 
 def corners(pixels):
