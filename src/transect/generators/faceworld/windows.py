@@ -19,8 +19,11 @@ from transect.generators.faceworld.head import Frame, frame_of
 from transect.generators.faceworld.lighting import Illumination
 from transect.generators.faceworld.rows import Pick, Rows, some
 
-EYES, NOSE, MOUTH = (-0.66, 0.26, 0.66), (-0.05, 0.60, 0.38), (0.12, 0.98, 0.56)
-"""Heights on the face between which the features lie, and how far from its middle, with room for soft shades."""
+EYES, NOSE, MOUTH = (-0.66, 0.26, 1.0), (-0.05, 0.60, 0.38), (0.12, 0.98, 0.56)
+"""Heights on the face between which the features lie, and how far from its middle, with room for soft shades.
+
+The shade of a wide-set socket reaches the temples: the eyes' window is as wide as the head.
+"""
 
 EARS, EAR = (-0.36, 0.60), (0.25, 0.98)
 """Heights on the upright head between which ears and what hangs from them lie, and distances from the midline."""
