@@ -62,6 +62,7 @@ def gan(
     """Train a generative adversarial network. On several GPUs: accelerate launch -m transect train gan …"""
     from transect.training.gans import Plan, check, fit
     from transect.training.pictures import Pictures, open_source
+    from transect.training.processes import Processes
 
     plan = Plan(
         arch, images, batch, seed, z_dim, channels, max_channels, mapping_layers, precision, grow, rate, r1, path,
@@ -69,8 +70,12 @@ def gan(
     )  # fmt: skip
     opened = open_source(source, size, population, device)
     check(plan, size, opened.attributes)
-    data = Pictures(opened, count if source == "faceworld" else len(opened), out / "pictures")
-    _show({"generator": str(fit(plan, data, out, device=device, every=every))}, json)
+    crew = Processes.found(device)
+    with crew.in_turn():
+        data = Pictures(opened, count if source == "faceworld" else len(opened), out / "pictures", quiet=not crew.first)
+    path = fit(plan, data, out, crew, every=every)
+    if crew.first:
+        _show({"generator": str(path)}, json)
 
 
 @train.command()

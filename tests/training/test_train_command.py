@@ -64,6 +64,40 @@ def test_bad_input_is_told_before_anything_is_made(tmp_path, arguments, line):
 
 
 @pytest.mark.slow
+def test_two_processes_share_one_training(tmp_path):
+    """Hugging Face Accelerate starts them; one folder, one line for every step, one answer, and a resume."""
+    launch = [
+        sys.executable,
+        "-m",
+        "accelerate.commands.launch",
+        "--cpu",
+        "--num_processes",
+        "2",
+        "--num_machines",
+        "1",
+    ]
+    command = [
+        *launch,
+        "--mixed_precision",
+        "no",
+        "--dynamo_backend",
+        "no",
+        "-m",
+        "transect",
+        "train",
+        "gan",
+        "faceworld",
+    ]
+    for images in ("32", "64"):
+        arguments = ["--out", str(tmp_path), "--images", images, "--json", *TINY]
+        done = subprocess.run([*command, *arguments], check=True, capture_output=True, text=True, timeout=300)
+        assert json.loads(done.stdout) == {"generator": str(tmp_path / "generator.safetensors")}
+    lines = [json.loads(line)["step"] for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert lines == [1, 2, 3, 4]
+    assert load(tmp_path / "generator.safetensors").image_size == 32
+
+
+@pytest.mark.slow
 def test_kill_minus_nine_costs_nothing(tmp_path):
     """Killed by the system in the middle, then called again: the same files as without."""
     arguments = ["gan", "faceworld", "--images", "640", *TINY]

@@ -68,16 +68,13 @@ class Plan:
             raise BadInput(f"{self.arch}: expected {asked}, got {len(self.conditions)}; see: transect train gan --help")
 
 
-def fit(
-    plan: Plan, data: Pictures, out: Path, *, device: str = "cpu", every: int = 20_000, quiet: bool = False
-) -> Path:
+def fit(plan: Plan, data: Pictures, out: Path, crew: Processes, *, every: int = 20_000, quiet: bool = False) -> Path:
     """Train as planned on those pictures; the path of the averaged generator. A killed training goes on when called
     again.
 
     Raises BadInput for a size that is no power of two from 8, or conditions that do not fit, RunFolderError for a
     folder of another training.
     """
-    crew = Processes.found(device)
     chosen: Data = data
     classes, conditions = None, []
     if plan.conditions:

@@ -77,9 +77,12 @@ def train(recipe: Recipe, data: Data, run: Run, processes: Processes | None = No
     Raises RunFolderError when the folder belongs to another training.
     """
     crew = processes or Processes.alone(run.device)
-    _claim(run)
+    with crew.in_turn():
+        _claim(run)
     facts = load_state(run.out, recipe.parts, recipe.optimizers) or {"step": 0, "shown": 0, "written": 0}
-    _cut(run.out / METRICS, facts["written"])
+    crew.together()
+    if crew.first:
+        _cut(run.out / METRICS, facts["written"])
     step, shown = int(facts["step"]), int(facts["shown"])
     kept = shown
     with Progress("training", run.images, done=min(shown, run.images), quiet=run.quiet or not crew.first) as progress:

@@ -53,7 +53,6 @@ class Source(Protocol):
 class Pictures:
     """The first `count` pictures of a source; those that `folder` does not hold are rendered first.
 
-    Two processes may fill one folder, since a part is renamed when it is complete and is the same whoever drew it.
     Raises BadInput for fewer than one picture.
     """
 

@@ -6,8 +6,9 @@ for several alone.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -50,6 +51,20 @@ class Processes:
     def first(self) -> bool:
         """Whether this one writes the files."""
         return self.number == 0
+
+    @contextlib.contextmanager
+    def in_turn(self) -> Iterator[None]:
+        """The first one does what stands in the block, and then the others."""
+        if self.accelerator is not None and not self.first:
+            self.accelerator.wait_for_everyone()
+        yield
+        if self.accelerator is not None and self.first:
+            self.accelerator.wait_for_everyone()
+
+    def together(self) -> None:
+        """Wait until all are here."""
+        if self.accelerator is not None:
+            self.accelerator.wait_for_everyone()
 
     def part(self, rows: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
         """The rows of this process. Raises BadInput for a batch that cannot be shared evenly."""
