@@ -59,6 +59,7 @@ class StyleGAN2:
         fitting = check_weights(weights.tensors, self._network.state_dict(), name)
         self._network.load_state_dict(fitting, strict=False)
         self._network.requires_grad_(False).to(self.device).eval()
+        self._network.synthesis.freeze()
         self.label = self._check_label(label)
         if "mapping.w_avg" not in fitting:
             self._network.average.copy_(self._estimate_average())

@@ -90,23 +90,36 @@ def modulated_convolution(
     styles: Float[Tensor, "b i"],
     taps: Float[Tensor, "f f"] | None = None,
     demodulate: bool = True,
+    power: Float[Tensor, "o i"] | None = None,
 ) -> Tensor:
     """Convolution whose kernels are scaled per image by the styles and, demodulated, back to unit variance.
 
     Scaling the inputs by the styles and the outputs by the demodulation is the same as scaling the kernels (Karras et
-    al. 2020, equations 1 and 3). With a filter the output is twice as large. It is computed in the precision of x.
+    al. 2020, equations 1 and 3); for one large picture the kernels are the smaller of the two. With a filter the output
+    is twice as large. It is computed in the precision of x. power: `power_of(weight)`, where it is known.
     """
-    x = x * styles[:, :, None, None].to(x.dtype)
-    kernel, k = weight.to(x.dtype), weight.shape[-1]
+    scales = None
+    if demodulate:
+        scales = (styles.square() @ (power_of(weight) if power is None else power).T + _SMALLEST).rsqrt()
+    if len(x) == 1 and weight.numel() < x.numel():
+        weight = weight * styles.view(1, -1, 1, 1)
+        weight = weight if scales is None else weight * scales.view(-1, 1, 1, 1)
+        return _convolved(x, weight.to(x.dtype), taps)
+    x = _convolved(x * styles[:, :, None, None].to(x.dtype), weight.to(x.dtype), taps)
+    return x if scales is None else x * scales[:, :, None, None].to(x.dtype)
+
+
+def power_of(weight: Float[Tensor, "o i k k"]) -> Float[Tensor, "o i"]:
+    """The squared kernels, summed over their places."""
+    return weight.square().sum(dim=(2, 3))
+
+
+def _convolved(x: Tensor, kernel: Tensor, taps: Tensor | None) -> Tensor:
+    k = kernel.shape[-1]
     if taps is None:
-        x = functional.conv2d(x, kernel, padding=k // 2)
-    else:
-        x = functional.conv_transpose2d(x, kernel.transpose(0, 1), stride=2)
-        f = taps.shape[0]
-        # The transposed convolution gives 2h + k - 2 rows, of which 2h remain.
-        before, after = (f + 1) // 2 - (k - 1) // 2, (f - 2) // 2 - (k - 1) // 2 + 1
-        x = filter_up(x, taps, before, after)
-    if not demodulate:
-        return x
-    power = styles.square() @ weight.square().sum(dim=(2, 3)).T
-    return x * (power + _SMALLEST).rsqrt()[:, :, None, None].to(x.dtype)
+        return functional.conv2d(x, kernel, padding=k // 2)
+    x = functional.conv_transpose2d(x, kernel.transpose(0, 1).contiguous(), stride=2)
+    f = taps.shape[0]
+    # The transposed convolution gives 2h + k - 2 rows, of which 2h remain.
+    before, after = (f + 1) // 2 - (k - 1) // 2, (f - 2) // 2 - (k - 1) // 2 + 1
+    return filter_up(x, taps, before, after)

@@ -20,6 +20,7 @@ from transect.generators.stylegan2.layers import (
     make_filter,
     modulated_convolution,
     normalize,
+    power_of,
     rectify,
     upsample,
 )
@@ -92,13 +93,14 @@ class Layer(nn.Module):
         self.weight = nn.Parameter(torch.randn(outputs, inputs, 3, 3))
         self.noise_strength = nn.Parameter(torch.zeros([]))
         self.bias = nn.Parameter(torch.zeros(outputs))
+        self.power: Tensor | None = None
         self.register_buffer("noise_const", torch.randn(size, size))
         self.register_buffer("resample_filter", make_filter())
 
     def forward(self, x: Tensor, styles: Tensor, noise: Tensor | None) -> Tensor:
         """The layer's output; without noise, its own constant noise is used."""
         taps = self.get_buffer("resample_filter") if self.up else None
-        x = modulated_convolution(x, self.weight, styles, taps)
+        x = modulated_convolution(x, self.weight, styles, taps, power=self.power)
         strength = (self.get_buffer("noise_const") if noise is None else noise) * self.noise_strength
         return rectify(x.add_(strength).add_(self.bias[:, None, None]), clamp=self.clamp)
 
@@ -163,6 +165,13 @@ class Synthesis(nn.Module):
             found += [part.affine(w[:, first + index]) for index, part in enumerate(block.parts)]
             first += sum(isinstance(part, Layer) for part in block.parts)
         return found
+
+    def freeze(self) -> None:
+        """Compute once what does not change while the weights do not."""
+        for block in self.blocks:
+            for part in block.parts:
+                if isinstance(part, Layer):
+                    part.power = power_of(part.weight.detach())
 
     def forward(
         self,
