@@ -18,6 +18,7 @@ LAYERS = [
     {"boundary"},
     {"generators", "datasets"},
     {"training"},
+    {"perceptual"},
     {"controls"},
     {"designs"},
     {"targets"},

@@ -93,40 +93,43 @@ class StyleGAN2:
         checked = check_seeds(seeds)
         return Latents(checked, exogenous_noise(checked, self.latent_dim), "z")
 
-    def map(self, z: Tensor, truncation: float | None = None, c: Tensor | None = None) -> Float[Tensor, "b layers w"]:
+    def map(
+        self, z: Tensor, truncation: float | None = None, c: Tensor | None = None, *, gradients: bool = False
+    ) -> Float[Tensor, "b layers w"]:
         """Z [b, z_dim] ► w+ [b, layers, w_dim], drawn towards the average by the truncation (default: the network's).
 
-        c: one-hot classes [b, classes] (default: the network's label). Raises BadInput for another width of z.
+        c: one-hot classes [b, classes] (default: the network's label). gradients: keep what is needed to differentiate
+        by z. Raises BadInput for another width of z.
         """
         psi = self.truncation if truncation is None else truncation
         if z.dim() != 2 or z.shape[1] != self.latent_dim:
             raise BadInput(f"z: expected [b, {self.latent_dim}], got {list(z.shape)}; give latents of this network")
         average = self._network.average
-        with torch.inference_mode():
+        with torch.inference_mode(not gradients):
             w: Tensor = self._network.mapping(
                 z.to(self.device, torch.float32), self._condition(len(z)) if c is None else c
             )
             drawn = average + (w - average) * psi if psi != 1 else w
             return drawn.unsqueeze(1).repeat(1, self.layers, 1)
 
-    def styles(self, w: Float[Tensor, "b layers w"]) -> list[Tensor]:
+    def styles(self, w: Float[Tensor, "b layers w"], *, gradients: bool = False) -> list[Tensor]:
         """Style space: the scales [b, channels] of every convolution and color layer, in order."""
-        with torch.inference_mode():
+        with torch.inference_mode(not gradients):
             return self._network.synthesis.styles(w.to(self.device, torch.float32))
 
     def synthesize(
-        self, w: Tensor | Sequence[Tensor], noise: str | None = None, seed: int = 0
+        self, w: Tensor | Sequence[Tensor], noise: str | None = None, seed: int = 0, *, gradients: bool = False
     ) -> Float[Tensor, "b 3 h w"]:
         """Images float32 in about [-1, 1], not cut, of w [b, layers, w_dim] or of styles.
 
-        noise: as for the network (its own by default); "seed" takes that of `seed` for all rows. Raises BadInput for
-        another shape of w.
+        noise: as for the network (its own by default); "seed" takes that of `seed` for all rows. gradients: keep what
+        is needed to differentiate by w. Raises BadInput for another shape of w.
         """
         if isinstance(w, Tensor) and (w.dim() != 3 or w.shape[1:] != (self.layers, self.shape.w_dim)):
             wanted = [self.layers, self.shape.w_dim]
             raise BadInput(f"w: expected [b, {wanted[0]}, {wanted[1]}], got {list(w.shape)}; give latents of space w+")
-        with torch.inference_mode():
-            styles = self.styles(w) if isinstance(w, Tensor) else w
+        with torch.inference_mode(not gradients):
+            styles = self.styles(w, gradients=gradients) if isinstance(w, Tensor) else w
             made: Tensor = self._network.synthesis(styles, self._noise(self.noise if noise is None else noise, seed))
             return made
 
@@ -142,6 +145,11 @@ class StyleGAN2:
             image = self.synthesize(entry, seed=int(seed))[0]
             pixels[index] = ((image * 127.5 + 128).clamp(0, 255).to(torch.uint8).permute(1, 2, 0)).cpu().numpy()
         return Images(pixels)
+
+    @property
+    def average(self) -> Float[Tensor, " w"]:
+        """The mean w of many z."""
+        return self._network.average.clone()
 
     def describe(self) -> dict[str, Any]:
         """What recreates the pictures, for a run's spec."""

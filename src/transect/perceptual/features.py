@@ -1,0 +1,135 @@
+"""The feature network that ships, and what it says of images: features, attributes, identity.
+
+It was trained on FaceWorld alone (see weights/README.md): good for comparing what looks like FaceWorld, and no
+substitute for a network that has seen photographs where photographs are compared.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from transect import model_files
+from transect.errors import BadInput
+from transect.perceptual.lessons import OUTPUTS, answers
+from transect.perceptual.network import FEATURES, FeatureNetwork
+from transect.records import Images
+
+WEIGHTS = Path(__file__).parent / "weights" / "features.safetensors"
+KIND = "transect.features"
+
+_AT_ONCE = 64
+
+
+class Taught(NamedTuple):
+    """A trained network, and the mean and spread [answers] of what it was taught."""
+
+    network: FeatureNetwork
+    center: Float[np.ndarray, " k"]
+    scale: Float[np.ndarray, " k"]
+
+
+@functools.lru_cache(maxsize=4)
+def load(path: Path = WEIGHTS, device: str = "cpu") -> Taught:
+    """The network of a file that `python -m transect.perceptual.train` wrote; by default the one that ships.
+
+    Raises BadInput for other files.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    model_files.check_readable(path)
+    try:
+        with safe_open(path, "pt") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (no mapping)
+            kind = (file.metadata() or {}).get("kind")
+        moments = [tensors.pop(name).numpy() for name in ("center", "scale")]
+        network = FeatureNetwork(OUTPUTS).folded()
+        network.load_state_dict({name: value.float() for name, value in tensors.items()})
+    except (OSError, SafetensorError, KeyError, RuntimeError) as error:
+        first = str(error).splitlines()[0][:200]
+        raise BadInput(
+            f"{path}: expected a feature network's safetensors file, found another ({first});"
+            " make one: python -m transect.perceptual.train"
+        ) from None
+    if kind != KIND or not all(bool(torch.isfinite(value).all()) for value in tensors.values()):
+        raise BadInput(f"{path}: expected finite weights of kind {KIND}, found {kind} or NaN; train it again")
+    return Taught(network.requires_grad_(False).to(device), moments[0], moments[1])
+
+
+def as_tensor(pixels: np.ndarray, device: str = "cpu") -> Float[Tensor, "n 3 h w"]:
+    """Images 0..255 as float32 in 0..1. Raises BadInput for what are no images."""
+    checked = Images(pixels).pixels
+    return torch.from_numpy(np.ascontiguousarray(checked)).to(device).permute(0, 3, 1, 2).float() / 255
+
+
+def features(pixels: np.ndarray, *, path: Path = WEIGHTS, device: str = "cpu") -> Float[np.ndarray, "n 128"]:
+    """What describes each image as a whole: float32 [n, 128], zero or more, for `fid`, `kid`, `precision_recall`.
+
+    pixels: uint8 [n, h, w, 3] of any size, resized to 64 pixels; what is finer does not count. No images give no rows.
+    Raises BadInput for what are no images.
+
+    >>> features(np.zeros((2, 80, 80, 3), dtype=np.uint8)).shape
+    (2, 128)
+    """
+    network = load(path, device).network
+    return _in_parts(pixels, network.features, FEATURES, device)
+
+
+def read(pixels: np.ndarray, *, path: Path = WEIGHTS, device: str = "cpu") -> dict[str, Float[np.ndarray, " n"]]:
+    """What the network believes of FaceWorld's attributes: float64 [n] by name, in the attribute's own unit.
+
+    Numbers as they are, not cut to their range; switches as the probability of "on"; choices as the index of the most
+    likely level. How far each is to be believed stands in weights/README.md. Identity: see `identities`.
+    """
+    network, center, scale = load(path, device)
+    said = _in_parts(pixels, network, OUTPUTS, device).astype(np.float64)
+    found = {}
+    for index, one in enumerate(answers()):
+        columns = said[:, one.columns]
+        if one.name.startswith("identity."):
+            continue
+        if one.levels > 2:
+            found[one.name] = columns.argmax(axis=1).astype(np.float64)
+        elif one.levels:
+            found[one.name] = 1 / (1 + np.exp(-columns[:, 0]))
+        else:
+            found[one.name] = center[index] + scale[index] * columns[:, 0]
+    return found
+
+
+def identities(pixels: np.ndarray, *, path: Path = WEIGHTS, device: str = "cpu") -> Float[np.ndarray, "n 36"]:
+    """What the network believes of the identity code, in spreads, float64 [n, 36]; compare with `identity_distance`."""
+    network = load(path, device).network
+    said = _in_parts(pixels, network, OUTPUTS, device).astype(np.float64)
+    return said[:, [one.start for one in answers() if one.name.startswith("identity.")]]
+
+
+def identity_distance(one: Float[np.ndarray, "n d"], other: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
+    """1 - cosine of the angle between embeddings, row by row: 0 the same, 1 unrelated, 2 opposite; NaN without length.
+
+    >>> identity_distance(np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[2.0, 0.0], [0.0, 3.0]])).tolist()
+    [0.0, 1.0]
+    """
+    lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        distance: np.ndarray = 1 - (one * other).sum(axis=1) / np.where(lengths > 0, lengths, np.nan)
+    return distance
+
+
+def _in_parts(
+    pixels: np.ndarray, answer: Callable[[Tensor], Tensor], width: int, device: str
+) -> Float[np.ndarray, "n k"]:
+    Images(pixels)
+    said = np.empty((len(pixels), width), dtype=np.float32)
+    with torch.inference_mode():
+        for start in range(0, len(pixels), _AT_ONCE):
+            shown = as_tensor(pixels[start : start + _AT_ONCE], device)
+            said[start : start + len(shown)] = answer(shown).cpu().numpy()
+    return said

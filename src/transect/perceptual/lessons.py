@@ -1,0 +1,126 @@
+"""What the feature network is taught of FaceWorld, and how well it answers on held-out subjects.
+
+It answers every attribute and nuisance and every trait of the identity code, from images of the balanced population, in
+which no attribute predicts another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torch.nn import functional
+
+from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY
+
+_TURNED_ROUND = ("yaw", "roll", "light_azimuth", "identity.hair_parting")
+"""What a mirror turns into its opposite."""
+
+_NO_SPREAD = 1e-9
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One thing that is answered, and the columns in which it stands: one, or one per level of a choice."""
+
+    name: str
+    levels: int
+    """0 for a number, 2 for a switch, more for a choice."""
+    start: int
+
+    @property
+    def columns(self) -> slice:
+        """Where it stands among the outputs."""
+        return slice(self.start, self.start + (self.levels if self.levels > 2 else 1))
+
+
+def answers() -> tuple[Answer, ...]:
+    """All answers, attributes and nuisances first, then the identity code.
+
+    >>> answers()[0].name, answers()[-1].name.split(".")[0]
+    ('skin_tone', 'identity')
+    """
+    named = [(one.name, len(one.levels)) for one in ATTRIBUTES] + [(f"identity.{trait}", 0) for trait in IDENTITY]
+    made, start = [], 0
+    for name, levels in named:
+        made.append(Answer(name, levels, start))
+        start = made[-1].columns.stop
+    return tuple(made)
+
+
+OUTPUTS = answers()[-1].columns.stop
+"""Columns of all answers."""
+
+
+@final
+class Lessons:
+    """The truths of some subjects [n, answers], as a loss on the network's outputs. Numbers count in spreads."""
+
+    def __init__(self, truths: Float[np.ndarray, "n k"]) -> None:
+        self.truths, self.answers = truths, answers()
+        self.center, spread = truths.mean(axis=0), truths.std(axis=0)
+        self.scale = np.where(spread > _NO_SPREAD, spread, 1.0)
+        self._signs = np.array([-1.0 if one.name in _TURNED_ROUND else 1.0 for one in self.answers])
+        self._numbers = [index for index, one in enumerate(self.answers) if not one.levels]
+        self._switches = [index for index, one in enumerate(self.answers) if one.levels == 2]
+        self._choices = [index for index, one in enumerate(self.answers) if one.levels > 2]
+
+    def loss(self, said: Float[Tensor, "b o"], rows: Any, mirrored: Bool[np.ndarray, " b"]) -> Tensor:
+        """Mean over answers: squared errors of numbers, cross entropies of switches and choices."""
+        truth = self.truths[rows] * np.where(mirrored[:, None], self._signs, 1.0)
+        numbers = torch.from_numpy(((truth - self.center) / self.scale)[:, self._numbers]).float().to(said.device)
+        switches = torch.from_numpy(truth[:, self._switches]).float().to(said.device)
+        errors = [
+            (said[:, self._starts(self._numbers)] - numbers).square().mean(dim=0),
+            functional.binary_cross_entropy_with_logits(
+                said[:, self._starts(self._switches)], switches, reduction="none"
+            ).mean(dim=0),
+        ]
+        for index in self._choices:
+            level = torch.from_numpy(truth[:, index].astype(np.int64)).to(said.device)
+            errors.append(functional.cross_entropy(said[:, self.answers[index].columns], level).view(1))
+        return torch.cat(errors).mean()
+
+    def _starts(self, which: list[int]) -> list[int]:
+        return [self.answers[index].start for index in which]
+
+
+def quality(
+    said: Float[np.ndarray, "n o"], truths: Float[np.ndarray, "n k"], center: np.ndarray, scale: np.ndarray
+) -> dict[str, dict[str, Any]]:
+    """By name: R2 of numbers (of 1; 0 is no better than the mean), AUC of switches, mean AUC over levels of choices.
+
+    None with a reason where the held-out subjects do not vary.
+    """
+    found = {}
+    for index, one in enumerate(answers()):
+        measure = "auc" if one.levels else "r2"
+        value = (
+            _areas(said[:, one.columns], truths[:, index], one.levels)
+            if one.levels
+            else _explained(center[index] + scale[index] * said[:, one.start], truths[:, index])
+        )
+        known = bool(np.isfinite(value))
+        reason = {} if known else {"reason": "the held-out subjects do not vary"}
+        found[one.name] = {"measure": measure, "value": value if known else None, "n": len(truths), **reason}
+    return found
+
+
+def _explained(said: Float[np.ndarray, " n"], truth: Float[np.ndarray, " n"]) -> float:
+    spread = truth.var()
+    return float(1 - ((said - truth) ** 2).mean() / spread) if spread > _NO_SPREAD else float("nan")
+
+
+def _areas(said: Float[np.ndarray, "n l"], truth: Float[np.ndarray, " n"], levels: int) -> float:
+    """The area under the ROC curve, each level against the rest where there are several."""
+    from sklearn.metrics import roc_auc_score
+
+    columns = {1: said[:, 0]} if levels == 2 else {level: said[:, level] for level in range(levels)}
+    shown = [level for level in columns if 0 < (truth == level).sum() < len(truth)]
+    areas = [roc_auc_score(truth == level, columns[level]) for level in shown]
+    return float(np.mean(areas)) if areas else float("nan")

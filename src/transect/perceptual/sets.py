@@ -1,0 +1,168 @@
+"""How near is one set of images to another? FID, KID, precision and recall, from features [n, d] of both.
+
+The figures depend on the network whose features they compare, and are comparable only within one network: what it does
+not see (it was taught other things, or resizes it away) does not count, and a generator trained or chosen by the same
+network looks better than it is. Always say which network, how many images of each set, and the size. The common choice,
+Inception trained on ImageNet, weighs textures and ImageNet's classes (Kynkäänniemi et al. 2023, arXiv:2203.06026);
+`transect.perceptual.features` was taught FaceWorld's attributes and is meant for generators of FaceWorld.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.errors import BadInput
+
+NEIGHBOURS = 3
+"""Of precision and recall, as published."""
+
+_AT_ONCE = 1024
+_FEWEST_FOR_KID = 3
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SetDistance:
+    """A figure, its standard error (NaN where it has none), how many images it rests on; NaN with a reason."""
+
+    value: float
+    standard_error: float
+    n_real: int
+    n_made: int
+    reason: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PrecisionRecall:
+    """Shares in 0..1: of made images that look real, and of real images that can be made; NaN with a reason."""
+
+    precision: float
+    recall: float
+    n_real: int
+    n_made: int
+    neighbours: int
+    reason: str = ""
+
+
+def fid(real: np.ndarray, made: np.ndarray) -> SetDistance:
+    """The Fréchet distance of the Gaussians with the sets' moments: |μ - ν|² + tr(S + T - 2 (S T)^½), 0 or more.
+
+    It is too large for few images (by about d²/n), since covariances are estimated: compare at equal n, and use many
+    times more images than features. Fewer than two images in a set: NaN. Source: Heusel et al. 2017, arXiv:1706.08500,
+    eq. 6. Raises BadInput for features of another shape or that are not finite.
+
+    >>> points = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]])
+    >>> round(fid(points, points + [3.0, 4.0]).value, 6)
+    25.0
+    """
+    one, other = _checked(real, made)
+    if min(len(one), len(other)) < 2:
+        return _none(one, other, "a set of fewer than 2 images has no covariance")
+    apart = one.mean(axis=0) - other.mean(axis=0)
+    s, t = (np.atleast_2d(np.cov(rows, rowvar=False)) for rows in (one, other))
+    root = _root(s)
+    # The eigenvalues of S T are those of the symmetric S^½ T S^½.
+    shared = np.sqrt(np.clip(np.linalg.eigvalsh(root @ t @ root), 0, None)).sum()
+    value = float(apart @ apart + np.trace(s) + np.trace(t) - 2 * shared)
+    return SetDistance(max(value, 0.0), float("nan"), len(one), len(other))
+
+
+def kid(real: np.ndarray, made: np.ndarray) -> SetDistance:
+    """The unbiased squared maximum mean discrepancy with the kernel (x·y / d + 1)³, and its jackknife error.
+
+    Unbiased at every n, so it may be below 0. All pairs count, instead of random subsets. Fewer than three images in a
+    set: NaN. Memory grows with n, time with its square. Sources: Bińkowski et al. 2018, arXiv:1801.01401, eq. 4;
+    Arvesen 1969, doi:10.1214/aoms/1177697287 (jackknife of statistics of two samples). Raises BadInput as `fid` does.
+    """
+    one, other = _checked(real, made)
+    n, m = len(one), len(other)
+    if min(n, m) < _FEWEST_FOR_KID:
+        return _none(one, other, f"a set of fewer than {_FEWEST_FOR_KID} images has no jackknife")
+    within, beside = _kernel_sums(one, one) - _own(one), _kernel_sums(other, other) - _own(other)
+    across, back = _kernel_sums(one, other), _kernel_sums(other, one)
+    first, second, both = within.sum(), beside.sum(), across.sum()
+    value = first / (n * (n - 1)) + second / (m * (m - 1)) - 2 * both / (n * m)
+    # The estimate without image i: its row and its column leave the sums.
+    less_real = (
+        (first - 2 * within) / ((n - 1) * (n - 2)) + second / (m * (m - 1)) - 2 * (both - across) / ((n - 1) * m)
+    )
+    less_made = first / (n * (n - 1)) + (second - 2 * beside) / ((m - 1) * (m - 2)) - 2 * (both - back) / (n * (m - 1))
+    variance = sum((len(left) - 1) * left.var() for left in (less_real, less_made))
+    return SetDistance(float(value), float(np.sqrt(variance)), n, m)
+
+
+def precision_recall(real: np.ndarray, made: np.ndarray, neighbours: int = NEIGHBOURS) -> PrecisionRecall:
+    """Precision: the share of made images within the real ones' manifold; recall: the other way round.
+
+    A set's manifold is the union of balls around its images that reach to the k-th nearest of the same set. Both grow
+    with k; recall falls where images are few, so compare at equal n. Fewer than k + 1 images in a set: NaN. Source:
+    Kynkäänniemi et al. 2019, arXiv:1904.06991, eq. 1 and 2. Raises BadInput as `fid` does, and for k below 1.
+    """
+    one, other = _checked(real, made)
+    if neighbours < 1:
+        raise BadInput(f"neighbours: expected 1 or more, got {neighbours}; the authors use {NEIGHBOURS}")
+    if min(len(one), len(other)) <= neighbours:
+        reason = f"a set of fewer than {neighbours + 1} images has no {neighbours} neighbours"
+        return PrecisionRecall(float("nan"), float("nan"), len(one), len(other), neighbours, reason)
+    precision, recall = _covered(other, one, neighbours), _covered(one, other, neighbours)
+    return PrecisionRecall(precision, recall, len(one), len(other), neighbours)
+
+
+def _checked(real: np.ndarray, made: np.ndarray) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, "m d"]]:
+    one, other = np.asarray(real, dtype=np.float64), np.asarray(made, dtype=np.float64)
+    if one.ndim != 2 or other.ndim != 2 or one.shape[1] != other.shape[1]:
+        raise BadInput(
+            f"features: expected [n, d] and [m, d] of one network, got {list(one.shape)} and {list(other.shape)}"
+        )
+    for name, rows in (("real", one), ("made", other)):
+        bad = int((~np.isfinite(rows).all(axis=1)).sum())
+        if bad:
+            raise BadInput(
+                f"features of the {name} images: expected finite numbers, got {bad} rows with NaN; drop them"
+            )
+    return one, other
+
+
+def _none(one: np.ndarray, other: np.ndarray, reason: str) -> SetDistance:
+    return SetDistance(float("nan"), float("nan"), len(one), len(other), reason)
+
+
+def _root(matrix: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
+    """The symmetric square root of a covariance."""
+    values, vectors = np.linalg.eigh(matrix)
+    root: np.ndarray = (vectors * np.sqrt(np.clip(values, 0, None))) @ vectors.T
+    return root
+
+
+def _kernel_sums(one: Float[np.ndarray, "n d"], other: Float[np.ndarray, "m d"]) -> Float[np.ndarray, " n"]:
+    """Σ_j k(x_i, y_j), a block of rows at a time."""
+    starts = range(0, len(one), _AT_ONCE)
+    return np.concatenate([((one[s : s + _AT_ONCE] @ other.T / one.shape[1] + 1) ** 3).sum(axis=1) for s in starts])
+
+
+def _own(rows: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
+    """k(x_i, x_i)."""
+    own: np.ndarray = (np.square(rows).sum(axis=1) / rows.shape[1] + 1) ** 3
+    return own
+
+
+def _covered(points: Float[np.ndarray, "m d"], around: Float[np.ndarray, "n d"], neighbours: int) -> float:
+    """The share of points within the balls around `around`."""
+    from scipy.spatial.distance import cdist
+
+    radii = np.concatenate(
+        [  # the nearest of each image is itself
+            np.partition(cdist(around[s : s + _AT_ONCE], around), neighbours, axis=1)[:, neighbours]
+            for s in range(0, len(around), _AT_ONCE)
+        ]
+    )
+    inside = sum(
+        int((cdist(points[s : s + _AT_ONCE], around) <= radii).any(axis=1).sum())
+        for s in range(0, len(points), _AT_ONCE)
+    )
+    return inside / len(points)

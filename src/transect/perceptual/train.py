@@ -1,0 +1,234 @@
+"""Train the feature network again: `python -m transect.perceptual.train --out FOLDER`.
+
+Renders FaceWorld's images into FOLDER (parts of 500), trains with a checkpoint after every epoch, measures every answer
+on held-out subjects, and writes features.safetensors (half precision) and features.json (the model card's figures). A
+run that was stopped goes on with the same command. Source of the schedule: Smith and Topin 2018, arXiv:1708.07120 (one
+cycle); Loshchilov and Hutter 2019, arXiv:1711.05101 (decoupled decay).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int, UInt8
+from safetensors import safe_open
+from safetensors.torch import save
+
+from transect.errors import BadInput
+from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY
+from transect.generators.faceworld.world import FaceWorld
+from transect.perceptual.features import KIND, as_tensor
+from transect.perceptual.lessons import OUTPUTS, Lessons, quality
+from transect.perceptual.network import SIZE, FeatureNetwork, new_network
+from transect.progress import Progress
+from transect.store import spec_hash, write_atomically
+
+PER_PART = 500
+HELD_OUT_SEED = 500_000_000
+"""Subjects from here on are never trained on."""
+
+_SHIFT = 2
+"""Pixels by which an image is moved at the most while training."""
+
+_WARM_UP, _SLOWEST, _CLIP = 0.15, 0.01, 5.0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the training depends on. images, held_out: subjects. seed: of weights, order and subjects."""
+
+    images: int = 12_000
+    held_out: int = 2_000
+    epochs: int = 18
+    batch: int = 64
+    rate: float = 2e-3
+    decay: float = 0.05
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("images", "held_out", "epochs", "batch"):
+            if getattr(self, name) < 2:
+                raise BadInput(f"{name}: expected 2 or more, got {getattr(self, name)}; give more")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """Images uint8 [n, SIZE, SIZE, 3] and their truths float64 [n, answers]."""
+
+    pixels: UInt8[np.ndarray, "n h w 3"]
+    truths: Float[np.ndarray, "n k"]
+
+
+def pictures(folder: Path, first_seed: int, count: int, threads: int, *, quiet: bool = False) -> Pictures:
+    """Subjects first_seed, first_seed + 1, ... of the balanced population; rendered unless the folder holds them."""
+    world = FaceWorld(image_size=SIZE, threads=threads)
+    found = []
+    with Progress(f"images from seed {first_seed}", count, quiet=quiet) as progress:
+        for start in range(0, count, PER_PART):
+            seeds = first_seed + np.arange(start, min(start + PER_PART, count))
+            found.append(_part(folder, world, seeds))
+            progress.advance(len(seeds))
+    return Pictures(*(np.concatenate([part[name] for part in found]) for name in ("pixels", "truths")))
+
+
+def _part(folder: Path, world: FaceWorld, seeds: Int[np.ndarray, " n"]) -> dict[str, np.ndarray]:
+    from safetensors.numpy import load_file
+    from safetensors.numpy import save as save_arrays
+
+    key = spec_hash({"world": world.describe(), "first": int(seeds[0]), "count": len(seeds)})
+    file = folder / f"images-{key[:16]}.safetensors"
+    if not file.exists():
+        latents = world.sample(seeds)
+        table = world.read(latents)
+        truths = [table[one.name].to_numpy() for one in ATTRIBUTES]
+        truths += [latents.values[:, index] for index in range(len(IDENTITY))]
+        made = {"pixels": world.render(latents).pixels, "truths": np.stack(truths, axis=1)}
+        write_atomically(file, save_arrays(made))
+    loaded: dict[str, np.ndarray] = load_file(file)
+    return loaded
+
+
+def train(plan: Plan, taught: Pictures, checkpoint: Path, *, quiet: bool = False) -> FeatureNetwork:
+    """The network after all epochs; those that the checkpoint holds are not repeated, and the end is the same.
+
+    The order of the images, their shifts and mirrorings depend on the seed and the epoch alone.
+    """
+    network = new_network(OUTPUTS, plan.seed)
+    network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    optimizer = torch.optim.AdamW(network.parameters(), lr=plan.rate, weight_decay=plan.decay)
+    lessons, count = Lessons(taught.truths), len(taught.pixels)
+    done = _restore(network, optimizer, checkpoint, plan)
+    steps = count // plan.batch
+    with Progress("training", plan.epochs * count, done=done * count, quiet=quiet) as progress:
+        for epoch in range(done, plan.epochs):
+            network.train()
+            for step, (rows, mirrored, shifts) in enumerate(_batches(plan, count, epoch)):
+                for group in optimizer.param_groups:
+                    group["lr"] = plan.rate * _pace((epoch * steps + step) / (plan.epochs * steps))
+                shown = as_tensor(_moved(taught.pixels[rows], mirrored, shifts))
+                with torch.autocast("cpu", torch.bfloat16, enabled=_has_bfloat16()):
+                    said = network(shown)
+                optimizer.zero_grad(set_to_none=True)
+                lessons.loss(said.float(), rows, mirrored).backward()  # type: ignore[no-untyped-call]
+                torch.nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
+                optimizer.step()
+                progress.advance(len(rows))
+            _keep(network, optimizer, epoch + 1, checkpoint, plan)
+    return network.folded()
+
+
+def _has_bfloat16() -> bool:
+    """Whether this processor multiplies bfloat16 in hardware."""
+    supported = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)
+    return bool(supported and supported())
+
+
+def _batches(plan: Plan, count: int, epoch: int) -> Any:
+    draws = np.random.Generator(np.random.Philox(key=np.array([plan.seed, epoch], dtype=np.uint64)))
+    order, mirrored = draws.permutation(count), draws.random(count) < 0.5
+    shifts = draws.integers(-_SHIFT, _SHIFT + 1, (count, 2))
+    for start in range(0, count - plan.batch + 1, plan.batch):  # a last, smaller batch waits for another epoch
+        rows = order[start : start + plan.batch]
+        yield rows, mirrored[rows], shifts[rows]
+
+
+def _pace(share: float) -> float:
+    """Learning rate at a share of the training, of its largest: a rise, then half a cosine."""
+    if share < _WARM_UP:
+        return max(_SLOWEST, share / _WARM_UP)
+    return max(_SLOWEST, 0.5 * (1 + math.cos(math.pi * (share - _WARM_UP) / (1 - _WARM_UP))))
+
+
+def _moved(pixels: np.ndarray, mirrored: np.ndarray, shifts: np.ndarray) -> UInt8[np.ndarray, "b h w 3"]:
+    """Each image mirrored where it shall be and moved by its shift; the edge's pixels fill the gap."""
+    places = np.arange(SIZE)
+    down = np.clip(places + shifts[:, :1], 0, SIZE - 1)
+    across = np.clip(places + shifts[:, 1:], 0, SIZE - 1)
+    across = np.where(mirrored[:, None], SIZE - 1 - across, across)
+    moved: np.ndarray = pixels[np.arange(len(pixels))[:, None, None], down[:, :, None], across[:, None, :]]
+    return moved
+
+
+def _keep(network: FeatureNetwork, optimizer: torch.optim.Optimizer, epochs: int, file: Path, plan: Plan) -> None:
+    tensors = {f"network.{name}": value.contiguous() for name, value in network.state_dict().items()}
+    for index, state in optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer.{index}.{name}": torch.as_tensor(value).contiguous() for name, value in state.items()}
+    write_atomically(file, save(tensors, {"epochs": str(epochs), "plan": json.dumps(asdict(plan))}))
+
+
+def _restore(network: FeatureNetwork, optimizer: torch.optim.Optimizer, file: Path, plan: Plan) -> int:
+    """Finished epochs of the checkpoint, whose state is taken over; 0 where there is none."""
+    if not file.exists():
+        return 0
+    with safe_open(file, "pt") as opened:
+        tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118  (no mapping)
+        metadata = opened.metadata()
+    if metadata["plan"] != json.dumps(asdict(plan)):
+        raise BadInput(f"{file}: expected a checkpoint of {asdict(plan)}, got {metadata['plan']}; choose another --out")
+    network.load_state_dict({k.removeprefix("network."): v for k, v in tensors.items() if k.startswith("network.")})
+    state: dict[int, dict[str, Any]] = {}
+    for name, value in tensors.items():
+        kind, _, rest = name.partition(".")
+        if kind == "optimizer":
+            index, _, entry = rest.partition(".")
+            state.setdefault(int(index), {})[entry] = value
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+    return int(metadata["epochs"])
+
+
+def said_of(network: FeatureNetwork, pixels: UInt8[np.ndarray, "n h w 3"]) -> Float[np.ndarray, "n o"]:
+    """The network's answers, float64."""
+    with torch.inference_mode():
+        parts = [network(as_tensor(pixels[start : start + 128])) for start in range(0, len(pixels), 128)]
+    return torch.cat(parts).double().numpy()
+
+
+def write(network: FeatureNetwork, plan: Plan, taught: Pictures, held_out: Pictures, folder: Path) -> dict[str, Any]:
+    """features.safetensors in half precision and features.json; returns the latter's figures.
+
+    The quality is that of the half-precision weights.
+    """
+    network.half().float()
+    lessons = Lessons(taught.truths)
+    moments = {"center": torch.from_numpy(lessons.center), "scale": torch.from_numpy(lessons.scale)}
+    half = {name: value.half().contiguous() for name, value in network.state_dict().items()}
+    figures = {
+        "plan": asdict(plan),
+        "size": SIZE,
+        "weights": sum(value.numel() for value in half.values()),
+        "world": FaceWorld(image_size=SIZE).describe(),
+        "quality": quality(said_of(network, held_out.pixels), held_out.truths, lessons.center, lessons.scale),
+    }
+    write_atomically(folder / "features.safetensors", save({**half, **moments}, {"kind": KIND}))
+    text = json.dumps(figures, indent=1, allow_nan=False)
+    write_atomically(folder / "features.json", f"{text}\n".encode())
+    return figures
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Render, train, measure, write."""
+    parser = argparse.ArgumentParser(prog="python -m transect.perceptual.train", description=__doc__)
+    parser.add_argument("--out", type=Path, required=True, help="folder of images, checkpoint and result")
+    parser.add_argument("--threads", type=int, default=1, help="that render")
+    for name, value in asdict(Plan()).items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
+    given = vars(parser.parse_args(arguments))
+    out, threads = given.pop("out"), given.pop("threads")
+    plan = Plan(**given)
+    taught = pictures(out, plan.seed * 10_000_000, plan.images, threads)
+    held_out = pictures(out, HELD_OUT_SEED, plan.held_out, threads)
+    network = train(plan, taught, out / f"checkpoint-{plan.seed}.safetensors")
+    print(json.dumps(write(network, plan, taught, held_out, out)["quality"], indent=1))
+
+
+if __name__ == "__main__":
+    main()
