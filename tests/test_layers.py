@@ -41,6 +41,7 @@ LAYERS = [
     {"match_page"},
     {
         "verify_command",
+        "datasets_command",
         "generators_command",
         "plan_command",
         "leakage_command",
@@ -91,7 +92,7 @@ def test_an_upward_arrow_is_found():
     assert upward_arrows(SOURCE / "effects" / "x.py", ["transect.records.Effect", "numpy"]) == []
 
 
-@pytest.mark.parametrize("command", [["--help"], ["targets"], ["attributes"], ["audit", "--help"]])
+@pytest.mark.parametrize("command", [["--help"], ["targets"], ["datasets"], ["attributes"], ["audit", "--help"]])
 def test_answers_without_heavy_libraries(command):
     """The command line loads none of the heavy libraries for what is only looked up."""
     code = (
