@@ -16,7 +16,8 @@ LAYERS = [
     {"protocols"},
     {"store", "engine", "progress", "tables", "model_files", "console", "provenance"},
     {"boundary"},
-    {"generators", "datasets"},
+    {"datasets"},
+    {"generators"},
     {"controls"},
     {"designs"},
     {"targets"},
@@ -53,7 +54,7 @@ LAYERS = [
     {"__main__"},
 ]
 RANK = {stage: rank for rank, stages in enumerate(LAYERS) for stage in stages}
-HEAVY = {"torch", "cv2", "dlib", "onnxruntime", "matplotlib", "pandas", "statsmodels", "sklearn"}
+HEAVY = {"torch", "diffusers", "transformers", "cv2", "dlib", "onnxruntime", "matplotlib", "pandas", "statsmodels", "sklearn"}
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 
