@@ -3,14 +3,6 @@
 import json
 
 import torch
-from diffusers import (
-    AutoencoderKL,
-    DDIMScheduler,
-    StableDiffusionInstructPix2PixPipeline,
-    StableDiffusionPipeline,
-    UNet2DConditionModel,
-)
-from transformers import CLIPTextConfig, CLIPTextModel, CLIPTokenizer
 
 WORDS = ["a", "photo", "of", "person", "with", "without", "glasses", "young", "old", "smiling", "make", "the", "wear"]
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -18,6 +10,8 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 def tokenizer(folder):
     """Words of letters alone: no merges but those that join a word of the list."""
+    from transformers import CLIPTokenizer
+
     marks = ["<|startoftext|>", "<|endoftext|>"]
     pieces = [*LETTERS, *(f"{letter}</w>" for letter in LETTERS)]
     merges, known = [], set(pieces)
@@ -40,6 +34,9 @@ def tokenizer(folder):
 
 def parts(folder, channels=4):
     """Everything of a pipeline; channels: what the denoiser sees (8 where it sees the picture to edit too)."""
+    from diffusers import AutoencoderKL, DDIMScheduler, UNet2DConditionModel
+    from transformers import CLIPTextConfig, CLIPTextModel
+
     torch.manual_seed(0)
     words = tokenizer(folder)
     text = CLIPTextConfig(
@@ -68,6 +65,8 @@ def parts(folder, channels=4):
 
 def save_text(folder):
     """A text-prompted pipeline of 16 x 16 pixels."""
+    from diffusers import StableDiffusionPipeline
+
     made = StableDiffusionPipeline(**parts(folder.parent / "words"), requires_safety_checker=False)
     made.save_pretrained(folder, safe_serialization=True)
     return folder
@@ -75,6 +74,8 @@ def save_text(folder):
 
 def save_instruct(folder):
     """A pipeline that edits by instruction."""
+    from diffusers import StableDiffusionInstructPix2PixPipeline
+
     with_picture = parts(folder.parent / "words", channels=8)
     made = StableDiffusionInstructPix2PixPipeline(**with_picture, requires_safety_checker=False)
     made.save_pretrained(folder, safe_serialization=True)

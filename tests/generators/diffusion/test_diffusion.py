@@ -6,6 +6,7 @@ import shutil
 
 import numpy as np
 import pytest
+import small_pipelines
 from PIL import Image
 
 from transect import audits, generators
@@ -52,7 +53,7 @@ strongest = 1.0
 def place(tmp_path_factory):
     """A folder with two pipelines, three pictures of noise, and a TOML file for each mode."""
     pytest.importorskip("diffusers", reason="the extra `diffusers` is not installed")
-    small_pipelines = pytest.importorskip("small_pipelines", reason="transformers is not installed")
+    pytest.importorskip("transformers", reason="the extra `diffusers` is not installed")
     folder = tmp_path_factory.mktemp("diffusion")
     small_pipelines.save_text(folder / "text")
     small_pipelines.save_instruct(folder / "instruct")
