@@ -24,6 +24,7 @@ from transect.match_command import match
 from transect.plan_command import plan
 from transect.search_command import search
 from transect.targets_command import targets as targets_group
+from transect.train_command import train
 from transect.verify_command import verify
 
 app = typer.Typer(
@@ -41,6 +42,7 @@ app.add_typer(verify)
 app.command()(leakage)
 app.command()(match)
 app.command()(search)
+app.add_typer(train)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
 Out = Annotated[Path | None, typer.Option(help="The run folder; default runs/<target>.")]

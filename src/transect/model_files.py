@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from transect.errors import BadInput
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _SIGNATURES = (
     (b"version https://git-lfs", "a Git LFS pointer (the file itself was not downloaded: git lfs pull)"),
@@ -35,6 +40,46 @@ def sha256(path: Path) -> str:
     """Hexadecimal SHA-256 of the file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Tensors and metadata of a safetensors file. Raises BadInput for another, or a damaged one."""
+    from safetensors import SafetensorError, safe_open
+
+    check_readable(path)
+    try:
+        with safe_open(path, "pt") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (it is no dictionary)
+            return tensors, file.metadata() or {}
+    except (SafetensorError, OSError, ValueError) as error:
+        raise BadInput(f"{path}: expected a safetensors file, found a damaged one ({error})") from None
+
+
+def in_order(content: bytes) -> bytes:
+    """A safetensors file with its metadata in the order of their names; the library writes them in any order.
+
+    >>> from safetensors.numpy import save
+    >>> in_order(save({}, {"b": "2", "a": "1"}))[8:]
+    b'{"__metadata__":{"a":"1","b":"2"}}      '
+    """
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    header["__metadata__"] = dict(sorted(header.get("__metadata__", {}).items()))
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + content[8 + size :]
+
+
+def metadata_of(path: Path) -> dict[str, str]:
+    """The metadata of a safetensors file, without its tensors. Raises BadInput as `read_safetensors`."""
+    from safetensors import SafetensorError, safe_open
+
+    check_readable(path)
+    try:
+        with safe_open(path, "numpy") as file:
+            return file.metadata() or {}
+    except (SafetensorError, OSError, ValueError) as error:
+        raise BadInput(f"{path}: expected a safetensors file, found a damaged one ({error})") from None
 
 
 def kind_of(path: Path) -> str:

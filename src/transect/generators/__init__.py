@@ -38,7 +38,7 @@ def load(
     population: str | Path = "balanced",
     device: str = "cpu",
 ) -> Generator:
-    """The generator of that name, of a safetensors file with a StyleGAN2, or of diffusers:FILE.toml.
+    """The generator of that name, of a safetensors file (StyleGAN2, progressive GAN), or of diffusers:FILE.toml.
 
     image_size: pixels (FaceWorld: 128 by default; a network has its own). population: for FaceWorld, a shipped name or
     the path of a TOML file. device: where it computes: cpu, cuda, cuda:1 and so on. Raises UnknownName (generator,
@@ -68,12 +68,22 @@ def _network(path: Path, image_size: int | None, device: str) -> Generator:
             f"{path}: expected a safetensors file, got {path.suffix}; first: transect generators convert {path}"
             f" {path.with_suffix('.safetensors').name}"
         )
-    from transect.generators.stylegan2.generator import StyleGAN2
-
-    network = StyleGAN2.from_file(path, device=device)
+    network = _of_file(path, device)
     if image_size not in (None, network.image_size):
         raise BadInput(f"{path}: expected its own size of {network.image_size} pixels, got {image_size}; leave it out")
     return network
+
+
+def _of_file(path: Path, device: str) -> Generator:
+    from transect import model_files
+
+    if model_files.metadata_of(path).get("architecture") == "progressive":
+        from transect.generators.progressive.generator import Progressive
+
+        return Progressive.from_file(path, device=device)
+    from transect.generators.stylegan2.generator import StyleGAN2
+
+    return StyleGAN2.from_file(path, device=device)
 
 
 def __getattr__(name: str) -> Any:

@@ -23,8 +23,8 @@ FILTER = (1.0, 3.0, 3.0, 1.0)
 _SMALLEST = 1e-8
 
 
-def normalize(x: Float[Tensor, "b d"]) -> Float[Tensor, "b d"]:
-    """Each row divided by its root mean square."""
+def normalize(x: Float[Tensor, "b d *rest"]) -> Float[Tensor, "b d *rest"]:
+    """Each row, or pixel of a row, divided by its root mean square over the second axis."""
     return x * (x.square().mean(dim=1, keepdim=True) + _SMALLEST).rsqrt()
 
 
@@ -94,14 +94,14 @@ def modulated_convolution(
     """Convolution whose kernels are scaled per image by the styles and, demodulated, back to unit variance.
 
     Scaling the inputs by the styles and the outputs by the demodulation is the same as scaling the kernels (Karras et
-    al. 2020, equations 1 and 3). With a filter the output is twice as large.
+    al. 2020, equations 1 and 3). With a filter the output is twice as large. It is computed in the precision of x.
     """
-    x = x * styles[:, :, None, None]
-    k = weight.shape[-1]
+    x = x * styles[:, :, None, None].to(x.dtype)
+    kernel, k = weight.to(x.dtype), weight.shape[-1]
     if taps is None:
-        x = functional.conv2d(x, weight, padding=k // 2)
+        x = functional.conv2d(x, kernel, padding=k // 2)
     else:
-        x = functional.conv_transpose2d(x, weight.transpose(0, 1), stride=2)
+        x = functional.conv_transpose2d(x, kernel.transpose(0, 1), stride=2)
         f = taps.shape[0]
         # The transposed convolution gives 2h + k - 2 rows, of which 2h remain.
         before, after = (f + 1) // 2 - (k - 1) // 2, (f - 2) // 2 - (k - 1) // 2 + 1
@@ -109,4 +109,4 @@ def modulated_convolution(
     if not demodulate:
         return x
     power = styles.square() @ weight.square().sum(dim=(2, 3)).T
-    return x * (power + _SMALLEST).rsqrt()[:, :, None, None]
+    return x * (power + _SMALLEST).rsqrt()[:, :, None, None].to(x.dtype)

@@ -114,9 +114,9 @@ class ToRGB(nn.Module):
         self.bias = nn.Parameter(torch.zeros(3))
 
     def forward(self, x: Tensor, styles: Tensor) -> Tensor:
-        """The layer's share of the color."""
+        """The layer's share of the color, in full precision."""
         scaled = styles / math.sqrt(self.weight.shape[1])
-        color = modulated_convolution(x, self.weight, scaled, demodulate=False) + self.bias[:, None, None]
+        color = modulated_convolution(x, self.weight, scaled, demodulate=False).float() + self.bias[:, None, None]
         return color if self.clamp is None else color.clamp(-self.clamp, self.clamp)
 
 
@@ -164,13 +164,25 @@ class Synthesis(nn.Module):
             first += sum(isinstance(part, Layer) for part in block.parts)
         return found
 
-    def forward(self, styles: Sequence[Tensor], noise: Noise = None) -> Float[Tensor, "b 3 h w"]:
-        """The image of styles as `styles` gives them."""
+    def forward(
+        self,
+        styles: Sequence[Tensor],
+        noise: Noise = None,
+        precision: torch.dtype = torch.float32,
+        growth: tuple[int, float] | None = None,
+    ) -> Float[Tensor, "b 3 h w"]:
+        """The image of styles as `styles` gives them; precision: of the convolutions, colors are added in float32.
+
+        growth: while a network grows, the size where it ends and the share, 0 to 1, that its last color has by now.
+        """
+        last, share = growth or (self.sizes[-1], 1.0)
         ask = noise or (lambda _: None)
         rest, noisy = iter(styles), iter(range(len(styles)))
         image: Tensor | None = None
-        x = self.blocks[0].const.expand(len(styles[0]), -1, -1, -1)
-        for block in self.blocks:
+        x = self.blocks[0].const.to(precision).expand(len(styles[0]), -1, -1, -1)
+        for size, block in zip(self.sizes, self.blocks, strict=True):
+            if size > last:
+                break
             if image is not None:
                 image = upsample(image, block.get_buffer("resample_filter"))
             for part in block.parts:
@@ -178,7 +190,7 @@ class Synthesis(nn.Module):
                     x = part(x, next(rest), ask(next(noisy)))
                 else:
                     color = part(x, next(rest))
-                    image = color if image is None else image + color
+                    image = color if image is None else image + (color * share if size == last else color)
         if image is None:
             raise AssertionError("the last block has a color layer")
         return image

@@ -37,15 +37,7 @@ def read_checkpoint(path: Path) -> Weights:
 
 def read_safetensors(path: Path) -> Weights:
     """The generator in a safetensors file, in official or community names."""
-    from safetensors import SafetensorError, safe_open
-
-    model_files.check_readable(path)
-    try:
-        with safe_open(path, "pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (it is no dictionary)
-            metadata = file.metadata() or {}
-    except (SafetensorError, OSError, ValueError) as error:
-        raise BadInput(f"{path}: expected a safetensors file, found a damaged one ({error})") from None
+    tensors, metadata = model_files.read_safetensors(path)
     weights = of_names(tensors, str(path))
     return Weights(weights.tensors, _clamp(metadata.get("clamp"), path))
 

@@ -1,0 +1,1 @@
+"""Progressive GAN, with or without a condition."""

@@ -1,0 +1,189 @@
+"""A trained progressive GAN as a generator; one with a condition sets it, which is its one control."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional
+
+from transect import model_files
+from transect.errors import BadInput, UnknownName
+from transect.generators.faceworld.chance import check_seeds, exogenous_noise
+from transect.generators.progressive.network import Network, Shape
+from transect.protocols import Table
+from transect.records import Attribute, Images, Kind, Latents
+
+ARCHITECTURE = "progressive"
+SPACE = "z"
+
+
+@final
+class Progressive:
+    """A progressive GAN from its weights.
+
+    conditions: of a conditional network, each a name and its levels; its classes are their combinations, the last
+    name's levels running fastest. A latent is z, then the level of each condition. device: where it computes; a picture
+    is the same in every batch on one device. Raises BadInput for weights of another network.
+    """
+
+    def __init__(
+        self,
+        tensors: Mapping[str, Tensor],
+        *,
+        conditions: Sequence[tuple[str, Sequence[str]]] = (),
+        name: str = ARCHITECTURE,
+        device: str = "cpu",
+        facts: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.name, self.facts, self.device = name, dict(facts or {}), torch.device(device)
+        self.attributes = tuple(_attribute(label, levels) for label, levels in conditions)
+        self.shape = _shape(
+            tensors, int(np.prod([len(one.levels) for one in self.attributes])) * bool(conditions), name
+        )
+        self._network = Network(self.shape)
+        _check(tensors, self._network.state_dict(), name)
+        self._network.load_state_dict(dict(tensors))
+        self._network.requires_grad_(False).to(self.device).eval()
+
+    @classmethod
+    def from_file(cls, path: Path, device: str = "cpu") -> Progressive:
+        """The network of a safetensors file that `transect train gan` wrote. Raises BadInput for another file."""
+        tensors, metadata = model_files.read_safetensors(path)
+        if metadata.get("architecture") != ARCHITECTURE:
+            found = metadata.get("architecture", "no architecture")
+            raise BadInput(f"{path}: expected the architecture {ARCHITECTURE} in the metadata, found {found}")
+        try:
+            conditions = [(str(label), [str(level) for level in levels]) for label, levels in _conditions(metadata)]
+        except (ValueError, TypeError):
+            raise BadInput(
+                f"{path}: metadata conditions: expected names with levels, found {metadata['conditions']!r}"
+            ) from None
+        facts = {"weights_sha256": model_files.sha256(path)}
+        return cls(tensors, conditions=conditions, name=path.stem, device=device, facts=facts)
+
+    @property
+    def image_size(self) -> int:
+        """Width and height in pixels."""
+        return self.shape.image_size
+
+    @property
+    def latent_dim(self) -> int:
+        """Coordinates of a latent: those of z, and one a condition."""
+        return self.shape.z_dim + len(self.attributes)
+
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+        """Z ~ N(0, I) and conditions drawn evenly, float64 [n, latent_dim], from each seed alone."""
+        checked = check_seeds(seeds)
+        drawn = exogenous_noise(checked, self.latent_dim)
+        for place, one in enumerate(self.attributes, start=self.shape.z_dim):
+            share = torch.special.ndtr(torch.from_numpy(drawn[:, place])).numpy()
+            drawn[:, place] = np.minimum(np.floor(share * len(one.levels)), len(one.levels) - 1)
+        return Latents(checked, drawn, SPACE)
+
+    def read(self, latents: Latents) -> pa.Table:
+        """The condition of every row: the intended one, float64 columns; no columns without a condition."""
+        values = self._rows(latents)[:, self.shape.z_dim :]
+        return pa.table({one.name: values[:, place] for place, one in enumerate(self.attributes)})
+
+    def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
+        """The same z under other conditions. Raises UnknownName, and BadInput for what is no level or held and set."""
+        wanted = values.to_pydict() if isinstance(values, pa.Table) else dict(values)
+        names = [one.name for one in self.attributes]
+        for name in (*wanted, *hold):
+            if name not in names:
+                raise UnknownName("attribute", name, names)
+        if both := [name for name in hold if name in wanted]:
+            raise BadInput(f"{both[0]}: expected to be set or held, got both; drop one")
+        moved = self._rows(latents).copy()
+        for name, column in wanted.items():
+            one = self.attributes[names.index(name)]
+            for value in np.unique(np.asarray(column, dtype=np.float64)):
+                one.check(float(value))
+            moved[:, self.shape.z_dim + names.index(name)] = column
+        return replace(latents, values=moved)
+
+    def render(self, latents: Latents) -> Images:
+        """Pixels uint8 [n, h, w, 3]. Raises BadInput for latents of another space or width. No rows, no pictures."""
+        rows = self._rows(latents)
+        pixels = np.empty((len(rows), self.image_size, self.image_size, 3), dtype=np.uint8)
+        for index, row in enumerate(rows):
+            image = self.generate(torch.from_numpy(row[None, : self.shape.z_dim]), self._codes(row[None]))[0]
+            pixels[index] = (image * 127.5 + 128).clamp(0, 255).to(torch.uint8).permute(1, 2, 0).cpu().numpy()
+        return Images(pixels)
+
+    def generate(self, z: Float[Tensor, "b z"], c: Float[Tensor, "b k"] | None = None) -> Float[Tensor, "b 3 h w"]:
+        """Images float32 in about -1..1, not cut; differentiable. c: one-hot classes of a conditional network."""
+        code = None if c is None else c.to(self.device, torch.float32)
+        made: Tensor = self._network(z.to(self.device, torch.float32), code)
+        return made
+
+    def describe(self) -> dict[str, Any]:
+        """What recreates the pictures, for a run's spec."""
+        conditions = [[one.name, list(one.levels)] for one in self.attributes]
+        own = {"architecture": ARCHITECTURE, "image_size": self.image_size, "conditions": conditions}
+        return {"name": self.name, **own, **self.facts}
+
+    def _codes(self, rows: Float[np.ndarray, "b d"]) -> Tensor | None:
+        if not self.attributes:
+            return None
+        levels = rows[:, self.shape.z_dim :].astype(np.int64)
+        places = np.ravel_multi_index(tuple(levels.T), [len(one.levels) for one in self.attributes])
+        return functional.one_hot(torch.from_numpy(places), self.shape.classes).float()
+
+    def _rows(self, latents: Latents) -> Float[np.ndarray, "n d"]:
+        values = np.asarray(latents.values, dtype=np.float64)
+        if latents.space != SPACE or values.shape[1:] != (self.latent_dim,):
+            got = f"{latents.space} with shape {list(values.shape)}"
+            raise BadInput(f"latents: expected space {SPACE} with [n, {self.latent_dim}], got {got}; sample them here")
+        return values
+
+
+def combinations(conditions: Sequence[tuple[str, Sequence[str]]]) -> list[tuple[str, ...]]:
+    """The classes in order, the last condition's levels running fastest.
+
+    >>> combinations([("hat", ["off", "on"]), ("age", ["young", "old"])])[1]
+    ('off', 'old')
+    """
+    return list(itertools.product(*(levels for _, levels in conditions)))
+
+
+def _conditions(metadata: Mapping[str, str]) -> list[tuple[str, list[str]]]:
+    return [(label, levels) for label, levels in json.loads(metadata.get("conditions", "[]"))]
+
+
+def _attribute(name: str, levels: Sequence[str]) -> Attribute:
+    kind: Kind = "binary" if len(levels) == 2 else "categorical"
+    meaning, source = f"{name}, as the network was asked for", "the condition that the network was trained with"
+    return Attribute(name, kind, meaning, levels=tuple(levels), source=source)
+
+
+def _shape(tensors: Mapping[str, Tensor], classes: int, source: str) -> Shape:
+    sizes = sorted(int(name.split(".")[1]) for name in tensors if re.fullmatch(r"blocks\.\d+\.conv1\.bias", name))
+    if not sizes or sizes != [4 << index for index in range(len(sizes))] or "blocks.4.conv0.weight" not in tensors:
+        raise BadInput(
+            f"{source}: expected a progressive GAN with blocks of 4, 8, 16 ... pixels, found {sizes or 'none'}"
+        )
+    channels = {size: len(tensors[f"blocks.{size}.conv1.bias"]) for size in sizes}
+    return Shape(tensors["blocks.4.conv0.weight"].shape[1] - classes, classes, channels)
+
+
+def _check(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor], source: str) -> None:
+    if missing := [name for name in expected if name not in tensors]:
+        raise BadInput(f"{source}: expected {', '.join(missing[:4])}, which the file lacks; it is incomplete")
+    for name, value in tensors.items():
+        if name not in expected or expected[name].shape != value.shape:
+            wanted = list(expected[name].shape) if name in expected else "nothing of this name"
+            raise BadInput(f"{source}: {name}: expected {wanted}, got {list(value.shape)}; it is of another network")
+        if not bool(torch.isfinite(value).all()):
+            raise BadInput(f"{source}: {name}: expected finite weights, found NaN or infinity; the training failed")

@@ -1,0 +1,1 @@
+"""Fits what has to be fitted: generative adversarial networks, encoders, classifiers. See `transect train`."""

@@ -1,0 +1,114 @@
+"""Conditions of a conditional GAN: attributes cut into levels, their classes, and rows balanced over these."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Protocol, final, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float, Int, UInt8
+
+from transect.errors import BadInput, UnknownName
+from transect.records import Attribute
+
+
+@runtime_checkable
+class Labelled(Protocol):
+    """Pictures with attributes."""
+
+    def __len__(self) -> int:
+        """How many."""
+        ...
+
+    def pixels(self, rows: Int[np.ndarray, " m"]) -> UInt8[np.ndarray, "m h w 3"]:
+        """Those of the rows."""
+        ...
+
+    def column(self, name: str) -> Float[np.ndarray, " n"]:
+        """An attribute of every row."""
+        ...
+
+
+Condition = tuple[str, tuple[str, ...]]
+
+
+def parse(text: str, attributes: Sequence[Attribute]) -> tuple[Attribute, tuple[float, ...]]:
+    """What `NAME` or `NAME=CUT,CUT` asks for: the attribute and the cuts between its levels, none for a discrete one.
+
+    Raises UnknownName, and BadInput for cuts that do not rise within the range, or are missing.
+    """
+    name, _, cuts = text.partition("=")
+    known = {one.name: one for one in attributes}
+    if name not in known:
+        raise UnknownName("attribute", name, known, hint="see: transect attributes")
+    one = known[name]
+    if one.discrete:
+        if cuts:
+            raise BadInput(f"condition {text!r}: expected no cuts, since {name} has levels of its own; drop {cuts!r}")
+        return one, ()
+    try:
+        places = tuple(float(cut) for cut in cuts.split(","))
+    except ValueError:
+        places = ()
+    if not places or any(b <= a for a, b in itertools.pairwise((one.low, *places, one.high))):
+        middle = f"{name}={(one.low + one.high) / 2:g}"
+        raise BadInput(f"condition {text!r}: expected rising cuts between {one.low:g} and {one.high:g}; try {middle}")
+    return one, places
+
+
+def levels_of(attribute: Attribute, cuts: Sequence[float]) -> tuple[str, ...]:
+    """The names of the levels.
+
+    >>> levels_of(Attribute("age", "continuous", "age", low=18, high=80), (30.0, 50.0))
+    ('below 30', '30 to 50', 'from 50')
+    """
+    if attribute.discrete:
+        return attribute.levels
+    between = [f"{low:g} to {high:g}" for low, high in itertools.pairwise(cuts)]
+    return (f"below {cuts[0]:g}", *between, f"from {cuts[-1]:g}")
+
+
+@final
+class Balanced:
+    """The rows of some pictures, such that every class comes equally often; what a class lacks is shown again.
+
+    `conditions` are names and levels, `classes` one-hot [n, k]. Rows with a missing value are left out, `left_out` says
+    how many. Raises BadInput for a class without a picture.
+    """
+
+    def __init__(self, data: Labelled, asked: Sequence[str], attributes: Sequence[Attribute]) -> None:
+        parsed = [parse(text, attributes) for text in asked]
+        self._data = data
+        self.conditions: list[Condition] = [(one.name, levels_of(one, cuts)) for one, cuts in parsed]
+        columns = [_levels(data.column(one.name), cuts) for one, cuts in parsed]
+        known = np.all([column >= 0 for column in columns], axis=0)
+        self.left_out = int((~known).sum())
+        counts = [len(levels) for _, levels in self.conditions]
+        places = np.full(len(known), -1)
+        places[known] = np.ravel_multi_index(tuple(column[known] for column in columns), counts)
+        self._rows = _balanced(places, self.conditions)
+        self.classes = np.eye(int(np.prod(counts)))[places[self._rows]]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def pixels(self, rows: Int[np.ndarray, " m"]) -> UInt8[np.ndarray, "m h w 3"]:
+        """The pictures of those rows."""
+        return self._data.pixels(self._rows[rows])
+
+
+def _levels(column: Float[np.ndarray, " n"], cuts: Sequence[float]) -> Int[np.ndarray, " n"]:
+    """The level of each value; -1 where it is missing."""
+    found = np.searchsorted(np.asarray(cuts), column, side="right") if cuts else np.nan_to_num(column, nan=-1)
+    return np.where(np.isnan(column), -1, found).astype(np.int64)
+
+
+def _balanced(places: Int[np.ndarray, " n"], conditions: Sequence[Condition]) -> Int[np.ndarray, " m"]:
+    names = list(itertools.product(*(levels for _, levels in conditions)))
+    members = [np.flatnonzero(places == number) for number in range(len(names))]
+    if empty := [", ".join(name) for name, rows in zip(names, members, strict=True) if not len(rows)]:
+        shown = "; ".join(empty[:3]) + (f" and {len(empty) - 3} more" if len(empty) > 3 else "")
+        raise BadInput(f"conditions: expected pictures of every combination, got none of: {shown}; cut more coarsely")
+    most = max(len(rows) for rows in members)
+    return np.concatenate([np.resize(rows, most) for rows in members])

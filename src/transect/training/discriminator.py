@@ -1,0 +1,127 @@
+"""The residual discriminator of StyleGAN2: a picture, halved step by step, becomes one number, high for a real one.
+
+Sources: Karras et al. 2020, arXiv:1912.04958 (residual blocks); Karras et al. 2018, arXiv:1710.10196 (the deviation
+within the batch as a feature; growing); Miyato and Koyama 2018, arXiv:1802.05637 (projection of the class).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional
+
+from transect.generators.stylegan2.layers import Dense, make_filter, normalize, rectify
+
+_GROUP = 4
+_HALF = math.sqrt(0.5)
+
+
+class Convolution(nn.Module):
+    """An equalised convolution, with the filter and a stride of two where it halves, in the precision of its input."""
+
+    def __init__(self, inputs: int, outputs: int, size: int, *, down: bool = False, bias: bool = True) -> None:
+        super().__init__()
+        self.down = down
+        self.gain = 1 / math.sqrt(inputs * size**2)
+        self.weight = nn.Parameter(torch.randn(outputs, inputs, size, size))
+        self.bias = nn.Parameter(torch.zeros(outputs)) if bias else None
+        self.register_buffer("filter", make_filter(), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The output; half as large where it halves."""
+        size = self.weight.shape[-1]
+        kernel = (self.weight * self.gain).to(x.dtype)
+        bias = None if self.bias is None else self.bias.to(x.dtype)
+        if not self.down:
+            return functional.conv2d(x, kernel, bias, padding=size // 2)
+        return functional.conv2d(_blurred(x, self.get_buffer("filter"), size), kernel, bias, stride=2)
+
+
+class Block(nn.Module):
+    """Two convolutions beside a shortcut, to half the size."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.conv0 = Convolution(inputs, inputs, 3)
+        self.conv1 = Convolution(inputs, outputs, 3, down=True)
+        self.skip = Convolution(inputs, outputs, 1, down=True, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The block's output, of the variance of its input."""
+        inner = rectify(self.conv1(rectify(self.conv0(x))))
+        whole: Tensor = inner + self.skip(x)
+        return whole * _HALF
+
+
+class Discriminator(nn.Module):
+    """channels: by resolution 4, 8, ... image size. classes: of a conditional network, whose score is a projection.
+
+    grows: pictures of every size can be judged, not only of the largest.
+    """
+
+    def __init__(self, channels: Mapping[int, int], classes: int = 0, w_dim: int = 128, grows: bool = False) -> None:
+        super().__init__()
+        self.sizes, self.classes = sorted(channels, reverse=True), classes
+        entries = self.sizes[:-1] if grows else self.sizes[:1]
+        self.fromrgb = nn.ModuleDict({str(size): Convolution(3, channels[size], 1) for size in entries})
+        self.blocks = nn.ModuleDict({str(size): Block(channels[size], channels[size // 2]) for size in self.sizes[:-1]})
+        last = channels[4]
+        self.conv = Convolution(last + 1, last, 3)
+        self.fc = Dense(last * 16, last)
+        self.out = Dense(last, w_dim if classes else 1)
+        if classes:
+            self.embed = Dense(classes, w_dim)
+
+    def forward(
+        self,
+        images: Float[Tensor, "b 3 h w"],
+        c: Float[Tensor, "b k"] | None = None,
+        precision: torch.dtype = torch.float32,
+        share: float = 1.0,
+    ) -> Float[Tensor, " b"]:
+        """One score a picture; c: one-hot classes. The last layers count in float32.
+
+        share: while a network grows, how much the block of the pictures' own size says by now, 0 to 1.
+        """
+        size = images.shape[-1]
+        x = self._enter(images, precision)
+        for here in (one for one in self.sizes[:-1] if one <= size):
+            x = self.blocks[str(here)](x)
+            if here == size and share < 1:
+                x = share * x + (1 - share) * self._enter(functional.avg_pool2d(images, 2), precision)
+        x = x.float()
+        x = rectify(self.conv(torch.cat([x, deviation(x)], dim=1)))
+        scores: Tensor = self.out(rectify(self.fc(x.flatten(1))))
+        if not self.classes:
+            return scores[:, 0]
+        return (scores * normalize(self.embed(c))).sum(dim=1) / math.sqrt(scores.shape[1])
+
+    def _enter(self, images: Tensor, precision: torch.dtype) -> Tensor:
+        return rectify(self.fromrgb[str(images.shape[-1])](images.to(precision)))
+
+
+def deviation(x: Float[Tensor, "b c h w"], group: int = _GROUP) -> Float[Tensor, "b 1 h w"]:
+    """The mean standard deviation over the pictures of a group, as a channel; next to 0 where a group is one picture.
+
+    Pictures i, i + b/g, i + 2b/g ... form a group of g, the largest number up to `group` that divides b.
+
+    >>> deviation(torch.stack([torch.zeros(1, 1, 1), torch.full((1, 1, 1), 2.0)]))[:, 0, 0, 0].tolist()
+    [1.0, 1.0]
+    """
+    b, _, h, w = x.shape
+    g = next(size for size in range(min(group, b), 0, -1) if b % size == 0)
+    grouped = x.reshape(g, b // g, -1)
+    spread = (grouped - grouped.mean(dim=0)).square().mean(dim=0)
+    mean = (spread + 1e-8).sqrt().mean(dim=1)
+    return mean.repeat(g).view(b, 1, 1, 1).expand(b, 1, h, w)
+
+
+def _blurred(x: Tensor, taps: Tensor, size: int) -> Tensor:
+    """The picture through the filter, padded so that a stride of two with a kernel of that size halves it."""
+    channels, pad = x.shape[1], 1 + size // 2
+    kernel = taps.to(x.dtype).expand(channels, 1, -1, -1)
+    return functional.conv2d(functional.pad(x, (pad,) * 4), kernel, groups=channels)

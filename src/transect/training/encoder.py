@@ -1,0 +1,130 @@
+"""The training of an encoder on what its generator makes: min E‖z - E(G(z))‖ (Denton et al. 2019, equation 2).
+
+Every step draws new latents, so that there is nothing to memorise. For a StyleGAN2, w in place of z: many z give one w.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int, UInt8
+from torch import Tensor, nn
+
+from transect.errors import BadInput
+from transect.generators.encoder import KIND, Network
+from transect.generators.progressive.generator import Progressive
+from transect.generators.stylegan2.generator import StyleGAN2
+from transect.training.recipe import Batch, Share, descend, follow
+
+SPACES = ("z", "w")
+Make = Callable[[Tensor], Tensor]
+
+
+@final
+class Generated:
+    """In place of pictures, for a training that makes its own."""
+
+    def __len__(self) -> int:
+        """One row, which is empty."""
+        return 1
+
+    def pixels(self, rows: Int[np.ndarray, " m"]) -> UInt8[np.ndarray, "m h w 3"]:
+        """Empty pictures."""
+        return np.zeros((len(rows), 1, 1, 3), dtype=np.uint8)
+
+
+@final
+@dataclass
+class EncoderRecipe:
+    """An encoder for a generator. images: of the whole training, over which the learning rate falls to 0 as a cosine.
+
+    Raises BadInput for a generator or space that cannot be encoded.
+    """
+
+    generator: Any
+    images: int
+    space: str = "z"
+    size: int = 64
+    widths: tuple[int, ...] = (16, 32, 64, 128, 128)
+    rate: float = 0.002
+    half_life: float = 2_000.0
+    seed: int = 0
+    parts: dict[str, nn.Module] = field(init=False)
+    optimizers: dict[str, torch.optim.Adam] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._latents, self._make, coordinates = _of(self.generator, self.space)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            network = Network(self.size, self.widths, coordinates)
+        network = network.to(self.generator.device)
+        self.parts = {"encoder": network, "average": copy.deepcopy(network).eval().requires_grad_(False)}
+        self.optimizers = {"encoder": torch.optim.Adam(network.parameters(), lr=self.rate)}
+
+    def step(self, batch: Batch, share: Share) -> dict[str, float]:
+        """One step; the distance is of the averaged network, on pictures that it has not seen."""
+        count = len(batch.images)
+        with torch.no_grad():
+            wanted = self._latents(batch.normal(count, self.generator.latent_dim))
+            pictures = self._make(wanted)
+            held_out = _distance(self.parts["average"](pictures), wanted)
+        for group in self.optimizers["encoder"].param_groups:
+            group["lr"] = self.rate * 0.5 * (1 + math.cos(math.pi * min(1.0, batch.shown / self.images)))
+        loss = _distance(self.parts["encoder"](pictures), wanted)
+        descend(self.optimizers["encoder"], loss, share)
+        follow(self.parts["average"], self.parts["encoder"], count, batch.shown + count, self.half_life)
+        return {"distance": loss.item(), "held_out_distance": held_out.item()}
+
+    def draw(self, seeds: Sequence[int], shown: int) -> Float[Tensor, "b 3 h w"]:
+        """Pictures, and in the row below each the picture of what the encoder read from it."""
+        del shown
+        z = torch.from_numpy(self.generator.sample(list(seeds)[: len(seeds) // 2]).values).float()
+        with torch.no_grad():
+            first = self._make(self._latents(z.to(self.generator.device)))
+            second = self._make(self.parts["average"](first))
+        rows = [half[i : i + 8] for i in range(0, len(first), 8) for half in (first, second)]
+        return torch.cat(rows)
+
+    def metadata(self) -> dict[str, str]:
+        """What the encoder's file says of itself."""
+        facts = getattr(self.generator, "facts", {})
+        return {
+            "kind": KIND,
+            "space": self.space,
+            "size": str(self.size),
+            "generator_sha256": str(facts.get("weights_sha256", "")),
+        }
+
+
+def _distance(said: Tensor, wanted: Tensor) -> Tensor:
+    """The mean length of the difference."""
+    lengths: Tensor = (said - wanted).norm(dim=1)
+    return lengths.mean()
+
+
+def _of(generator: Any, space: str) -> tuple[Make, Make, int]:
+    """From z to the space's latent; from that to pictures; how many coordinates it has."""
+    if space not in SPACES:
+        raise BadInput(f"space: expected one of {', '.join(SPACES)}, got {space!r}; change it")
+    if isinstance(generator, StyleGAN2):
+        if space == "w":
+            return lambda z: generator.map(z)[:, 0], lambda w: _styled(generator, w), generator.shape.w_dim
+        return lambda z: z, lambda z: generator.synthesize(generator.map(z)), generator.latent_dim
+    if isinstance(generator, Progressive) and space == "z" and not generator.attributes:
+        return lambda z: z, generator.generate, generator.latent_dim
+    got = f"{type(generator).__name__} in space {space}" + (" with conditions" if _conditional(generator) else "")
+    raise BadInput(f"generator: expected a StyleGAN2, or a progressive GAN without conditions in space z, got {got}")
+
+
+def _styled(generator: StyleGAN2, w: Tensor) -> Tensor:
+    return generator.synthesize(w.unsqueeze(1).repeat(1, generator.layers, 1))
+
+
+def _conditional(generator: Any) -> bool:
+    return isinstance(generator, Progressive) and bool(generator.attributes)

@@ -1,0 +1,169 @@
+"""From what a user asks for to a training: the three architectures, their sizes, and how they grow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, final
+
+import torch
+
+from transect.errors import BadInput, UnknownName
+from transect.generators.progressive.network import Shape
+from transect.generators.stylegan2.network import Configuration
+from transect.records import Attribute
+from transect.training import progressive, stylegan2
+from transect.training.conditions import Balanced, levels_of, parse
+from transect.training.growth import Growth, even
+from transect.training.loop import Data, Run, train
+from transect.training.pictures import Pictures
+from transect.training.processes import Processes
+from transect.training.recipe import Recipe
+
+ARCHITECTURES: Final = {
+    "stylegan2": "StyleGAN2 (Karras et al. 2020): non-saturating loss, R1, path length",
+    "progressive": "progressive GAN (Karras et al. 2018) with WGAN-GP, as Denton et al. 2019",
+    "conditional": "the same with a condition beside the latent and a class head, as McDuff et al. 2019",
+}
+_PRIOR: Final = {"stylegan2": 512, "progressive": 128, "conditional": 100}
+PRECISIONS: Final = {"full": torch.float32, "half": torch.bfloat16}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is trained, and for how long. z_dim: None for the published one; grow: sizes and images, see `growth_of`.
+
+    channels: at size s a block has channels / s of them, at most max_channels. r1: None for the architecture's own.
+    """
+
+    arch: str
+    images: int
+    batch: int = 16
+    seed: int = 0
+    z_dim: int | None = None
+    channels: int = 16_384
+    max_channels: int = 512
+    mapping_layers: int = 8
+    precision: str = "full"
+    grow: str | None = None
+    rate: float | None = None
+    r1: float | None = None
+    path: float = 2.0
+    mixing: float = 0.9
+    half_life: float = 10_000.0
+    mirror: bool = False
+    conditions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.images < 1 or self.batch < 1:
+            raise BadInput(f"images and batch: expected at least 1, got {self.images} and {self.batch}; raise them")
+        if self.arch not in ARCHITECTURES:
+            raise UnknownName("architecture", self.arch, ARCHITECTURES)
+        if self.precision not in PRECISIONS:
+            raise UnknownName("precision", self.precision, PRECISIONS)
+        if (self.arch == "conditional") != bool(self.conditions):
+            asked = "at least one --condition" if self.arch == "conditional" else "no --condition"
+            raise BadInput(f"{self.arch}: expected {asked}, got {len(self.conditions)}; see: transect train gan --help")
+
+
+def fit(plan: Plan, data: Pictures, out: Path, crew: Processes, *, every: int = 20_000, quiet: bool = False) -> Path:
+    """Train as planned on those pictures; the path of the averaged generator. A killed training goes on when called
+    again.
+
+    Raises BadInput for a size that is no power of two from 8, or conditions that do not fit, RunFolderError for a
+    folder of another training.
+    """
+    chosen: Data = data
+    classes, conditions = None, []
+    if plan.conditions:
+        chosen = balanced = Balanced(data, plan.conditions, data.source.attributes)
+        classes, conditions = balanced.classes, balanced.conditions
+    recipe = recipe_of(plan, data.size, crew.device, conditions)
+    run = Run(
+        plan.images,
+        plan.batch,
+        out,
+        _spec(plan, data),
+        every,
+        plan.seed,
+        crew.device,
+        plan.mirror,
+        classes,
+        quiet=quiet,
+    )
+    return train(recipe, chosen, run, crew)
+
+
+def _spec(plan: Plan, data: Pictures) -> dict[str, Any]:
+    """What makes a training another one. More images do not, unless they stretch the published growth."""
+    kept = asdict(plan) | {"conditions": list(plan.conditions)}
+    if plan.grow is not None or plan.arch == "stylegan2":
+        del kept["images"]
+    return {"plan": kept, "data": data.settings, "pictures": len(data)}
+
+
+def check(plan: Plan, size: int, attributes: Sequence[Attribute]) -> None:
+    """Raise what `fit` would, before any picture is drawn."""
+    conditions = [
+        (one.name, levels_of(one, cuts)) for one, cuts in (parse(text, attributes) for text in plan.conditions)
+    ]
+    with torch.device("meta"):
+        recipe_of(plan, size, "meta", conditions)
+
+
+def recipe_of(plan: Plan, size: int, device: str, conditions: Sequence[tuple[str, Sequence[str]]] = ()) -> Recipe:
+    """Networks and objective of a plan, for pictures of that size."""
+    if size < 8 or size & (size - 1):
+        raise BadInput(f"size: expected a power of two from 8, got {size}; choose 64 or 128")
+    channels = {4 << i: min(plan.channels // (4 << i), plan.max_channels) for i in range(size.bit_length() - 2)}
+    if min(channels.values()) < 1:
+        raise BadInput(
+            f"channels: expected at least {size} for pictures of {size} pixels, got {plan.channels}; raise it"
+        )
+    z_dim, precision = plan.z_dim or _PRIOR[plan.arch], PRECISIONS[plan.precision]
+    if plan.arch == "stylegan2":
+        growth = None if plan.grow is None else growth_of(plan.grow, size)
+        options = stylegan2.Options(
+            plan.rate or 0.0025,
+            plan.r1,
+            path=plan.path,
+            mixing=plan.mixing,
+            half_life=plan.half_life,
+            precision=precision,
+            growth=growth,
+        )
+        shape = Configuration(z_dim, z_dim, 0, plan.mapping_layers, channels)
+        return stylegan2.StyleGAN2Recipe(shape, options, plan.seed, device)
+    growth = even(sorted(channels), plan.images) if plan.grow is None else growth_of(plan.grow, size)
+    classes = _combinations(conditions)
+    more: dict[str, Any] = {} if plan.r1 is None else {"r1": plan.r1}
+    kept = tuple((name, tuple(levels)) for name, levels in conditions)
+    chosen = progressive.Options(
+        growth, plan.rate or 0.001, half_life=plan.half_life, precision=precision, conditions=kept, **more
+    )
+    return progressive.ProgressiveRecipe(Shape(z_dim, classes, channels), chosen, plan.seed, device)
+
+
+def growth_of(text: str, size: int) -> Growth:
+    """Phases as `SIZE:IMAGES,SIZE:IMAGES`, up to the pictures' own size, which stays; a quarter of a phase fades in.
+
+    >>> growth_of("16:800,32:400", 64)
+    Growth(sizes=(16, 32, 64), shown=(800, 400), fade=100)
+    """
+    try:
+        phases = [tuple(int(part) for part in one.split(":")) for one in text.split(",")]
+        sizes, shown = zip(*phases, strict=True)
+    except ValueError:
+        raise BadInput(f"grow: expected SIZE:IMAGES,SIZE:IMAGES, got {text!r}; for example 16:50000,32:50000") from None
+    if not all(one >= 8 for one in sizes):
+        raise BadInput(f"grow: expected sizes from 8, got {text!r}; start with 8 or 16")
+    return Growth((*sizes, size), tuple(shown), min(shown) // 4)
+
+
+def _combinations(conditions: Sequence[tuple[str, Sequence[str]]]) -> int:
+    count = 1
+    for _, levels in conditions:
+        count *= len(levels)
+    return count if conditions else 0

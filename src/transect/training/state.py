@@ -1,0 +1,127 @@
+"""The state of a training on disk: safetensors in pieces, renamed when whole, so that a kill loses minutes at most.
+
+A state is a folder `state-<step>` of pieces of at most 15 MiB and an index that is written last; the one before is
+removed after it. Adam's first moment is not kept where its decay is 0, since it is then the last gradient.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from transect.errors import RunFolderError
+from transect.store import write_atomically
+
+PIECE = 15 << 20
+_INDEX = "index.json"
+
+
+def save_state(
+    folder: Path,
+    parts: Mapping[str, nn.Module],
+    optimizers: Mapping[str, torch.optim.Optimizer],
+    facts: Mapping[str, Any],
+) -> None:
+    """Keep the weights, the optimizers' moments and the facts (plain JSON, with the number of the step as `step`)."""
+    from safetensors.torch import save
+
+    here = folder / f"state-{int(facts['step']):09d}"
+    shutil.rmtree(here, ignore_errors=True)
+    pieces = _pieces(_tensors(parts, optimizers))
+    for number, piece in enumerate(pieces):
+        write_atomically(here / f"{number:03d}.safetensors", save(piece))
+    index = {"pieces": len(pieces), "facts": dict(facts)}
+    write_atomically(here / _INDEX, json.dumps(index, sort_keys=True).encode())
+    for old in _states(folder):
+        if old != here:
+            shutil.rmtree(old)
+
+
+def load_state(
+    folder: Path, parts: Mapping[str, nn.Module], optimizers: Mapping[str, torch.optim.Optimizer]
+) -> dict[str, Any] | None:
+    """Put the newest complete state into the networks and optimizers and return its facts; None where there is none.
+
+    Raises RunFolderError for a state of other networks, or a damaged one.
+    """
+    found = [one for one in _states(folder) if (one / _INDEX).exists()]
+    if not found:
+        return None
+    try:
+        index = json.loads((found[-1] / _INDEX).read_text(encoding="utf-8"))
+        tensors = _read(found[-1], int(index["pieces"]))
+        for name, part in parts.items():
+            part.load_state_dict(_under(tensors, f"parts.{name}."))
+        for name, optimizer in optimizers.items():
+            _restore(optimizer, _under(tensors, f"optimizers.{name}."))
+        return dict(index["facts"])
+    except Exception as error:
+        # safetensors and PyTorch name wrong and damaged files with exceptions of many kinds.
+        line = (str(error).splitlines() or [""])[0][:200]
+        raise RunFolderError(
+            f"{found[-1]}: expected the state of this training, found another or a damaged one ({line}); choose another"
+            " --out, or remove that folder"
+        ) from None
+
+
+def _states(folder: Path) -> list[Path]:
+    return sorted(one for one in folder.glob("state-*") if re.fullmatch(r"state-\d{9}", one.name))
+
+
+def _tensors(parts: Mapping[str, nn.Module], optimizers: Mapping[str, torch.optim.Optimizer]) -> dict[str, Tensor]:
+    found = {f"parts.{name}.{key}": value for name, part in parts.items() for key, value in part.state_dict().items()}
+    for name, optimizer in optimizers.items():
+        for place, state in optimizer.state_dict()["state"].items():
+            for key, value in state.items():
+                if key != "exp_avg" or _first_moment(optimizer):
+                    found[f"optimizers.{name}.{place}.{key}"] = torch.as_tensor(value)
+    return {name: value.detach().cpu().contiguous().clone() for name, value in found.items()}
+
+
+def _restore(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        place, _, key = name.partition(".")
+        state.setdefault(int(place), {})[key] = value
+    for one in state.values():
+        if "exp_avg_sq" in one:
+            one.setdefault("exp_avg", torch.zeros_like(one["exp_avg_sq"]))
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+
+
+def _first_moment(optimizer: torch.optim.Optimizer) -> bool:
+    return any(group.get("betas", (1.0,))[0] != 0 for group in optimizer.param_groups)
+
+
+def _under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+
+
+def _pieces(tensors: Mapping[str, Tensor]) -> list[dict[str, Tensor]]:
+    """In order, as many in a piece as fit; a tensor that is larger alone is a piece of its own."""
+    pieces: list[dict[str, Tensor]] = [{}]
+    room = PIECE
+    for name, value in tensors.items():
+        size = value.numel() * value.element_size()
+        if pieces[-1] and size > room:
+            pieces.append({})
+            room = PIECE
+        pieces[-1][name] = value
+        room -= size
+    return pieces
+
+
+def _read(folder: Path, pieces: int) -> dict[str, Tensor]:
+    from safetensors.torch import load
+
+    tensors: dict[str, Tensor] = {}
+    for number in range(pieces):
+        tensors |= load((folder / f"{number:03d}.safetensors").read_bytes())
+    return tensors

@@ -1,0 +1,192 @@
+"""The training of StyleGAN2: non-saturating loss, R1 and path length penalties each few steps, mixing, an average.
+
+It may grow as Karras et al. 2018 do, which spares most of the cost where little of it is at hand; the published
+StyleGAN2 does not. Sources: Karras et al. 2020, arXiv:1912.04958; the same, arXiv:2006.06676 (R1 by size).
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import final
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from transect.generators.faceworld.chance import exogenous_noise
+from transect.generators.stylegan2.network import Configuration, Network, Noise
+from transect.training import losses
+from transect.training.discriminator import Discriminator
+from transect.training.growth import Growth, shrunk
+from transect.training.recipe import Batch, Share, adam, descend, follow
+
+_FOLLOW_W = 0.005
+"""How far the mean w moves towards each batch's."""
+
+_FOLLOW_PATH = 0.01
+"""How far the mean path length moves towards each batch's."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How it is trained. r1: weight of the penalty; None for 0.0002 size² / batch (Karras et al. 2020, 2006.06676).
+
+    path: weight of the path length penalty, 0 for none. mixing: share of pictures of two latents. half_life: of the
+    average, in pictures. precision: of the convolutions.
+    """
+
+    rate: float = 0.0025
+    r1: float | None = None
+    r1_every: int = 16
+    path: float = 2.0
+    path_every: int = 8
+    path_shrink: int = 2
+    mixing: float = 0.9
+    half_life: float = 10_000.0
+    precision: torch.dtype = torch.float32
+    growth: Growth | None = None
+
+
+@final
+@dataclass
+class StyleGAN2Recipe:
+    """Both networks of a shape, from a seed. critic_channels: of the discriminator; the generator's where None."""
+
+    shape: Configuration
+    options: Options
+    seed: int = 0
+    device: str = "cpu"
+    critic_channels: dict[int, int] | None = None
+    parts: dict[str, nn.Module] = field(init=False)
+    optimizers: dict[str, torch.optim.Adam] = field(init=False)
+
+    def __post_init__(self) -> None:
+        chosen, grows = self.options, self.options.growth is not None
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            generator = Network(self.shape)
+            critic = Discriminator(self.critic_channels or self.shape.channels, self.shape.classes, grows=grows)
+        generator.mapping.register_buffer("path_mean", torch.zeros([]))
+        generator, critic = generator.to(self.device), critic.to(self.device)
+        average = copy.deepcopy(generator).eval().requires_grad_(False)
+        self.parts = {"generator": generator, "critic": critic, "average": average}
+        self.optimizers = {
+            "generator": adam(generator.parameters(), chosen.rate, 0.99, chosen.path_every if chosen.path else None),
+            "critic": adam(critic.parameters(), chosen.rate, 0.99, chosen.r1_every),
+        }
+
+    def step(self, batch: Batch, share: Share) -> dict[str, float]:
+        """One step of each network, and the average follows."""
+        size, part = self._grown(batch.shown)
+        real = shrunk(batch.images, size, part)
+        found = self._generator_step(batch, (size, part), share)
+        found |= self._critic_step(batch, real, (size, part), share)
+        count = len(batch.images)
+        follow(self.parts["average"], self._generator, count, batch.shown + count, self.options.half_life)
+        return {**found, "size": float(size), "fade": part}
+
+    def draw(self, seeds: Sequence[int], shown: int) -> Float[Tensor, "b 3 h w"]:
+        """Pictures in about -1..1 of those seeds, with the network's constant noise; classes in turn."""
+        average: Network = self.parts["average"]  # type: ignore[assignment]
+        z = torch.from_numpy(exogenous_noise(np.asarray(seeds), self.shape.z_dim)).to(self.device, torch.float32)
+        classes = None
+        if self.shape.classes:
+            places = torch.arange(len(seeds), device=self.device) % self.shape.classes
+            classes = nn.functional.one_hot(places, self.shape.classes).float()
+        with torch.no_grad():
+            w = average.mapping(z, classes).unsqueeze(1).repeat(1, self.shape.layers, 1)
+            made: Tensor = average.synthesis(average.synthesis.styles(w), growth=self._grown(shown))
+            return made
+
+    def metadata(self) -> dict[str, str]:
+        """As a converted checkpoint's file."""
+        return {"architecture": "stylegan2", "clamp": json.dumps(self.shape.clamp)}
+
+    @property
+    def _generator(self) -> Network:
+        return self.parts["generator"]  # type: ignore[return-value]
+
+    def _grown(self, shown: int) -> tuple[int, float]:
+        return (self.shape.image_size, 1.0) if self.options.growth is None else self.options.growth.at(shown)
+
+    def _judge(self, images: Tensor, classes: Tensor | None, part: float, *, full: bool = False) -> Tensor:
+        precision = torch.float32 if full else self.options.precision
+        scores: Tensor = self.parts["critic"](images, classes, precision, part)
+        return scores
+
+    def _map(self, batch: Batch, count: int) -> Float[Tensor, "b layers w"]:
+        """One w a layer; some pictures take another latent's from a layer on (style mixing)."""
+        classes = None if batch.classes is None else batch.classes[:count]
+        network = self._generator
+        first: Tensor = network.mapping(batch.normal(count, self.shape.z_dim), classes)
+        with torch.no_grad():
+            network.average.lerp_(first.mean(dim=0), _FOLLOW_W)
+        w = first.unsqueeze(1).repeat(1, self.shape.layers, 1)
+        if not self.options.mixing:
+            return w
+        second: Tensor = network.mapping(batch.normal(count, self.shape.z_dim), classes)
+        cut = (1 + batch.uniform(count) * (self.shape.layers - 1)).floor()
+        cut = torch.where(batch.uniform(count) < self.options.mixing, cut, float(self.shape.layers))
+        later = torch.arange(self.shape.layers, device=w.device) >= cut.unsqueeze(1)
+        return torch.where(later.unsqueeze(2), second.unsqueeze(1), w)
+
+    def _synthesize(self, w: Tensor, batch: Batch, grown: tuple[int, float], *, full: bool = False) -> Tensor:
+        synthesis = self._generator.synthesis
+        precision = torch.float32 if full else self.options.precision
+        made: Tensor = synthesis(synthesis.styles(w), _fresh_noise(batch, len(w), precision), precision, grown)
+        return made
+
+    def _generator_step(self, batch: Batch, grown: tuple[int, float], share: Share) -> dict[str, float]:
+        self._train(generator=True)
+        fake = self._judge(self._synthesize(self._map(batch, len(batch.images)), batch, grown), batch.classes, grown[1])
+        loss = losses.generator_loss(fake)
+        found = {"generator_loss": loss.item()}
+        if self.options.path and batch.step % self.options.path_every == 0:
+            penalty, length = self._path(batch, grown)
+            loss = loss + self.options.path * self.options.path_every * penalty
+            found["path_length"] = length
+        descend(self.optimizers["generator"], loss, share)
+        return found
+
+    def _path(self, batch: Batch, grown: tuple[int, float]) -> tuple[Tensor, float]:
+        """The squared distance of path lengths from their running mean, on a part of the batch."""
+        w = self._map(batch, max(1, len(batch.images) // self.options.path_shrink))
+        images = self._synthesize(w, batch, grown, full=True)
+        lengths = losses.path_lengths(images, w, batch.normal(*images.shape))
+        mean = self._generator.mapping.get_buffer("path_mean")
+        mean.lerp_(lengths.detach().mean(), _FOLLOW_PATH)
+        return (lengths - mean).square().mean(), float(lengths.detach().mean())
+
+    def _critic_step(self, batch: Batch, real: Tensor, grown: tuple[int, float], share: Share) -> dict[str, float]:
+        self._train(generator=False)
+        with torch.no_grad():
+            made = self._synthesize(self._map(batch, len(real)), batch, grown)
+        fake, true = self._judge(made, batch.classes, grown[1]), self._judge(real, batch.classes, grown[1])
+        loss = losses.discriminator_loss(true, fake)
+        found = {"critic_loss": loss.item(), "real_score": true.mean().item(), "fake_score": fake.mean().item()}
+        if batch.step % self.options.r1_every == 0:
+            penalty = losses.r1_penalty(lambda x: self._judge(x, batch.classes, grown[1], full=True), real)
+            loss = loss + self._r1(grown[0], len(real)) / 2 * self.options.r1_every * penalty
+            found["r1"] = penalty.item()
+        descend(self.optimizers["critic"], loss, share)
+        return found
+
+    def _r1(self, size: int, batch: int) -> float:
+        return 0.0002 * size**2 / batch if self.options.r1 is None else self.options.r1
+
+    def _train(self, *, generator: bool) -> None:
+        self._generator.requires_grad_(generator)
+        self.parts["critic"].requires_grad_(not generator)
+
+
+def _fresh_noise(batch: Batch, count: int, precision: torch.dtype) -> Noise:
+    def draw(index: int) -> Tensor:
+        size = 4 << ((index + 1) // 2)
+        return batch.normal(count, 1, size, size).to(precision)
+
+    return draw

@@ -1,0 +1,136 @@
+"""The progressive generator: its contract, its file, its condition, and an oracle written from the paper."""
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from transect.errors import BadInput, UnknownName
+from transect.generators import load
+from transect.generators.progressive.generator import Progressive
+from transect.generators.progressive.network import Network, Shape
+from transect.records import Latents
+from transect.testing import check_controls, check_generator
+
+CHANNELS = {4: 6, 8: 5, 16: 4}
+CONDITIONS = [("hat", ["off", "on"]), ("hair", ["short", "mid", "long"])]
+
+
+def tensors_of(classes=0):
+    torch.manual_seed(3)
+    return Network(Shape(7, classes, CHANNELS)).state_dict()
+
+
+@pytest.fixture
+def plain():
+    return Progressive(tensors_of())
+
+
+@pytest.fixture
+def conditional():
+    return Progressive(tensors_of(6), conditions=CONDITIONS)
+
+
+def test_it_keeps_the_contracts(plain, conditional):
+    check_generator(plain)
+    check_generator(conditional)
+    check_controls(conditional, conditional.sample(np.arange(6)))
+
+
+def test_the_network_is_the_papers(plain):
+    """Table 2 of Karras et al. 2018, spelled out for one picture with loops in place of layers."""
+    weights, z = tensors_of(), torch.randn(1, 7, generator=torch.Generator().manual_seed(0))
+
+    def pixel_norm(x):
+        return x / (x.square().mean(dim=1, keepdim=True) + 1e-8).sqrt()
+
+    def convolved(x, name, gain):
+        kernel = weights[f"{name}.weight"]
+        scale = gain / (kernel.shape[1] * kernel.shape[2] ** 2) ** 0.5
+        return torch.nn.functional.conv2d(x, kernel * scale, weights[f"{name}.bias"], padding=kernel.shape[2] // 2)
+
+    def rectified(x):
+        return torch.where(x > 0, x, 0.2 * x)
+
+    # The dense layer: 6 channels of 4 x 4, He's gain sqrt(2) over the inputs and the 16 places: sqrt(2) / 4 / sqrt(7).
+    x = pixel_norm(z) @ (weights["blocks.4.conv0.weight"] * 2**0.5 / 4 / 7**0.5).T
+    x = (x + weights["blocks.4.conv0.bias"] * 2**0.5 / 4).view(1, 6, 4, 4)
+    x = pixel_norm(rectified(convolved(pixel_norm(rectified(x)), "blocks.4.conv1", 2**0.5)))
+    for size in (8, 16):
+        x = x.repeat_interleave(2, dim=2).repeat_interleave(2, dim=3)
+        for layer in ("conv0", "conv1"):
+            x = pixel_norm(rectified(convolved(x, f"blocks.{size}.{layer}", 2**0.5)))
+    assert torch.allclose(plain.generate(z), convolved(x, "torgb.16", 1), atol=1e-5)
+
+
+def test_growing_blends_the_two_last_sizes():
+    torch.manual_seed(0)
+    network, z = Network(Shape(7, 0, CHANNELS)), torch.randn(2, 7)
+    small, large = network(z, None, (8, 1.0)), network(z, None, (16, 1.0))
+    doubled = small.repeat_interleave(2, dim=2).repeat_interleave(2, dim=3)
+    assert torch.allclose(network(z, None, (16, 0.25)), 0.75 * doubled + 0.25 * large, atol=1e-6)
+
+
+def test_a_condition_changes_the_picture_and_z_stays(conditional):
+    latents = conditional.sample(np.arange(50))
+    assert set(conditional.read(latents)["hair"].to_pylist()) == {0.0, 1.0, 2.0}
+    moved = conditional.set(latents, {"hat": 1.0})
+    assert conditional.read(moved)["hat"].to_pylist() == [1.0] * 50
+    assert conditional.read(moved)["hair"] == conditional.read(latents)["hair"]
+    assert np.array_equal(moved.values[:, :7], latents.values[:, :7])
+    assert not np.array_equal(conditional.render(moved).pixels, conditional.render(latents).pixels)
+
+
+def test_classes_count_the_last_condition_fastest(conditional):
+    # hat on, hair mid is class 1 * 3 + 1 = 4.
+    latents = conditional.set(conditional.sample([0]), {"hat": 1.0, "hair": 1.0})
+    assert conditional._codes(latents.values).argmax().item() == 4
+
+
+def test_a_file_comes_back_the_same(tmp_path, conditional):
+    path = tmp_path / "made.safetensors"
+    save_file(
+        tensors_of(6),
+        path,
+        {"architecture": "progressive", "conditions": '[["hat",["off","on"]],["hair",["short","mid","long"]]]'},
+    )
+    again, latents = load(path), conditional.sample([1, 2])
+    assert np.array_equal(again.render(latents).pixels, conditional.render(latents).pixels)
+    assert again.describe()["conditions"] == [["hat", ["off", "on"]], ["hair", ["short", "mid", "long"]]]
+
+
+@pytest.mark.parametrize("conditions", ["[3]", "nonsense", '[["hat"]]', "{}x"])
+def test_metadata_that_says_nothing_is_refused(tmp_path, conditions):
+    save_file(tensors_of(), tmp_path / "x.safetensors", {"architecture": "progressive", "conditions": conditions})
+    with pytest.raises(BadInput, match="conditions: expected names with levels"):
+        load(tmp_path / "x.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t.pop("torgb.16.bias"), "torgb.16.bias, which the file lacks"),
+        (lambda t: t.update({"torgb.16.bias": torch.zeros(4)}), r"expected \[3\], got \[4\]"),
+        (lambda t: t.update({"torgb.16.bias": torch.full((3,), float("nan"))}), "NaN or infinity"),
+        (lambda t: t.update({"other": torch.zeros(1)}), "nothing of this name"),
+        (lambda t: t.clear(), "expected a progressive GAN"),
+    ],
+)
+def test_weights_of_something_else_are_refused(change, message):
+    tensors = dict(tensors_of())
+    change(tensors)
+    with pytest.raises(BadInput, match=message):
+        Progressive(tensors)
+
+
+def test_what_cannot_be_set_is_refused(conditional, plain):
+    latents = conditional.sample([0])
+    with pytest.raises(UnknownName):
+        conditional.set(latents, {"age": 1.0})
+    with pytest.raises(BadInput, match="set or held"):
+        conditional.set(latents, {"hat": 1.0}, hold=["hat"])
+    with pytest.raises(BadInput, match="one of short, mid, long"):
+        conditional.set(latents, {"hair": 3.0})
+    with pytest.raises(BadInput, match="expected space z"):
+        plain.render(Latents(np.arange(1), np.zeros((1, 7)), "w"))
+    assert len(plain.render(plain.sample([]))) == 0

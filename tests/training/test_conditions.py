@@ -1,0 +1,68 @@
+"""Conditions: cuts, names, balance, and what is refused."""
+
+import numpy as np
+import pytest
+
+from transect.errors import BadInput, UnknownName
+from transect.records import Attribute
+from transect.training.conditions import Balanced, levels_of, parse
+
+HAT = Attribute("hat", "binary", "hat", levels=("off", "on"))
+AGE = Attribute("age", "continuous", "age", low=20, high=80)
+
+
+class Table:
+    def __init__(self, **columns):
+        self.columns = {name: np.array(values, dtype=float) for name, values in columns.items()}
+
+    def __len__(self):
+        return len(next(iter(self.columns.values())))
+
+    def pixels(self, rows):
+        return np.array(rows, dtype=np.uint8)[:, None, None, None].repeat(3, axis=3)
+
+    def column(self, name):
+        return self.columns[name]
+
+
+def test_every_class_comes_as_often_and_nothing_is_invented():
+    # hat: 0 0 0 1, age 30 30 70 70, cut at 50: classes (off, below) twice, (off, from) once, (on, from) once.
+    # (on, below) has none: refused, by name.
+    data = Table(hat=[0, 0, 0, 1], age=[30, 30, 70, 70])
+    with pytest.raises(BadInput, match="none of: on, below 50"):
+        Balanced(data, ["hat", "age=50"], [HAT, AGE])
+    data = Table(hat=[0, 0, 0, 1, 1], age=[30, 31, 70, 70, 20])
+    made = Balanced(data, ["hat", "age=50"], [HAT, AGE])
+    assert made.conditions == [("hat", ("off", "on")), ("age", ("below 50", "from 50"))]
+    # The largest class has two rows; the others' one row comes twice. The second condition runs fastest.
+    assert made.pixels(np.arange(len(made)))[:, 0, 0, 0].tolist() == [0, 1, 2, 2, 4, 4, 3, 3]
+    assert made.classes.argmax(axis=1).tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert made.left_out == 0
+
+
+def test_a_value_at_a_cut_belongs_above_and_missing_ones_are_counted():
+    made = Balanced(Table(age=[50, 49.9, np.nan]), ["age=50"], [AGE])
+    assert made.left_out == 1
+    rows = made.pixels(np.arange(len(made)))[:, 0, 0, 0]
+    assert dict(zip(made.classes.argmax(axis=1).tolist(), rows.tolist(), strict=True)) == {0: 1, 1: 0}
+
+
+def test_names_of_levels():
+    assert levels_of(HAT, ()) == ("off", "on")
+    assert levels_of(AGE, (30.0,)) == ("below 30", "from 30")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("age", "rising cuts between 20 and 80; try age=50"),
+        ("age=50,40", "rising cuts"),
+        ("age=20", "rising cuts"),
+        ("age=x", "rising cuts"),
+        ("hat=1", "levels of its own"),
+        ("beard", "unknown attribute"),
+    ],
+)
+def test_what_is_no_condition_is_refused(text, message):
+    with pytest.raises((BadInput, UnknownName), match=message):
+        parse(text, [HAT, AGE])

@@ -1,0 +1,202 @@
+"""Trainings that learn what was planted, and that end the same whether or not they were interrupted."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from transect.errors import BadInput, RunFolderError, UnknownName
+from transect.generators import load
+from transect.training.chance import rows_of, step_generator
+from transect.training.encoder import EncoderRecipe, Generated
+from transect.training.gans import Plan, recipe_of
+from transect.training.loop import Run, train
+from transect.training.processes import Processes
+
+SMALL = {"channels": 64, "max_channels": 8, "z_dim": 8, "mapping_layers": 2}
+
+
+class Colors:
+    """Pictures of one color each: class 0 red, class 1 blue, of random strength."""
+
+    def __init__(self, count=64, size=8, seed=0):
+        strength = np.random.default_rng(seed).integers(120, 256, count)
+        self.classes = np.arange(count) % 2
+        self._pixels = np.zeros((count, size, size, 3), dtype=np.uint8)
+        for row in range(count):
+            self._pixels[row, :, :, 2 * self.classes[row]] = strength[row]
+
+    def __len__(self):
+        return len(self._pixels)
+
+    def pixels(self, rows):
+        return self._pixels[rows]
+
+
+class Killed(Exception):
+    pass
+
+
+class Interrupting(Colors):
+    """Fails when it is asked for the batch after `asks`."""
+
+    def __init__(self, asks):
+        super().__init__()
+        self.asks = asks
+
+    def pixels(self, rows):
+        if not self.asks:
+            raise Killed
+        self.asks -= 1
+        return super().pixels(rows)
+
+
+def plan_of(arch, **more):
+    return Plan(arch, images=160, batch=8, **{**SMALL, **more})
+
+
+def recipe_for(arch, conditions=(), **more):
+    asked = {"conditions": ("class",)} if conditions else {}
+    return recipe_of(plan_of(arch, **asked, **more), 8, "cpu", conditions)
+
+
+def run_of(out, **more):
+    return Run(**{"images": 160, "batch": 8, "out": out, "spec": {"it": 1}, "every": 40, "quiet": True, **more})
+
+
+def files_of(folder):
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+@pytest.mark.parametrize(("arch", "more"), [("stylegan2", {}), ("stylegan2", {"grow": None}), ("progressive", {})])
+def test_an_interrupted_training_ends_byte_for_byte_the_same(tmp_path, arch, more):
+    train(recipe_for(arch, **more), Colors(), run_of(tmp_path / "whole"))
+    for asks in (7, 6):  # killed in the 8th step, where the state of the 5th stands, and again
+        with pytest.raises(Killed):
+            train(recipe_for(arch, **more), Interrupting(asks), run_of(tmp_path / "again"))
+    train(recipe_for(arch, **more), Colors(), run_of(tmp_path / "again"))
+    assert files_of(tmp_path / "again") == files_of(tmp_path / "whole")
+
+
+def test_a_finished_training_goes_on_when_more_images_are_asked_for(tmp_path):
+    train(recipe_for("stylegan2"), Colors(), run_of(tmp_path / "whole"))
+    train(recipe_for("stylegan2"), Colors(), run_of(tmp_path / "more", images=80))
+    train(recipe_for("stylegan2"), Colors(), run_of(tmp_path / "more"))
+    assert files_of(tmp_path / "more") == files_of(tmp_path / "whole")
+
+
+def test_another_training_is_refused(tmp_path):
+    train(recipe_for("stylegan2"), Colors(), run_of(tmp_path, images=8))
+    with pytest.raises(RunFolderError, match="another training, which differs in it"):
+        train(recipe_for("stylegan2"), Colors(), run_of(tmp_path, spec={"it": 2}))
+
+
+def test_metrics_are_of_every_step_once(tmp_path):
+    train(recipe_for("stylegan2"), Colors(), run_of(tmp_path))
+    lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines] == list(range(1, 21))
+    assert [line["step"] for line in lines if "r1" in line] == [1, 17]  # every 16th
+    assert [line["step"] for line in lines if "path_length" in line] == [1, 9, 17]  # every 8th
+
+
+def test_a_conditional_gan_learns_the_color_of_each_class(tmp_path):
+    """Red for class 0 and blue for class 1, planted; before the training both are grey noise."""
+    torch.manual_seed(0)
+    data, levels = Colors(), ("red", "blue")
+    recipe = recipe_for("conditional", [("class", levels)], rate=0.01, half_life=200.0, grow=None)
+    run = run_of(tmp_path, images=2400, classes=np.eye(2)[data.classes], every=2400)
+    made = load(train(recipe, data, run))
+    assert made.attributes[0].levels == levels
+    latents = made.sample(np.arange(20))
+    for value, (wanted, other) in ((0, (0, 2)), (1, (2, 0))):
+        mean = made.render(made.set(latents, {"class": value})).pixels.mean(axis=(1, 2))
+        # Of 20 pictures nearly all are clearly of their color: planted strengths are 120 to 255 against 0.
+        assert (mean[:, wanted] > mean[:, other] + 40).mean() >= 0.9
+
+
+def test_stylegan2_learns_where_the_colors_lie(tmp_path):
+    """Red or blue is about 187, the other and green are 0: red and blue sum to 187. Untrained, all are grey: 128, 256."""
+    run = run_of(tmp_path, images=2400, every=2400)
+    path = train(recipe_for("stylegan2", half_life=200.0, rate=0.005, r1=0.1, path=0.0), Colors(), run)
+    made = load(path)
+    means = made.render(made.sample(np.arange(30))).pixels.mean(axis=(0, 1, 2))
+    assert means[1] < 50
+    assert 130 < means[0] + means[2] < 230
+    assert min(means[0], means[2]) > 10
+
+
+@pytest.mark.parametrize("space", ["z", "w"])
+def test_an_encoder_reads_more_than_the_mean(tmp_path, space):
+    """A constant answer is off by the latents' own spread; what reads the picture is nearer."""
+    train(recipe_for("stylegan2"), Colors(), run_of(tmp_path / "gan", images=8))
+    made = load(tmp_path / "gan" / "generator.safetensors")
+    recipe = EncoderRecipe(made, 3200, space, size=8, widths=(8, 16), rate=0.01, half_life=100.0)
+    out = train(
+        recipe, Generated(), run_of(tmp_path / space, images=3200, batch=32, every=3200, result="encoder.safetensors")
+    )
+    lines = [json.loads(line) for line in (out.parent / "metrics.jsonl").read_text().splitlines()]
+    z = torch.randn(2000, 8, generator=torch.Generator().manual_seed(1))
+    latents = z if space == "z" else made.map(z)[:, 0]
+    spread = (latents - latents.mean(dim=0)).norm(dim=1).mean().item()
+    assert np.mean([line["held_out_distance"] for line in lines[-10:]]) < 0.85 * spread
+
+
+def test_an_encoder_cannot_be_of_a_rendered_world():
+    with pytest.raises(BadInput, match="expected a StyleGAN2"):
+        EncoderRecipe(load("faceworld", image_size=32), 100)
+    with pytest.raises(BadInput, match="expected one of z, w"):
+        EncoderRecipe(load("faceworld", image_size=32), 100, "s")
+
+
+def test_rows_come_once_an_epoch_whatever_the_batch():
+    epochs = np.concatenate([rows_of(shown, 5, 7, seed=3) for shown in range(0, 35, 5)])
+    for start in range(0, 35, 7):
+        assert sorted(epochs[start : start + 7]) == list(range(7))
+    assert np.array_equal(epochs, np.concatenate([rows_of(shown, 7, 7, seed=3) for shown in range(0, 35, 7)]))
+
+
+def test_steps_have_a_chance_of_their_own():
+    draws = {tuple(torch.randn(3, generator=step_generator(*key)).tolist()) for key in [(0, 0), (0, 1), (1, 0)]}
+    assert len(draws) == 3
+    assert torch.equal(torch.randn(3, generator=step_generator(0, 5)), torch.randn(3, generator=step_generator(0, 5)))
+
+
+class Both:
+    """Two processes' gradients, of which the other one's are all 3."""
+
+    def reduce(self, gradient, how):
+        assert how == "mean"
+        return (gradient + 3) / 2
+
+
+def test_processes_share_rows_and_gradients():
+    parts = [Processes(2, number, "cpu").part(np.arange(6)) for number in (0, 1)]
+    assert [part.tolist() for part in parts] == [[0, 2, 4], [1, 3, 5]]
+    with pytest.raises(BadInput, match="multiple of 2 processes, got 5"):
+        Processes(2, 0, "cpu").part(np.arange(5))
+    weights = torch.nn.Linear(2, 1)
+    weights(torch.ones(1, 2)).sum().backward()  # gradients of 1 everywhere
+    Processes(2, 0, "cpu", Both()).share(weights.parameters())
+    assert weights.weight.grad.tolist() == [[2.0, 2.0]]
+    assert weights.bias.grad.tolist() == [2.0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"arch": "dcgan"}, "dcgan"),
+        ({"arch": "stylegan2", "precision": "quarter"}, "quarter"),
+        ({"arch": "stylegan2", "conditions": ("hat",)}, "expected no --condition"),
+        ({"arch": "conditional"}, "expected at least one --condition"),
+    ],
+)
+def test_plans_that_cannot_be_are_refused(arguments, message):
+    with pytest.raises((BadInput, UnknownName), match=message):
+        Plan(images=10, **arguments)
+
+
+@pytest.mark.parametrize("size", [4, 7, 24])
+def test_sizes_that_no_network_has_are_refused(size):
+    with pytest.raises(BadInput, match="power of two from 8"):
+        recipe_of(Plan("stylegan2", 10), size, "cpu")
