@@ -16,7 +16,8 @@ LAYERS = [
     {"protocols"},
     {"store", "engine", "progress", "tables", "model_files", "console", "provenance"},
     {"boundary"},
-    {"generators", "datasets"},
+    {"datasets"},
+    {"generators"},
     {"training"},
     {"perceptual"},
     {"controls"},
@@ -43,19 +44,21 @@ LAYERS = [
     {"match_page"},
     {
         "verify_command",
+        "datasets_command",
         "generators_command",
         "plan_command",
         "leakage_command",
         "match_command",
         "search_command",
         "targets_command",
+        "train_classifier_command",
         "train_command",
     },
     {"cli"},
     {"__main__"},
 ]
 RANK = {stage: rank for rank, stages in enumerate(LAYERS) for stage in stages}
-HEAVY = {"torch", "cv2", "dlib", "onnxruntime", "matplotlib", "pandas", "statsmodels", "sklearn"}
+HEAVY = {"torch", "diffusers", "transformers", "cv2", "dlib", "onnxruntime", "matplotlib", "pandas", "statsmodels", "sklearn"}
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 
@@ -94,7 +97,7 @@ def test_an_upward_arrow_is_found():
     assert upward_arrows(SOURCE / "effects" / "x.py", ["transect.records.Effect", "numpy"]) == []
 
 
-@pytest.mark.parametrize("command", [["--help"], ["targets"], ["attributes"], ["audit", "--help"]])
+@pytest.mark.parametrize("command", [["--help"], ["targets"], ["datasets"], ["attributes"], ["audit", "--help"]])
 def test_answers_without_heavy_libraries(command):
     """The command line loads none of the heavy libraries for what is only looked up."""
     code = (

@@ -6,6 +6,7 @@ folder under OUT/studies, and the report sets them side by side.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -203,6 +204,8 @@ def _studies(
         from transect.datasets import open_dataset
 
         labelled = open_dataset(dataset, image_size=image_size)
+        for line in labelled.notes():
+            print(f"{labelled.name}: {line}", file=sys.stderr)
         design = population_design(labelled.name, images=len(labelled))
         made.append(Study("photographs", labelled, design, ()))
     return made

@@ -16,6 +16,7 @@ import typer
 
 from transect import __version__
 from transect.console import table
+from transect.datasets_command import datasets
 from transect.errors import BadInput, TransectError
 from transect.generators_command import generators
 from transect.leakage_command import leakage
@@ -33,6 +34,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(datasets)
 app.add_typer(generators)
 app.add_typer(targets_group)
 app.command()(plan)
@@ -123,7 +125,8 @@ def audit(
     dataset: Annotated[
         str | None,
         typer.Option(
-            help="Labelled photographs as they are, READER:PATH, as folder:faces; see docs/how-to/audit-photographs.md."
+            help="Labelled photographs as they are, READER:PATH, as folder:faces or celeba:data?split=test; see: "
+            "transect datasets."
         ),
     ] = None,
     observe: Annotated[

@@ -261,9 +261,7 @@ def open_world(generator: Any, image_size: int | None, population: str | None, d
     from transect.generators import load
 
     if isinstance(generator, str):
-        return load(
-            generator, image_size=image_size or 128, population=population or "balanced", device=device or "cpu"
-        )
+        return load(generator, image_size=image_size, population=population or "balanced", device=device or "cpu")
     if not (isinstance(generator, Generator) and isinstance(generator, Controls)):
         wanted = "name, image_size, latent_dim, sample and render, attributes, read and set"
         raise BadInput(f"generator: expected a name, or an object with {wanted}, got {type(generator).__name__}")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import stdtrit
 
-from transect.datasets.folder import _subjects
+from transect.datasets.columns import subjects_of
 from transect.effects.analysis import analyse_population
 from transect.records import Attribute
 
@@ -63,7 +63,7 @@ def test_a_slope_counts_the_people_that_were_missed():
 
 
 def test_a_photograph_without_a_name_is_a_person_of_its_own():
-    assert _subjects(["ada", "", None, "ada", " nan ", "4"], 6) == (0, 1, 2, 0, 3, 4)
+    assert subjects_of(["ada", "", None, "ada", " nan ", "4"], 6) == (0, 1, 2, 0, 3, 4)
 
 
 @pytest.mark.slow

@@ -1,28 +1,90 @@
-"""Labelled photographs as a study's images: readers that look like a world whose attributes come as they are."""
+"""Labelled photographs as a study's images: readers that look like a world whose attributes come as they are.
+
+A reader knows the layout of one kind of data set; what it makes is a LabelledImages, for audits and for training.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
+from urllib.parse import parse_qsl
 
-from transect.datasets.folder import LabelledFolder
+from transect.datasets import celeba, fairface, ffhq, folder, parquet, utkface
+from transect.datasets.labelled import LabelledImages, Request
+from transect.datasets.pictures import Crop
 from transect.errors import BadInput, UnknownName
 
-__all__ = ["LabelledFolder", "open_dataset"]
+__all__ = ["READERS", "Crop", "LabelledImages", "Reader", "open_dataset"]
 
-READERS: Final = {"folder": LabelledFolder}
+OPTIONS: Final = ("crop", "split", "limit")
 
 
-def open_dataset(text: str, *, image_size: int | None = None) -> LabelledFolder:
-    """The data set that READER:PATH names, e.g. folder:faces. See the how-to on auditing photographs.
+class Reader(NamedTuple):
+    """How one kind of data set is read, its layout in a line, and the names of its parts."""
 
-    image_size: side of the square that images are fitted into where they have several sizes (default 128).
+    read: Callable[[Path, Request], LabelledImages]
+    layout: str
+    parts: str = ""
 
-    Raises UnknownName for another reader, BadInput for a folder that cannot be read as one.
+
+READERS: Final = {
+    "folder": Reader(folder.read, "images and one CSV or Parquet: file, subject, a column per attribute"),
+    "celeba": Reader(celeba.read, "img_align_celeba/, list_attr_celeba, identity_CelebA", "train, valid, test"),
+    "celeba-hq": Reader(celeba.read_hq, "CelebA-HQ-img/, CelebAMask-HQ-attribute-anno.txt, mapping to CelebA"),
+    "ffhq": Reader(ffhq.read, "images1024x1024/ or thumbnails128x128/, labels.csv if any", "training, validation"),
+    "fairface": Reader(fairface.read, "fairface_label_train.csv, fairface_label_val.csv, train/, val/", "train, val"),
+    "utkface": Reader(utkface.read, "age_gender_race_date.jpg"),
+    "parquet": Reader(parquet.read, "image as struct {bytes, path}: Hugging Face, render --data-set", "names of files"),
+}
+
+
+def open_dataset(
+    text: str,
+    *,
+    image_size: int | None = None,
+    crop: Crop | str | None = None,
+    split: str | None = None,
+    limit: int | None = None,
+    labelled: bool = True,
+) -> LabelledImages:
+    """The data set that READER:PATH names, e.g. folder:faces or celeba:data?split=test&crop=148&limit=2000.
+
+    image_size: side of the square that images are fitted into where they have several sizes (default 128). crop: what
+    is cut out of each before: center, SIDE or SIDE@X,Y in pixels. split: a part, by the data set's own name. limit: at
+    most so many rows, drawn by a fixed seed. labelled: refuse a data set without an attribute. What the text says
+    after `?` goes before these. See the how-to on auditing photographs and on data sets.
+
+    Raises UnknownName for another reader, part or option, BadInput for a folder that cannot be read as one.
     """
-    reader, colon, path = text.partition(":")
+    reader, colon, rest = text.partition(":")
+    path, options = _options(rest)
     if not colon or not path:
         raise BadInput(f"--dataset {text!r}: expected READER:PATH, for example folder:faces")
     if reader not in READERS:
-        raise UnknownName("reader", reader, READERS, hint="a data set is READER:PATH")
-    return READERS[reader].open(Path(path), image_size=image_size)
+        raise UnknownName("reader", reader, READERS, hint="a data set is READER:PATH; see: transect datasets")
+    given: dict[str, Any] = {"crop": crop, "split": split, "limit": limit, **options}
+    if isinstance(given["crop"], str):
+        given["crop"] = Crop.parse(given["crop"])
+    request = Request(image_size=image_size, labelled=labelled, **given)
+    return READERS[reader].read(Path(path), request)
+
+
+def _options(rest: str) -> tuple[str, dict[str, Any]]:
+    """The path, and what is said after a question mark."""
+    path, mark, query = rest.rpartition("?")
+    if not mark or "=" not in query:
+        return rest, {}
+    given: dict[str, Any] = {}
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        if name not in OPTIONS:
+            raise UnknownName("option of a data set", name, OPTIONS, "as in celeba:data?split=test")
+        given[name] = _whole(value) if name == "limit" else value
+    return path, given
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise BadInput(f"limit: expected a whole number of rows, got {text!r}; change it") from None

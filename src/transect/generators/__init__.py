@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
 __all__ = ["FaceWorld", "available", "load"]
 
-_AVAILABLE = {"faceworld": "rendered faces with exact controls: a structural causal model, nothing to download"}
+_AVAILABLE = {
+    "faceworld": "rendered faces with exact controls: a structural causal model, nothing to download",
+    "diffusers:file.toml": "a diffusion pipeline, prompted or editing photographs, as the TOML file describes it",
+}
+_DIFFUSERS = "diffusers:"
 _DEFAULT_SIZE = 128
 _CHECKPOINTS = (".safetensors", ".pt", ".pth", ".pkl")
 
@@ -22,7 +26,7 @@ def available() -> dict[str, str]:
     """The generators that `load` knows: name -> meaning in one line.
 
     >>> list(available())
-    ['faceworld']
+    ['faceworld', 'diffusers:file.toml']
     """
     return dict(_AVAILABLE)
 
@@ -34,7 +38,7 @@ def load(
     population: str | Path = "balanced",
     device: str = "cpu",
 ) -> Generator:
-    """The generator of that name, or of a safetensors file with a StyleGAN2 or progressive GAN.
+    """The generator of that name, of a safetensors file (StyleGAN2, progressive GAN), or of diffusers:FILE.toml.
 
     image_size: pixels (FaceWorld: 128 by default; a network has its own). population: for FaceWorld, a shipped name or
     the path of a TOML file. device: where it computes: cpu, cuda, cuda:1 and so on. Raises UnknownName (generator,
@@ -44,6 +48,10 @@ def load(
     64
     """
     name = str(name_or_path)
+    if name.startswith(_DIFFUSERS):
+        from transect.generators.diffusion.generator import DiffusionGenerator
+
+        return DiffusionGenerator(name.removeprefix(_DIFFUSERS), image_size=image_size, device=device)
     if Path(name).suffix.lower() in _CHECKPOINTS:
         return _network(Path(name), image_size, device)
     if name not in _AVAILABLE:

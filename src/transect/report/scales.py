@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import final
 
 _MANTISSAS = (1.0, 2.0, 2.5, 5.0, 10.0)
+_ROUNDING = 1e-10
 
 
 @final
@@ -35,14 +36,16 @@ class Scale:
 def covering(values: Iterable[float], about: int = 5) -> Scale:
     """The scale with round ends that covers the values and zero with at most `about` steps.
 
-    Without values, or with zeros alone, it runs from 0 to 1.
+    Without values, or with zeros alone up to rounding (1e-10), it runs from 0 to 1.
 
     >>> covering([-0.04, 0.31]).ticks
     (-0.1, 0.0, 0.1, 0.2, 0.3, 0.4)
+    >>> covering([0.0, -2e-16]).low, covering([0.0, -2e-16]).high
+    (0.0, 1.0)
     """
     low, high = min([0.0, *values]), max([0.0, *values])
-    if low == high:
-        high = 1.0
+    if high - low < _ROUNDING:
+        low, high = 0.0, 1.0
     for step in _steps((high - low) / about):
         first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
         if last - first <= about:

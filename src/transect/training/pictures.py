@@ -111,4 +111,4 @@ def open_source(text: str, size: int, population: str = "balanced", device: str 
         return load(text, image_size=size, population=population, device=device)
     from transect.datasets import open_dataset
 
-    return open_dataset(text, image_size=size)
+    return open_dataset(text, image_size=size, labelled=False)

@@ -1,0 +1,88 @@
+"""FFHQ as it is distributed: folders of pictures by thousands; labels, which it has none of, from a table beside them.
+
+images1024x1024/00000/00000.png, or thumbnails128x128/00000/00000.png, or a folder of such pictures
+labels.csv (or .parquet)    id,age,smile …: the number of the picture, and what somebody says of it
+ffhq-dataset-v2.json        which pictures are for training and for validation
+
+Source: Karras, Laine and Aila 2019, A style-based generator architecture for generative adversarial networks.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final
+
+from transect.datasets.celeba import NO_IMAGE, NO_ROW, OTHER_PART
+from transect.datasets.columns import Labelled, attributes_of, subjects_of
+from transect.datasets.files import TABLES, by_stem, columns_of, folder_of, found, images_below
+from transect.datasets.labelled import SUBJECT, LabelledImages, Request, Rows, build, digest
+from transect.datasets.pictures import Files
+from transect.errors import BadInput, UnknownName
+
+_PICTURES: Final = ("images1024x1024", "thumbnails128x128", "in-the-wild-images")
+_LISTED: Final = "ffhq-dataset-v2.json"
+_PARTS: Final = ("training", "validation")
+_ID: Final = ("id", "file", "image", "filename")
+
+
+def read(path: Path, request: Request) -> LabelledImages:
+    """FFHQ below `path`; split: training or validation. With a table only the pictures that it labels.
+
+    Raises BadInput: no folder, no picture, several tables, a table without ids, one id twice, no list of parts.
+    """
+    folder_of(path, "FFHQ's folder")
+    pictures = found(path, _PICTURES) or path
+    files = by_stem(images_below(pictures), pictures)
+    tables = sorted(file for file in path.iterdir() if file.suffix.lower() in TABLES)
+    if len(tables) > 1:
+        raise BadInput(f"{path}: expected at most one table, got {', '.join(one.name for one in tables)}; leave one")
+    stems = sorted(files)
+    left: dict[str, int] = {}
+    labels: dict[str, Labelled] = {}
+    skipped: dict[str, str] = {}
+    people = None
+    if tables:
+        stems, labels, skipped, people, left = _labelled(tables[0], files)
+    wanted = None if request.split is None else _part(path, request.split)
+    kept = [row for row, stem in enumerate(stems) if wanted is None or stem in wanted]
+    subjects = subjects_of(people, len(stems))
+    known = digest([*tables, "\n".join(stems).encode()])
+    left = {**left, OTHER_PART: len(stems) - len(kept)}
+    rows = Rows(Files(tuple(files[s] for s in stems)), tuple(stems), labels, subjects, known, skipped, left)
+    return build("ffhq", path, rows.take(kept), request)
+
+
+def _labelled(
+    table: Path, files: dict[str, Path]
+) -> tuple[list[str], dict[str, Labelled], dict[str, str], list[str] | None, dict[str, int]]:
+    cells = columns_of(table)
+    column = next((name for name in _ID if name in cells), None)
+    if column is None:
+        raise BadInput(f"{table}: expected a column {' or '.join(_ID[:2])}, got {', '.join(cells) or 'none'}; add it")
+    named = [_stem(str(cell)) for cell in cells[column]]
+    kept = [row for row, stem in enumerate(named) if stem in files]
+    chosen = {name: [cell[row] for row in kept] for name, cell in cells.items() if name != column}
+    people = chosen.pop(SUBJECT, None)
+    labels, skipped = attributes_of(chosen)
+    left = {NO_IMAGE: len(named) - len(kept), NO_ROW: len(files.keys() - set(named))}
+    return [named[row] for row in kept], labels, skipped, people, left
+
+
+def _stem(name: str) -> str:
+    """00017 for 17, 00017, 00017.png and images1024x1024/00000/00017.png."""
+    stem = Path(name).stem if not name.isdigit() else name
+    return stem.zfill(5) if stem.isdigit() else stem
+
+
+def _part(path: Path, split: str) -> set[str]:
+    if split not in _PARTS:
+        raise UnknownName("part", split, _PARTS, "of FFHQ")
+    source = path / _LISTED
+    try:
+        listed = json.loads(source.read_text(encoding="utf-8"))
+        return {_stem(number) for number, one in listed.items() if one["category"] == split}
+    except (OSError, ValueError, AttributeError, KeyError, TypeError):
+        raise BadInput(
+            f"{source}: expected FFHQ's list of pictures to know the parts; add it or leave split out"
+        ) from None

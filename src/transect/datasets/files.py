@@ -1,0 +1,94 @@
+"""Tables and images of a data set's folder: CSV, text of columns, Parquet; and which image files lie below a folder."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from transect.datasets.pictures import SUFFIXES
+from transect.errors import BadInput
+
+TABLES = (".csv", ".parquet")
+
+
+def columns_of(source: Path) -> dict[str, list[Any]]:
+    """Columns of a CSV or Parquet; text where it is a CSV. Raises BadInput for what is no table, or names one twice."""
+    if source.suffix.lower() == ".parquet":
+        return _parquet(source)
+    try:
+        with source.open(newline="", encoding="utf-8-sig") as lines:
+            read = list(csv.reader(lines))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise _unreadable(source, error) from None
+    return columns(source, read[0] if read else [], [row for row in read[1:] if row])
+
+
+def columns(source: Path, head: Sequence[str], body: Sequence[Sequence[str]], first: int = 2) -> dict[str, list[Any]]:
+    """Columns by name. first: the line of the body's first row. Raises BadInput where a line is too long or short."""
+    for number, row in enumerate(body, start=first):
+        if len(row) != len(head):
+            raise BadInput(f"{source}: expected {len(head)} columns in line {number}, got {len(row)}; mend the line")
+    _columns_once(source, head)
+    return {name: [row[place] for row in body] for place, name in enumerate(head)}
+
+
+def lines_of(source: Path) -> list[str]:
+    """The lines of a text that are not empty. Raises BadInput where it cannot be read."""
+    try:
+        text = source.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(source, error) from None
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def folder_of(path: Path, wanted: str) -> Path:
+    """The path itself; raises BadInput where it is no folder."""
+    if not path.is_dir():
+        raise BadInput(f"{path}: expected {wanted}, got no folder; mend the path")
+    return path
+
+
+def found(path: Path, names: Iterable[str], inside: Iterable[str] = (".",)) -> Path | None:
+    """The first of these names that lies in one of these folders of `path`, or None."""
+    places = [path / folder / name for name in names for folder in inside]
+    return next((place for place in places if place.exists()), None)
+
+
+def images_below(folder: Path) -> list[Path]:
+    """Every image file in the folder and below it, sorted; links that lead out of the folder are not followed."""
+    files = [file for file in folder.rglob("*") if file.suffix.lower() in SUFFIXES and not file.name.startswith(".")]
+    root = folder.resolve()
+    return sorted(file for file in files if file.is_file() and file.resolve().is_relative_to(root))
+
+
+def by_stem(files: Iterable[Path], folder: Path) -> dict[str, Path]:
+    """Files by their name without suffix. Raises BadInput where two have one."""
+    made: dict[str, Path] = {}
+    for file in files:
+        if (other := made.setdefault(file.stem, file)) is not file:
+            raise BadInput(f"{folder}: expected one image named {file.stem}, got {other.name} and {file.name} there")
+    return made
+
+
+def _parquet(source: Path) -> dict[str, list[Any]]:
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.ParquetFile(source).read()
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(source, error) from None
+    _columns_once(source, table.column_names)
+    return table.to_pydict()  # type: ignore[no-any-return]
+
+
+def _unreadable(source: Path, error: Exception) -> BadInput:
+    return BadInput(f"{source}: expected a readable table of labels, got {error}")
+
+
+def _columns_once(source: Path, names: Sequence[str]) -> None:
+    if len(set(names)) < len(names):
+        raise BadInput(f"{source}: expected every column once, got {', '.join(names)}; rename one")

@@ -1,0 +1,298 @@
+"""Labelled photographs as a study's images: what every reader makes, and what training and audits take."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float, Int, UInt8
+
+from transect.datasets.columns import Labelled
+from transect.datasets.pictures import DEFAULT_SIZE, Crop, Pictures, check_size, pixels_of, size_of
+from transect.errors import BadInput, UnknownName
+from transect.records import SUBJECTS_PER_SEED, Attribute, Images, Latents
+
+SUBJECT = "subject"
+BROKEN = "unreadable image files"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of a reader.
+
+    image_size: side of the square that images are fitted into. crop: what is cut out before. split: a part of the data
+    set, by the name that it has there. limit: at most so many rows, drawn by a fixed seed and kept in their order
+    (many data sets are sorted by a label). labelled: refuse a data set without an attribute. Raises BadInput for a
+    size or limit out of range.
+    """
+
+    image_size: int | None = None
+    crop: Crop | None = None
+    split: str | None = None
+    limit: int | None = None
+    labelled: bool = True
+
+    def __post_init__(self) -> None:
+        check_size(self.image_size)
+        if self.limit is not None and self.limit < 1:
+            raise BadInput(f"limit: expected at least 1 row, got {self.limit}; change it")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a reader found, before an image is looked at: row i of everything is of one image.
+
+    skipped: columns that are no attribute, and why. left_out: what was found and does not count, reason -> how many.
+    about: what reports say of the labels.
+    """
+
+    pictures: Pictures
+    ids: tuple[str, ...]
+    labels: Mapping[str, Labelled]
+    subjects: tuple[int, ...]
+    sha256: str
+    skipped: Mapping[str, str]
+    left_out: Mapping[str, int]
+    about: str = ""
+
+    def take(self, rows: Sequence[int]) -> Rows:
+        """The chosen rows."""
+        chosen = np.asarray(rows, dtype=np.int64)
+        return replace(
+            self,
+            pictures=self.pictures.take(rows),
+            ids=tuple(self.ids[row] for row in rows),
+            labels={name: (attribute, values[chosen]) for name, (attribute, values) in self.labels.items()},
+            subjects=tuple(self.subjects[row] for row in rows),
+        )
+
+
+@final
+@dataclass(frozen=True)
+class LabelledImages:
+    """Photographs with labels, as a world that samples its rows in order, reads their labels and opens their files.
+
+    reader, path: what READER:PATH said. ids: a name for each row, each once. values: float64 by attribute, NaN where a
+    label is missing. subjects: who is on each image, as numbers. fitted: whether images are sized to a square of
+    image_size. skipped: columns that are no attribute, with the reason. left_out: reason -> how many.
+    """
+
+    reader: str
+    path: Path
+    attributes: tuple[Attribute, ...]
+    pictures: Pictures
+    ids: tuple[str, ...]
+    values: dict[str, Float[np.ndarray, " n"]]
+    subjects: tuple[int, ...]
+    sha256: str
+    image_size: int
+    fitted: bool
+    crop: Crop | None
+    skipped: dict[str, str]
+    left_out: dict[str, int]
+    about: str = ""
+    latent_dim: int = 0
+
+    @property
+    def name(self) -> str:
+        """As reports say it."""
+        return f"{self.reader}:{self.path.name}"
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def column(self, name: str) -> Float[np.ndarray, " n"]:
+        """The values of one attribute, NaN where there is no label. Raises UnknownName for another name."""
+        if name not in self.values:
+            raise UnknownName("attribute", name, self.values, f"labels of {self.name}")
+        return self.values[name]
+
+    def table(self) -> pa.Table:
+        """One row per image: id, subject, and a float64 column per attribute."""
+        return pa.table({"id": list(self.ids), SUBJECT: list(self.subjects), **self.values})
+
+    def pixels(self, rows: Int[np.ndarray, " m"] | Sequence[int]) -> UInt8[np.ndarray, "m h w 3"]:
+        """The images of those rows, in that order. Raises BadInput for a damaged one, by name."""
+        side = self.image_size if self.fitted else None
+        made = [pixels_of(self.pictures.encoded(int(r)), self.pictures.name(int(r)), side, self.crop) for r in rows]
+        for row, picture in zip(rows, made, strict=True):
+            if picture.shape != made[0].shape:  # EXIF behind a PNG's pixels turned it
+                name = self.pictures.name(int(row))
+                raise BadInput(f"{name}: expected {made[0].shape[:2]} pixels, got {picture.shape[:2]}; give a size")
+        return np.stack(made)
+
+    def batches(
+        self, size: int, *, shuffle: int | None = None
+    ) -> Iterator[tuple[UInt8[np.ndarray, "m h w 3"], pa.Table]]:
+        """Images and their rows of `table`, `size` at a time, in order or shuffled by a seed; each image once.
+
+        Raises BadInput for a size below 1.
+        """
+        if size < 1:
+            raise BadInput(f"batches: expected a size of at least 1, got {size}; change it")
+        order = np.arange(len(self))
+        if shuffle is not None:
+            order = np.random.Generator(np.random.Philox(shuffle)).permutation(order)
+        table = self.table()
+        for start in range(0, len(order), size):
+            rows = order[start : start + size]
+            yield self.pixels(rows), table.take(rows)
+
+    def sample(self, seeds: Any) -> Latents:
+        """Row i for the i-th seed of a run."""
+        return Latents(np.asarray(seeds), np.zeros((len(seeds), 0)), space="rows")
+
+    def read(self, latents: Latents) -> pa.Table:
+        """The labels of the rows."""
+        rows = latents.seeds % SUBJECTS_PER_SEED
+        return pa.table(
+            {
+                **{name: column[rows] for name, column in self.values.items()},
+                SUBJECT: np.array(self.subjects, dtype=np.float64)[rows],
+            }
+        )
+
+    def render(self, latents: Latents) -> Images:
+        """The photographs of the rows."""
+        return Images(self.pixels(latents.seeds % SUBJECTS_PER_SEED))
+
+    def set(self, latents: Latents, values: Any, hold: Sequence[str] = ()) -> Latents:
+        """Photographs cannot be set. Raises BadInput unless nothing is asked."""
+        if len(values) or hold:
+            raise BadInput(f"{self.name}: photographs come as they are; vary attributes of a generator instead")
+        return latents
+
+    def describe(self) -> dict[str, Any]:
+        """What a run's spec keeps: another table of labels is another run."""
+        return {
+            "name": self.name,
+            "image_size": self.image_size,
+            "images": len(self),
+            "labels_sha256": self.sha256,
+            "fitted": self.fitted,
+            "crop": None if self.crop is None else str(self.crop),
+            "skipped_columns": self.skipped,
+            "left_out": self.left_out,
+            "subjects": len(set(self.subjects)),
+        }
+
+    def validity(self) -> dict[str, Any]:
+        """What a report says of the images."""
+        said = f"{len(self)} photographs of {len(set(self.subjects))} subjects, {self.framing()}; nothing was set."
+        return {"photometry_validated": True, "statement": " ".join([said, *self.notes(), self.about]).strip()}
+
+    def framing(self) -> str:
+        """How photographs become images, in words."""
+        side = f"{self.image_size} x {self.image_size} pixels"
+        if self.crop is not None:
+            cut = "central square" if self.crop.side is None else f"square {self.crop}"
+            return f"the {cut} of each at {side}"
+        return f"each fitted into {side} with grey margins" if self.fitted else "as they are"
+
+    def notes(self) -> list[str]:
+        """What does not count, a sentence for each reason."""
+        return [f"Left out, {reason}: {count}." for reason, count in self.left_out.items() if count]
+
+
+def build(reader: str, path: Path, rows: Rows, request: Request, *, strict: bool = False) -> LabelledImages:
+    """The data set of the rows that a reader found; one header of every image is looked at.
+
+    strict: a broken image is refused, not counted. Raises BadInput: no row, no readable image, one id twice, no
+    attribute where some are asked for, a crop that does not fit.
+    """
+    if not rows.ids:
+        raise BadInput(f"{path}: expected images with labels, got none{_counted(rows.left_out)}; look at the folder")
+    _once(rows.ids, path)
+    if request.labelled and not rows.labels:
+        raise BadInput(f"{path}: expected at least one attribute, got {_listed(rows.skipped)}")
+    rows, sizes = _readable(_limited(rows, request.limit), strict)
+    if not rows.ids:
+        raise BadInput(f"{path}: expected readable images, got none{_counted(rows.left_out)}; look at the files")
+    crop, (size, fitted) = request.crop, _framing(sizes, request)
+    return LabelledImages(
+        reader,
+        path,
+        tuple(attribute for attribute, _ in rows.labels.values()),
+        rows.pictures,
+        rows.ids,
+        {name: values for name, (_, values) in rows.labels.items()},
+        rows.subjects,
+        rows.sha256,
+        size,
+        fitted,
+        crop,
+        dict(rows.skipped),
+        {reason: count for reason, count in rows.left_out.items() if count},
+        rows.about,
+    )
+
+
+def digest(parts: Iterable[bytes | Path]) -> str:
+    """SHA-256 of the bytes and files, one after another."""
+    made = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, Path):
+            with part.open("rb") as file:
+                made.update(hashlib.file_digest(file, "sha256").digest())
+        else:
+            made.update(part)
+    return made.hexdigest()
+
+
+def _limited(rows: Rows, limit: int | None) -> Rows:
+    if limit is None or limit >= len(rows.ids):
+        return rows
+    drawn = np.random.Generator(np.random.Philox(0)).permutation(len(rows.ids))[:limit]
+    taken = rows.take(np.sort(drawn).tolist())
+    return replace(taken, left_out={**rows.left_out, "rows beyond the limit": len(rows.ids) - limit})
+
+
+def _framing(sizes: set[tuple[int, int]], request: Request) -> tuple[int, bool]:
+    """The side of the images, and whether they are sized to it."""
+    if request.crop is not None:
+        sides = {right - left for left, _, right, _ in (request.crop.box(*size) for size in sorted(sizes))}
+        return request.image_size or (sides.pop() if len(sides) == 1 else DEFAULT_SIZE), True
+    size = request.image_size or (max(next(iter(sizes))) if len(sizes) == 1 else DEFAULT_SIZE)
+    return size, len(sizes) > 1 or (request.image_size is not None and sizes != {(size, size)})
+
+
+def _readable(rows: Rows, strict: bool) -> tuple[Rows, set[tuple[int, int]]]:
+    """The rows whose images have a sound header, and the sizes of these."""
+    good, sizes = [], set()
+    for row in range(len(rows.ids)):
+        try:
+            sizes.add(size_of(rows.pictures.encoded(row), rows.pictures.name(row)))
+        except BadInput:
+            if strict:
+                raise
+        else:
+            good.append(row)
+    if len(good) == len(rows.ids):
+        return rows, sizes
+    lost = {**rows.left_out, BROKEN: rows.left_out.get(BROKEN, 0) + len(rows.ids) - len(good)}
+    return replace(rows.take(good), left_out=lost), sizes
+
+
+def _once(ids: Sequence[str], path: Path) -> None:
+    """Two rows of one id would count one image as two, perhaps with other labels."""
+    rows: dict[str, int] = {}
+    for row, name in enumerate(ids, start=1):
+        first = rows.setdefault(name, row)
+        if first != row:
+            raise BadInput(f"{path}: rows {first} and {row} have one id, {name!r}; keep one of them")
+
+
+def _counted(left_out: Mapping[str, int]) -> str:
+    told = ", ".join(f"{count} {reason}" for reason, count in left_out.items() if count)
+    return f" ({told})" if told else ""
+
+
+def _listed(skipped: Mapping[str, str]) -> str:
+    return "; ".join(f"{name} ({why})" for name, why in skipped.items()) + ", no attribute" if skipped else "none"

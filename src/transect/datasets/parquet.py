@@ -1,0 +1,197 @@
+"""Parquet as Hugging Face `datasets` writes it, and as `transect render --data-set` does: pictures inside the table.
+
+The image column is a struct {bytes, path}, or bytes; the other columns are labels. Names of classes stand in the
+schema's metadata. `true.<name>` of a rendered data set is the attribute <name>; what was intended is left out.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from transect.datasets.celeba import NO_IMAGE, OTHER_PART
+from transect.datasets.columns import Labelled, attributes_of, subjects_of
+from transect.datasets.folder import look
+from transect.datasets.labelled import SUBJECT, LabelledImages, Request, Rows, build, digest
+from transect.datasets.pictures import Encoded
+from transect.errors import BadInput
+from transect.records import Attribute
+
+_IMAGE: Final = ("image", "img", "picture")
+_ID: Final = ("id", "image_id")
+_OF_A_RUN: Final = ("cell", "sha256", "face_box", "landmarks")
+_TRUE, _INTENDED = "true.", "intended."
+_GROUPS_KEPT = 4
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class InParquet:
+    """Pictures in the row groups of Parquet files. places: file, row group and row in it. root: where paths begin."""
+
+    root: Path
+    files: tuple[Path, ...]
+    column: str
+    places: tuple[tuple[int, int, int], ...]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def name(self, row: int) -> str:
+        """File and place."""
+        file, group, place = self.places[row]
+        return f"{self.files[file]}, row {place + 1} of group {group + 1}"
+
+    def encoded(self, row: int) -> Encoded:
+        """The bytes, or the file below the root that stands for them; nothing at all where there is neither."""
+        file, group, place = self.places[row]
+        return encoded_of(_group(self.files[file], group, self.column)[place].as_py(), self.root) or b""
+
+    def take(self, rows: Iterable[int]) -> InParquet:
+        """The chosen rows, in the chosen order."""
+        return InParquet(self.root, self.files, self.column, tuple(self.places[row] for row in rows))
+
+
+def read(path: Path, request: Request) -> LabelledImages:
+    """A Parquet file, or every one below a folder in the order of their names.
+
+    split: the files whose names begin with it, as train-00000-of-00002.parquet does. Raises BadInput: no file, no
+    column of images, files of different columns, damaged files, one id twice.
+    """
+    files, left_out = _files(path, request.split)
+    tables = [_labels(file) for file in files]
+    schema = tables[0].schema
+    if other := next((f for f, t in zip(files, tables, strict=True) if t.schema.names != schema.names), None):
+        raise BadInput(f"{path}: expected the columns of {files[0].name} in every file, got others in {other.name}")
+    column = _image_column(pq.read_schema(files[0]), files[0])
+    root = path if path.is_dir() else path.parent
+    places, kept = _places(files, column, root)
+    table = pa.concat_tables(tables, promote_options="permissive").take(pa.array(kept, pa.int64()))
+    cells = {name: values.to_pylist() for name, values in zip(table.column_names, table.columns, strict=True)}
+    ids = _ids(cells, kept)
+    subjects = subjects_of(cells.pop(SUBJECT, None), len(kept))
+    labels, skipped = _attributes(cells, _classes(schema))
+    left = {NO_IMAGE: sum(len(one) for one in tables) - len(kept), OTHER_PART: left_out}
+    rows = Rows(InParquet(root, tuple(files), column, places), ids, labels, subjects, digest(files), skipped, left)
+    return build("parquet", path, rows, request)
+
+
+def encoded_of(cell: Any, root: Path) -> Encoded | None:
+    """The picture of one cell: its bytes, else the file that its path names below the root; None for neither."""
+    if isinstance(cell, bytes):
+        return cell or None
+    if not isinstance(cell, dict):
+        return None
+    if cell.get("bytes"):
+        return bytes(cell["bytes"])
+    file, inside, there = look(root, str(cell.get("path") or ""))
+    return file if inside and there else None
+
+
+def _files(path: Path, split: str | None) -> tuple[list[Path], int]:
+    """The files to read, and how many rows those of other parts have."""
+    files = [path] if path.is_file() else sorted(path.rglob("*.parquet")) if path.is_dir() else []
+    if not files:
+        raise BadInput(f"{path}: expected a Parquet file or a folder of them, found none; mend the path")
+    chosen = [file for file in files if split is None or file.name.startswith(split)]
+    if not chosen:
+        raise BadInput(
+            f"{path}: expected files whose names begin with {split}, found {files[0].name}; name a part of it"
+        )
+    return chosen, sum(_opened(file).metadata.num_rows for file in files if file not in chosen)
+
+
+def _opened(file: Path) -> pq.ParquetFile:
+    try:
+        return pq.ParquetFile(file)
+    except (OSError, pa.ArrowException) as error:
+        raise BadInput(f"{file}: expected a readable Parquet file, got {str(error).splitlines()[0]}") from None
+
+
+def _labels(file: Path) -> pa.Table:
+    """Every column of plain values; pictures, lists and records stay in the file."""
+    opened = _opened(file)
+    schema = opened.schema_arrow
+    plain = [field.name for field in schema if not pa.types.is_nested(field.type) and not _is_bytes(field.type)]
+    return opened.read(columns=plain)
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
+def _image_column(schema: pa.Schema, file: Path) -> str:
+    fits = [
+        field.name
+        for field in schema
+        if _is_bytes(field.type)
+        or (pa.types.is_struct(field.type) and {"bytes", "path"} <= {part.name for part in field.type})
+    ]
+    found: str | None = next((name for name in (*_IMAGE, *fits[:1]) if name in fits), None)
+    if found is None:
+        got = ", ".join(schema.names)
+        raise BadInput(f"{file}: expected a column of images, struct {{bytes, path}} or bytes, got {got}; add one")
+    return found
+
+
+def _places(files: list[Path], column: str, root: Path) -> tuple[tuple[tuple[int, int, int], ...], list[int]]:
+    """Where each picture lies, and the numbers of the rows that have one."""
+    places, kept, row = [], [], 0
+    for number, file in enumerate(files):
+        for group in range(_opened(file).metadata.num_row_groups):
+            for place, cell in enumerate(_group(file, group, column)):
+                if encoded_of(cell.as_py(), root) is not None:
+                    places.append((number, group, place))
+                    kept.append(row)
+                row += 1
+    return tuple(places), kept
+
+
+@functools.lru_cache(maxsize=_GROUPS_KEPT)
+def _group(file: Path, group: int, column: str) -> Any:
+    """The pictures of one row group, still encoded."""
+    return _opened(file).read_row_group(group, columns=[column])[column].combine_chunks()
+
+
+def _ids(cells: dict[str, list[Any]], kept: list[int]) -> tuple[str, ...]:
+    """The first column of ids that names each row; else the row's number."""
+    for name in _ID:
+        if name in cells and None not in cells[name]:
+            return tuple(str(cell) for cell in cells.pop(name))
+    return tuple(str(row) for row in kept)
+
+
+def _classes(schema: pa.Schema) -> dict[str, list[str]]:
+    """Names of the classes of ClassLabel columns, as Hugging Face keeps them."""
+    try:
+        features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
+        named = {name: one.get("names") for name, one in features.items() if one.get("_type") == "ClassLabel"}
+    except (KeyError, ValueError, TypeError, AttributeError):
+        return {}
+    return {name: levels for name, levels in named.items() if isinstance(levels, list) and len(levels) > 1}
+
+
+def _attributes(
+    cells: dict[str, list[Any]], classes: dict[str, list[str]]
+) -> tuple[dict[str, Labelled], dict[str, str]]:
+    rendered = any(name.startswith(_TRUE) for name in cells)
+    skipped = {name: "a column of the run" for name in cells if rendered and name in _OF_A_RUN}
+    skipped |= {
+        name: "what was intended; the truth is kept" for name in cells if rendered and name.startswith(_INTENDED)
+    }
+    plain = {name: column for name, column in cells.items() if name not in skipped and name not in classes}
+    labels, others = attributes_of({name.removeprefix(_TRUE): column for name, column in plain.items()})
+    for name, levels in classes.items():
+        if name in cells:
+            values = np.array([np.nan if v is None or v < 0 else float(v) for v in cells[name]], dtype=np.float64)
+            kind: Any = "binary" if len(levels) == 2 else "categorical"
+            labels[name] = Attribute(name, kind, f"label {name}", levels=tuple(levels), source="class names"), values
+    return labels, {**skipped, **others}

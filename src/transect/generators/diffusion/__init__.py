@@ -1,0 +1,1 @@
+"""Diffusion pipelines as generators: prompts, or edits of photographs, set the attributes."""

@@ -1,0 +1,218 @@
+"""A diffusion pipeline as generator and controls in one: one seed, one subject, and words or edits set its attributes.
+
+Text: the subject is the noise that it starts from; prompts differ in the words of one attribute alone (prompt pairs).
+Edit: the subject is a photograph, to which noise is added and taken away again under the edit's prompt; the level is
+the share of noise (Meng et al. 2022, SDEdit, arXiv:2108.01073). Instruct: the same by instruction; the level is the
+share of guidance (Brooks et al. 2023, InstructPix2Pix, arXiv:2211.09800). Several edits follow one another.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+import torch
+from jaxtyping import Float, Int, UInt8
+from scipy.special import ndtr
+
+from transect.datasets import LabelledImages, open_dataset
+from transect.errors import BadInput, UnknownName
+from transect.generators.diffusion.pipelines import check_prompts, facts_of, open_pipeline, own_size
+from transect.generators.diffusion.settings import Settings, read_settings
+from transect.generators.faceworld.chance import Stream, check_seeds, exogenous_noise, generator
+from transect.protocols import Table
+from transect.records import SUBJECTS_PER_SEED, Attribute, Images, Latents
+
+SPACE = "prompt"
+
+
+@final
+class DiffusionGenerator:
+    """Images of a diffusion pipeline that a TOML file describes.
+
+    image_size: pixels, unless the file says; photographs to edit are fitted into it. device: cpu, cuda and so on. On
+    one device an image is bitwise the same in every batch, since rows are made one by one. Raises BadInput (file,
+    pipeline, a prompt too long, size) and MissingExtra.
+    """
+
+    def __init__(self, path: str | Path, *, image_size: int | None = None, device: str = "cpu") -> None:
+        self.path = Path(path)
+        self.settings: Settings = read_settings(self.path)
+        self.device = device
+        folder = self.path.parent / self.settings.pipeline
+        self._pipeline = open_pipeline(folder, self.settings.mode, device, self.settings.half)
+        check_prompts(self._pipeline, self.settings.every_prompt())
+        self._facts = facts_of(folder)
+        self.image_size = self._size(image_size)
+        self._source = self._photographs()
+
+    @property
+    def name(self) -> str:
+        """As reports say it."""
+        return f"diffusers:{self.path.stem}"
+
+    @property
+    def latent_dim(self) -> int:
+        """Numbers that say which subject it is: one per attribute in mode text, else the photograph's row."""
+        return len(self.settings.attributes) if self._source is None else 1
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """What can be read and set."""
+        return self.settings.shown
+
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+        """One subject per seed: its own levels (text, each equally probable) or photograph (row i of a run's seed).
+
+        Raises BadInput for more subjects than there are photographs, and for seeds that are not whole.
+        """
+        checked = check_seeds(seeds)
+        if self._source is None:
+            return Latents(checked, exogenous_noise(checked, self.latent_dim), SPACE)
+        rows = checked % SUBJECTS_PER_SEED
+        if len(rows) and rows.max() >= len(self._source):
+            raise BadInput(
+                f"{self.name}: expected at most {len(self._source)} subjects, its photographs; ask for fewer"
+            )
+        return Latents(checked, rows.astype(np.float64)[:, None], SPACE)
+
+    def read(self, latents: Latents) -> pa.Table:
+        """What is asked for: float64 levels of the prompt, or strengths of the edits; a subject's own where not set."""
+        return pa.table({name: pa.array(column, pa.float64()) for name, column in self._values(latents).items()})
+
+    def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
+        """do(values): noise, photograph and all other words stay. Raises UnknownName, BadInput (range, kind, hold)."""
+        wanted = _columns(values)
+        known = {attribute.name: attribute for attribute in self.attributes}
+        for name in (*wanted, *hold):
+            if name not in known:
+                raise UnknownName("attribute", name, known, f"of {self.path.name}")
+        if both := [name for name in hold if name in wanted]:
+            raise BadInput(f"{both[0]}: expected to be set or held, got both; drop one")
+        made = {name: self._checked(known[name], column, len(latents)) for name, column in wanted.items()}
+        return replace(latents, settings={**latents.settings, **made})
+
+    def render(self, latents: Latents) -> Images:
+        """Pixels uint8 [n, h, w, 3], sRGB; each row from its own seed and values alone. No rows give no pictures."""
+        values = self._values(latents)
+        pixels = np.empty((len(latents), self.image_size, self.image_size, 3), dtype=np.uint8)
+        for row, seed in enumerate(latents.seeds.tolist()):
+            chosen = {name: float(column[row]) for name, column in values.items()}
+            if self._source is None:
+                pixels[row] = self._prompted(seed, chosen)
+            else:
+                pixels[row] = self._edited(self._source.pixels([int(latents.values[row, 0])])[0], seed, chosen)
+        return Images(pixels)
+
+    def describe(self) -> dict[str, Any]:
+        """What recreates the pictures, for a run's spec; folders are left out, which tell of people and machines."""
+        settings = {**self.settings.model_dump(), "pipeline": Path(self.settings.pipeline).name, "source": None}
+        source = None if self._source is None else self._source.describe()
+        own = {"name": self.name, "image_size": self.image_size, "device": self.device, "source": source}
+        return {**own, "settings": settings, **self._facts}
+
+    def validity(self) -> dict[str, Any]:
+        """What a report says of the images."""
+        how = "prompts" if self._source is None else "edits of photographs"
+        statement = (
+            f"Images of the diffusion pipeline {self._facts['pipeline']} by {how}. Values are what was asked for: what "
+            "an image shows may differ, and what nobody asked for may change along as it did in the training data. "
+            "Have people rate the images (--ratings, --perceived) before an effect is believed."
+        )
+        return {
+            "photometry_validated": False,
+            "statement": statement,
+            "not_measured": "no truth is known of these images",
+        }
+
+    def _size(self, asked: int | None) -> int:
+        stated = self.settings.image_size
+        if stated is not None and asked not in (None, stated):
+            raise BadInput(f"{self.path.name}: expected its own size of {stated} pixels, got {asked}; leave it out")
+        size = stated or asked or own_size(self._pipeline)
+        factor = int(getattr(self._pipeline, "vae_scale_factor", 8))
+        if size % factor:
+            raise BadInput(
+                f"image_size: expected a multiple of {factor} pixels for this pipeline, got {size}; change it"
+            )
+        return size
+
+    def _photographs(self) -> LabelledImages | None:
+        if not self.settings.source:
+            return None
+        reader, colon, rest = self.settings.source.partition(":")
+        place = rest if Path(rest).is_absolute() else str(self.path.parent / rest)
+        return open_dataset(f"{reader}{colon}{place}", image_size=self.image_size, labelled=False)
+
+    def _values(self, latents: Latents) -> dict[str, Float[np.ndarray, " n"]]:
+        if latents.space != SPACE or np.asarray(latents.values)[:1].size not in (0, self.latent_dim):
+            raise BadInput(
+                f"latents: expected space {SPACE} with {self.latent_dim} numbers, got {latents.space}; sample them"
+            )
+        made = {}
+        for place, attribute in enumerate(self.attributes):
+            own = np.zeros(len(latents))
+            if self._source is None and len(latents):
+                share = ndtr(np.asarray(latents.values)[:, place])
+                own = np.minimum(np.floor(share * len(attribute.levels)), len(attribute.levels) - 1)
+            given = latents.settings.get(attribute.name, np.full(len(latents), np.nan))
+            made[attribute.name] = np.where(np.isnan(given), own, given)
+        return made
+
+    def _checked(self, attribute: Attribute, given: Any, rows: int) -> Float[np.ndarray, " n"]:
+        column = np.asarray(given, dtype=np.float64)
+        if column.ndim > 1 or (column.ndim == 1 and len(column) != rows):
+            name, shape = attribute.name, list(column.shape)
+            raise BadInput(f"{name}: expected one value or {rows}, got {shape}; give one for each row")
+        for value in np.unique(column):
+            attribute.check(float(value))
+            if self.settings.mode == "edit" and 0 < value < 1 / self.settings.steps:
+                least = 1 / self.settings.steps
+                raise BadInput(f"{attribute.name}: expected 0 or at least {least:.3g}, one of the steps, got {value:g}")
+        return np.broadcast_to(column, (rows,)).copy()
+
+    def _prompted(self, seed: int, values: dict[str, float]) -> UInt8[np.ndarray, "h w 3"]:
+        asked = {"prompt": self.settings.worded(values), "height": self.image_size, "width": self.image_size}
+        return self._run(asked, seed, 0)
+
+    def _edited(
+        self, picture: UInt8[np.ndarray, "h w 3"], seed: int, values: dict[str, float]
+    ) -> UInt8[np.ndarray, "h w 3"]:
+        from PIL import Image
+
+        for place, (name, level) in enumerate(values.items()):
+            if level > 0:
+                prompt = self.settings.attributes[name].prompt
+                asked: dict[str, Any] = {"prompt": prompt, "image": Image.fromarray(picture)}
+                picture = self._run({**asked, **self._strength(level)}, seed, place)
+        return picture
+
+    def _strength(self, level: float) -> dict[str, float]:
+        if self.settings.mode == "edit":
+            return {"strength": level}
+        own = self.settings
+        return {"guidance_scale": 1 + level * (own.guidance - 1), "image_guidance_scale": own.image_guidance}
+
+    def _run(self, asked: dict[str, Any], seed: int, place: int) -> UInt8[np.ndarray, "h w 3"]:
+        """One image; the noise comes from the subject's seed and the edit's place, on the CPU for every device."""
+        drawn = int(generator(seed, Stream.TEXTURE).integers(0, 1 << 62)) + place
+        chance = torch.Generator("cpu").manual_seed(drawn)
+        guided = {"guidance_scale": self.settings.guidance, "negative_prompt": self.settings.negative_prompt or None}
+        taken = inspect.signature(type(self._pipeline).__call__).parameters
+        guided = {name: value for name, value in guided.items() if name in taken}
+        with torch.inference_mode():
+            made = self._pipeline(
+                **{**guided, **asked}, num_inference_steps=self.settings.steps, generator=chance, output_type="np"
+            ).images[0]
+        if not np.isfinite(made).all():
+            raise BadInput(f"{self.name}: the pipeline made no image (NaN) for seed {seed}; use full precision")
+        return np.asarray(np.rint(np.clip(made, 0, 1) * 255), dtype=np.uint8)
+
+
+def _columns(values: Table) -> Mapping[str, Any]:
+    return {name: values[name].to_numpy() for name in values.column_names} if isinstance(values, pa.Table) else values

@@ -1,0 +1,144 @@
+"""The TOML file of a diffusion generator: which pipeline, and which words stand for an attribute's levels."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from transect.errors import BadInput
+from transect.records import Attribute
+
+_SLOT: Final = re.compile(r"\{([^{}]*)\}")
+SMALLEST, LARGEST = 8, 4096
+
+
+class AttributeSettings(BaseModel):
+    """One attribute. levels: what each level is called, and the words that stand for it in the prompt (mode text).
+
+    prompt: what an edit asks for; strongest: the level at which the edit is at its full strength (modes edit and
+    instruct), as a share of noise or of guidance.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    levels: dict[str, str] = Field(default_factory=dict)
+    prompt: str = ""
+    strongest: float = Field(default=0.8, gt=0, le=1)
+    meaning: str = ""
+
+
+class Settings(BaseModel):
+    """A diffusion generator.
+
+    pipeline: a folder as diffusers saves it, beside this file. mode: text (prompts), edit (image to image, from noised
+    photographs) or instruct (editing by instruction). prompt: with a slot {name} for each attribute of mode text.
+    guidance: how strongly the prompt pulls; image_guidance: how strongly the photograph does (instruct). image_size:
+    default the pipeline's own. source: READER:PATH of the photographs to edit. half: half precision, on a GPU.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    pipeline: str
+    mode: Literal["text", "edit", "instruct"] = "text"
+    prompt: str = ""
+    negative_prompt: str = ""
+    steps: int = Field(default=30, ge=1, le=1000)
+    guidance: float = Field(default=7.5, ge=1)
+    image_guidance: float = Field(default=1.5, ge=1)
+    image_size: int | None = Field(default=None, ge=SMALLEST, le=LARGEST)
+    source: str = ""
+    half: bool = False
+    attributes: dict[str, AttributeSettings] = Field(min_length=1)
+
+    @property
+    def shown(self) -> tuple[Attribute, ...]:
+        """The attributes as audits know them: levels of the prompt, or strength of the edit from 0 (as it was)."""
+        return tuple(_attribute(name, one, self) for name, one in self.attributes.items())
+
+    def worded(self, values: dict[str, float]) -> str:
+        """The prompt with the words of each attribute's level (mode text)."""
+        words = {name: list(one.levels.values())[int(values[name])] for name, one in self.attributes.items()}
+        return " ".join(_SLOT.sub(lambda slot: words[slot[1].strip()], self.prompt).split())
+
+    def every_prompt(self) -> list[str]:
+        """Each prompt that can be made: every level of each attribute, the others at their first; or every edit."""
+        if self.mode != "text":
+            return [one.prompt for one in self.attributes.values()]
+        first = dict.fromkeys(self.attributes, 0.0)
+        prompts = [
+            self.worded({**first, name: float(level)})
+            for name, one in self.attributes.items()
+            for level in range(len(one.levels))
+        ]
+        return [*prompts, self.negative_prompt]
+
+
+def read_settings(path: str | Path) -> Settings:
+    """The settings of a TOML file. Raises BadInput naming file and key."""
+    try:
+        with Path(path).open("rb") as file:
+            table = tomllib.load(file)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror}): expected a TOML file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: expected TOML: {error}") from None
+    try:
+        made = Settings.model_validate(table)
+    except ValidationError as error:
+        raise BadInput(f"{path}: {_first(error)}") from None
+    if fault := _fault(made):
+        raise BadInput(f"{path}: {fault}")
+    return made
+
+
+def _first(error: ValidationError) -> str:
+    one = error.errors(include_url=False)[0]
+    place = ".".join(map(str, one["loc"]))
+    got = "" if one["type"] == "missing" else f", got {str(one['input'])[:60]!r}"
+    return f"{place}: {one['msg'][0].lower()}{one['msg'][1:]}{got}; mend it"
+
+
+def _fault(made: Settings) -> str:
+    """What contradicts itself, naming the key; "" for nothing."""
+    if made.mode == "text":
+        return _text_fault(made)
+    if not made.source:
+        return f'source: expected READER:PATH of the photographs to {made.mode}, got none; add source = "folder:faces"'
+    for name, one in made.attributes.items():
+        if not one.prompt.strip() or one.levels:
+            return f"attributes.{name}: expected a prompt and no levels in mode {made.mode}; say what the edit asks for"
+    return ""
+
+
+def _text_fault(made: Settings) -> str:
+    slots = [slot.strip() for slot in _SLOT.findall(made.prompt)]
+    if stray := next((slot for slot in slots if slot not in made.attributes), None):
+        return f"prompt: expected slots {_listed(made)}, got {{{stray}}}; add [attributes.{stray}] or take it out"
+    if "" in slots or re.search(r"[{}]", _SLOT.sub("", made.prompt)):
+        return f"prompt: expected slots {_listed(made)}, got a brace without a name; mend it"
+    for name, one in made.attributes.items():
+        if name not in slots:
+            return f"prompt: expected a slot {{{name}}} for [attributes.{name}], got none; add it"
+        if len(one.levels) < 2 or one.prompt:
+            return f"attributes.{name}: expected two levels or more and no prompt in mode text; name levels and words"
+        if len(set(one.levels.values())) < len(one.levels):
+            return f"attributes.{name}: expected other words for each level, got the same twice; change them"
+    if made.source:
+        return "source: expected none in mode text, which makes its own images; drop it or change the mode"
+    return ""
+
+
+def _listed(made: Settings) -> str:
+    return ", ".join(f"{{{name}}}" for name in made.attributes)
+
+
+def _attribute(name: str, one: AttributeSettings, made: Settings) -> Attribute:
+    if made.mode == "text":
+        kind: Any = "binary" if len(one.levels) == 2 else "categorical"
+        meaning = one.meaning or f"prompted: {' / '.join(words or 'nothing' for words in one.levels.values())}"
+        return Attribute(name, kind, meaning, levels=tuple(one.levels), source="the prompt")
+    what = "share of noise" if made.mode == "edit" else "share of guidance"
+    meaning = one.meaning or f"edited: {one.prompt}"
+    return Attribute(name, "continuous", meaning, what, 0.0, one.strongest, source="the edit's prompt")

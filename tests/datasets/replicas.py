@@ -1,0 +1,91 @@
+"""Tiny replicas of how data sets are laid out; the pictures are flat and drawn here, nobody is on them."""
+
+import io
+
+import numpy as np
+from PIL import Image
+
+
+def flat(grey, size=(178, 218)):
+    return Image.fromarray(np.full((size[1], size[0], 3), grey, np.uint8))
+
+
+def png(grey, size=(8, 8)):
+    sink = io.BytesIO()
+    flat(grey, size).save(sink, "PNG")
+    return sink.getvalue()
+
+
+def put(path, grey=100, size=(8, 8)):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    flat(grey, size).save(path)
+    return path
+
+
+CELEBA = """6
+Smiling Male Young
+000001.jpg  1 -1  1
+000002.jpg -1 -1  1
+000003.jpg  1  1  1
+000004.jpg -1  1  1
+000005.jpg  1  1  1
+000006.jpg -1 -1  1
+"""
+
+
+def celeba(root, tables="Anno"):
+    """Six rows; picture 6 is missing, picture 9 has no row; 1 and 3 are one person; 4 is valid, 5 and 6 are test.
+
+    Picture k is grey 20 k.
+    """
+    for number in (1, 2, 3, 4, 5, 9):
+        put(root / "img_align_celeba" / f"{number:06d}.png", 20 * number, (178, 218))
+    folder = root / tables
+    folder.mkdir(exist_ok=True)
+    (folder / "list_attr_celeba.txt").write_text(CELEBA)
+    people = {1: 77, 2: 5, 3: 77, 4: 8, 5: 9, 6: 10}
+    (folder / "identity_CelebA.txt").write_text("".join(f"{k:06d}.jpg {who}\n" for k, who in people.items()))
+    part = {1: 0, 2: 0, 3: 0, 4: 1, 5: 2, 6: 2}
+    (folder / "list_eval_partition.txt").write_text("".join(f"{k:06d}.jpg {where}\n" for k, where in part.items()))
+    return root
+
+
+def celeba_hq(root):
+    """Four pictures; 0 and 2 come from CelebA's 000001 and 000003, which are of one person."""
+    for number in range(4):
+        put(root / "CelebA-HQ-img" / f"{number}.png", 50 * number, (16, 16))
+    rows = "".join(f"{number}.jpg {1 if number % 2 else -1} {1 if number > 1 else -1}\n" for number in range(4))
+    (root / "CelebAMask-HQ-attribute-anno.txt").write_text(f"4\nSmiling Male\n{rows}")
+    mapping = "idx orig_idx orig_file\n0 0 000001.jpg\n1 1 000002.jpg\n2 2 000003.jpg\n3 9 000010.jpg\n"
+    (root / "CelebA-HQ-to-CelebA-mapping.txt").write_text(mapping)
+    (root / "identity_CelebA.txt").write_text("000001.jpg 77\n000002.jpg 5\n000003.jpg 77\n")
+    return root
+
+
+def fairface(root, below="."):
+    head = "file,age,gender,race,service_test\n"
+    train = ["train/1.png,20-29,Male,Black,True", "train/2.png,3-9,Female,White,False", "train/3.png,,Male,Black,True"]
+    (root / "fairface_label_train.csv").write_text(head + "\n".join(train) + "\n")
+    (root / "fairface_label_val.csv").write_text(head + "val/1.png,more than 70,Female,Indian,True\n")
+    for number, name in enumerate(("train/1.png", "train/2.png", "train/4.png", "val/1.png")):
+        put(root / below / name, 30 * number)
+    return root
+
+
+def utkface(root):
+    names = (
+        "25_0_2_20170116174525125.jpg.chip.jpg",
+        "61_1_20170109142408075.jpg.chip.jpg",
+        "1_1_0_20161219140623097.jpg",
+    )
+    for number, name in enumerate(names):
+        put(root / "part1" / name, 60 * number)
+    return root
+
+
+def ffhq(root, labelled=True):
+    for number in (0, 1, 2, 1000):
+        put(root / "thumbnails128x128" / f"{number // 1000 * 1000:05d}" / f"{number:05d}.png", number % 251)
+    if labelled:
+        (root / "labels.csv").write_text("id,subject,glasses\n2,ada,1\n00000,ada,0\n1000.png,,1\n77,eve,0\n")
+    return root
