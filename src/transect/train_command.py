@@ -73,9 +73,9 @@ def gan(
     crew = Processes.found(device)
     with crew.in_turn():
         data = Pictures(opened, count if source == "faceworld" else len(opened), out / "pictures", quiet=not crew.first)
-    path = fit(plan, data, out, crew, every=every)
+    made = fit(plan, data, out, crew, every=every)
     if crew.first:
-        _show({"generator": str(path)}, json)
+        _show({"generator": str(made)}, json)
 
 
 @train.command()
