@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from transect.console import table
+from transect.errors import BadInput
 
 generators = typer.Typer(name="generators", help="List what can make images; convert checkpoints.")
 
@@ -41,3 +42,35 @@ def convert(
         print(json_format.dumps(facts))
         return
     table(["what", "found"], [[name.replace("_", " "), str(value)] for name, value in facts.items()], as_json=False)
+
+
+@generators.command()
+def measure(
+    file: Annotated[str, typer.Argument(metavar="GENERATOR", help="A generator's safetensors file, or its name.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="What it learned from; faceworld.")] = "faceworld",
+    population: Annotated[str, typer.Option(help="FaceWorld: a shipped population or a TOML file.")] = "balanced",
+    images: Annotated[int, typer.Option(help="Pictures of each.")] = 5000,
+    device: Annotated[str, typer.Option(help="Where it computes: cpu, cuda, cuda:1 and so on.")] = "cpu",
+    json: Json = False,
+) -> None:
+    """Say how near a generator's pictures are to FaceWorld's: FID, KID, precision, recall."""
+    from transect.generators import load
+    from transect.perceptual.judging import judge
+
+    if source != "faceworld":
+        raise BadInput(f"source: expected faceworld, got {source!r}; the features that judge were learned on it")
+    made = load(file, device=device)
+    real = load(source, image_size=made.image_size, population=population, device=device)
+    found = judge(real, made, images, device=device)
+    if json:
+        print(json_format.dumps(found))
+        return
+    names = {
+        "fid": "FID",
+        "kid": "KID",
+        "kid_error": "standard error of KID",
+        "precision": "precision",
+        "recall": "recall",
+    }
+    rows = [[label, f"{found[name]:.4g}", f"{found['floor'][name]:.4g}"] for name, label in names.items()]
+    table(["figure", f"of {images} pictures", "of a second real sample"], rows, as_json=False)

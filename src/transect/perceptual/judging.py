@@ -1,0 +1,62 @@
+"""How near a generator's pictures are to those it learned from, with what two samples of the latter differ by."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.errors import BadInput
+from transect.perceptual.features import features
+from transect.perceptual.sets import fid, kid, precision_recall
+from transect.records import Images, Latents
+
+FEWEST = 200
+_AT_ONCE = 250
+_FIRST_SEED = 1 << 44
+"""Far from the seeds that trainings and audits draw, so that what is judged was not learned from."""
+
+
+@runtime_checkable
+class Draws(Protocol):
+    """Anything that samples seeds and renders them."""
+
+    def sample(self, seeds: Any) -> Latents:
+        """Latents of those seeds."""
+        ...
+
+    def render(self, latents: Latents) -> Images:
+        """Their pictures."""
+        ...
+
+
+def judge(real: Draws, made: Draws, images: int, *, device: str = "cpu") -> dict[str, Any]:
+    """FID, KID, precision and recall of `images` made pictures against as many real ones, by the shipped features.
+
+    `floor` has the same of two samples of the real source, drawn for it: no generator does better. The features were
+    learned on FaceWorld, so that figures of other networks are on another scale. Raises BadInput for fewer than 200.
+    """
+    if images < FEWEST:
+        raise BadInput(f"images: expected at least {FEWEST}, got {images}; figures of fewer say nothing")
+    rows = [_features(source, first, images, device) for source, first in ((real, 0), (real, images), (made, 0))]
+    found = {"images": images, **_compared(rows[0], rows[2]), "floor": _compared(rows[0], rows[1])}
+    return found
+
+
+def _features(source: Draws, first: int, images: int, device: str) -> Float[np.ndarray, "n d"]:
+    seeds = np.arange(_FIRST_SEED + first, _FIRST_SEED + first + images)
+    parts = [seeds[start : start + _AT_ONCE] for start in range(0, images, _AT_ONCE)]
+    return np.concatenate([features(source.render(source.sample(part)).pixels, device=device) for part in parts])
+
+
+def _compared(one: Float[np.ndarray, "n d"], other: Float[np.ndarray, "n d"]) -> dict[str, Any]:
+    near, shared = kid(one, other), precision_recall(one, other)
+    kept = {name: _plain(value) for name, value in asdict(shared).items() if name in ("precision", "recall")}
+    return {"fid": fid(one, other).value, "kid": near.value, "kid_error": _plain(near.standard_error), **kept}
+
+
+def _plain(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
