@@ -43,6 +43,9 @@ def gan(
     grow: Annotated[
         str | None, typer.Option(help="SIZE:IMAGES,… of smaller sizes first; default: StyleGAN2 none, others from 4.")
     ] = None,
+    fade: Annotated[
+        int | None, typer.Option(help="With --grow: images in which a size comes in; default a quarter of a phase.")
+    ] = None,
     z_dim: Annotated[int | None, typer.Option(help="Of the prior; default 512, 128 or 100.")] = None,
     channels: Annotated[int, typer.Option(help="A block of size s has this over s channels.")] = 16_384,
     max_channels: Annotated[int, typer.Option(help="The most channels of a block.")] = 512,
@@ -65,7 +68,7 @@ def gan(
     from transect.training.processes import Processes
 
     plan = Plan(
-        arch, images, batch, seed, z_dim, channels, max_channels, mapping_layers, precision, grow, rate, r1, path,
+        arch, images, batch, seed, z_dim, channels, max_channels, mapping_layers, precision, grow, fade, rate, r1, path,
         mixing, half_life, mirror, tuple(condition or ()),
     )  # fmt: skip
     opened = open_source(source, size, population, device)

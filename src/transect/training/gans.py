@@ -33,7 +33,7 @@ PRECISIONS: Final = {"full": torch.float32, "half": torch.bfloat16}
 @final
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is trained, and for how long. z_dim: None for the published one; grow: sizes and images, see `growth_of`.
+    """What is trained, and for how long. z_dim: None for the published one; grow, fade: see `growth_of`.
 
     channels: at size s a block has channels / s of them, at most max_channels. r1: None for the architecture's own.
     """
@@ -48,6 +48,7 @@ class Plan:
     mapping_layers: int = 8
     precision: str = "full"
     grow: str | None = None
+    fade: int | None = None
     rate: float | None = None
     r1: float | None = None
     path: float = 2.0
@@ -124,7 +125,7 @@ def recipe_of(plan: Plan, size: int, device: str, conditions: Sequence[tuple[str
         )
     z_dim, precision = plan.z_dim or _PRIOR[plan.arch], PRECISIONS[plan.precision]
     if plan.arch == "stylegan2":
-        growth = None if plan.grow is None else growth_of(plan.grow, size)
+        growth = None if plan.grow is None else growth_of(plan.grow, size, plan.fade)
         options = stylegan2.Options(
             plan.rate or 0.0025,
             plan.r1,
@@ -136,7 +137,7 @@ def recipe_of(plan: Plan, size: int, device: str, conditions: Sequence[tuple[str
         )
         shape = Configuration(z_dim, z_dim, 0, plan.mapping_layers, channels)
         return stylegan2.StyleGAN2Recipe(shape, options, plan.seed, device)
-    growth = even(sorted(channels), plan.images) if plan.grow is None else growth_of(plan.grow, size)
+    growth = even(sorted(channels), plan.images) if plan.grow is None else growth_of(plan.grow, size, plan.fade)
     classes = _combinations(conditions)
     more: dict[str, Any] = {} if plan.r1 is None else {"r1": plan.r1}
     kept = tuple((name, tuple(levels)) for name, levels in conditions)
@@ -146,8 +147,10 @@ def recipe_of(plan: Plan, size: int, device: str, conditions: Sequence[tuple[str
     return progressive.ProgressiveRecipe(Shape(z_dim, classes, channels), chosen, plan.seed, device)
 
 
-def growth_of(text: str, size: int) -> Growth:
-    """Phases as `SIZE:IMAGES,SIZE:IMAGES`, up to the pictures' own size, which stays; a quarter of a phase fades in.
+def growth_of(text: str, size: int, fade: int | None = None) -> Growth:
+    """Phases as `SIZE:IMAGES,SIZE:IMAGES`, up to the pictures' own size, which stays.
+
+    fade: images in which a size comes in; None for a quarter of the shortest phase.
 
     >>> growth_of("16:800,32:400", 64)
     Growth(sizes=(16, 32, 64), shown=(800, 400), fade=100)
@@ -159,7 +162,7 @@ def growth_of(text: str, size: int) -> Growth:
         raise BadInput(f"grow: expected SIZE:IMAGES,SIZE:IMAGES, got {text!r}; for example 16:50000,32:50000") from None
     if not all(one >= 8 for one in sizes):
         raise BadInput(f"grow: expected sizes from 8, got {text!r}; start with 8 or 16")
-    return Growth((*sizes, size), tuple(shown), min(shown) // 4)
+    return Growth((*sizes, size), tuple(shown), min(shown) // 4 if fade is None else fade)
 
 
 def _combinations(conditions: Sequence[tuple[str, Sequence[str]]]) -> int:

@@ -1,0 +1,144 @@
+"""Makes the reference generator's file, figures and page from a training's folder.
+
+python docs/reference_generator.py RUN --command "transect train gan …" [--kept FOLDER] [--images 5000]
+
+RUN: the folder of `transect train gan`. FOLDER: generators kept on the way, <images shown>.safetensors, for the curve.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+from safetensors.torch import save
+
+from transect.generators import load
+from transect.model_files import in_order, read_safetensors
+from transect.perceptual.judging import judge
+from transect.report.scales import covering
+from transect.training.sheets import tiled
+
+HERE = Path(__file__).parent
+WEIGHTS = HERE.parent / "src" / "transect" / "generators" / "weights"
+PAGE = HERE / "explanation" / "reference-generator.md"
+SHEET, CURVE = HERE / "images" / "reference-generator.jpg", HERE / "images" / "reference-training.svg"
+START, END = "<!-- figures -->", "<!-- end of figures -->"
+_FIRST_SEED = 1 << 45
+
+
+def halved(run: Path) -> Path:
+    """The averaged generator in half precision, as it ships."""
+    tensors, metadata = read_safetensors(run / "generator.safetensors")
+    kept = {name: value.half() if value.is_floating_point() else value for name, value in tensors.items()}
+    path = WEIGHTS / "reference.safetensors"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(in_order(save(kept, metadata)))
+    return path
+
+
+def measured(path: Path, kept: Path | None, images: int) -> dict[str, Any]:
+    """Figures of the shipped file, and FID of those kept on the way."""
+    real, made = load("faceworld", image_size=64), load(path)
+    found = judge(real, made, images)
+    found["curve"] = []
+    for file in sorted(kept.glob("*.safetensors")) if kept else []:
+        if made.image_size == load(file).image_size:
+            found["curve"].append([int(file.stem), judge(real, load(file), min(images, 1000))["fid"]])
+    return found
+
+
+def sheet(path: Path) -> None:
+    """Twenty of FaceWorld's pictures on the left, twenty of the reference's on the right, of seeds not chosen."""
+    seeds = np.arange(_FIRST_SEED, _FIRST_SEED + 40)
+    halves = [tiled(one.render(one.sample(seeds)).pixels, 5) for one in (load("faceworld", image_size=64), load(path))]
+    gap = np.full((len(halves[0]), 24, 3), 255, dtype=np.uint8)
+    picture = Image.fromarray(np.concatenate([halves[0], gap, halves[1]], axis=1))
+    picture.resize((picture.width * 3 // 2, picture.height * 3 // 2), Image.Resampling.LANCZOS).save(SHEET, quality=88)
+
+
+def curve(metrics: Sequence[Mapping[str, float]], fids: Sequence[Sequence[float]]) -> str:
+    """Losses, averaged over hundredths of the training, and FID where it was measured."""
+    shown = np.array([line["shown"] for line in metrics])
+    parts = np.array_split(np.arange(len(shown)), 100)
+    series = {
+        name: [(shown[rows].mean(), np.mean([metrics[row][name] for row in rows])) for row in [0] for rows in parts]
+        for name in ("generator_loss", "critic_loss")
+    }
+    panels = [_panel(40, "losses", series, shown[-1])]
+    if fids:
+        panels.append(_panel(500, "FID (1,000 pictures; features of 64 pixels)", {"fid": fids}, shown[-1]))
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 920 300" width="920" height="300" role="img" '
+        'aria-label="Losses and FID over the training" font-family="Helvetica, Arial, sans-serif" font-size="13">'
+        f'<rect width="920" height="300" rx="6" fill="#fff"/>{"".join(panels)}</svg>\n'
+    )
+
+
+_COLORS = {"generator_loss": "#c2571a", "critic_loss": "#1f6f8b", "fid": "#6a3d8f"}
+_WORDS = {"generator_loss": "generator", "critic_loss": "discriminator", "fid": ""}
+
+
+def _panel(left: float, title: str, series: Mapping[str, Sequence[Sequence[float]]], last: float) -> str:
+    values = [value for points in series.values() for _, value in points]
+    scale = covering([0.0, *values], 5)
+    parts = [f'<text x="{left}" y="26" fill="#1f2328" font-weight="600">{title}</text>']
+    for tick in scale.ticks:
+        y = 250 - 200 * scale.fraction(tick)
+        parts.append(f'<line x1="{left}" x2="{left + 380}" y1="{y:.1f}" y2="{y:.1f}" stroke="#d8dee4"/>')
+        parts.append(
+            f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end" fill="#57606a" font-size="11">{tick:g}</text>'
+        )
+    for share in (0.0, 0.5, 1.0):
+        text = f"{share * last / 1000:,.0f} thousand images" if share == 1 else f"{share * last / 1000:,.0f}"
+        anchor = "end" if share == 1 else "middle"
+        parts.append(f'<text x="{left + 380 * share}" y="270" text-anchor="{anchor}" fill="#57606a">{text}</text>')
+    for number, (name, points) in enumerate(series.items()):
+        path = " ".join(f"{left + 380 * x / last:.1f},{250 - 200 * scale.fraction(y):.1f}" for x, y in points)
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{_COLORS[name]}" stroke-width="2"/>')
+        parts.append(f'<text x="{left + 100 * (1 + number)}" y="26" fill="{_COLORS[name]}">{_WORDS[name]}</text>')
+    return "".join(parts)
+
+
+def table(found: Mapping[str, Any]) -> str:
+    """The figures as Markdown."""
+    names = {
+        "fid": "FID",
+        "kid": "KID",
+        "kid_error": "its standard error",
+        "precision": "precision",
+        "recall": "recall",
+    }
+    rows = [f"| {label} | {found[name]:.4g} | {found['floor'][name]:.4g} |" for name, label in names.items()]
+    head = f"| {found['images']:,} pictures of 64 pixels | the reference | FaceWorld again |\n| --- | --- | --- |"
+    return "\n".join([head, *rows])
+
+
+def main() -> None:
+    """Make file, figures and page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--command", required=True, help="what trained it")
+    parser.add_argument("--kept", type=Path)
+    parser.add_argument("--images", type=int, default=5000)
+    given = parser.parse_args()
+    path = halved(given.run)
+    metrics = [json.loads(line) for line in (given.run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+    found = measured(path, given.kept, given.images)
+    facts = {"command": given.command, "images_shown": int(metrics[-1]["shown"]), **found}
+    (WEIGHTS / "reference.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    sheet(path)
+    CURVE.write_text(curve(metrics, found["curve"]), encoding="utf-8")
+    size = f"{path.stat().st_size / 1e6:.1f} MB, {facts['images_shown']:,} images shown in the training."
+    block = f"{START}\n\n{size}\n\n```\n{given.command}\n```\n\n{table(found)}\n\n{END}"
+    text = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(re.sub(f"{START}.*{END}", lambda _: block, text, flags=re.DOTALL), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
