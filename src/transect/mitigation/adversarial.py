@@ -1,0 +1,234 @@
+"""Adversarial training as published: a predictor whose representation a critic shall not tell the protected class from.
+
+The predictor makes L(p(X), Y) - λ L_c(c(h), g) small with the critic held still, the critic L_c(c(h), g) on batches
+with as many of every class. Three phases: the predictor alone until it no longer gains, the critic alone, both. At the
+picture the representation is the picture times a mask, and β |X - M·X| keeps what it need not hide. Source: Wang et al.
+2019, arXiv:1811.08489, section 5. `reverse` turns the critic's gradient round instead of alternating (Ganin et al.
+2016, arXiv:1505.07818).
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional
+
+from transect.errors import BadInput
+from transect.mitigation.critics import critic_for
+from transect.mitigation.data import TaskData, balanced_batches, batches
+from transect.mitigation.hooks import Tap, reverse_gradient
+from transect.mitigation.performance import performance
+
+IMAGE = "image"
+"""In place of a module's name: the critic sees the picture behind the mask."""
+
+Tell = Callable[[str, int, dict[str, float]], None]
+"""Told the phase, the epoch and its figures."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """weight: λ; reconstruction: β, at the image. where: a module's name, or "image". critic: its kind.
+
+    The published rates are for a pretrained network: 1e-4 for its classification layer (`head`, names that start so; ""
+    for all), then 5e-6. patience: epochs without gain that end the first phase.
+    """
+
+    where: str
+    critic: str = "map"
+    weight: float = 1.0
+    reconstruction: float = 1.0
+    reverse: bool = False
+    head: str = ""
+    batch: int = 32
+    rate: float = 1e-4
+    joint_rate: float = 5e-6
+    critic_rate: float = 1e-4
+    epochs: int = 50
+    patience: int = 3
+    critic_epochs: int = 5
+    joint_epochs: int = 20
+    seed: int = 0
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        if self.weight < 0 or self.reconstruction < 0:
+            raise BadInput(f"weights: expected 0 or more, got {self.weight:g} and {self.reconstruction:g}; change them")
+        if (self.where == IMAGE) != (self.critic == IMAGE):
+            raise BadInput(f"critic: expected image at the image and only there, got {self.critic} at {self.where}")
+
+
+def fit_predictor(
+    model: nn.Module,
+    data: TaskData,
+    train: Int[np.ndarray, " n"],
+    check: Int[np.ndarray, " m"],
+    settings: Settings,
+    tell: Tell,
+) -> nn.Module:
+    """The first phase: the head, or all, until macro F1 on the rows `check` has not risen for `patience` epochs.
+
+    The best epoch's weights are kept.
+    """
+    parameters = _chosen(model, settings.head)
+    optimizer = torch.optim.Adam(parameters, lr=settings.rate)
+    best, kept, waited = -1.0, copy.deepcopy(model.state_dict()), 0
+    for epoch in range(settings.epochs):
+        model.train()
+        losses = [
+            _step(optimizer, _task_loss(model, data, rows, settings.device))
+            for rows in batches(train, settings.batch, settings.seed, epoch)
+        ]
+        f1 = performance(scores_of(model, data, check, settings.device), data.labels[check]).macro_f1
+        tell("predictor", epoch, {"loss": float(np.mean(losses)), "f1": f1})
+        if f1 > best:
+            best, kept, waited = f1, copy.deepcopy(model.state_dict()), 0
+        else:
+            waited += 1
+        if waited >= settings.patience:
+            break
+    model.load_state_dict(kept)
+    return model
+
+
+@final
+class Adversary:
+    """A critic on a model's representation, and the mask where it stands at the image."""
+
+    def __init__(self, model: nn.Module, data: TaskData, settings: Settings, mask: nn.Module | None = None) -> None:
+        if (mask is not None) != (settings.where == IMAGE):
+            raise BadInput(f"mask: expected one at the image and only there, got where={settings.where}; change either")
+        self.model, self.data, self.settings = model, data, settings
+        self.mask = None if mask is None else mask.to(settings.device)
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            model.eval()
+            _, seen, _ = self._pass(np.arange(2))
+            torch.manual_seed(settings.seed)
+            self.critic = critic_for(settings.critic, seen, data.classes).to(settings.device)
+
+    def fit_critic(self, train: Int[np.ndarray, " n"], tell: Tell) -> None:
+        """The second phase: the critic alone, so that its gradients mean something when they count."""
+        optimizer = torch.optim.Adam(self.critic.parameters(), lr=self.settings.critic_rate)
+        for epoch in range(self.settings.critic_epochs):
+            self.model.eval()
+            losses = [self._teach(optimizer, rows) for rows in self._balanced(train, epoch)]
+            tell("critic", epoch, {"loss": float(np.mean(losses))})
+
+    def fit_both(self, train: Int[np.ndarray, " n"], tell: Tell) -> None:
+        """The third phase."""
+        trained = itertools.chain(self.model.parameters(), [] if self.mask is None else self.mask.parameters())
+        predictor = torch.optim.Adam(trained, lr=self.settings.joint_rate)
+        critic = torch.optim.Adam(self.critic.parameters(), lr=self.settings.critic_rate)
+        first = self.settings.critic_epochs
+        for epoch in range(self.settings.joint_epochs):
+            found = []
+            own = batches(train, self.settings.batch, self.settings.seed, 10_000 + epoch)
+            for rows, even in zip(own, self._balanced(train, first + epoch), strict=False):
+                if self.settings.reverse:
+                    found.append(self._reversed(predictor, critic, rows, even))
+                else:
+                    told = self._teach(critic, even)
+                    found.append((*self._hide(predictor, rows, even), told))
+            names = ("loss", "adversary", "critic")
+            tell("both", epoch, dict(zip(names, np.mean(found, axis=0).tolist(), strict=True)))
+
+    def _balanced(self, train: Int[np.ndarray, " n"], epoch: int) -> Iterable[Int[np.ndarray, " m"]]:
+        return balanced_batches(train, self.data.protected, self.settings.batch, self.settings.seed, epoch)
+
+    def _pass(self, rows: Int[np.ndarray, " m"]) -> tuple[Tensor, Tensor, Tensor]:
+        """Logits, what the critic sees, and what the mask takes away, of a batch."""
+        images = self.data.images(rows, self.settings.device)
+        if self.mask is not None:
+            hidden = images * self.mask(images)
+            return self.model(hidden), hidden, (images - hidden).abs().mean()
+        with Tap(self.model, self.settings.where) as tap:
+            logits = self.model(images)
+            return logits, tap.output, logits.new_zeros(())
+
+    def _teach(self, optimizer: torch.optim.Optimizer, rows: Int[np.ndarray, " m"]) -> float:
+        with torch.no_grad():
+            _, seen, _ = self._pass(rows)
+        self.critic.train()
+        return _step(optimizer, functional.cross_entropy(self.critic(seen), self._hidden(rows)))
+
+    def _hide(
+        self, optimizer: torch.optim.Optimizer, rows: Int[np.ndarray, " m"], even: Int[np.ndarray, " e"]
+    ) -> tuple[float, float]:
+        """One step of the predictor: the task on its batch, against the critic on a balanced one."""
+        self.model.train()
+        logits, _, lost = self._pass(rows)
+        _, seen, _ = self._pass(even)
+        self.critic.train().requires_grad_(False)  # by the batch: running statistics lag behind what h becomes
+        told = functional.cross_entropy(self.critic(seen), self._hidden(even))
+        self.critic.requires_grad_(True)
+        task = _cross_entropy(logits, self.data.targets(rows, self.settings.device))
+        loss = task + self.settings.reconstruction * lost - self.settings.weight * told
+        _step(optimizer, loss)
+        return task.item(), told.item()
+
+    def _reversed(
+        self,
+        predictor: torch.optim.Optimizer,
+        critic: torch.optim.Optimizer,
+        rows: Int[np.ndarray, " m"],
+        even: Int[np.ndarray, " e"],
+    ) -> tuple[float, float, float]:
+        """One step of both at once: the critic learns from what it says, the predictor from the opposite."""
+        self.model.train()
+        self.critic.train()
+        logits, _, lost = self._pass(rows)
+        _, seen, _ = self._pass(even)
+        said = self.critic(reverse_gradient(seen, self.settings.weight))
+        told = functional.cross_entropy(said, self._hidden(even))
+        task = _cross_entropy(logits, self.data.targets(rows, self.settings.device))
+        for one in (predictor, critic):
+            one.zero_grad(set_to_none=True)
+        (task + self.settings.reconstruction * lost + told).backward()  # type: ignore[no-untyped-call]
+        predictor.step()
+        critic.step()
+        return task.item(), told.item(), told.item()
+
+    def _hidden(self, rows: Int[np.ndarray, " m"]) -> Tensor:
+        return self.data.hidden(rows, self.settings.device)
+
+
+def scores_of(
+    model: nn.Module, data: TaskData, rows: Int[np.ndarray, " m"], device: str = "cpu"
+) -> Float[np.ndarray, "m k"]:
+    """The model's logits for those rows, in evaluation."""
+    model.eval()
+    with torch.no_grad():
+        parts = [model(data.images(rows[start : start + 256], device)) for start in range(0, len(rows), 256)]
+    return torch.cat(parts).double().cpu().numpy()
+
+
+def _task_loss(model: nn.Module, data: TaskData, rows: Int[np.ndarray, " m"], device: str) -> Tensor:
+    return _cross_entropy(model(data.images(rows, device)), data.targets(rows, device))
+
+
+def _cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    return functional.binary_cross_entropy_with_logits(logits, targets)
+
+
+def _step(optimizer: torch.optim.Optimizer, loss: Tensor) -> float:
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
+    return loss.item()
+
+
+def _chosen(model: nn.Module, head: str) -> list[nn.Parameter]:
+    chosen = [value for name, value in model.named_parameters() if name.startswith(head)]
+    if not chosen:
+        known = ", ".join(sorted({name.split(".")[0] for name, _ in model.named_parameters()}))
+        raise BadInput(f"head: expected the start of a parameter's name, got {head!r}; choose among {known}")
+    return chosen

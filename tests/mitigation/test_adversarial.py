@@ -1,0 +1,187 @@
+"""Critics, taps, batches and the three phases, on pictures whose colors are what they say."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import LogisticRegression
+from torch import nn
+
+from transect.errors import BadInput, UnknownName
+from transect.mitigation.adversarial import IMAGE, Adversary, Settings, fit_predictor, scores_of
+from transect.mitigation.critics import ConvolutionCritic, ImageCritic, MapCritic, Mask, critic_for
+from transect.mitigation.data import TaskData, balanced_batches, batches
+from transect.mitigation.hooks import Tap, changed, module_named, reverse_gradient
+from transect.mitigation.performance import performance
+
+
+class Colors:
+    """Green says the label, red the protected class; both are noisy."""
+
+    def __init__(self, labels, protected, seed=0):
+        rng = np.random.default_rng(seed)
+        noise = rng.normal(0, 25, (len(labels), 8, 8, 3)) + rng.normal(0, 30, (len(labels), 1, 1, 3))
+        means = np.stack([80 + 90 * protected, 80 + 90 * labels, np.full(len(labels), 120)], axis=1)
+        self._pixels = np.clip(means[:, None, None] + noise, 0, 255).astype(np.uint8)
+
+    def pixels(self, rows):
+        return self._pixels[rows]
+
+
+def planted(n=480, seed=0, together=0.8):
+    rng = np.random.default_rng(seed)
+    protected = rng.integers(0, 2, n)
+    labels = np.where(rng.random(n) < together, protected, 1 - protected)
+    return TaskData(Colors(labels, protected, seed), (labels == 1)[:, None], protected, ("green",))
+
+
+def small():
+    torch.manual_seed(0)
+    return nn.Sequential(
+        nn.Conv2d(3, 8, 3, 2, 1), nn.BatchNorm2d(8), nn.ReLU(), nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(32, 1)
+    )
+
+
+def quiet(*_):
+    pass
+
+
+def probe(model, data, name="4"):
+    """Held-out accuracy, on as many of each class, of a fresh linear attacker on the module's output."""
+    with Tap(model, name) as tap:
+        scores_of(model, data, np.arange(len(data)))
+        model.eval()
+        with torch.no_grad():
+            model(data.images(np.arange(len(data))))
+        seen = tap.output.flatten(1).detach().numpy()
+    even = np.concatenate([np.flatnonzero(data.protected == one)[:600] for one in (0, 1)])
+    fit, held_out = even[::2], even[1::2]
+    attacker = LogisticRegression(max_iter=2000).fit(seen[fit], data.protected[fit])
+    return attacker.score(seen[held_out], data.protected[held_out])
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_the_representation_tells_less_and_the_task_stays(reverse):
+    """Red is of no use to the task beyond its correlation, so that it can go without green."""
+    data, rows = planted(), np.arange(480)
+    options = {"rate": 0.01, "joint_rate": 0.005, "critic_rate": 0.005, "epochs": 8, "joint_epochs": 12}
+    settings = Settings("4", weight=1.0, reverse=reverse, **options)
+    model = fit_predictor(small(), data, rows[:400], rows[400:], settings, quiet)
+    before, f1 = probe(model, data), performance(scores_of(model, data, rows), data.labels).macro_f1
+    adversary = Adversary(model, data, settings)
+    adversary.fit_critic(rows[:400], quiet)
+    adversary.fit_both(rows[:400], quiet)
+    assert before > 0.9
+    assert probe(model, data) < before - 0.1
+    assert performance(scores_of(model, data, rows), data.labels).macro_f1 > f1 - 5
+
+
+def test_the_critic_learns_what_is_there():
+    data, told = planted(), []
+    adversary = Adversary(small(), data, Settings("4", critic_rate=0.01, critic_epochs=6))
+    adversary.fit_critic(np.arange(480), lambda phase, epoch, found: told.append(found["loss"]))
+    assert told[0] > told[-1]
+    assert told[-1] < 0.4  # ln 2 = 0.69 is knowing nothing
+
+
+def test_the_mask_keeps_what_it_need_not_hide():
+    data = planted(32)
+    torch.manual_seed(0)
+    settings = Settings(IMAGE, IMAGE, weight=0.0, reconstruction=5.0, joint_epochs=2, joint_rate=0.01, batch=16)
+    mask = Mask((4, 8))
+    adversary = Adversary(small(), data, settings, mask)
+    told = []
+    adversary.fit_both(np.arange(32), lambda phase, epoch, found: told.append(found))
+    images = data.images(np.arange(8))
+    assert mask.eval()(images).mean() > 0.9
+    assert set(told[0]) == {"loss", "adversary", "critic"}
+
+
+def test_the_critic_stands_still_while_the_predictor_learns():
+    data = planted(64)
+    settings = Settings("4", joint_rate=0.01)
+    adversary = Adversary(small(), data, settings)
+    before = [value.clone() for value in adversary.critic.state_dict().values()]
+    predictor = torch.optim.Adam(adversary.model.parameters(), lr=0.01)
+    adversary._hide(predictor, np.arange(32), np.arange(32, 64))
+    assert all(torch.equal(a, b) for a, b in zip(before, adversary.critic.state_dict().values(), strict=True))
+    model = [value.clone() for value in adversary.model.state_dict().values()]
+    critic = torch.optim.Adam(adversary.critic.parameters(), lr=0.01)
+    adversary.model.eval()
+    adversary._teach(critic, np.arange(32))
+    assert all(torch.equal(a, b) for a, b in zip(model, adversary.model.state_dict().values(), strict=True))
+
+
+def test_only_the_head_learns_where_it_is_named():
+    data, model = planted(96), small()
+    first = model[0].weight.clone()
+    rows = np.arange(96)
+    fit_predictor(model, data, rows, rows, Settings("4", head="5", rate=0.01, epochs=1), quiet)
+    assert torch.equal(model[0].weight, first)
+    with pytest.raises(BadInput, match="choose among 0, 1, 5"):
+        fit_predictor(model, data, rows, rows, Settings("4", head="fc"), quiet)
+
+
+def test_shapes_of_the_critics():
+    maps = torch.randn(4, 6, 8, 8)
+    assert critic_for("map", maps, 3)(maps).shape == (4, 3)
+    assert critic_for("convolution", maps, 3)(maps).shape == (4, 3)
+    assert sum(isinstance(m, nn.Linear) for m in MapCritic(6, 2).modules()) == 4
+    critic = ConvolutionCritic(6, 2)
+    assert sum(isinstance(m, nn.Conv2d) for m in critic.modules()) == 3
+    assert sum(isinstance(m, nn.Linear) for m in critic.modules()) == 4
+    # A ResNet-18: the stem, 2 x 8 convolutions in blocks, 3 shortcuts, and one linear layer.
+    image = ImageCritic(2, width=4)
+    assert sum(isinstance(m, nn.Conv2d) for m in image.modules()) == 1 + 16 + 3
+    assert image(torch.rand(2, 3, 32, 32)).shape == (2, 2)
+    with pytest.raises(UnknownName):
+        critic_for("forest", maps, 2)
+    with pytest.raises(BadInput, match=r"\[b, k, h, w\], got \[4, 9\]"):
+        critic_for("convolution", torch.zeros(4, 9), 2)
+    with pytest.raises(BadInput, match="multiples of 8"):
+        Mask()(torch.zeros(1, 3, 20, 20))
+
+
+def test_taps_and_changes_come_off_again():
+    model, images = small(), torch.rand(2, 3, 8, 8)
+    plain = model(images)
+    with Tap(model, "4") as tap, pytest.raises(BadInput, match="was not"):
+        _ = tap.output
+    with changed(model, "4", torch.zeros_like):
+        assert torch.equal(model(images), model[5].bias.expand(2, 1))
+    assert torch.equal(model(images), plain)
+    with pytest.raises(BadInput, match="module 'layer9': expected one of 0, 1, 2, 3, 4, 5"):
+        module_named(model, "layer9")
+
+
+def test_a_reversed_gradient_by_hand():
+    x = torch.tensor([2.0], requires_grad=True)
+    made = reverse_gradient(x, 3.0)
+    made.square().sum().backward()  # 2 · 2, turned round and scaled by 3
+    assert (made.item(), x.grad.item()) == (2.0, -12.0)
+
+
+def test_batches_are_even_and_complete():
+    protected = np.array([0] * 90 + [1] * 10)
+    rows = np.arange(100)
+    even = list(balanced_batches(rows, protected, 20, seed=1, epoch=0))
+    assert len(even) == 5
+    assert all((protected[batch] == 1).sum() == 10 and len(batch) == 20 for batch in even)
+    assert set(np.concatenate(even)[protected[np.concatenate(even)] == 1]) == set(range(90, 100))
+    assert sorted(np.concatenate(list(batches(rows, 20, 1, 0))).tolist()) == list(range(100))
+    assert np.array_equal(next(batches(rows, 20, 1, 3)), next(batches(rows, 20, 1, 3)))
+    for size in (3, 2):
+        with pytest.raises(BadInput, match="multiple of 2 classes from 4"):
+            next(balanced_batches(rows, protected, size, 1, 0))
+
+
+def test_data_and_settings_that_cannot_be_are_refused():
+    with pytest.raises(BadInput, match="at least two classes"):
+        TaskData(planted(8).pictures, np.zeros((3, 1), dtype=bool), np.zeros(3, dtype=int), ("a",))
+    with pytest.raises(BadInput, match="labels"):
+        TaskData(planted(8).pictures, np.zeros((3, 1), dtype=bool), np.arange(2), ("a",))
+    with pytest.raises(BadInput, match="image at the image"):
+        Settings("layer4", critic="image")
+    with pytest.raises(BadInput, match="weights"):
+        Settings("layer4", weight=-1.0)
+    with pytest.raises(BadInput, match="mask"):
+        Adversary(small(), planted(8), Settings(IMAGE, IMAGE))
