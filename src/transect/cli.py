@@ -16,6 +16,7 @@ import typer
 
 from transect import __version__
 from transect.console import table
+from transect.directions_command import directions as directions_group
 from transect.errors import BadInput, TransectError
 from transect.generators_command import generators
 from transect.leakage_command import leakage
@@ -34,6 +35,7 @@ app = typer.Typer(
 )
 app.add_typer(generators)
 app.add_typer(targets_group)
+app.add_typer(directions_group)
 app.command()(plan)
 app.add_typer(verify)
 app.command()(leakage)
@@ -154,7 +156,13 @@ def audit(
     outcome: Annotated[
         list[str] | None, typer.Option(help="What to count: answer, score, miss, false_alarm, error, loss, distance.")
     ] = None,
-    generator: Annotated[str, typer.Option(help="What makes the images.")] = "faceworld",
+    generator: Annotated[
+        str, typer.Option(help="What makes the images: a name, or a network's FILE.safetensors.")
+    ] = "faceworld",
+    directions: Annotated[
+        Path | None,
+        typer.Option(help="Fitted directions that set the attributes of a learned generator: transect directions fit."),
+    ] = None,
     size: Annotated[
         int | None,
         typer.Option(help="Width and height of the images, in pixels; default 128, photographs as they are."),
@@ -209,6 +217,7 @@ def audit(
         "population": population,
         "hold": hold or (),
         "generator": generator,
+        "directions": directions,
         "image_size": size,
         "device": device,
         "seed": seed,

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 __all__ = ["FaceWorld", "available", "load"]
 
-_AVAILABLE = {"faceworld": "rendered faces with exact controls: a structural causal model, nothing to download"}
+_AVAILABLE = {
+    "faceworld": "rendered faces with exact controls: a structural causal model, nothing to download",
+    "faceworld-latent": "the same faces as a learned generator has them: latents z, set along fitted directions",
+}
 _DEFAULT_SIZE = 128
 _CHECKPOINTS = (".safetensors", ".pt", ".pth", ".pkl")
 
@@ -22,7 +25,7 @@ def available() -> dict[str, str]:
     """The generators that `load` knows: name -> meaning in one line.
 
     >>> list(available())
-    ['faceworld']
+    ['faceworld', 'faceworld-latent']
     """
     return dict(_AVAILABLE)
 
@@ -51,7 +54,12 @@ def load(
     from transect.generators.faceworld.world import FaceWorld
 
     size = _DEFAULT_SIZE if image_size is None else image_size
-    return FaceWorld(image_size=size, population=population, device=device)
+    world = FaceWorld(image_size=size, population=population, device=device)
+    if name == "faceworld":
+        return world
+    from transect.generators.faceworld.latent_world import LatentWorld
+
+    return LatentWorld(world)
 
 
 def _network(path: Path, image_size: int | None, device: str) -> Generator:
