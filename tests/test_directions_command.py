@@ -41,7 +41,7 @@ def test_fit_says_how_well_and_from_what(fitted):
     assert made["out"] == str(path)
     tone, smile = made["attributes"]
     assert (tone["kind"], tone["quality_measure"], tone["labels"], tone["held_out"]) == ("continuous", "R2", 400, 80)
-    assert tone["quality"] > 0.9
+    assert tone["quality"] > 0.8
     assert (smile["kind"], smile["quality_measure"]) == ("binary", "balanced accuracy")
     assert smile["origin"]["balanced_on"] == ["face_shape"]
     assert tone["origin"]["balanced_on"] == []
