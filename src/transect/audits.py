@@ -11,10 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from transect import boundary, costs, interpolation, publication, study, worlds
+from transect import boundary, costs, edits, interpolation, publication, study, worlds
 from transect.designs import population_design, transect_design
 from transect.designs.lines import Lines, lines_design
 from transect.designs.steps import Steps, parse_steps
+from transect.edits import EditCheck
 from transect.effects.truth import Truth
 from transect.errors import BadInput, UnknownName
 from transect.finished import slug
@@ -57,6 +58,7 @@ def audit(
     ratings: str | Path | None = None,
     prune: Sequence[str] = (),
     directions: str | Path | None = None,
+    check_edits: EditCheck | None = None,
     out: str | Path | None = None,
     quiet: bool = False,
 ) -> publication.Result:
@@ -74,7 +76,8 @@ def audit(
     cheap, beside the experiment or else the first study in steps. near: with steps, the scores between which a subject
     is near the decision boundary (0.3 and 0.7).
 
-    directions: a file of fitted directions, which set the attributes of a learned generator.
+    directions: a file of fitted directions, which set the attributes of a learned generator. check_edits: what measures
+    whether their images became what was set, beside what the generator knows.
     perceived, ratings, prune: what was seen on each image, people's single answers, and rules by which images are left
     out, as `study.rate` has them; an audit that is finished is not made again for them.
 
@@ -112,6 +115,7 @@ def audit(
             ratings=ratings,
             prune=prune,
             directions=directions,
+            check_edits=check_edits,
             out=out,
             quiet=quiet,
         )
@@ -124,6 +128,12 @@ def audit(
     made = _studies(list_of(vary), moved, dataset, observe, subjects, hold, world, image_size, seed)
     folder = Path(out) if out is not None else Path("runs") / slug(resolved[0].name)
     asked = [_asked(one, resolved, truth, tuple(outcomes), limits) for one in _comparing(made, compare)]
+    if check_edits is not None and not check_edits.empty and not any(one.design.levels for one in asked):
+        raise BadInput("--check-… and --redraw are of images whose attributes are set: give --vary or --steps")
+    asked = [
+        replace(one, edits=edits.for_world(one.world, one.design, check_edits)) if one.design.levels else one
+        for one in asked
+    ]
     joined = None if lines is None else _lines(world, lines, seed, resolved, limits)
     controlled = next((one for one in asked if one.design.levels), None) if control else None
     for one in asked:

@@ -15,9 +15,10 @@ from typing import Any, final
 
 import pyarrow as pa
 
-from transect import boundary, costs, findings, interpolation, negative_control, provenance, pruned, publication
+from transect import boundary, costs, edits, findings, interpolation, negative_control, provenance, pruned, publication
 from transect import tables as columns
 from transect.designs import population_design, transect_design, transect_latents
+from transect.edits import EditCheck
 from transect.effects.shares import read_shares
 from transect.effects.truth import Truth
 from transect.engine import map_parts
@@ -58,7 +59,8 @@ class Study:
     """One design put to some targets.
 
     compared: attributes or nuisances by which images as they come are compared; every attribute where it is empty. It
-    chooses what is shown alone: adjustments hold every attribute equal.
+    chooses what is shown alone: adjustments hold every attribute equal. edits: how images of a transect are checked
+    for what was set and what was not; None where attributes are set exactly.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Study:
     outcomes: tuple[str, ...] = ()
     limits: Limits = Limits()
     compared: tuple[str, ...] = ()
+    edits: EditCheck | None = None
 
     def __post_init__(self) -> None:
         slugs = [slug(target.name) for target in self.targets]
@@ -117,6 +120,7 @@ class Study:
             "truth": self.truth and asdict(self.truth),
             "targets": [self._target_spec(target) for target in self.targets],
             "limits": {"timeout": self.limits.timeout, "batch": self.limits.batch},
+            **({} if self.edits is None else {"edits": self.edits.describe()}),
         }
 
     def _target_spec(self, target: Target) -> dict[str, Any]:
@@ -157,6 +161,7 @@ def audit(
     ratings: str | Path | None = None,
     prune: Sequence[str] = (),
     directions: str | Path | None = None,
+    check_edits: EditCheck | None = None,
     out: str | Path | None = None,
     quiet: bool = False,
 ) -> publication.Result:
@@ -168,8 +173,9 @@ def audit(
     about something that cannot matter, where that is cheap. generator: a name, with image_size (128), population
     ("balanced") and device ("cpu"), or an object that generates and controls, which has its own. directions: a file of
     fitted directions, which set the attributes of a learned generator. perceived, ratings, prune: what was seen on the
-    images and rules about it, see `rate`. Returns the Result, whose `effects` are records
-    and whose `report` is the page's path.
+    images and rules about it, see `rate`. check_edits: what measures whether images became what was set; with
+    directions they are checked with what the generator knows even without. Returns the Result, whose `effects` are
+    records and whose `report` is the page's path.
 
     Raises BadInput, UnknownName or MissingExtra before anything is made; TooManyFailures and Interrupted keep what is
     done, and the same call goes on.
@@ -183,6 +189,7 @@ def audit(
     check_hold(world, design)
     chosen = chosen_of(compare, world) if images is not None else ()
     study = Study(name, world, design, tuple(resolved), stated, tuple(outcomes), limits or Limits(), chosen)
+    study = replace(study, edits=edits.for_world(world, design, check_edits))
     folder = Path(out) if out is not None else Path("runs") / slug(resolved[0].name)
     run(study, folder, quiet=quiet)
     if control:
@@ -230,7 +237,7 @@ def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:
         return
     name = f"{study.name}: negative control"
     try:
-        run(replace(study, name=name, design=design), out / negative_control.FOLDER, quiet=quiet)
+        run(replace(study, name=name, design=design, edits=None), out / negative_control.FOLDER, quiet=quiet)
     except TooManyFailures as error:
         print(f"{name} left out: {error}", file=sys.stderr)
 
@@ -294,9 +301,11 @@ def _make_parts(study: Study, folder: RunFolder, quiet: bool) -> None:
         FailureBudget(t.name, study.design.n_images, limit_share=study.limits.max_failures) for t in study.targets
     ]
 
+    keeper = edits.gatekeeper(study.edits, study.world, study.design, folder) if study.edits else None
+
     def stage(part: int) -> None:
         started = time.monotonic()
-        made = _image_part(study, folder, part)
+        made = _image_part(study, folder, part, keeper)
         for target, budget in zip(study.targets, budgets, strict=True):
             _prediction_part(study, folder, part, target, budget, made)
         progress.advance(len(made))
@@ -306,14 +315,18 @@ def _make_parts(study: Study, folder: RunFolder, quiet: bool) -> None:
         map_parts(stage, range(study.n_parts))
 
 
-def _image_part(study: Study, folder: RunFolder, part: int) -> pa.Table:
+def _image_part(study: Study, folder: RunFolder, part: int, keeper: edits.Gatekeeper | None) -> pa.Table:
     if not folder.has_part("images", part):
         span = study.subjects_of(part)
         seeds = study.design.subject_seeds(span.start, span.stop)
-        latents = transect_latents(study.design, study.world.sample(seeds), study.world)
+        if keeper is None:
+            latents = transect_latents(study.design, study.world.sample(seeds), study.world)
+            images = study.world.render(latents)
+        else:
+            seeds, latents, images, checked = edits.passing(keeper, seeds, span.start)
+            folder.write_part(edits.EDITS, part, checked)
         true = getattr(study.world, "truths", study.world.read)(latents)
-        rows = columns.images_table(study.design, seeds, true, study.world.render(latents))
-        folder.write_part("images", part, rows)
+        folder.write_part("images", part, columns.images_table(study.design, seeds, true, images))
     return folder.read_part("images", part)
 
 
@@ -366,7 +379,7 @@ def report(
     populations = [read_shares(path, known) for path in shares]
     controls = [negative_control.finished(path) for path in runs]
     notes = [note for path in runs for note in negative_control.unfinished(path)]
-    rated = [section for path in runs for section in pruned.sections(path)]
+    rated = [section for path in runs for section in [*edits.sections(path), *pruned.sections(path)]]
     specs = {json.dumps(one.entry["spec"]["generator"].get("directions")): one.entry["spec"] for one in found}
     notes += [note for spec in specs.values() for note in fitted_directions.limits(spec)]
     fitted = [section for spec in specs.values() for section in fitted_directions.section(spec)]

@@ -1,10 +1,9 @@
 """Local directions: each step goes along the gradient of an attribute model where a latent is, not along one line.
 
 The model is kernel ridge regression of labels on latents (a linear and a Gaussian kernel, on a subset of centers), so
-that gradients are known in closed form. Steps leave the other attributes' models where they are, as the dual directions
-do: for models that are linear, the path is theirs. Sources: Saunders et al. 1998, Ridge regression learning algorithm in
-dual variables (ICML); Williams & Seeger 2001, Using the Nyström method to speed up kernel machines (NIPS); Li et al.
-2021, arXiv:2104.00820, on paths that follow an attribute model.
+that gradients are known in closed form. Steps leave the other attributes' models where they are, as the dual
+directions do: for models that are linear, the path is theirs. Sources: Saunders et al. 1998, Ridge regression learning
+algorithm in dual variables (ICML); Williams & Seeger 2001, Using the Nyström method to speed up kernel machines (NIPS).
 """
 
 from __future__ import annotations
@@ -97,7 +96,8 @@ def fit_model(
     low, high = (float(one) for one in np.percentile(found.predict(z), (0.5, 99.5)))
     origin = {"labels": source, "method": "kernel ridge", "penalty": penalty, "seed": seed, "balanced_on": []}
     return AttributeModel(
-        name, found.constant, found.slopes, centers, found.weights, gamma, low, high, float(1 - left), len(y), held, origin
+        name, found.constant, found.slopes, centers, found.weights, gamma,
+        low, high, float(1 - left), len(y), held, origin,
     )  # fmt: skip
 
 
@@ -235,4 +235,6 @@ def _checked(model: AttributeModel, given: Any, rows: int) -> Float[np.ndarray, 
 
 def _attribute(one: AttributeModel) -> Attribute:
     source = f"fitted from {one.origin.get('labels', 'labels')}, held-out R2 {one.quality:.2f}"
-    return Attribute(one.name, "continuous", f"{one.name}, as a model predicts it", "", one.low, one.high, source=source)
+    return Attribute(
+        one.name, "continuous", f"{one.name}, as a model predicts it", "", one.low, one.high, source=source
+    )

@@ -100,7 +100,7 @@ def _figure(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         ]
         unit = "proportion" if measure == "balanced accuracy" else "number"
         name = measure.replace("R2", "R²")
-        series = [{"name": name, "points": points}]
+        series = [{"name": "", "points": points}]
         panels.append({"heading": name, "y_words": f"held-out {name}", "unit": unit, "series": series})
     caption = "(the numbers are labels that the fit did not see)"
     title = "How well do directions read labels that they were not fitted to?"

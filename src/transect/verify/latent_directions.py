@@ -1,7 +1,7 @@
 """How true are fitted directions? In FaceWorld's latent view the true ones are known, so fits can be scored.
 
 Attributes' normal scores are linear in u, hence in z = R u: score_a = n_a · z. The true normal is n_a; the true
-direction, along which a changes and no other attribute does, is the dual of all scores' normals. No picture is rendered.
+direction, along which a changes and no other attribute does, is the dual of all scores' normals. Nothing is rendered.
 """
 
 from __future__ import annotations

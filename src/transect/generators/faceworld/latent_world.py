@@ -11,8 +11,9 @@ from typing import Any, Final, final
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
+from transect.generators.faceworld.attributes import IDENTITY
 from transect.generators.faceworld.latent_view import SPACE
 from transect.generators.faceworld.world import FaceWorld
 from transect.records import Attribute, Images, Latents
@@ -53,6 +54,10 @@ class LatentWorld:
         The last bits of a value that the rotation moved may differ from FaceWorld's own.
         """
         return self.world.read(self.world.from_z(latents))
+
+    def identities(self, latents: Latents) -> Float[np.ndarray, "n k"]:
+        """The identity code of each latent: who it is, attributes aside."""
+        return np.asarray(self.world.from_z(latents).values[:, : len(IDENTITY)])
 
     def describe(self) -> dict[str, Any]:
         """What recreates the pictures, for a run's spec."""
