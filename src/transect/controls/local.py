@@ -27,6 +27,8 @@ STEPS: Final = 20
 _PENALTIES: Final = np.logspace(-4, 3, 8)
 _JITTER: Final = 1e-9
 _ALIKE: Final = 1e-6
+_CORRECTIONS: Final = 5
+_CLOSED: Final = 1e-12
 
 
 @final
@@ -200,10 +202,15 @@ class LocalControls:
         return replace(latents, values=moved.reshape(np.shape(latents.values)))
 
     def _walked(self, row: Float[np.ndarray, " d"], goal: Float[np.ndarray, " K"]) -> Float[np.ndarray, " d"]:
-        """One latent: each step closes its share of what is left, by the shortest move that does so for all models."""
-        for left in range(self.steps, 0, -1):
-            jacobian = np.array([one.gradient(row[None])[0] for one in self.models.values()])
+        """One latent: each step closes its share of what is left, by the shortest move that does so for all models.
+
+        The last ones close all of what the bends of the path have left.
+        """
+        for left in (*range(self.steps, 0, -1), *[1] * _CORRECTIONS):
             gap = (goal - self._values(row[None])[0]) / left
+            if np.abs(gap).max() <= _CLOSED:
+                continue
+            jacobian = np.array([one.gradient(row[None])[0] for one in self.models.values()])
             lengths = np.linalg.norm(jacobian, axis=1)
             singular = np.linalg.svd(jacobian / np.maximum(lengths, 1e-300)[:, None], compute_uv=False)
             if not (lengths > 0).all() or singular[-1] < _ALIKE:
