@@ -32,7 +32,7 @@ def brightness():
 
 
 def audited(directions, out, **more):
-    asked = {"vary": {"smile": [0.2, 0.9, 1.6]}, "subjects": 6, "image_size": 32, "directions": directions}
+    asked = {"vary": {"smile": [0.4, 1.0, 1.8]}, "subjects": 6, "image_size": 32, "directions": directions}
     return audits.audit([brightness()], **{**asked, "out": out, "quiet": True, **more})
 
 
@@ -49,7 +49,7 @@ def test_drift_is_found_counted_and_kept(directions, tmp_path):
     drifts = {row[0]: row for row in section["tables"][2]["rows"]}
     assert drifts["skin tone"][1] > 5 * drifts["age"][1]
     cells = section["tables"][1]["rows"]
-    assert [row[0] for row in cells] == ["smile 0.2", "smile 0.9", "smile 1.6"]
+    assert [row[0] for row in cells] == ["smile 0.4", "smile 1", "smile 1.8"]
     assert sum(row[1] for row in cells) == pytest.approx(1)
     edits = pq.read_table(tmp_path / "edits")
     assert len(edits) == 6 * 3 + 6
@@ -72,7 +72,7 @@ def test_subjects_are_drawn_again_until_they_pass(directions, tmp_path):
         return np.where(pixels[:, 0].mean(axis=(1, 2)) > 150, 1.0, 0.0)
 
     check = EditCheck(realism=as_target(real, name="real", task="regression"), redraw=3)
-    result = audited(directions, tmp_path, check_edits=check, vary={"smile": [0.8, 1.0]})
+    result = audited(directions, tmp_path, check_edits=check, vary={"smile": [1.0, 1.3]})
     draws = {row[0]: row[1] for row in section_of(result)["tables"][-1]["rows"]}
     assert draws["subjects"] == 6
     assert draws["draws in all"] >= 6
