@@ -49,7 +49,7 @@ def search(
 
     A search that was stopped goes on with the same command, and asks about nothing twice.
     """
-    from transect import costs, searching, study
+    from transect import costs, searching, study, worlds
     from transect.designs.search.space import space_of
     from transect.finished import slug
 
@@ -62,7 +62,7 @@ def search(
         "output": output,
     }
     resolved = study.resolve_targets(target, {name: value for name, value in given.items() if value is not None})
-    world = study.open_world(generator, size, population, device)
+    world = worlds.open_world(generator, size, population, device)
     asked = searching.search_for(
         world,
         resolved[0],
@@ -71,7 +71,7 @@ def search(
         budget=budget,
         goal=goal,
         seed=seed,
-        population=study.population_of(world),
+        population=worlds.population_of(world),
         limits=study.Limits(timeout=timeout, max_failures=max_failures),
     )
     if not json:

@@ -15,6 +15,7 @@ __all__ = ["FaceWorld", "available", "load"]
 
 _AVAILABLE = {
     "faceworld": "rendered faces with exact controls: a structural causal model, nothing to download",
+    "faceworld-latent": "the same faces as a learned generator has them: latents z, set along fitted directions",
     "diffusers:file.toml": "a diffusion pipeline, prompted or editing photographs, as the TOML file describes it",
 }
 _DIFFUSERS = "diffusers:"
@@ -26,7 +27,7 @@ def available() -> dict[str, str]:
     """The generators that `load` knows: name -> meaning in one line.
 
     >>> list(available())
-    ['faceworld', 'diffusers:file.toml']
+    ['faceworld', 'faceworld-latent', 'diffusers:file.toml']
     """
     return dict(_AVAILABLE)
 
@@ -59,7 +60,12 @@ def load(
     from transect.generators.faceworld.world import FaceWorld
 
     size = _DEFAULT_SIZE if image_size is None else image_size
-    return FaceWorld(image_size=size, population=population, device=device)
+    world = FaceWorld(image_size=size, population=population, device=device)
+    if name == "faceworld":
+        return world
+    from transect.generators.faceworld.latent_world import LatentWorld
+
+    return LatentWorld(world)
 
 
 def _network(path: Path, image_size: int | None, device: str) -> Generator:
