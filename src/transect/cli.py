@@ -24,6 +24,7 @@ from transect.match_command import match
 from transect.plan_command import plan
 from transect.search_command import search
 from transect.targets_command import targets as targets_group
+from transect.train_classifier_command import classifier
 from transect.train_command import train
 from transect.verify_command import verify
 
@@ -42,6 +43,7 @@ app.add_typer(verify)
 app.command()(leakage)
 app.command()(match)
 app.command()(search)
+train.command()(classifier)
 app.add_typer(train)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
