@@ -57,7 +57,18 @@ LAYERS = [
     {"__main__"},
 ]
 RANK = {stage: rank for rank, stages in enumerate(LAYERS) for stage in stages}
-HEAVY = {"torch", "diffusers", "transformers", "cv2", "dlib", "onnxruntime", "matplotlib", "pandas", "statsmodels", "sklearn"}
+HEAVY = {
+    "torch",
+    "diffusers",
+    "transformers",
+    "cv2",
+    "dlib",
+    "onnxruntime",
+    "matplotlib",
+    "pandas",
+    "statsmodels",
+    "sklearn",
+}
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 

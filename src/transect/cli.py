@@ -246,7 +246,9 @@ def audit(
 def render(
     subjects: Annotated[int, typer.Option(help="How many subjects.")] = 32,
     seed: Seed = 0,
-    size: Annotated[int, typer.Option(help="Width and height of each image, in pixels.")] = 128,
+    size: Annotated[
+        int | None, typer.Option(help="Width and height of each image, in pixels; default 128, or a network's own.")
+    ] = None,
     population: Population = "balanced",
     generator: Annotated[str, typer.Option(help="What makes the images.")] = "faceworld",
     vary: Annotated[

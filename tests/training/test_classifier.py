@@ -179,8 +179,10 @@ def test_a_stopped_training_ends_as_one_that_was_not(pictures, trained, tmp_path
     assert not (tmp_path / classifier.WEIGHTS).exists()
     monkeypatch.undo()
     train(pictures, plan, tmp_path, quiet=True)
-    for name in (classifier.WEIGHTS, classifier.CARD, classifier.METRICS):
-        assert (tmp_path / name).read_bytes() == (trained / name).read_bytes(), name
+    for again in range(2):  # the second call finds everything done
+        for name in (classifier.WEIGHTS, classifier.CARD, classifier.METRICS):
+            assert (tmp_path / name).read_bytes() == (trained / name).read_bytes(), (name, again)
+        train(pictures, plan, tmp_path, quiet=True)
     with pytest.raises(RunFolderError, match="another spec"):
         train(pictures, Plan(TINY, LABEL, seed=1, held_out=0.3), tmp_path, quiet=True)
 
@@ -189,6 +191,7 @@ def test_metrics_are_a_row_an_epoch(trained):
     rows = [line.split(",") for line in (trained / classifier.METRICS).read_text().splitlines()]
     assert rows[0] == ["epoch", "rate", "training_loss", "held_out_loss", "accuracy", "false_positive_rate", "false_negative_rate"]  # fmt: skip
     assert [row[:2] for row in rows[1:]] == [["1", "0.001"], ["2", "0.0001"]]
+    assert float(rows[2][4]) >= 0.9  # bright pictures are at least 130 of 255 brighter than dark ones: an easy task
 
 
 def test_what_was_trained_is_a_target(pictures, trained):
@@ -233,7 +236,7 @@ def test_a_changed_file_or_card_is_refused(trained, tmp_path):
         resolve(f"classifier:{trained}", task="binary")
 
 
-def test_three_classes_and_mixed_precision_and_an_easy_task(pictures, tmp_path):
+def test_three_classes_in_mixed_precision(pictures, tmp_path):
     label = Label("hair", "hair", ("a", "b", "c"))
     short = Schedule("resnet18", 32, ((1, 1e-3),), batch=16, mirror=True)
     train(pictures, Plan(short, label, held_out=0.3, precision="mixed"), tmp_path / "hair", quiet=True)
@@ -241,10 +244,6 @@ def test_three_classes_and_mixed_precision_and_an_easy_task(pictures, tmp_path):
     assert (made.task, made.labels) == (Task.MULTICLASS, ("a", "b", "c"))
     scores = made.predict(Images(pictures.pixels(np.arange(4)))).scores
     np.testing.assert_allclose(scores.sum(axis=1), 1)
-    longer = Schedule("resnet18", 32, ((6, 1e-3),), batch=8)
-    train(pictures, Plan(longer, LABEL, held_out=0.3), tmp_path / "bright", quiet=True)
-    last = (tmp_path / "bright" / classifier.METRICS).read_text().splitlines()[-1].split(",")
-    assert float(last[4]) >= 0.9  # bright pictures are at least 130 of 255 brighter than dark ones
 
 
 @pytest.mark.parametrize(

@@ -131,13 +131,15 @@ def train(data: Pictures, plan: Plan, out: Path, *, quiet: bool = False) -> Path
             network.parameters(), lr=plan.schedule.rate(0), weight_decay=plan.schedule.decay, foreach=False
         )
         facts = load_state(out, {"network": network}, {"adam": optimizer}) or {"step": 0, "metrics": []}
-        done, metrics = int(facts["step"]), list(facts["metrics"])
+        done, metrics = int(facts["step"]), [dict(one) for one in facts["metrics"]]
         total, size = plan.schedule.epochs, len(examples.learned)
         with Progress("training", total * size, done=done * size, quiet=quiet) as progress:
             for epoch in range(done, total):
                 metrics.append(_epoch(network, optimizer, examples, plan, epoch, progress))
                 write_atomically(out / METRICS, _table(metrics))
-                save_state(out, {"network": network}, {"adam": optimizer}, {"step": epoch + 1, "metrics": metrics})
+                # Pairs, since the state's JSON sorts keys and the columns have an order.
+                kept = {"step": epoch + 1, "metrics": [list(one.items()) for one in metrics]}
+                save_state(out, {"network": network}, {"adam": optimizer}, kept)
         write_atomically(out / METRICS, _table(metrics))
         return _finish(network, examples, plan, metrics[-1], out)
 
