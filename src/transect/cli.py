@@ -26,6 +26,7 @@ from transect.match_command import match
 from transect.plan_command import plan
 from transect.search_command import search
 from transect.targets_command import targets as targets_group
+from transect.train_classifier_command import classifier
 from transect.train_command import train
 from transect.verify_command import verify
 
@@ -45,6 +46,7 @@ app.add_typer(verify)
 app.command()(leakage)
 app.command()(match)
 app.command()(search)
+train.command()(classifier)
 app.add_typer(train)
 app.command()(attributes)
 
@@ -270,7 +272,9 @@ def audit(
 def render(
     subjects: Annotated[int, typer.Option(help="How many subjects.")] = 32,
     seed: Seed = 0,
-    size: Annotated[int, typer.Option(help="Width and height of each image, in pixels.")] = 128,
+    size: Annotated[
+        int | None, typer.Option(help="Width and height of each image, in pixels; default 128, or a network's own.")
+    ] = None,
     population: Population = "balanced",
     generator: Annotated[str, typer.Option(help="What makes the images.")] = "faceworld",
     vary: Annotated[
