@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 
 from transect import costs, provenance
 from transect import tables as columns
-from transect.designs.search import APART, ActiveSearch, History, Strategy, apart
+from transect.designs.search import APART, History, Strategy, apart, eager
 from transect.designs.search.confirmation import ConfirmedSearch
 from transect.designs.search.space import Space
 from transect.designs.search.testing import Phases
@@ -38,8 +38,6 @@ from transect.targets.boxes import BoxConvention
 GOALS: Final = ("regions", "failures", "rate")
 BATCH: Final = 8
 SMALLEST: Final = 20
-MOST_FOLLOWED: Final = 0.6
-"""Share of follow-ups where only failures count."""
 
 
 @final
@@ -70,7 +68,7 @@ class Search:
             return ConfirmedSearch(self.seed, self.budget, self.space.thresholds)
         if self.goal == "rate":
             return Phases(self.seed, self.budget, self.space.thresholds)
-        return ActiveSearch(self.seed, earned=50.0, most=MOST_FOLLOWED, least=0.3)
+        return eager(self.seed)
 
     def spec(self) -> dict[str, Any]:
         """What recreates the run, as run.json holds it."""
@@ -280,7 +278,7 @@ def _estimate(search: Search, history: History) -> dict[str, Any]:
 def _surely_explored(search: Search, history: History) -> Int[np.ndarray, " m"]:
     """The explored calls that there would be whatever was found: how many more there are depends on the answers."""
     strategy = search.strategy
-    calls, most = search.budget, MOST_FOLLOWED
+    calls, most = search.budget, eager(search.seed).most
     if isinstance(strategy, ConfirmedSearch):
         calls, most = strategy.searching, strategy.search.most
     rows = np.flatnonzero(history.explored)[: int((1 - most) * calls)]
