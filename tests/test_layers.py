@@ -29,7 +29,7 @@ LAYERS = [
     {"verify"},
     {"finished", "outcome_choice"},
     {"findings"},
-    {"pilots", "pruned", "interpolation"},
+    {"pilots", "pruned", "interpolation", "canaries"},
     {"further"},
     {"publication", "negative_control", "costs"},
     {"study"},

@@ -14,7 +14,17 @@ from typing import Any, final
 
 import pyarrow as pa
 
-from transect import boundary, costs, findings, interpolation, negative_control, provenance, pruned, publication
+from transect import (
+    boundary,
+    canaries,
+    costs,
+    findings,
+    interpolation,
+    negative_control,
+    provenance,
+    pruned,
+    publication,
+)
 from transect import tables as columns
 from transect.designs import population_design, transect_design, transect_latents
 from transect.effects.shares import read_shares
@@ -300,6 +310,8 @@ def run(study: Study, out: Path, *, quiet: bool = False) -> None:
         try:
             _announce(study, folder, quiet)
             _make_parts(study, folder, quiet)
+            for line in canaries.keep(out, study.targets):
+                print(line, file=sys.stderr)
         except KeyboardInterrupt:
             message = f"interrupted; what is done is kept in {out}, and the same command goes on"
             raise Interrupted(message) from None
@@ -383,7 +395,7 @@ def report(
     populations = [read_shares(path, known) for path in shares]
     controls = [negative_control.finished(path) for path in runs]
     notes = [note for path in runs for note in negative_control.unfinished(path)]
-    rated = [section for path in runs for section in pruned.sections(path)]
+    rated = [section for path in runs for section in (*canaries.sections(path), *pruned.sections(path))]
     return publication.publish(
         folder,
         found,
