@@ -132,8 +132,11 @@ class TestApart:
 
 
 def test_a_target_without_canaries_leaves_nothing(tmp_path):
-    assert canaries.keep(tmp_path, [as_target(lambda pixels: [0.5] * len(pixels), name="own", task="binary")]) == []
-    assert canaries.sections(tmp_path) == []
+    assert (
+        canaries.keep_canaries(tmp_path, [as_target(lambda pixels: [0.5] * len(pixels), name="own", task="binary")])
+        == []
+    )
+    assert canaries.canary_sections(tmp_path) == []
     assert list(tmp_path.iterdir()) == []
 
 
