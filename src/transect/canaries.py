@@ -15,7 +15,7 @@ from transect.store import canonical_json, write_atomically
 FOLDER: Final = "canaries"
 
 
-def keep(folder: Path, targets: Sequence[Target]) -> list[str]:
+def keep_canaries(folder: Path, targets: Sequence[Target]) -> list[str]:
     """Write what targets say of their canaries into a run folder; a line for each whose behaviour changed.
 
     Targets without canaries, or with one round alone, leave nothing.
@@ -32,7 +32,7 @@ def keep(folder: Path, targets: Sequence[Target]) -> list[str]:
     return said
 
 
-def sections(folder: Path) -> list[dict[str, Any]]:
+def canary_sections(folder: Path) -> list[dict[str, Any]]:
     """The section of each target of a run that has canaries."""
     paths = sorted((folder / FOLDER).glob("*.json"))
     return [steady.section(json.loads(path.read_text(encoding="utf-8"))) for path in paths]

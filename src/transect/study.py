@@ -14,18 +14,9 @@ from typing import Any, final
 
 import pyarrow as pa
 
-from transect import (
-    boundary,
-    canaries,
-    costs,
-    findings,
-    interpolation,
-    negative_control,
-    provenance,
-    pruned,
-    publication,
-)
+from transect import boundary, costs, findings, interpolation, negative_control, provenance, pruned, publication
 from transect import tables as columns
+from transect.canaries import canary_sections, keep_canaries
 from transect.designs import population_design, transect_design, transect_latents
 from transect.effects.shares import read_shares
 from transect.effects.truth import Truth
@@ -310,7 +301,7 @@ def run(study: Study, out: Path, *, quiet: bool = False) -> None:
         try:
             _announce(study, folder, quiet)
             _make_parts(study, folder, quiet)
-            for line in canaries.keep(out, study.targets):
+            for line in keep_canaries(out, study.targets):
                 print(line, file=sys.stderr)
         except KeyboardInterrupt:
             message = f"interrupted; what is done is kept in {out}, and the same command goes on"
@@ -395,7 +386,7 @@ def report(
     populations = [read_shares(path, known) for path in shares]
     controls = [negative_control.finished(path) for path in runs]
     notes = [note for path in runs for note in negative_control.unfinished(path)]
-    rated = [section for path in runs for section in (*canaries.sections(path), *pruned.sections(path))]
+    rated = [section for path in runs for section in (*canary_sections(path), *pruned.sections(path))]
     return publication.publish(
         folder,
         found,
