@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from transect import searching
+from transect import search_results, searching
 from transect.designs.search.space import space_of
 from transect.errors import BadInput, FolderOfAnotherSpec, Interrupted, UnknownName
 from transect.records import Attribute, Images, Latents, Predictions, Task
@@ -120,7 +120,7 @@ def test_images_without_a_valid_answer_are_counted(tmp_path):
     assert found["failed"] > 0
     assert found["failures"] == 0
     assert found["estimate"]["n"] <= 40 - found["failed"]
-    assert f"; {found['failed']} calls without a valid answer" in searching.lines(found)[0]
+    assert f"; {found['failed']} calls without a valid answer" in search_results.lines(found)[0]
 
 
 def test_another_budget_is_another_run(tmp_path):
@@ -166,4 +166,4 @@ def test_an_estimate_of_nothing_is_said():
         "estimate": nothing,
         "regions": [],
     }
-    assert searching.lines(told)[-1] == "overall: errs on not estimable, from 0 calls"
+    assert search_results.lines(told)[-1] == "overall: errs on not estimable, from 0 calls"

@@ -217,18 +217,13 @@ def audit(
     json: Json = False,
 ) -> None:
     """Set attributes, ask the target, estimate what each attribute causes, and write the report."""
-    from transect import audits, costs, study
+    from transect import audits, costs, study, target_options
     from transect.edits import check_of
 
-    given = {
-        "task": task,
-        "preprocess": preprocess,
-        "labels": tuple(name.strip() for name in labels.split(",")) if labels else None,
-        "positive": positive,
-        "threshold": threshold,
-        "output": output,
-    }
-    resolved = study.resolve_targets(targets, {name: value for name, value in given.items() if value is not None})
+    options = target_options.given(
+        task=task, preprocess=preprocess, labels=labels, positive=positive, threshold=threshold, output=output
+    )
+    resolved = study.resolve_targets(targets, options)
     asked: dict[str, Any] = {
         "vary": vary or (),
         "steps": steps or (),

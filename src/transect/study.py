@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from transect import boundary, costs, edits, findings, interpolation, negative_control, provenance, pruned, publication
 from transect import tables as columns
+from transect.canaries import canary_sections, keep_canaries
 from transect.designs import population_design, transect_design, transect_latents
 from transect.edits import EditCheck
 from transect.effects.shares import read_shares
@@ -289,6 +290,8 @@ def run(study: Study, out: Path, *, quiet: bool = False) -> None:
         try:
             _announce(study, folder, quiet)
             _make_parts(study, folder, quiet)
+            for line in keep_canaries(out, study.targets):
+                print(line, file=sys.stderr)
         except KeyboardInterrupt:
             message = f"interrupted; what is done is kept in {out}, and the same command goes on"
             raise Interrupted(message) from None
@@ -379,7 +382,8 @@ def report(
     populations = [read_shares(path, known) for path in shares]
     controls = [negative_control.finished(path) for path in runs]
     notes = [note for path in runs for note in negative_control.unfinished(path)]
-    rated = [section for path in runs for section in [*edits.sections(path), *pruned.sections(path)]]
+    own = [[*edits.sections(path), *canary_sections(path), *pruned.sections(path)] for path in runs]
+    rated = [section for sections in own for section in sections]
     specs = {json.dumps(one.entry["spec"]["generator"].get("directions")): one.entry["spec"] for one in found}
     notes += [note for spec in specs.values() for note in fitted_directions.limits(spec)]
     fitted = [section for spec in specs.values() for section in fitted_directions.section(spec)]
