@@ -18,6 +18,7 @@ from transect import __version__
 from transect.console import table
 from transect.errors import BadInput, TransectError
 from transect.generators_command import generators
+from transect.invert_command import invert
 from transect.leakage_command import leakage
 from transect.match_command import match
 from transect.plan_command import plan
@@ -39,6 +40,7 @@ app.add_typer(verify)
 app.command()(leakage)
 app.command()(match)
 app.command()(search)
+app.command()(invert)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
 Out = Annotated[Path | None, typer.Option(help="The run folder; default runs/<target>.")]
