@@ -142,6 +142,7 @@ def test_other_sizes_are_refused_or_fitted(tmp_path):
         ({"space": "w+", "penalty": -1.0}, BadInput, "penalty: expected a number of 0 or more"),
         ({"steps": 0}, BadInput, "steps: expected 1 or more"),
         ({"start": "middle"}, UnknownName, "unknown start 'middle'"),
+        ({"precision": "half"}, UnknownName, "unknown precision 'half'"),
         ({"batch": 0}, BadInput, "batch: expected 1 image or more"),
         ({"distance": "lpips"}, UnknownName, "unknown distance 'lpips'"),
         ({"distance": "vgg16"}, BadInput, "expected a file of its weights, got none"),

@@ -40,6 +40,9 @@ def invert(
         str, typer.Option(help="Where the search begins: mean, or encoder (a regression fitted on the generator).")
     ] = "mean",
     encoder_samples: Annotated[int, typer.Option(help="Images of the generator that the encoder is fitted on.")] = 2000,
+    precision: Annotated[
+        str, typer.Option(help="full, or mixed: steps in bfloat16, faster on processors that have it.")
+    ] = "full",
     fit: Annotated[
         bool, typer.Option("--fit", help="Cut the middle square of images of another size, and resize it.")
     ] = False,
@@ -66,6 +69,7 @@ def invert(
         heads=heads,
         start=start,
         samples=encoder_samples,
+        precision=precision,
         fit=fit,
         batch=batch,
         device=device,

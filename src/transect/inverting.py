@@ -27,6 +27,7 @@ from transect.store import FinishedRun, RunFolder, write_atomically
 
 TABLE = "inversions"
 STARTS = {"mean": "the generator's mean code", "encoder": "ridge regression from features, fitted on its own images"}
+PRECISIONS = ("full", "mixed")
 _SHOWN = 8
 _MEASURES = ("perceptual", "pixels", "restriction", "identity_distance")
 
@@ -81,17 +82,19 @@ def order(
     from transect.inversion.protocol import check_space, invertible
     from transect.perceptual.distance import appearance_of
 
-    fit, device = options.pop("fit", False), options.get("device", "cpu")
+    fit, precision, device = options.pop("fit", False), options.pop("precision", "full"), options.get("device", "cpu")
     world: Any = load(generator, device=device)
     check_space(invertible(world), space)
     if penalty is not None and penalty != 0 and space != "w+":
         raise BadInput(f"penalty: expected none in space {space}, got {penalty:g}; it holds the layers of w+ together")
+    if precision not in PRECISIONS:
+        raise UnknownName("precision", precision, PRECISIONS)
     if options.get("start", "mean") not in STARTS:
         raise UnknownName("start", options["start"], STARTS)
     if options.get("batch", 1) < 1:
         raise BadInput(f"batch: expected 1 image or more, got {options['batch']}; give more")
     chosen = (0.1 if penalty is None else penalty) if space == "w+" else 0.0
-    search = Search(space, chosen, steps, pixels)
+    search = Search(space, chosen, steps, pixels, mixed=precision == "mixed")
     appearance_of(options.get("distance", "features"), options.get("weights"), options.get("heads"), device)
     return Order(world, Pictures.open(images, world.image_size, fit=fit), search, **options)
 

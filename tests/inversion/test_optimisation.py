@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from planted_networks import Levels, pixels_of, small
 
+from planted_networks import Levels, pixels_of, small
 from transect.errors import BadInput, UnknownName
 from transect.inversion.optimisation import Inverted, Search, invert, pace, restriction, steps_of
 from transect.inversion.protocol import InvertibleNetwork, invertible
@@ -81,6 +81,16 @@ def test_planted_images_are_found_again(planted, found_in_w):
     off = np.sqrt(((found_in_w.codes - w.numpy()) ** 2).mean(axis=1)) / spread
     assert np.median(off) < 0.05 * np.sqrt(2)
     assert np.median(np.abs(found_in_w.reconstructions.astype(int) - pixels).mean(axis=(1, 2, 3))) < 1.5
+
+
+def test_mixed_precision_finds_them_too(planted):
+    """bfloat16 has 8 bits: codes are coarser, and what is reported is what float32 says of them."""
+    generator, _, pixels = planted
+    found = invert(invertible(generator), pixels[:2], Search("w", steps=100, rate=0.3, mixed=True), PIXELS, batch=2)
+    assert np.abs(found.reconstructions.astype(int) - pixels[:2]).mean() < 3
+    with torch.no_grad():
+        made = invertible(generator).show(torch.from_numpy(found.codes), "w").permute(0, 2, 3, 1).numpy()
+    np.testing.assert_allclose(found.pixels, ((made - pixels[:2] / 255) ** 2).mean(axis=(1, 2, 3)), rtol=1e-3)
 
 
 def test_z_finds_images_again(planted):
