@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from planted_networks import Levels
 
+from planted_networks import Levels
 from transect.controls.directions import Direction
 from transect.generators.faceworld.world import FaceWorld
 from transect.inversion.optimisation import Inverted
