@@ -87,7 +87,10 @@ def small_stylegan2(path):
     save_file(small["weights"](), path)
 
 
-FILES_OF_THE_READER = {"use-a-stylegan2.md": ("ffhq.safetensors", small_stylegan2)}
+FILES_OF_THE_READER = {
+    "use-a-stylegan2.md": ("ffhq.safetensors", small_stylegan2),
+    "invert-photographs.md": ("ffhq.safetensors", small_stylegan2),
+}
 """What a page says that the reader has, made small."""
 
 

@@ -21,6 +21,7 @@ from transect.datasets_command import datasets
 from transect.directions_command import directions as directions_group
 from transect.errors import BadInput, TransectError
 from transect.generators_command import generators
+from transect.invert_command import invert
 from transect.leakage_command import leakage
 from transect.match_command import match
 from transect.plan_command import plan
@@ -49,6 +50,7 @@ app.command()(search)
 train.command()(classifier)
 app.add_typer(train)
 app.command()(attributes)
+app.command()(invert)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
 Out = Annotated[Path | None, typer.Option(help="The run folder; default runs/<target>.")]
