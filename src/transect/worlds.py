@@ -22,6 +22,10 @@ def open_world(
 
     Raises BadInput for another object, settings beside one, or a generator that sets nothing without directions.
     """
+    if generator == "reference" and directions is None:
+        from transect.generators.reference import DIRECTIONS
+
+        directions = DIRECTIONS
     made = generator_of(generator, image_size, population, device, learned=directions is not None)
     if directions is not None:
         from transect.controls.direction_file import read_directions

@@ -55,8 +55,12 @@ def section(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _leaks(fitted: Mapping[str, Any]) -> list[str]:
-    led = [row for row in fitted["attributes"] if row["of_a_model"]]
-    return [f"labels of {words(row['name'])} are a model's ({row['origin'].get('labels')}): {LEAK}" for row in led]
+    """One sentence for each model whose answers were the labels, with the attributes that it labelled."""
+    led: dict[str, list[str]] = {}
+    for row in fitted["attributes"]:
+        if row["of_a_model"]:
+            led.setdefault(str(row["origin"].get("labels")), []).append(words(row["name"]))
+    return [f"labels of {', '.join(names)} are a model's ({model}): {LEAK}" for model, names in led.items()]
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
