@@ -47,7 +47,7 @@ class Measured:
 
     readings: Mapping[str, Float[np.ndarray, " n"]]
     saturated: Float[np.ndarray, " n"]
-    identity: Float[np.ndarray, "n k"] = field(default_factory=lambda: np.empty((0, 0)))
+    identity: Float[np.ndarray, "_ k"] = field(default_factory=lambda: np.empty((0, 0)))
     realism: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))
     levels: frozenset[str] = frozenset()
 
