@@ -29,6 +29,7 @@ def server():
     stop.start()
     try:
         line = running.stdout.readline()
+        stop.cancel()
         assert "http://127.0.0.1:" in line, line
         yield line.split()[-1]
     finally:
