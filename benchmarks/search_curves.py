@@ -35,8 +35,8 @@ def band(curves):
     """Mean, and the ends of the band, after each call."""
     made = np.array(curves)
     error = 2 * made.std(axis=0, ddof=1) / len(made) ** 0.5
-    return {name: values.tolist() for name, values in
-            (("mean", made.mean(axis=0)), ("low", made.mean(axis=0) - error), ("high", made.mean(axis=0) + error))}  # fmt: skip
+    mean = made.mean(axis=0)
+    return {"mean": mean.tolist(), "low": (mean - error).tolist(), "high": (mean + error).tolist()}
 
 
 def strategies(latent):
@@ -80,8 +80,9 @@ def figure(found):
         body.append(f'<circle cx="{x:.1f}" cy="{mean:.1f}" r="4" fill="#9a5b88"/>')
     title = "Failures by calls, and by the weight of diversity, on planted targets"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" '
-        f'aria-label="{title}" font-family="Helvetica, Arial, sans-serif" font-size="13" fill="#1f2328"><title>{title}</title>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
+        f'role="img" aria-label="{title}" font-family="Helvetica, Arial, sans-serif" font-size="13" fill="#1f2328">'
+        f"<title>{title}</title>"
         f'<rect width="{WIDTH}" height="{HEIGHT}" rx="6" fill="#fff"/>{"".join(body)}</svg>\n'
     )
 
@@ -96,7 +97,7 @@ def _axes(left, top, words, ticks):
     for share in (0, 0.5, 1):
         y = TOP + TALL * (1 - share)
         lines.append(f'<line x1="{left}" x2="{left + PANEL}" y1="{y}" y2="{y}" stroke="#d8dee4"/>')
-        lines.append(f'<text x="{left - 6}" y="{y + 4}" text-anchor="end" fill="#57606a">{share * top:.0f}</text>')
+        lines.append(f'<text x="{left - 6}" y="{y + 4}" text-anchor="end" fill="#57606a">{share * top:.3g}</text>')
     for tick in ticks:
         x = left + PANEL * tick / max(ticks)
         lines.append(f'<text x="{x:.1f}" y="{TOP + TALL + 20}" text-anchor="middle" fill="#57606a">{tick:g}</text>')
