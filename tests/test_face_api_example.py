@@ -29,6 +29,7 @@ def server():
     stop.start()
     try:
         line = running.stdout.readline()
+        stop.cancel()
         assert "http://127.0.0.1:" in line, line
         yield line.split()[-1]
     finally:
@@ -54,7 +55,7 @@ def test_sixty_images_through_face_api(tmp_path):
         found = audit(tmp_path / "detection.toml", tmp_path / "detection", "--truth", "face", "--max-failures", "0")
         # The three files share one file of answers: what happy and gender say of the same images is known by now.
         happy = audit(tmp_path / "happy.toml", tmp_path / "happy")
-    assert found["calls"] == 60
+    assert 60 <= found["calls"] <= 66, "a call for each image; a dropped connection is tried again, and counted"
     assert happy["calls"] == 0
     results = json.loads(Path(found["results"]).read_text())
     (target,) = results["studies"][0]["targets"]

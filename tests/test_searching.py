@@ -167,3 +167,31 @@ def test_an_estimate_of_nothing_is_said():
         "regions": [],
     }
     assert search_results.lines(told)[-1] == "overall: errs on not estimable, from 0 calls"
+
+
+class Metered(Counting):
+    """A reader that is paid by image; `file` outlives the program, as a file of answers does."""
+
+    metered = True
+
+    def __init__(self, file, stop_at=None):
+        super().__init__(stop_at)
+        self.file = file
+
+    def quote(self, images):
+        return {"calls_spent": sum(self.file), "money_spent": sum(self.file) / 100}
+
+    def predict(self, images):
+        self.file.append(len(images))
+        return super().predict(images)
+
+
+def test_the_cost_is_of_all_programs_that_took_part(tmp_path):
+    """30 images asked before the search are none of its cost; the batch that was stopped was paid, and again after."""
+    file = [30]
+    with pytest.raises(Interrupted):
+        run(made(Metered(file, stop_at=20), goal="failures", budget=40), tmp_path / "run", quiet=True)
+    found = run(made(Metered(file), goal="failures", budget=40), tmp_path / "run", quiet=True)
+    assert (found["paid_calls"], found["cost"]) == (48, 0.48)
+    assert sum(file) == 30 + 48
+    assert run(made(Metered(file), goal="failures", budget=40), tmp_path / "run", quiet=True) == found

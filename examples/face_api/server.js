@@ -104,6 +104,9 @@ async function handle(request, response) {
 async function main() {
   await load();
   const server = http.createServer(handle);
+  // Node hangs up after five idle seconds: a client that was just about to ask would have to ask, and pay, again.
+  server.keepAliveTimeout = 120_000;
+  server.headersTimeout = 125_000;
   server.listen(Number(process.env.PORT || 8422), "127.0.0.1", () => {
     console.log(`face-api answers on http://127.0.0.1:${server.address().port}/analyze`);
   });
