@@ -60,7 +60,7 @@ def _panel(panel: Panel, index: int, rows: Sequence[Mapping[str, Any]]) -> str:
 
     for tick in sorted({low, 0.0, high / 2, high}):
         parts.append(f'<line x1="{left}" y1="{y(tick)}" x2="{left + _PANEL}" y2="{y(tick)}" stroke="{_GRID}"/>')
-        label = f"{tick:.2g}".replace("-", "−")
+        label = (f"{tick:.0f}" if abs(tick) >= 10 else f"{tick:.2g}").replace("-", "−")
         parts.append(f'<text x="{left - 5}" y="{y(tick) + 4}" fill="{_MUTED}" text-anchor="end">{label}</text>')
     step, points = _PANEL / max(1, len(rows) - 1), []
     for place, (row, value) in enumerate(zip(rows, values, strict=True)):
@@ -93,15 +93,16 @@ Written by `python docs/inversion_figures.py --generator FILE`; do not edit by h
 
 ## Into a StyleGAN2
 
-Generator: {found["described"]}. {sizes["faces"]} faces of FaceWorld that it was never shown, {sizes["steps"]} steps
-each from the mean code. Directions in w from {sizes["labels"]} of its own images as the feature network reads them; R²
-held out: {read}.
+Generator: {found["described"]}.
+
+{sizes["faces"]} faces of FaceWorld that it was never shown, {sizes["steps"]} steps each from the mean code. Directions
+in w from {sizes["labels"]} of its own images as the feature network reads them; R² held out: {read}.
 
 {_generator_table(generator["rows"])}
 Medians over faces; attribute error and edits are means. Attribute error: directions read the mean code, the world knows
 the truth, in deviations of the truth. Edits: codes moved along a direction by one deviation; change that is read per
-change that is asked, and change of other attributes in deviations. Identity and edits are read by the network whose
-distance is optimised, so that they flatter what that network sees.
+change that is asked, and change of other attributes in deviations; directions with an R² below 0.3 do not count.
+Identity and edits are read by the network whose distance is optimised, so that they flatter what that network sees.
 
 ## Into FaceWorld's latent view
 

@@ -203,3 +203,12 @@ def test_unknown_spaces_and_generators_are_refused():
         invert(Levels(), halves(1, 2), Search("w++"), PIXELS)
     with pytest.raises(BadInput, match="expected one that can be differentiated"):
         invertible(object())
+
+
+def test_a_very_large_penalty_is_the_restricted_space(planted):
+    """λ without end leaves one w for all layers: as good as space w after as many steps, and no layers apart."""
+    generator, _, pixels = planted
+    one = invert(invertible(generator), pixels[:2], Search("w", steps=60, rate=0.3), PIXELS, batch=2)
+    held = invert(invertible(generator), pixels[:2], Search("w+", 1e3, steps=60, rate=0.3), PIXELS, batch=2)
+    assert (held.pixels < 1.5 * one.pixels + 1e-4).all()
+    assert (held.restriction < 1e-4).all()

@@ -157,12 +157,13 @@ def _search(
     if begin.shape != (len(images), *where.mean.shape):
         expected = [len(images), *where.mean.shape]
         raise BadInput(f"encoder: expected codes {expected} of space {space}, got {list(begin.shape)}; fit it for it")
-    codes = begin.detach().float().clone().requires_grad_()
-    optimizer = torch.optim.Adam([codes], lr=search.rate * where.spread, betas=(0.9, 0.999))
+    variables = _variables(begin.detach().float(), space)
+    optimizer = torch.optim.Adam(variables, lr=search.rate * where.spread, betas=(0.9, 0.999))
     history = []
     for step in range(search.steps):
         for group in optimizer.param_groups:
             group["lr"] = search.rate * where.spread * pace((step + 1) / (search.steps + 1))
+        codes = sum(variables[1:], variables[0])
         with torch.autocast(codes.device.type, torch.bfloat16, enabled=search.mixed):
             made = generator.show(codes, space)
             perceptual = (appearance(made) - wanted).square().sum(dim=1)
@@ -175,6 +176,7 @@ def _search(
         objective.sum().backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     with torch.no_grad():
+        codes = sum(variables[1:], variables[0])
         made = generator.show(codes, space)
         perceptual = (appearance(made) - wanted).square().sum(dim=1)
         square, apart = (made - images).square().mean(dim=(1, 2, 3)), restriction(codes, space)
@@ -188,6 +190,17 @@ def _search(
         "history": torch.stack(history, dim=1).cpu().numpy(),
         "reconstructions": shown.cpu().numpy(),
     }
+
+
+def _variables(begin: Tensor, space: str) -> list[Tensor]:
+    """What is searched; codes are their sum. In w+ the mean of the layers, and the layers' departures from it.
+
+    Adam scales steps by coordinate: with one variable for both, a large λ holds back the mean too.
+    """
+    if space != "w+":
+        return [begin.clone().requires_grad_()]
+    middle = begin.mean(dim=1, keepdim=True)
+    return [one.requires_grad_() for one in (middle, begin - middle)]
 
 
 def steps_of(search: Search) -> tuple[int, ...]:
