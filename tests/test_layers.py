@@ -19,7 +19,7 @@ LAYERS = [
     {"generators", "datasets"},
     {"controls"},
     {"designs"},
-    {"targets"},
+    {"targets", "annotation"},
     {"effects"},
     {"ratings"},
     {"leakage"},
