@@ -40,6 +40,7 @@ LAYERS = [
     {"matching"},
     {"match_page"},
     {
+        "annotate_command",
         "verify_command",
         "generators_command",
         "plan_command",
@@ -52,7 +53,7 @@ LAYERS = [
     {"__main__"},
 ]
 RANK = {stage: rank for rank, stages in enumerate(LAYERS) for stage in stages}
-HEAVY = {"torch", "cv2", "dlib", "onnxruntime", "matplotlib", "pandas", "statsmodels", "sklearn"}
+HEAVY = {"torch", "cv2", "dlib", "onnxruntime", "matplotlib", "pandas", "statsmodels", "sklearn", "fastapi", "sqlalchemy"}
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 
@@ -91,7 +92,7 @@ def test_an_upward_arrow_is_found():
     assert upward_arrows(SOURCE / "effects" / "x.py", ["transect.records.Effect", "numpy"]) == []
 
 
-@pytest.mark.parametrize("command", [["--help"], ["targets"], ["attributes"], ["audit", "--help"]])
+@pytest.mark.parametrize("command", [["--help"], ["targets"], ["attributes"], ["audit", "--help"], ["annotate", "serve", "--help"]])
 def test_answers_without_heavy_libraries(command):
     """The command line loads none of the heavy libraries for what is only looked up."""
     code = (

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from transect import __version__
+from transect.annotate_command import annotate
 from transect.console import table
 from transect.errors import BadInput, TransectError
 from transect.generators_command import generators
@@ -32,6 +33,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(annotate)
 app.add_typer(generators)
 app.add_typer(targets_group)
 app.command()(plan)

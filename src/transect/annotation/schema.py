@@ -91,3 +91,12 @@ answers: Final = Table(
     Index("answers_of_task", "task_id"),
     sqlite_autoincrement=True,
 )
+sessions: Final = Table(
+    "sessions",
+    metadata,
+    Column("token_hash", String(64), primary_key=True),
+    Column("rater_id", Integer, ForeignKey("raters.id")),
+    Column("csrf", String(64), nullable=False),
+    Column("created", Float, nullable=False),
+    Column("expires", Float, nullable=False),
+)
