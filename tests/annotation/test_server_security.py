@@ -253,7 +253,7 @@ def test_every_reply_has_the_headers_that_keep_a_browser_in(two, app):
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
         assert reply.headers["x-content-type-options"] == "nosniff"
-        assert reply.headers["referrer-policy"] == "no-referrer"
+        assert reply.headers["referrer-policy"] == "same-origin"
         assert reply.headers["cache-control"]
         assert "server" not in reply.headers
     page = two[0].http.get("/").text

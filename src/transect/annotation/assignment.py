@@ -65,11 +65,12 @@ def next_tasks(project: Project, rater: int, now: float, count: int = 2) -> list
 
 
 def expire(database: Database, plan: Plan, now: float) -> int:
-    """Take back tasks whose time has run out, or lies further ahead than a lease is long (a clock that was set back).
+    """Take back tasks whose time has run out, or lies further ahead than two leases (a clock that was set back).
 
     Returns how many were taken back.
     """
-    late = sa.or_(tasks.c.until < now, tasks.c.until > now + plan.lease_minutes * 60 + 1)
+    # Twice: a request that waited for its turn has an older `now` than leases that were given meanwhile.
+    late = sa.or_(tasks.c.until < now, tasks.c.until > now + 2 * plan.lease_minutes * 60)
     query = sa.select(tasks.c.id).where(tasks.c.state == "leased", late).limit(_BATCH)
     with database.reading() as connection:
         if connection.execute(query).first() is None:

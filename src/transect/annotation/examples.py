@@ -16,6 +16,8 @@ _SIZE: Final = 96
 _SEED: Final = 7
 _POSE: Final = {
     "yaw": 0.0, "pitch": 0.0, "roll": 0.0, "hat": 0.0, "glasses": 0.0, "background": 0.0, "light_azimuth": 10.0,
+    "baldness": 0.0, "bangs": 0.0, "facial_hair": 0.0, "hair_style": 4.0, "hair_length": 0.3, "age": 32.0, "smile": 0.0,
+    "mouth_open": 0.0, "makeup": 0.0, "lipstick": 0.0, "skin_tone": 4.0, "earrings": 0.0,
 }  # fmt: skip
 """All examples show one subject from the front, so that a level differs from the next in nothing else."""
 

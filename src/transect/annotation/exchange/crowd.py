@@ -1,7 +1,8 @@
 """Tasks and answers for crowd markets: pictures as files, and what each service wants beside them.
 
 Amazon Mechanical Turk: `batch.csv` and `template.html` (a crowd HTML form). SageMaker Ground Truth: `input.jsonl` of
-the pictures, and `manifest.jsonl`, an augmented manifest of the answers that are there. Label Studio: `config.xml` and `tasks.json`, with the answers so far.
+the pictures, and `manifest.jsonl`, an augmented manifest of the answers that are there. Label Studio: `tasks.json`,
+with the answers so far, and a `config-<question>.xml` each.
 Pictures go into `images/` and are uploaded to what --image-url begins with.
 """
 
@@ -98,7 +99,7 @@ def ground_truth(project: Project, out: Path, image_url: str) -> dict[str, Any]:
 
 
 def label_studio(project: Project, out: Path, image_url: str) -> dict[str, Any]:
-    """`tasks.json`, a task per item with its answers so far, and one `config.xml` per question."""
+    """`tasks.json`, a task per item with its answers so far, and a `config-<question>.xml` each."""
     listed, address = items_of(project), _addresses(image_url)
     said: dict[Item, list[Row]] = {}
     for row in rows(project.database):

@@ -27,6 +27,7 @@ from transect.annotation.server.service import Service
 
 _STATIC: Final = {
     "page.css": "text/css; charset=utf-8",
+    "icon.svg": "image/svg+xml",
     "rate.js": "text/javascript; charset=utf-8",
     "dashboard.js": "text/javascript; charset=utf-8",
 }
