@@ -64,6 +64,7 @@ TOML_READERS = {
     "write-a-population.md": "transect.generators.faceworld.population:load_population",
     "audit-your-own-model.md": "transect.targets.preprocess:Preprocess.from_toml",
     "plan-and-project.md": "tomllib:loads",  # its reader needs the run's attributes: tests/effects/test_shares.py
+    "rate-with-people.md": "transect.annotation.questions:load_file",
     "write-a-target.md": "tomllib:loads",  # entry points, which packaging tools read
 }
 

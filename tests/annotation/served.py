@@ -73,7 +73,8 @@ class HttpRater(threading.Thread):
 
     def patiently(self, ask):
         """Ask until there is a reply; a refusal is a failure, a server that is away or busy is not."""
-        for _ in range(600):
+        until = time.monotonic() + 400
+        while time.monotonic() < until:
             if self.stop.is_set():
                 raise SystemExit
             try:

@@ -227,6 +227,11 @@ def load(names: Sequence[str | Path] = ("paper",)) -> Questionnaire:
     return made[0].model_copy(update={"plan": plan, "question": tuple(questions)})
 
 
+def load_file(path: Path) -> Questionnaire:
+    """The questions of one file. Raises as `load` does."""
+    return load([path])
+
+
 def parse(text: str, where: str) -> Questionnaire:
     """A questionnaire from its TOML. Raises BadInput in one line, with the line and the key."""
     try:
