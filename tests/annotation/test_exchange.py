@@ -42,7 +42,7 @@ def rated(tmp_path):
 
 
 @pytest.fixture
-def empty(tmp_path):
+def empty(rated, tmp_path):
     """The same questions about the same run, in another database, without an answer."""
     project = open_project(tmp_path / "run", tmp_path / "other.sqlite", (str(tmp_path / "q.toml"),))
     yield project

@@ -5,10 +5,11 @@ import re
 import pytest
 from small_run import make_run, write_questions
 
-schemathesis = pytest.importorskip("schemathesis", reason="needs schemathesis: pip install schemathesis")
+pytest.importorskip("schemathesis", reason="needs schemathesis: pip install schemathesis")
 
+import schemathesis
 from fastapi.testclient import TestClient
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
 
 from transect.annotation import sessions
 from transect.annotation.project import open_project
@@ -37,8 +38,6 @@ def test_replies_are_as_described(tmp_path, monkeypatch):
     tried = []
     for operation in schema.get_all_operations():
         case_of = operation.ok().as_strategy()
-
-        from hypothesis import given
 
         @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), database=None)
         @given(case=case_of)

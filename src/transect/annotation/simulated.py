@@ -50,7 +50,8 @@ class Psychometric:
         """How probable each level is for a truth, after so many answers."""
         x = np.asarray(truth, dtype=np.float64)[..., None] + self.bias + self.drift * answered
         gaps = np.asarray(self.thresholds) - x
-        below = ndtr(gaps / self.noise) if self.noise else (gaps > 0).astype(float)
+        with np.errstate(over="ignore"):  # next to no noise: infinitely many standard deviations away
+            below = ndtr(gaps / self.noise) if self.noise else (gaps > 0).astype(float)
         ends = np.zeros((*below.shape[:-1], 1))
         shares = np.diff(np.concatenate([ends, below, ends + 1], axis=-1), axis=-1)
         return np.asarray((1 - self.lapse) * shares + self.lapse / shares.shape[-1])
