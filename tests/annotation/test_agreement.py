@@ -159,7 +159,7 @@ def test_dawid_and_skene_is_what_another_implementation_says():
     ratings = np.stack([np.where(random.random(150) < p, truth, random.integers(0, 3, 150)) for p in skill], axis=1)
     rows = [(i, r, ratings[i, r]) for i in range(150) for r in range(4)]
     frame = pandas.DataFrame(rows, columns=["task", "worker", "label"])
-    theirs = aggregation.DawidSkene(n_iter=500, tol=1e-10).fit_predict_proba(frame).sort_index()
+    theirs = aggregation.DawidSkene(n_iter=500, tol=1e-10).fit_predict_proba(frame).sort_index().sort_index(axis=1)
     mine = dawid_skene(ratings.astype(float), levels=3, prior_counts=0.0, tolerance=1e-10, iterations=500)
     assert np.allclose(mine.shares, theirs.to_numpy(), atol=1e-4)
 

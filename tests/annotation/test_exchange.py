@@ -151,7 +151,7 @@ HEAD = "id,question,rater,answer\n"
         (HEAD + "9-0000,smile,ada,yes\n0-0000,smile,ada,yes\n", "row 1: expected answers about this run's images to smile, same, got 1 of others (image 9-0000, question smile)"),
         (HEAD + "0-0000,smil,ada,yes\n", "row 1: unknown question 'smil': did you mean smile"),
         (HEAD + "0-0000,smile,ada,maybe\n", "row 1: answer: expected one of no, a little, yes, got 'maybe'"),
-        (HEAD + "0-0000,smile,Ada Lovelace <a@b>,yes\n", "row 1: expected a rater of letters, digits"),
+        (HEAD + "0-0000,smile,Ada Lovelace <a@b>,yes\n", "row 1: expected a rater's number (letters, digits, _ . -), got 'Ada"),
         (HEAD + "0-0000,smile,ada,yes\n0-0000,smile,ada,no\n", "rater ada answers smile of 0-0000 twice and differently"),
         (HEAD, "expected answers, got none"),
         ("id,rater\n1,2\n", "expected columns id, question, rater, answer, got no question, answer"),
@@ -170,7 +170,7 @@ def test_what_cannot_be_imported_is_said_and_nothing_is_taken(empty, rated, tmp_
 
 def test_other_formats_and_broken_files_are_named(empty, rated, tmp_path):
     path = tmp_path / "x.json"
-    path.write_text('[{"data": {}}]')
+    path.write_text('[{"data": {}}]\n1\n')
     with pytest.raises(UnknownName, match="unknown format 'labelstudio': did you mean label-studio"):
         read(path, "labelstudio", empty)
     for kind in ("label-studio", "ground-truth", "mturk"):
