@@ -39,8 +39,7 @@ def test_the_whole_way_by_commands(tmp_path):
     made = json.loads(run("invite", folder, "--raters", "2", "--questions", questions, "--json").stdout)
     assert len(made["links"]) == 2
     assert made["links"][0].startswith("http://127.0.0.1:8000/invite/")
-    with serving(folder) as (_, base):
-        http = httpx2.Client(base_url=base)
+    with serving(folder) as (_, base), httpx2.Client(base_url=base) as http:
         assert http.get("/health").text == "ok"
         assert http.get("/invite/" + made["links"][0].rpartition("/")[2]).status_code == 303
         assert http.post("/admin/login", data={"password": PASSWORD}).headers["location"] == "/admin"
