@@ -3,6 +3,7 @@
 import shutil
 import statistics
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,14 @@ def axe(tmp_path_factory):
     return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text()
 
 
+def wait(page, expression):
+    """Until an expression holds; asked from outside, since the page's policy forbids to evaluate texts in it."""
+    until = time.monotonic() + 60
+    while not page.evaluate(f"Boolean({expression})"):
+        assert time.monotonic() < until, expression
+        time.sleep(0.01)
+
+
 class Page:
     """A rater's browser at their first task; `errors` holds what its console complained about."""
 
@@ -90,11 +99,11 @@ class Page:
     def press(self, key):
         before = self.shown()
         self.page.keyboard.press(key)
-        self.page.wait_for_function("before => document.documentElement.dataset.shown !== before", arg=before)
+        wait(self.page, f"document.documentElement.dataset.shown !== '{before}'")
 
     def kept(self):
         """This rater's answers, once the page has sent all."""
-        self.page.wait_for_function("unsent.length === 0")
+        wait(self.page, "unsent.length === 0")
         table, raters = schema.answers, schema.raters
         query = sa.select(table.c.kind, table.c.value, table.c.detail).join(raters, raters.c.id == table.c.rater_id)
         with self.database.reading() as connection:
@@ -146,7 +155,7 @@ def test_a_follow_up_is_asked_on_the_same_pictures(site):
     assert rater.page.locator("#pictures img").count() == 2
     before, task = len(rater.kept()), rater.shown()
     rater.page.keyboard.press("o")
-    rater.page.wait_for_function("document.querySelector('#question').textContent.startsWith('How well')")
+    wait(rater.page, "document.querySelector('#question').textContent.startsWith('How well')")
     assert rater.shown() == task
     rater.press("2")
     assert rater.kept()[before:] == [("answer", 1, 1)]
@@ -160,7 +169,7 @@ def test_an_answer_without_a_connection_waits_and_is_sent_once(site):
     before = len(rater.kept())
     rater.context.set_offline(True)
     rater.page.keyboard.press("3")
-    rater.page.wait_for_function("document.querySelector('#status').textContent.startsWith('No connection')")
+    wait(rater.page, "document.querySelector('#status').textContent.startsWith('No connection')")
     assert len(rater.page.evaluate("unsent")) == 1
     rater.context.set_offline(False)
     assert rater.kept()[before:] == [("answer", 2, None)]
@@ -228,7 +237,7 @@ def test_the_next_picture_is_there_at_once(site):
     }"""
     times = []
     for _ in range(8):
-        rater.page.wait_for_function("unsent.length === 0 && tasks.length > 1")
+        wait(rater.page, "unsent.length === 0 && tasks.length > 1")
         times.append(rater.page.evaluate(script, rater.level()))
     assert statistics.median(times) < 100, times
     rater.context.close()
