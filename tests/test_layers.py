@@ -23,7 +23,7 @@ LAYERS = [
     {"inversion"},
     {"controls"},
     {"designs"},
-    {"targets"},
+    {"targets", "annotation"},
     {"effects"},
     {"ratings"},
     {"leakage"},
@@ -45,6 +45,7 @@ LAYERS = [
     {"matching"},
     {"match_page"},
     {
+        "annotate_command",
         "verify_command",
         "datasets_command",
         "generators_command",
@@ -74,6 +75,8 @@ HEAVY = {
     "pandas",
     "statsmodels",
     "sklearn",
+    "fastapi",
+    "sqlalchemy",
 }
 MODULES = sorted(SOURCE.rglob("*.py"))
 
@@ -113,7 +116,10 @@ def test_an_upward_arrow_is_found():
     assert upward_arrows(SOURCE / "effects" / "x.py", ["transect.records.Effect", "numpy"]) == []
 
 
-@pytest.mark.parametrize("command", [["--help"], ["targets"], ["datasets"], ["attributes"], ["audit", "--help"]])
+@pytest.mark.parametrize(
+    "command",
+    [["--help"], ["targets"], ["datasets"], ["attributes"], ["audit", "--help"], ["annotate", "serve", "--help"]],
+)
 def test_answers_without_heavy_libraries(command):
     """The command line loads none of the heavy libraries for what is only looked up."""
     code = (

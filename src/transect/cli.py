@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from transect import __version__
+from transect.annotate_command import annotate
 from transect.attributes_command import attributes
 from transect.console import table
 from transect.datasets_command import datasets
@@ -38,6 +39,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(annotate)
 app.add_typer(datasets)
 app.add_typer(generators)
 app.add_typer(targets_group)
