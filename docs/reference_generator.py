@@ -25,7 +25,8 @@ from transect.cli import app
 from transect.generators import load
 from transect.model_files import in_order, read_safetensors
 from transect.perceptual.features import read
-from transect.perceptual.judging import judge
+from transect.perceptual.judging import features_of, judge
+from transect.perceptual.sets import fid
 from transect.report.scales import covering
 from transect.training.sheets import tiled
 
@@ -37,6 +38,7 @@ START, END = "<!-- figures -->", "<!-- end of figures -->"
 FIT_START, FIT_END = "<!-- directions -->", "<!-- end of directions -->"
 _FIRST_SEED = 1 << 45
 _LABELLED = 4000
+_ON_THE_CURVE = 1000
 LABELLED_BY = "model:transect.perceptual"
 FITTED = (
     "skin_tone", "age", "face_shape", "face_width", "smile", "mouth_open", "hair_length", "hair_color", "baldness",
@@ -84,9 +86,9 @@ def measured(path: Path, kept: Path | None, images: int) -> dict[str, Any]:
     real, made = load("faceworld", image_size=64), load(path)
     found = judge(real, made, images)
     found["curve"] = []
+    seen = features_of(real, 0, _ON_THE_CURVE)
     for file in sorted(kept.glob("*.safetensors")) if kept else []:
-        if made.image_size == load(file).image_size:
-            found["curve"].append([int(file.stem), judge(real, load(file), min(images, 1000))["fid"]])
+        found["curve"].append([int(file.stem), fid(seen, features_of(load(file), 0, _ON_THE_CURVE)).value])
     return found
 
 
