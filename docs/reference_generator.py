@@ -15,12 +15,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from PIL import Image
 from safetensors.torch import save
+from typer.testing import CliRunner
 
+from transect.cli import app
 from transect.generators import load
 from transect.model_files import in_order, read_safetensors
-from transect.perceptual.judging import judge
+from transect.perceptual.features import read
+from transect.perceptual.judging import features_of, judge
+from transect.perceptual.sets import fid
 from transect.report.scales import covering
 from transect.training.sheets import tiled
 
@@ -29,7 +35,15 @@ WEIGHTS = HERE.parent / "src" / "transect" / "generators" / "weights"
 PAGE = HERE / "explanation" / "reference-generator.md"
 SHEET, CURVE = HERE / "images" / "reference-generator.jpg", HERE / "images" / "reference-training.svg"
 START, END = "<!-- figures -->", "<!-- end of figures -->"
+FIT_START, FIT_END = "<!-- directions -->", "<!-- end of directions -->"
 _FIRST_SEED = 1 << 45
+_LABELLED = 4000
+_ON_THE_CURVE = 1000
+LABELLED_BY = "model:transect.perceptual"
+FITTED = (
+    "skin_tone", "age", "face_shape", "face_width", "smile", "mouth_open", "hair_length", "hair_color", "baldness",
+    "bangs", "facial_hair", "makeup", "lipstick", "glasses>0.5", "yaw", "pitch", "roll",
+)  # fmt: skip
 
 
 def halved(run: Path) -> Path:
@@ -42,14 +56,39 @@ def halved(run: Path) -> Path:
     return path
 
 
+def directions(path: Path, folder: Path) -> dict[str, Any]:
+    """Directions in w, from what the shipped feature network reads on the generator's pictures; the fit's figures."""
+    made = load(path)
+    pixels = np.concatenate([made.render(made.sample(np.arange(i, i + 250))).pixels for i in range(0, _LABELLED, 250)])
+    said = read(pixels)
+    table = pa.table(
+        {"seed": np.arange(_LABELLED), **{name.partition(">")[0]: said[name.partition(">")[0]] for name in FITTED}}
+    )
+    pq.write_table(table, folder / "labels.parquet")
+    asked = [option for name in FITTED for option in ("--attribute", name)]
+    command = ["directions", "fit", str(WEIGHTS / "reference-directions.safetensors"), "--generator", "reference"]
+    command += [
+        "--labels",
+        str(folder / "labels.parquet"),
+        "--labelled-by",
+        LABELLED_BY,
+        "--space",
+        "w",
+        *asked,
+        "--json",
+    ]
+    done = CliRunner().invoke(app, command, catch_exceptions=False)
+    return dict(json.loads(done.stdout))
+
+
 def measured(path: Path, kept: Path | None, images: int) -> dict[str, Any]:
     """Figures of the shipped file, and FID of those kept on the way."""
     real, made = load("faceworld", image_size=64), load(path)
     found = judge(real, made, images)
     found["curve"] = []
+    seen = features_of(real, 0, _ON_THE_CURVE)
     for file in sorted(kept.glob("*.safetensors")) if kept else []:
-        if made.image_size == load(file).image_size:
-            found["curve"].append([int(file.stem), judge(real, load(file), min(images, 1000))["fid"]])
+        found["curve"].append([int(file.stem), fid(seen, features_of(load(file), 0, _ON_THE_CURVE)).value])
     return found
 
 
@@ -119,6 +158,16 @@ def table(found: Mapping[str, Any]) -> str:
     return "\n".join([head, *rows])
 
 
+def fit_table(fitted: Mapping[str, Any]) -> str:
+    """How well each direction reads what it was not fitted to, as Markdown."""
+    rows = [
+        f"| {one['name']} | {one['quality_measure'].replace('R2', 'R²')} | {one['quality']:.2f} | "
+        f"{one['shown_low']:.3g} to {one['shown_high']:.3g} |"
+        for one in fitted["attributes"]
+    ]
+    return "\n".join(["| attribute | measure | held out | seen between |", "| --- | --- | --- | --- |", *rows])
+
+
 def main() -> None:
     """Make file, figures and page."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -135,9 +184,15 @@ def main() -> None:
     sheet(path)
     CURVE.write_text(curve(metrics, found["curve"]), encoding="utf-8")
     size = f"{path.stat().st_size / 1e6:.1f} MB, {facts['images_shown']:,} images shown in the training."
-    block = f"{START}\n\n{size}\n\n```\n{given.command}\n```\n\n{table(found)}\n\n{END}"
+    blocks = {
+        (START, END): f"{size}\n\n```\n{given.command}\n```\n\n{table(found)}",
+        (FIT_START, FIT_END): fit_table(directions(path, given.run)),
+    }
     text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(re.sub(f"{START}.*{END}", lambda _: block, text, flags=re.DOTALL), encoding="utf-8")
+    for (start, end), block in blocks.items():
+        whole = f"{start}\n\n{block}\n\n{end}"
+        text = re.sub(f"{start}.*{end}", lambda _, whole=whole: whole, text, flags=re.DOTALL)
+    PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

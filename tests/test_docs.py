@@ -65,6 +65,7 @@ TOML_READERS = {
     "audit-your-own-model.md": "transect.targets.preprocess:Preprocess.from_toml",
     "plan-and-project.md": "tomllib:loads",  # its reader needs the run's attributes: tests/effects/test_shares.py
     "use-a-diffusion-pipeline.md": "transect.generators.diffusion.settings:read_settings",
+    "rate-with-people.md": "transect.annotation.questions:load_file",
     "write-a-target.md": "tomllib:loads",  # entry points, which packaging tools read
 }
 
@@ -87,7 +88,10 @@ def small_stylegan2(path):
     save_file(small["weights"](), path)
 
 
-FILES_OF_THE_READER = {"use-a-stylegan2.md": ("ffhq.safetensors", small_stylegan2)}
+FILES_OF_THE_READER = {
+    "use-a-stylegan2.md": ("ffhq.safetensors", small_stylegan2),
+    "invert-photographs.md": ("ffhq.safetensors", small_stylegan2),
+}
 """What a page says that the reader has, made small."""
 
 

@@ -14,15 +14,16 @@ LAYERS = [
     {"__init__", "errors"},
     {"records"},
     {"protocols"},
-    {"store", "engine", "progress", "tables", "model_files", "console", "provenance"},
+    {"store", "engine", "progress", "tables", "model_files", "console", "provenance", "target_options"},
     {"boundary"},
     {"datasets"},
     {"generators"},
     {"training"},
     {"perceptual"},
+    {"inversion"},
     {"controls"},
     {"designs"},
-    {"targets"},
+    {"targets", "annotation"},
     {"effects"},
     {"ratings"},
     {"leakage"},
@@ -32,17 +33,19 @@ LAYERS = [
     {"verify"},
     {"finished", "outcome_choice"},
     {"findings"},
-    {"pilots", "pruned", "interpolation"},
+    {"pilots", "pruned", "interpolation", "edits", "canaries"},
     {"further"},
-    {"publication", "negative_control", "costs"},
+    {"publication", "negative_control", "costs", "worlds"},
     {"study"},
-    {"audits", "searching"},
-    {"rendering"},
+    {"search_results"},
+    {"audits", "searching", "labelling", "inverting"},
+    {"rendering", "fitting"},
     {"match_files"},
     {"match_input"},
     {"matching"},
     {"match_page"},
     {
+        "annotate_command",
         "verify_command",
         "datasets_command",
         "generators_command",
@@ -50,9 +53,12 @@ LAYERS = [
         "leakage_command",
         "match_command",
         "search_command",
+        "invert_command",
         "targets_command",
         "train_classifier_command",
         "train_command",
+        "directions_command",
+        "attributes_command",
     },
     {"cli"},
     {"__main__"},
@@ -69,6 +75,8 @@ HEAVY = {
     "pandas",
     "statsmodels",
     "sklearn",
+    "fastapi",
+    "sqlalchemy",
 }
 MODULES = sorted(SOURCE.rglob("*.py"))
 
@@ -108,7 +116,10 @@ def test_an_upward_arrow_is_found():
     assert upward_arrows(SOURCE / "effects" / "x.py", ["transect.records.Effect", "numpy"]) == []
 
 
-@pytest.mark.parametrize("command", [["--help"], ["targets"], ["datasets"], ["attributes"], ["audit", "--help"]])
+@pytest.mark.parametrize(
+    "command",
+    [["--help"], ["targets"], ["datasets"], ["attributes"], ["audit", "--help"], ["annotate", "serve", "--help"]],
+)
 def test_answers_without_heavy_libraries(command):
     """The command line loads none of the heavy libraries for what is only looked up."""
     code = (

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from transect import searching
+from transect import search_results, searching
 from transect.designs.search.space import space_of
 from transect.errors import BadInput, FolderOfAnotherSpec, Interrupted, UnknownName
 from transect.records import Attribute, Images, Latents, Predictions, Task
@@ -120,7 +120,7 @@ def test_images_without_a_valid_answer_are_counted(tmp_path):
     assert found["failed"] > 0
     assert found["failures"] == 0
     assert found["estimate"]["n"] <= 40 - found["failed"]
-    assert f"; {found['failed']} calls without a valid answer" in searching.lines(found)[0]
+    assert f"; {found['failed']} calls without a valid answer" in search_results.lines(found)[0]
 
 
 def test_another_budget_is_another_run(tmp_path):
@@ -166,4 +166,32 @@ def test_an_estimate_of_nothing_is_said():
         "estimate": nothing,
         "regions": [],
     }
-    assert searching.lines(told)[-1] == "overall: errs on not estimable, from 0 calls"
+    assert search_results.lines(told)[-1] == "overall: errs on not estimable, from 0 calls"
+
+
+class Metered(Counting):
+    """A reader that is paid by image; `file` outlives the program, as a file of answers does."""
+
+    metered = True
+
+    def __init__(self, file, stop_at=None):
+        super().__init__(stop_at)
+        self.file = file
+
+    def quote(self, images):
+        return {"calls_spent": sum(self.file), "money_spent": sum(self.file) / 100}
+
+    def predict(self, images):
+        self.file.append(len(images))
+        return super().predict(images)
+
+
+def test_the_cost_is_of_all_programs_that_took_part(tmp_path):
+    """30 images asked before the search are none of its cost; the batch that was stopped was paid, and again after."""
+    file = [30]
+    with pytest.raises(Interrupted):
+        run(made(Metered(file, stop_at=20), goal="failures", budget=40), tmp_path / "run", quiet=True)
+    found = run(made(Metered(file), goal="failures", budget=40), tmp_path / "run", quiet=True)
+    assert (found["paid_calls"], found["cost"]) == (48, 0.48)
+    assert sum(file) == 30 + 48
+    assert run(made(Metered(file), goal="failures", budget=40), tmp_path / "run", quiet=True) == found

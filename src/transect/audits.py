@@ -12,10 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from transect import boundary, costs, interpolation, publication, study
+from transect import boundary, costs, edits, interpolation, publication, study, worlds
 from transect.designs import population_design, transect_design
 from transect.designs.lines import Lines, lines_design
 from transect.designs.steps import Steps, parse_steps
+from transect.edits import EditCheck
 from transect.effects.truth import Truth
 from transect.errors import BadInput, UnknownName
 from transect.finished import slug
@@ -57,6 +58,8 @@ def audit(
     perceived: str | Path | None = None,
     ratings: str | Path | None = None,
     prune: Sequence[str] = (),
+    directions: str | Path | None = None,
+    check_edits: EditCheck | None = None,
     out: str | Path | None = None,
     quiet: bool = False,
 ) -> publication.Result:
@@ -74,6 +77,8 @@ def audit(
     cheap, beside the experiment or else the first study in steps. near: with steps, the scores between which a subject
     is near the decision boundary (0.3 and 0.7).
 
+    directions: a file of fitted directions, which set the attributes of a learned generator. check_edits: what measures
+    whether their images became what was set, beside what the generator knows.
     perceived, ratings, prune: what was seen on each image, people's single answers, and rules by which images are left
     out, as `study.rate` has them; an audit that is finished is not made again for them.
 
@@ -110,17 +115,26 @@ def audit(
             perceived=perceived,
             ratings=ratings,
             prune=prune,
+            directions=directions,
+            check_edits=check_edits,
             out=out,
             quiet=quiet,
         )
     if images is not None:
         raise BadInput("--images observes a population by itself: drop it, or give --observe beside --vary or --steps")
     resolved = study.resolve_targets(targets, target_options)
-    world = study.open_world(generator, image_size, population, device) if vary or moved or observe else None
+    made_up = vary or moved or observe
+    world = worlds.open_world(generator, image_size, population, device, directions) if made_up else None
     interpolation.check(lines, resolved, world=world is not None)
     made = _studies(list_of(vary), moved, dataset, observe, subjects, hold, world, image_size, seed)
     folder = Path(out) if out is not None else Path("runs") / slug(resolved[0].name)
     asked = [_asked(one, resolved, truth, tuple(outcomes), limits) for one in _comparing(made, compare)]
+    if check_edits is not None and not check_edits.empty and not any(one.design.levels for one in asked):
+        raise BadInput("--check-… and --redraw are of images whose attributes are set: give --vary or --steps")
+    asked = [
+        replace(one, edits=edits.for_world(one.world, one.design, check_edits)) if one.design.levels else one
+        for one in asked
+    ]
     joined = None if lines is None else _lines(world, lines, seed, resolved, limits)
     controlled = next((one for one in asked if one.design.levels), None) if control else None
     for one in asked:
@@ -150,6 +164,7 @@ def cost(
     generator: Any = "faceworld",
     image_size: int | None = None,
     device: str | None = None,
+    directions: str | Path | None = None,
     seed: int = 0,
 ) -> dict[str, Any]:
     """What an audit with these settings would ask and cost at most, as JSON has it; nobody is asked, nothing is made.
@@ -158,7 +173,8 @@ def cost(
     """
     moved, varied = list(steps), list_of(vary)
     asked = observe or images
-    world = study.open_world(generator, image_size, population, device) if varied or moved or asked else None
+    made_up = varied or moved or asked
+    world = worlds.open_world(generator, image_size, population, device, directions) if made_up else None
     interpolation.check(lines, targets, world=world is not None and images is None)
     made = _studies(varied, moved, dataset, asked, subjects, hold, world, image_size, seed)
     if not made:
@@ -190,10 +206,11 @@ def _studies(
     """Names, worlds and designs of what was asked for; the targets come later."""
     made: list[Study] = []
     if world is not None:
-        origin = study.population_of(world)
+        origin = worlds.population_of(world)
         options: dict[str, Any] = {"subjects": subjects, "seed": seed, "population": origin, "hold": hold}
         if vary:
-            made.append(Study(EXPERIMENT, world, transect_design(vary, world.attributes, **options), ()))
+            usual = getattr(world, "usual_levels", None)
+            made.append(Study(EXPERIMENT, world, transect_design(vary, world.attributes, usual=usual, **options), ()))
             study.check_hold(world, made[-1].design)
         for stepped, levels in parse_steps(steps, world):
             design = transect_design({stepped.own.name: levels}, stepped.attributes, **options)
@@ -214,7 +231,7 @@ def _studies(
 def _lines(world: Any, lines: int, seed: int, targets: Sequence[Target] = (), limits: Limits | None = None) -> Study:
     """Lines between subjects of the world, of whose images no truth is asked."""
     joined = Lines(world)
-    design = lines_design(joined, lines, seed=seed, population=study.population_of(world))
+    design = lines_design(joined, lines, seed=seed, population=worlds.population_of(world))
     classes = tuple(target for target in targets if interpolation.has_classes(target.task))
     return Study(interpolation.FOLDER, joined, design, classes, outcomes=("answer",), limits=limits or Limits())
 
@@ -245,7 +262,7 @@ def _asked(
     one: Study, targets: Sequence[Any], truth: str | None, outcomes: tuple[str, ...], limits: Limits | None
 ) -> Study:
     """The study with its targets; the truth is read in the terms of its own world."""
-    known = {attribute.name: attribute for attribute in _plain(one.world).attributes}
+    known = worlds.truth_attributes(_plain(one.world))
     stated = None if truth is None else Truth.parse(truth, known)
     return replace(one, targets=tuple(targets), truth=stated, outcomes=outcomes, limits=limits or Limits())
 

@@ -15,15 +15,20 @@ from typing import Annotated, Any
 import typer
 
 from transect import __version__
+from transect.annotate_command import annotate
+from transect.attributes_command import attributes
 from transect.console import table
 from transect.datasets_command import datasets
+from transect.directions_command import directions as directions_group
 from transect.errors import BadInput, TransectError
 from transect.generators_command import generators
+from transect.invert_command import invert
 from transect.leakage_command import leakage
 from transect.match_command import match
 from transect.plan_command import plan
 from transect.search_command import search
 from transect.targets_command import targets as targets_group
+from transect.train_classifier_command import classifier
 from transect.train_command import train
 from transect.verify_command import verify
 
@@ -34,15 +39,20 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(annotate)
 app.add_typer(datasets)
 app.add_typer(generators)
 app.add_typer(targets_group)
+app.add_typer(directions_group)
 app.command()(plan)
 app.add_typer(verify)
 app.command()(leakage)
 app.command()(match)
 app.command()(search)
+train.command()(classifier)
 app.add_typer(train)
+app.command()(attributes)
+app.command()(invert)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
 Out = Annotated[Path | None, typer.Option(help="The run folder; default runs/<target>.")]
@@ -71,6 +81,15 @@ Ratings = Annotated[
 Prune = Annotated[
     list[str] | None,
     typer.Option(help="Leave out images by their ratings, e.g. 'fakeness>=0.75', or as-published; repeat; kept."),
+]
+CheckAttribute = Annotated[
+    list[str] | None,
+    typer.Option(help="NAME=TARGET: a model that reads an attribute off images, to see what was set; repeat."),
+]
+CheckIdentity = Annotated[str | None, typer.Option(help="A TARGET with embeddings: does an edit stay the person?")]
+CheckRealism = Annotated[str | None, typer.Option(help="A TARGET with a score of realism, higher for more real.")]
+Redraw = Annotated[
+    int, typer.Option(help="Draw a subject with images that fail a check so many times again; 0: count them alone.")
 ]
 Population = Annotated[
     str, typer.Option(help="A shipped population or a TOML file: where subjects come from. See the how-to.")
@@ -159,7 +178,13 @@ def audit(
     outcome: Annotated[
         list[str] | None, typer.Option(help="What to count: answer, score, miss, false_alarm, error, loss, distance.")
     ] = None,
-    generator: Annotated[str, typer.Option(help="What makes the images.")] = "faceworld",
+    generator: Annotated[
+        str, typer.Option(help="What makes the images: a name, or a network's FILE.safetensors.")
+    ] = "faceworld",
+    directions: Annotated[
+        Path | None,
+        typer.Option(help="Fitted directions that set the attributes of a learned generator: transect directions fit."),
+    ] = None,
     size: Annotated[
         int | None,
         typer.Option(help="Width and height of the images, in pixels; default 128, photographs as they are."),
@@ -181,6 +206,10 @@ def audit(
     control: Annotated[
         bool, typer.Option(help="Also vary the background's hue, which cannot matter, on some subjects (20 % images).")
     ] = True,
+    check_attribute: CheckAttribute = None,
+    check_identity: CheckIdentity = None,
+    check_realism: CheckRealism = None,
+    redraw: Redraw = 0,
     boundary: Boundary = None,
     perceived: Perceived = None,
     ratings: Ratings = None,
@@ -192,17 +221,13 @@ def audit(
     json: Json = False,
 ) -> None:
     """Set attributes, ask the target, estimate what each attribute causes, and write the report."""
-    from transect import audits, costs, study
+    from transect import audits, costs, study, target_options
+    from transect.edits import check_of
 
-    given = {
-        "task": task,
-        "preprocess": preprocess,
-        "labels": tuple(name.strip() for name in labels.split(",")) if labels else None,
-        "positive": positive,
-        "threshold": threshold,
-        "output": output,
-    }
-    resolved = study.resolve_targets(targets, {name: value for name, value in given.items() if value is not None})
+    options = target_options.given(
+        task=task, preprocess=preprocess, labels=labels, positive=positive, threshold=threshold, output=output
+    )
+    resolved = study.resolve_targets(targets, options)
     asked: dict[str, Any] = {
         "vary": vary or (),
         "steps": steps or (),
@@ -214,6 +239,7 @@ def audit(
         "population": population,
         "hold": hold or (),
         "generator": generator,
+        "directions": directions,
         "image_size": size,
         "device": device,
         "seed": seed,
@@ -230,6 +256,7 @@ def audit(
         outcomes=outcome or (),
         limits=study.Limits(timeout=timeout, batch=batch, max_failures=max_failures),
         control=control,
+        check_edits=check_of(check_attribute or (), check_identity, check_realism, redraw),
         near=boundary,
         perceived=perceived,
         ratings=ratings,
@@ -244,7 +271,9 @@ def audit(
 def render(
     subjects: Annotated[int, typer.Option(help="How many subjects.")] = 32,
     seed: Seed = 0,
-    size: Annotated[int, typer.Option(help="Width and height of each image, in pixels.")] = 128,
+    size: Annotated[
+        int | None, typer.Option(help="Width and height of each image, in pixels; default 128, or a network's own.")
+    ] = None,
     population: Population = "balanced",
     generator: Annotated[str, typer.Option(help="What makes the images.")] = "faceworld",
     vary: Annotated[
@@ -303,22 +332,6 @@ def report(
     models = sections.check(model or ())
     study.rate(folder, perceived, prune or (), ratings)
     _show(study.report(folder, shares=shares or (), correction=correction, models=models, near=boundary), json)
-
-
-@app.command()
-def attributes(json: Json = False) -> None:
-    """List FaceWorld's attributes and nuisances: meaning, unit, range, source."""
-    from transect.generators.faceworld.attributes import ATTRIBUTES
-
-    def span(a: Any) -> str:
-        return ", ".join(a.levels) if a.discrete else f"{a.low:g} to {a.high:g}"
-
-    if json:
-        fields = ("name", "role", "kind", "meaning", "unit", "low", "high", "levels", "source")
-        print(json_format.dumps([{f: getattr(a, f) for f in fields} for a in ATTRIBUTES], indent=2))
-        return
-    rows = [[a.name, a.role, a.kind, span(a), a.unit, a.meaning, a.source] for a in ATTRIBUTES]
-    table(["attribute", "role", "kind", "range or levels", "unit", "meaning", "source"], rows, json)
 
 
 def _show_cost(cost: Any, as_json: bool) -> None:

@@ -178,6 +178,7 @@ def answers_of(run: Run, target: Mapping[str, Any]) -> Answers:
         rated=rated,
         people_truth=people_truth,
         people_yes=people_yes,
+        failures=predictions.failures,
     )
 
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Literal, final
+from typing import Any, Final, Literal, final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -195,6 +195,19 @@ class Predictions:
     def failed(self) -> np.ndarray:
         """Boolean [n]: which images have no valid answer."""
         return np.array([bool(reason) for reason in self.failures], dtype=bool)
+
+
+DECLARED: Final = "as the answer says"
+"""Ends the reason of an answer that says why it has none: no face, a refusal, unsafe content."""
+
+
+def declared(reason: str) -> bool:
+    """Whether the target itself said that it has no answer about an image: an outcome, and no fault.
+
+    >>> declared("no face: as the answer says"), declared("timed out after 30 s")
+    (True, False)
+    """
+    return reason.endswith(DECLARED)
 
 
 @final

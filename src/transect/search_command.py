@@ -49,20 +49,15 @@ def search(
 
     A search that was stopped goes on with the same command, and asks about nothing twice.
     """
-    from transect import costs, searching, study
+    from transect import costs, search_results, searching, study, target_options, worlds
     from transect.designs.search.space import space_of
     from transect.finished import slug
 
-    given = {
-        "task": task,
-        "preprocess": preprocess,
-        "labels": tuple(name.strip() for name in labels.split(",")) if labels else None,
-        "positive": positive,
-        "threshold": threshold,
-        "output": output,
-    }
-    resolved = study.resolve_targets(target, {name: value for name, value in given.items() if value is not None})
-    world = study.open_world(generator, size, population, device)
+    options = target_options.given(
+        task=task, preprocess=preprocess, labels=labels, positive=positive, threshold=threshold, output=output
+    )
+    resolved = study.resolve_targets(target, options)
+    world = worlds.open_world(generator, size, population, device)
     asked = searching.search_for(
         world,
         resolved[0],
@@ -71,11 +66,11 @@ def search(
         budget=budget,
         goal=goal,
         seed=seed,
-        population=study.population_of(world),
+        population=worlds.population_of(world),
         limits=study.Limits(timeout=timeout, max_failures=max_failures),
     )
     if not json:
         searching.announce(asked)
     found = searching.run(asked, out or Path("runs") / f"search-{slug(resolved[0].name)}", quiet=json)
-    print(json_format.dumps(found, indent=2, allow_nan=False) if json else "\n".join(searching.lines(found)))
+    print(json_format.dumps(found, indent=2, allow_nan=False) if json else "\n".join(search_results.lines(found)))
     costs.close(resolved)

@@ -6,23 +6,23 @@ none, a part per batch. A search that was killed reads its calls back and goes o
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, final
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from transect import costs, provenance
 from transect import tables as columns
-from transect.designs.search import APART, ActiveSearch, History, Strategy, apart
+from transect.canaries import canary_sections, keep_canaries
+from transect.designs.search import History, Strategy, eager
 from transect.designs.search.confirmation import ConfirmedSearch
 from transect.designs.search.space import Space
 from transect.designs.search.testing import Phases
-from transect.effects.combinations import METHOD, weighted_sum
 from transect.effects.outcomes import compute
 from transect.effects.truth import FACE, Truth
 from transect.errors import BadInput, Interrupted, UnknownName
@@ -31,6 +31,8 @@ from transect.outcome_choice import choose_outcomes, rehearse
 from transect.progress import Progress
 from transect.protocols import Target
 from transect.records import Design, Predictions, Task
+from transect.report import search_page
+from transect.search_results import best_rule, summary
 from transect.store import RunFolder, canonical_json, write_atomically
 from transect.study import Limits
 from transect.targets.boxes import BoxConvention
@@ -38,8 +40,6 @@ from transect.targets.boxes import BoxConvention
 GOALS: Final = ("regions", "failures", "rate")
 BATCH: Final = 8
 SMALLEST: Final = 20
-MOST_FOLLOWED: Final = 0.6
-"""Share of follow-ups where only failures count."""
 
 
 @final
@@ -70,7 +70,7 @@ class Search:
             return ConfirmedSearch(self.seed, self.budget, self.space.thresholds)
         if self.goal == "rate":
             return Phases(self.seed, self.budget, self.space.thresholds)
-        return ActiveSearch(self.seed, earned=50.0, most=MOST_FOLLOWED, least=0.3)
+        return eager(self.seed)
 
     def spec(self) -> dict[str, Any]:
         """What recreates the run, as run.json holds it."""
@@ -138,7 +138,7 @@ def search_for(
 
 
 def run(search: Search, out: Path, *, quiet: bool = False) -> dict[str, Any]:
-    """Ask until the budget is spent, and write `search.json`; calls that were made before are read back.
+    """Ask until the budget is spent, and write `search.json` and `search.html`; calls made before are read back.
 
     Returns what search.json holds. Raises TooManyFailures, BudgetSpent and Interrupted, which keep what is done.
     """
@@ -150,15 +150,33 @@ def run(search: Search, out: Path, *, quiet: bool = False) -> dict[str, Any]:
         try:
             while len(history) < search.budget:
                 history = _batch(search, folder, part, history, budget)
-                progress.label = f"search: {int(history.failed.sum())} failures"
+                progress.label = _label(search, folder, history)
                 progress.advance(len(history) - progress.done)
                 part += 1
         except KeyboardInterrupt:
             message = f"interrupted; what is done is kept in {out}, and the same command goes on"
             raise Interrupted(message) from None
-        found = summary(search, history)
-        write_atomically(out / "search.json", (canonical_json(found) + "\n").encode())
+        for line in keep_canaries(out, [search.target]):
+            print(line, file=sys.stderr)
+        found = summary(search, history, _paid(folder, part), canary_sections(out))
+        write_atomically(out / "search.html", search_page.build(found).encode())
+        write_atomically(out / "search.json", search_page.to_json(found).encode())
     return found
+
+
+def _label(search: Search, folder: RunFolder, history: History) -> str:
+    """What the progress says: found, spent, and the region that looks best until now."""
+    calls, money = _paid(folder, len(history) // BATCH + 1)
+    spent = f", {money:.9g} spent" if money else f", {calls} calls paid" if calls else ""
+    best = best_rule(search.space, history)
+    return f"search: {int(history.failed.sum())} failures{spent}{f', best region {best}' if best else ''}"
+
+
+def _paid(folder: RunFolder, parts: int) -> tuple[int, float]:
+    """Calls and money of all batches, of every program that took part."""
+    rows = [folder.read_part("calls", part) for part in range(parts) if folder.has_part("calls", part)]
+    calls = sum(int(one["paid_calls"][0].as_py()) for one in rows)
+    return calls, round(sum(float(one["paid"][0].as_py()) for one in rows), 9)
 
 
 def _batch(search: Search, folder: RunFolder, part: int, history: History, budget: Any) -> History:
@@ -173,7 +191,9 @@ def _batch(search: Search, folder: RunFolder, part: int, history: History, budge
         return history.told(asked, rows["failure"].to_numpy().astype(np.float64))
     asked = search.strategy.suggest(history, min(BATCH, search.budget - len(history)))
     images = _images(search, folder, part, len(history), asked.points)
+    before = _before(search, folder, part)
     answers = _predictions(search, folder, part, images, budget)
+    paid = np.array(_spent(search.target)) - before
     values, reasons = _outcome(search, images, answers)
     table = {
         "id": images["id"].to_pylist(),
@@ -182,9 +202,31 @@ def _batch(search: Search, folder: RunFolder, part: int, history: History, budge
         "failure": pa.array(values, pa.float64()),
         "reason": reasons,
         "failed": answers.failed,
+        # of the whole batch, in its first row
+        "paid_calls": pa.array([round(paid[0])] + [0] * (len(asked) - 1), pa.int64()),
+        "paid": pa.array([round(float(paid[1]), 9)] + [0.0] * (len(asked) - 1), pa.float64()),
     }
     folder.write_part("calls", part, pa.table(table))
     return history.told(asked, values)
+
+
+def _spent(target: Target) -> tuple[float, float]:
+    """Calls and money that a metered target ever spent; 0 for the others."""
+    quote = target.quote(0) if hasattr(target, "quote") else {}
+    return float(quote.get("calls_spent", 0)), float(quote.get("money_spent", 0.0))
+
+
+def _before(search: Search, folder: RunFolder, part: int) -> Float[np.ndarray, " 2"]:
+    """What was spent before a batch, kept on disk: a killed program's part of it is not lost."""
+    path = folder.path / "metering.json"
+    if path.exists():
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        if kept["part"] == part:
+            return np.array(kept["spent"], dtype=np.float64)
+    spent = _spent(search.target)
+    if any(spent) or hasattr(search.target, "quote"):
+        write_atomically(path, canonical_json({"part": part, "spent": spent}).encode())
+    return np.array(spent)
 
 
 def _answers(rows: pa.Table) -> tuple[list[str], list[bool]]:
@@ -228,94 +270,6 @@ def _outcome(search: Search, images: pa.Table, answers: Predictions) -> tuple[Fl
         else None,
     )
     return made.values, [str(reason) for reason in made.reasons]
-
-
-def summary(search: Search, history: History) -> dict[str, Any]:
-    """What was found, as JSON has it.
-
-    calls, cost (of this process); found: failures at least a tenth of the diagonal apart, failures: all, failed: calls
-    without a valid answer; regions: rules with rate, interval and n of fresh images alone; estimate: the overall rate.
-    """
-    metered = costs.made([search.target])
-    return {
-        "target": search.target.name,
-        "goal": search.goal,
-        "outcome": search.outcome,
-        "calls": len(history),
-        "cost": metered.get("cost", 0.0),
-        "found": len(apart(history.found, APART)),
-        "failures": int(history.failed.sum()),
-        "failed": int(np.isnan(history.failures).sum()),
-        "regions": _regions(search, history),
-        "estimate": _estimate(search, history),
-    }
-
-
-def _regions(search: Search, history: History) -> list[dict[str, Any]]:
-    strategy = search.strategy
-    if not isinstance(strategy, ConfirmedSearch):
-        return []
-    regions = []
-    for rule, rows in strategy.confirmed(history):
-        k = float(history.failed[rows].sum())
-        rate = _numbers(*weighted_sum([1.0], [k], [len(rows)]))
-        regions.append({"rule": search.space.words(rule), **rate, "n": len(rows), "share": rule.volume})
-    return sorted(regions, key=lambda region: -(region["low"] or 0.0))
-
-
-def _estimate(search: Search, history: History) -> dict[str, Any]:
-    """The overall rate, from calls that were drawn for it: by stratum, or the exploration's first, however it went."""
-    strategy = search.strategy
-    if isinstance(strategy, Phases):
-        strata = strategy.strata(history)
-        parts = [(one.weight, float(history.failed[one.rows].sum()), len(one.rows)) for one in strata]
-    else:
-        rows = _surely_explored(search, history)
-        parts = [(1.0, float(history.failed[rows].sum()), len(rows))]
-    weights, failures, sizes = np.array(parts).T
-    rate = _numbers(*weighted_sum(weights, failures, sizes))
-    return {**rate, "n": int(sizes.sum()), "method": METHOD}
-
-
-def _surely_explored(search: Search, history: History) -> Int[np.ndarray, " m"]:
-    """The explored calls that there would be whatever was found: how many more there are depends on the answers."""
-    strategy = search.strategy
-    calls, most = search.budget, MOST_FOLLOWED
-    if isinstance(strategy, ConfirmedSearch):
-        calls, most = strategy.searching, strategy.search.most
-    rows = np.flatnonzero(history.explored)[: int((1 - most) * calls)]
-    return np.asarray(rows[np.isfinite(history.failures[rows])])
-
-
-def _numbers(rate: float, low: float, high: float) -> dict[str, float | None]:
-    """NaN is null in JSON: no fresh image was answered."""
-    return {
-        name: value if np.isfinite(value) else None
-        for name, value in zip(("rate", "low", "high"), (rate, low, high), strict=True)
-    }
-
-
-def lines(found: Mapping[str, Any]) -> Sequence[str]:
-    """What was found, in words.
-
-    >>> lines({"calls": 400, "failures": 90, "found": 60, "failed": 0, "outcome": "miss",
-    ...        "estimate": {"rate": 0.04, "low": 0.02, "high": 0.07, "n": 210},
-    ...        "regions": [{"rule": "skin_tone > 7.5", "rate": 0.41, "low": 0.34, "high": 0.48, "n": 100}]})[1]
-    'skin_tone > 7.5: misses 41 % [34, 48] of 100 fresh images'
-    """
-    verb = {"miss": "misses"}.get(found["outcome"], "errs on")
-    overall = f"{found['calls']} calls, {found['failures']} failures, {found['found']} of them far apart"
-    said = [overall + (f"; {found['failed']} calls without a valid answer" if found["failed"] else "")]
-    said += [f"{one['rule']}: {verb} {_percent(one)} of {one['n']} fresh images" for one in found["regions"]]
-    return [*said, f"overall: {verb} {_percent(found['estimate'])}, from {found['estimate']['n']} calls"]
-
-
-def _percent(numbers: Mapping[str, Any]) -> str:
-    if numbers["rate"] is None:
-        return "not estimable"
-    rate, low, high = (100 * numbers[name] for name in ("rate", "low", "high"))
-    digits = 1 if high - low < 5 else 0
-    return f"{rate:.{digits}f} % [{low:.{digits}f}, {high:.{digits}f}]"
 
 
 def announce(search: Search) -> None:

@@ -136,6 +136,8 @@ class RunFolder:
             "",
             "images/",
             "predictions/*/",
+            "edits/",
+            "edit_reference/",
             "calls/",
             ".digests/**/",
         ):  # ours alone: the folder may hold more

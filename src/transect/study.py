@@ -5,6 +5,7 @@ Whatever a run needs to be analysed again stands in its spec (run.json) and its 
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,9 +15,11 @@ from typing import Any, final
 
 import pyarrow as pa
 
-from transect import boundary, costs, findings, interpolation, negative_control, provenance, pruned, publication
+from transect import boundary, costs, edits, findings, interpolation, negative_control, provenance, pruned, publication
 from transect import tables as columns
+from transect.canaries import canary_sections, keep_canaries
 from transect.designs import population_design, transect_design, transect_latents
+from transect.edits import EditCheck
 from transect.effects.shares import read_shares
 from transect.effects.truth import Truth
 from transect.engine import map_parts
@@ -24,11 +27,13 @@ from transect.errors import BadInput, Interrupted, TooManyFailures, UnknownName
 from transect.finished import slug
 from transect.outcome_choice import choose_outcomes, rehearse
 from transect.progress import Progress
-from transect.protocols import Controls, Generator, Target
+from transect.protocols import Target
 from transect.ratings import attach
 from transect.ratings import check as check_ratings
-from transect.records import Attribute, Design, Task
+from transect.records import Design, Task
+from transect.sections import directions as fitted_directions
 from transect.store import RunFolder
+from transect.worlds import open_world, population_of, truth_attributes
 
 STUDIES = "studies"
 IMAGES_PER_PART = 256
@@ -55,7 +60,8 @@ class Study:
     """One design put to some targets.
 
     compared: attributes or nuisances by which images as they come are compared; every attribute where it is empty. It
-    chooses what is shown alone: adjustments hold every attribute equal.
+    chooses what is shown alone: adjustments hold every attribute equal. edits: how images of a transect are checked
+    for what was set and what was not; None where attributes are set exactly.
     """
 
     name: str
@@ -66,6 +72,7 @@ class Study:
     outcomes: tuple[str, ...] = ()
     limits: Limits = Limits()
     compared: tuple[str, ...] = ()
+    edits: EditCheck | None = None
 
     def __post_init__(self) -> None:
         slugs = [slug(target.name) for target in self.targets]
@@ -114,6 +121,7 @@ class Study:
             "truth": self.truth and asdict(self.truth),
             "targets": [self._target_spec(target) for target in self.targets],
             "limits": {"timeout": self.limits.timeout, "batch": self.limits.batch},
+            **({} if self.edits is None else {"edits": self.edits.describe()}),
         }
 
     def _target_spec(self, target: Target) -> dict[str, Any]:
@@ -121,7 +129,7 @@ class Study:
 
         task, truth = Task(target.task), self.truth.text if self.truth else None
         outcomes = choose_outcomes(task, truth, self.outcomes)
-        rehearse(target, outcomes, self.truth, {a.name: a for a in self.world.attributes})
+        rehearse(target, outcomes, self.truth, truth_attributes(self.world))
         return {
             "name": target.name,
             "slug": slug(target.name),
@@ -153,6 +161,8 @@ def audit(
     perceived: str | Path | None = None,
     ratings: str | Path | None = None,
     prune: Sequence[str] = (),
+    directions: str | Path | None = None,
+    check_edits: EditCheck | None = None,
     out: str | Path | None = None,
     quiet: bool = False,
 ) -> publication.Result:
@@ -162,22 +172,25 @@ def audit(
     vary: texts as on the command line, or levels by attribute. With `images` instead of `vary`, an observational
     study of `population`, by the attributes or nuisances to `compare` (default: every attribute). control: also ask
     about something that cannot matter, where that is cheap. generator: a name, with image_size (128), population
-    ("balanced") and device ("cpu"), or an object that generates and controls, which has its own. perceived, ratings,
-    prune: what was seen on the images and rules about it, see `rate`. Returns the Result, whose `effects` are records
-    and whose `report` is the page's path.
+    ("balanced") and device ("cpu"), or an object that generates and controls, which has its own. directions: a file of
+    fitted directions, which set the attributes of a learned generator. perceived, ratings, prune: what was seen on the
+    images and rules about it, see `rate`. check_edits: what measures whether images became what was set; with
+    directions they are checked with what the generator knows even without. Returns the Result, whose `effects` are
+    records and whose `report` is the page's path.
 
     Raises BadInput, UnknownName or MissingExtra before anything is made; TooManyFailures and Interrupted keep what is
     done, and the same call goes on.
     """
     check_ratings(perceived, prune, ratings)
-    world = open_world(generator, image_size, population, device)
-    design = _design(world.attributes, vary, subjects, images, population_of(world), hold, seed)
+    world = open_world(generator, image_size, population, device, directions)
+    design = _design(world, vary, subjects, images, hold, seed)
     resolved = resolve_targets(targets, target_options)
-    known = {attribute.name: attribute for attribute in world.attributes}
+    known = truth_attributes(world)
     stated = None if truth is None else Truth.parse(truth, known)
     check_hold(world, design)
     chosen = chosen_of(compare, world) if images is not None else ()
     study = Study(name, world, design, tuple(resolved), stated, tuple(outcomes), limits or Limits(), chosen)
+    study = replace(study, edits=edits.for_world(world, design, check_edits))
     folder = Path(out) if out is not None else Path("runs") / slug(resolved[0].name)
     run(study, folder, quiet=quiet)
     if control:
@@ -225,7 +238,7 @@ def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:
         return
     name = f"{study.name}: negative control"
     try:
-        run(replace(study, name=name, design=design), out / negative_control.FOLDER, quiet=quiet)
+        run(replace(study, name=name, design=design, edits=None), out / negative_control.FOLDER, quiet=quiet)
     except TooManyFailures as error:
         print(f"{name} left out: {error}", file=sys.stderr)
 
@@ -237,11 +250,6 @@ def resolve_targets(targets: Any, options: Mapping[str, Any] | None = None) -> l
     asked = [targets] if isinstance(targets, str) or not isinstance(targets, Sequence) else list(targets)
     given = dict(options or {})
     return [resolve(one, **given) if isinstance(one, str) else as_target(one, **given) for one in asked]
-
-
-def population_of(world: Any) -> str:
-    """The population that a world says it draws from; "" where it says none."""
-    return str(provenance.described(world).get("population", ""))
 
 
 def check_hold(world: Any, design: Design) -> None:
@@ -256,34 +264,18 @@ def check_hold(world: Any, design: Design) -> None:
             raise BadInput(f"--hold {name}: nothing that is varied changes {name}; drop it")
 
 
-def open_world(generator: Any, image_size: int | None, population: str | None, device: str | None = None) -> Any:
-    """The generator that a name or an object stands for. Raises BadInput for another object, or settings beside one."""
-    from transect.generators import load
-
-    if isinstance(generator, str):
-        return load(generator, image_size=image_size, population=population or "balanced", device=device or "cpu")
-    if not (isinstance(generator, Generator) and isinstance(generator, Controls)):
-        wanted = "name, image_size, latent_dim, sample and render, attributes, read and set"
-        raise BadInput(f"generator: expected a name, or an object with {wanted}, got {type(generator).__name__}")
-    if not (image_size is None and population is None and device is None):
-        own = "image_size, population and device"
-        raise BadInput(
-            f"expected no {own} beside a generator object, which has its own, got some of them; leave them out"
-        )
-    return generator
-
-
 def _design(
-    attributes: Sequence[Attribute],
+    world: Any,
     vary: Iterable[str] | Mapping[str, Iterable[float] | None],
     subjects: int,
     images: int | None,
-    population: str,
     hold: Sequence[str],
     seed: int,
 ) -> Design:
+    population, usual = population_of(world), getattr(world, "usual_levels", None)
     if images is None:
-        return transect_design(vary, attributes, subjects=subjects, seed=seed, population=population, hold=hold)
+        options: dict[str, Any] = {"subjects": subjects, "seed": seed, "population": population, "hold": hold}
+        return transect_design(vary, world.attributes, usual=usual, **options)
     if vary or hold:
         raise BadInput("--images observes a population as it comes: drop --vary and --hold, or use --subjects")
     return population_design(population, images=images, seed=seed)
@@ -298,6 +290,8 @@ def run(study: Study, out: Path, *, quiet: bool = False) -> None:
         try:
             _announce(study, folder, quiet)
             _make_parts(study, folder, quiet)
+            for line in keep_canaries(out, study.targets):
+                print(line, file=sys.stderr)
         except KeyboardInterrupt:
             message = f"interrupted; what is done is kept in {out}, and the same command goes on"
             raise Interrupted(message) from None
@@ -310,9 +304,11 @@ def _make_parts(study: Study, folder: RunFolder, quiet: bool) -> None:
         FailureBudget(t.name, study.design.n_images, limit_share=study.limits.max_failures) for t in study.targets
     ]
 
+    keeper = edits.gatekeeper(study.edits, study.world, study.design, folder) if study.edits else None
+
     def stage(part: int) -> None:
         started = time.monotonic()
-        made = _image_part(study, folder, part)
+        made = _image_part(study, folder, part, keeper)
         for target, budget in zip(study.targets, budgets, strict=True):
             _prediction_part(study, folder, part, target, budget, made)
         progress.advance(len(made))
@@ -322,13 +318,18 @@ def _make_parts(study: Study, folder: RunFolder, quiet: bool) -> None:
         map_parts(stage, range(study.n_parts))
 
 
-def _image_part(study: Study, folder: RunFolder, part: int) -> pa.Table:
+def _image_part(study: Study, folder: RunFolder, part: int, keeper: edits.Gatekeeper | None) -> pa.Table:
     if not folder.has_part("images", part):
         span = study.subjects_of(part)
         seeds = study.design.subject_seeds(span.start, span.stop)
-        latents = transect_latents(study.design, study.world.sample(seeds), study.world)
-        rows = columns.images_table(study.design, seeds, study.world.read(latents), study.world.render(latents))
-        folder.write_part("images", part, rows)
+        if keeper is None:
+            latents = transect_latents(study.design, study.world.sample(seeds), study.world)
+            images = study.world.render(latents)
+        else:
+            seeds, latents, images, checked = edits.passing(keeper, seeds, span.start)
+            folder.write_part(edits.EDITS, part, checked)
+        true = getattr(study.world, "truths", study.world.read)(latents)
+        folder.write_part("images", part, columns.images_table(study.design, seeds, true, images))
     return folder.read_part("images", part)
 
 
@@ -381,7 +382,11 @@ def report(
     populations = [read_shares(path, known) for path in shares]
     controls = [negative_control.finished(path) for path in runs]
     notes = [note for path in runs for note in negative_control.unfinished(path)]
-    rated = [section for path in runs for section in pruned.sections(path)]
+    own = [[*edits.sections(path), *canary_sections(path), *pruned.sections(path)] for path in runs]
+    rated = [section for sections in own for section in sections]
+    specs = {json.dumps(one.entry["spec"]["generator"].get("directions")): one.entry["spec"] for one in found}
+    notes += [note for spec in specs.values() for note in fitted_directions.limits(spec)]
+    fitted = [section for spec in specs.values() for section in fitted_directions.section(spec)]
     return publication.publish(
         folder,
         found,
@@ -390,5 +395,5 @@ def report(
         correction=correction,
         models=models,
         limits=notes,
-        sections=[*interpolation.sections(folder), *rated],
+        sections=[*fitted, *interpolation.sections(folder), *rated],
     )

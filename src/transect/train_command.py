@@ -12,7 +12,7 @@ from transect.console import table
 from transect.errors import BadInput
 
 train = typer.Typer(
-    name="train", help="Train generators and encoders; a stopped training goes on.", no_args_is_help=True
+    name="train", help="Train generators, encoders and classifiers; a stopped training goes on.", no_args_is_help=True
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]

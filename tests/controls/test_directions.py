@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from transect.controls.directions import fit_direction, hyperplanes, load_directions, save_directions
+from transect.controls.direction_file import load_directions, save_directions
+from transect.controls.directions import fit_direction, hyperplanes
 from transect.errors import BadInput
 
 

@@ -22,7 +22,7 @@ def test_load_gives_a_generator_and_its_controls():
 
 
 def test_unknown_generator_offers_the_nearest():
-    with pytest.raises(UnknownName, match="unknown generator 'faceword': did you mean faceworld\\?"):
+    with pytest.raises(UnknownName, match="unknown generator 'faceword': did you mean faceworld, faceworld-latent\\?"):
         generators.load("faceword")
 
 

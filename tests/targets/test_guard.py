@@ -342,3 +342,12 @@ def test_hostile_messages_are_cleared_at_once(text):
     began = time.monotonic()
     assert len(short(f"raised X: {text}")) <= 160
     assert time.monotonic() - began < 1
+
+
+def test_what_the_answer_itself_says_is_no_failure():
+    """Ten refusals of ten images are a finding; the eleventh image, which timed out, is the one failure."""
+    budget = FailureBudget("acme", planned=100, limit_share=0.05)
+    budget.add(["no face: as the answer says"] * 10 + ["unsafe: as the answer says"] * 10)
+    assert budget.failed == 0
+    budget.add(["timed out after 30 s"])
+    assert budget.failed == 1

@@ -7,15 +7,14 @@ al. 2020, arXiv:2007.06570, §4.1.1 (ridge and SVM hyperplanes from human rating
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float
 
+from transect.controls.calibration import shown_range
 from transect.controls.hyperplanes import Hyperplanes
 from transect.errors import BadInput
 
@@ -25,6 +24,11 @@ METHODS = {"continuous": ("ridge",), "ordinal": ("ridge",), "binary": ("logistic
 FEWEST_LABELS, FEWEST_OF_A_CLASS = 50, 20
 HELD_OUT = 0.2
 """Share of the labels that a fit does not see."""
+
+MODELS = ("model", "rater", "target")
+"""How a source of labels begins that is a model and no person."""
+LEAK = "any biases of the classifier will leak into the direction"
+"""Denton et al. 2019, §3, on directions fitted from a classifier's labels."""
 
 _PENALTIES = np.logspace(-3, 6, 19)
 _COSTS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -40,7 +44,8 @@ class Direction:
     balanced over classes, or R². slope: change of the predicted label per unit along the normal (continuous only; NaN
     for binary). low, high: where the middle 99 % of the rows lie, as predicted labels (continuous) or signed distances
     from the hyperplane (binary): steps beyond are beyond what the labels speak of. mean: the label on the hyperplane.
-    origin: where labels came from, what was balanced, how it was fitted.
+    origin: where labels came from, what was balanced, how it was fitted. shown_low, shown_high: between them labels see
+    little and much of the attribute (`calibration.shown_range`); NaN where labels do not follow the direction.
     """
 
     name: str
@@ -56,6 +61,8 @@ class Direction:
     labels: int
     held_out: int
     origin: Mapping[str, Any] = field(default_factory=dict)
+    shown_low: float = float("nan")
+    shown_high: float = float("nan")
 
 
 def fit_direction(
@@ -94,9 +101,11 @@ def fit_direction(
     if not length > 0:
         raise BadInput(f"{name}: expected labels that change with the latents, found none that do; give more labels")
     measure = "balanced accuracy" if kind == "binary" else "R2"
-    low, high = _middle(z @ (normal / length) + offset / length)
+    values = (z @ normal + offset) / length
     if kind != "binary":
-        low, high = mean + slope * length * low, mean + slope * length * high
+        values = mean + slope * length * values
+    low, high = _middle(values)
+    shown = shown_range(values[test], y[test], kind, (low, high))
     return Direction(
         name,
         kind,
@@ -111,6 +120,7 @@ def fit_direction(
         len(y),
         len(test),
         origin,
+        *shown,
     )
 
 
@@ -229,37 +239,18 @@ def _balanced_accuracy(y: np.ndarray, decisions: np.ndarray, weights: np.ndarray
     return float(np.mean([np.average(right[y == value], weights=weights[y == value]) for value in (0, 1)]))
 
 
+def from_a_model(direction: Direction) -> bool:
+    """Whether the labels are a model's answers, whose biases the direction then has.
+
+    >>> known = {"kind": "binary", "offset": 0.0, "slope": 1.0, "mean": 0.0, "low": -1.0, "high": 1.0, "quality": 1.0}
+    >>> known |= {"quality_measure": "balanced accuracy", "labels": 100, "held_out": 20, "normal": np.ones(1)}
+    >>> from_a_model(Direction("smile", origin={"labels": "target:smile.onnx"}, **known))
+    True
+    """
+    return str(direction.origin.get("labels", "")).partition(":")[0] in MODELS
+
+
 def hyperplanes(directions: Sequence[Direction]) -> Hyperplanes:
     """The directions' hyperplanes together."""
     normals = np.array([one.normal for one in directions])
     return Hyperplanes.of([one.name for one in directions], normals, np.array([one.offset for one in directions]))
-
-
-def save_directions(path: Path, directions: Sequence[Direction], space: str) -> None:
-    """Write directions of that latent space as safetensors; numbers in tensors, the rest in the metadata."""
-    from safetensors.numpy import save_file
-
-    facts = []
-    for one in directions:
-        kept = asdict(one)
-        del kept["normal"]
-        facts.append(kept)
-    metadata = {"kind": "transect.directions", "space": space, "directions": json.dumps(facts, sort_keys=True)}
-    save_file({"normals": np.array([one.normal for one in directions])}, path, metadata)
-
-
-def load_directions(path: Path) -> tuple[list[Direction], str]:
-    """Directions and their latent space. Raises BadInput for other files."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, "numpy") as file:
-            metadata, normals = file.metadata() or {}, file.get_tensor("normals")
-        facts = json.loads(metadata["directions"])
-        made = [Direction(normal=normal, **kept) for normal, kept in zip(normals, facts, strict=True)]
-        return made, metadata["space"]
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise BadInput(
-            f"{path}: expected a file of directions, found another ({type(error).__name__}: {error});"
-            " make one: transect directions fit"
-        ) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,9 @@ from transect.controls.hyperplanes import dual_directions
 from transect.errors import BadInput, UnknownName
 from transect.protocols import Table
 from transect.records import Attribute, Latents
+
+USUAL: Final = 5
+"""Levels that are shown where the user names none."""
 
 
 @final
@@ -41,6 +44,14 @@ class LearnedControls:
     def attributes(self) -> tuple[Attribute, ...]:
         """What can be read and set."""
         return tuple(_attribute(one) for one in self.directions.values())
+
+    @property
+    def usual_levels(self) -> dict[str, tuple[float, ...]]:
+        """Five values of each attribute, evenly from where its labels see little of it to where they see much.
+
+        Over the whole range where labels do not follow the direction.
+        """
+        return {name: tuple(np.linspace(*_shown(one), USUAL).tolist()) for name, one in self.directions.items()}
 
     def read(self, latents: Latents) -> pa.Table:
         """The value of every attribute, float64 columns, within the attributes' ranges."""
@@ -72,7 +83,9 @@ class LearnedControls:
         return replace(latents, values=moved.reshape(np.shape(latents.values)))
 
     def _values(self, latents: Latents) -> dict[str, Float[np.ndarray, " n"]]:
-        decisions = self._planes.decisions(self._rows(latents))
+        # Row by row: the last bit of one product of all rows would depend on their number.
+        rows = [self._planes.normals @ row + self._planes.offsets for row in self._rows(latents)]
+        decisions = np.array(rows).reshape(len(latents), len(self.directions))
         return {
             name: one.mean + self._slope(name) * decisions[:, number]
             for number, (name, one) in enumerate(self.directions.items())
@@ -97,6 +110,11 @@ class LearnedControls:
         for value in np.unique(column):
             attribute.check(float(value))
         return np.broadcast_to(column, (rows,))
+
+
+def _shown(one: Direction) -> tuple[float, float]:
+    known = np.isfinite(one.shown_low) and np.isfinite(one.shown_high) and one.shown_low < one.shown_high
+    return (one.shown_low, one.shown_high) if known else (one.low, one.high)
 
 
 def _attribute(one: Direction) -> Attribute:

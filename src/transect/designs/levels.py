@@ -19,9 +19,14 @@ _SYNTAX = "expected NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…"
 
 
 def parse_vary(
-    texts: Iterable[str], attributes: Iterable[Attribute], option: str = "--vary"
+    texts: Iterable[str],
+    attributes: Iterable[Attribute],
+    option: str = "--vary",
+    defaults: Mapping[str, tuple[float, ...]] | None = None,
 ) -> dict[str, tuple[float, ...]]:
     """Levels by attribute, in the order given. option: whose texts they are, for the messages.
+
+    defaults: levels by attribute where a text names none, in place of `default_levels`.
 
     Raises UnknownName (with the nearest names) or BadInput (syntax, range, one level, named twice).
 
@@ -37,8 +42,12 @@ def parse_vary(
             raise UnknownName("attribute", name, known, "see: transect attributes")
         if name in levels:
             raise BadInput(f"{option} {name} is given twice: name it once, with all its levels")
-        levels[name] = _levels(known[name], values, f"{option} {text!r}") if equals else default_levels(known[name])
+        levels[name] = _levels(known[name], values, f"{option} {text!r}") if equals else _unnamed(known[name], defaults)
     return levels
+
+
+def _unnamed(attribute: Attribute, defaults: Mapping[str, tuple[float, ...]] | None) -> tuple[float, ...]:
+    return (defaults or {}).get(attribute.name) or default_levels(attribute)
 
 
 def default_levels(attribute: Attribute) -> tuple[float, ...]:
@@ -59,22 +68,27 @@ def check_levels(attribute: Attribute, values: Iterable[float]) -> tuple[float, 
 
 
 def levels_from(
-    vary: Iterable[str] | Mapping[str, Iterable[float] | None], attributes: Iterable[Attribute]
+    vary: Iterable[str] | Mapping[str, Iterable[float] | None],
+    attributes: Iterable[Attribute],
+    usual: Mapping[str, tuple[float, ...]] | None = None,
 ) -> dict[str, tuple[float, ...]]:
     """Levels from the command line's texts or from a mapping (None: the default levels).
+
+    usual: levels by attribute that stand where none are named, in place of `default_levels`.
 
     >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
     >>> levels_from({"glasses": None}, [glasses])
     {'glasses': (0.0, 1.0)}
     """
+    defaults = dict(usual or {})
     if not isinstance(vary, Mapping):
-        return parse_vary([vary] if isinstance(vary, str) else vary, attributes)
+        return parse_vary([vary] if isinstance(vary, str) else vary, attributes, defaults=defaults)
     known = {attribute.name: attribute for attribute in attributes}
     for name in vary:
         if name not in known:
             raise UnknownName("attribute", name, known, "see: transect attributes")
     return {
-        name: default_levels(known[name]) if values is None else check_levels(known[name], values)
+        name: _unnamed(known[name], defaults) if values is None else check_levels(known[name], values)
         for name, values in vary.items()
     }
 

@@ -58,6 +58,10 @@ class Lines:
         """The world's values."""
         return self.world.read(latents)
 
+    def truths(self, latents: Latents) -> Any:
+        """What each attribute became, where the world tells it apart from what was set."""
+        return getattr(self.world, "truths", self.world.read)(latents)
+
     def describe(self) -> dict[str, Any]:
         """The world's description, and that its subjects are lines."""
         described = dict(self.world.describe()) if hasattr(self.world, "describe") else {"name": self.name}

@@ -52,6 +52,15 @@ class Steps:
         """The world's values, in its own units."""
         return self.world.read(latents)
 
+    @property
+    def truth_attributes(self) -> tuple[Attribute, ...]:
+        """What the world knows of its images, in its own units."""
+        return tuple(getattr(self.world, "truth_attributes", self.world.attributes))
+
+    def truths(self, latents: Latents) -> Any:
+        """What each attribute became, where the world tells it apart from what was set."""
+        return getattr(self.world, "truths", self.world.read)(latents)
+
     def set(self, latents: Latents, values: Any, hold: Sequence[str] = ()) -> Latents:
         """The latents with the attribute λ half-ranges from where it is."""
         moved = {name: np.asarray(column, dtype=np.float64) for name, column in values.items()}

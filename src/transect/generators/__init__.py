@@ -15,6 +15,8 @@ __all__ = ["FaceWorld", "available", "load"]
 
 _AVAILABLE = {
     "faceworld": "rendered faces with exact controls: a structural causal model, nothing to download",
+    "faceworld-latent": "the same faces as a learned generator has them: latents z, set along fitted directions",
+    "reference": "a small StyleGAN2 trained on those faces, set along directions that ship with it",
     "diffusers:file.toml": "a diffusion pipeline, prompted or editing photographs, as the TOML file describes it",
 }
 _DIFFUSERS = "diffusers:"
@@ -26,7 +28,7 @@ def available() -> dict[str, str]:
     """The generators that `load` knows: name -> meaning in one line.
 
     >>> list(available())
-    ['faceworld', 'diffusers:file.toml']
+    ['faceworld', 'faceworld-latent', 'reference', 'diffusers:file.toml']
     """
     return dict(_AVAILABLE)
 
@@ -54,12 +56,19 @@ def load(
         return DiffusionGenerator(name.removeprefix(_DIFFUSERS), image_size=image_size, device=device)
     if Path(name).suffix.lower() in _CHECKPOINTS:
         return _network(Path(name), image_size, device)
+    if name == "reference":
+        return _sized(_reference(device), image_size, name)
     if name not in _AVAILABLE:
         raise UnknownName("generator", name, _AVAILABLE)
     from transect.generators.faceworld.world import FaceWorld
 
     size = _DEFAULT_SIZE if image_size is None else image_size
-    return FaceWorld(image_size=size, population=population, device=device)
+    world = FaceWorld(image_size=size, population=population, device=device)
+    if name == "faceworld":
+        return world
+    from transect.generators.faceworld.latent_world import LatentWorld
+
+    return LatentWorld(world)
 
 
 def _network(path: Path, image_size: int | None, device: str) -> Generator:
@@ -68,10 +77,19 @@ def _network(path: Path, image_size: int | None, device: str) -> Generator:
             f"{path}: expected a safetensors file, got {path.suffix}; first: transect generators convert {path}"
             f" {path.with_suffix('.safetensors').name}"
         )
-    network = _of_file(path, device)
+    return _sized(_of_file(path, device), image_size, str(path))
+
+
+def _sized(network: Generator, image_size: int | None, name: str) -> Generator:
     if image_size not in (None, network.image_size):
-        raise BadInput(f"{path}: expected its own size of {network.image_size} pixels, got {image_size}; leave it out")
+        raise BadInput(f"{name}: expected its own size of {network.image_size} pixels, got {image_size}; leave it out")
     return network
+
+
+def _reference(device: str) -> Generator:
+    from transect.generators.reference import reference
+
+    return reference(device)
 
 
 def _of_file(path: Path, device: str) -> Generator:

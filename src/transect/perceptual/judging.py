@@ -41,12 +41,13 @@ def judge(real: Draws, made: Draws, images: int, *, device: str = "cpu") -> dict
     """
     if images < FEWEST:
         raise BadInput(f"images: expected at least {FEWEST}, got {images}; figures of fewer say nothing")
-    rows = [_features(source, first, images, device) for source, first in ((real, 0), (real, images), (made, 0))]
+    rows = [features_of(source, first, images, device) for source, first in ((real, 0), (real, images), (made, 0))]
     found = {"images": images, **_compared(rows[0], rows[2]), "floor": _compared(rows[0], rows[1])}
     return found
 
 
-def _features(source: Draws, first: int, images: int, device: str) -> Float[np.ndarray, "n d"]:
+def features_of(source: Draws, first: int, images: int, device: str = "cpu") -> Float[np.ndarray, "n d"]:
+    """Features of that many pictures, from the `first`-th on of those that are kept for judging."""
     seeds = np.arange(_FIRST_SEED + first, _FIRST_SEED + first + images)
     parts = [seeds[start : start + _AT_ONCE] for start in range(0, images, _AT_ONCE)]
     return np.concatenate([features(source.render(source.sample(part)).pixels, device=device) for part in parts])

@@ -28,7 +28,8 @@ class Answers:
     answers of people, by attribute, NaN for images that nobody rated; by_machine: whether `perceived` is of something
     else that rated them. people_truth: 0 or 1, the truth as people alone saw it (empty
     where they were not asked about it); people_yes: the share of a yes in their answers, of `perceived` where they were
-    not asked (empty where neither tells it).
+    not asked (empty where neither tells it). failures: why the target has no valid answer, "" where it has one (empty
+    where that is not known).
     """
 
     study: str
@@ -56,6 +57,7 @@ class Answers:
     by_machine: bool = False
     people_truth: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))
     people_yes: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))
+    failures: tuple[str, ...] = ()
 
     @property
     def known(self) -> Mapping[str, Attribute]:

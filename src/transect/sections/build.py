@@ -16,6 +16,7 @@ from transect.sections import (
     perceived,
     sensitivity,
     thresholds,
+    unanswered,
 )
 from transect.sections.answers import Answers
 from transect.sections.models import check
@@ -55,6 +56,7 @@ def _of_target(own: Sequence[Answers], chosen: Sequence[str]) -> list[dict[str, 
     if stepped := [one for one in own if one.steps]:
         made.append(sensitivity.section(stepped))
     plain = [one for one in own if not one.steps]
+    made += [found for one in plain if (found := unanswered.section(one))]
     experiments = [one for one in plain if one.design.levels]
     observations = [one for one in plain if not one.design.levels]
     for experiment in experiments:

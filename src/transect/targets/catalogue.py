@@ -94,6 +94,7 @@ def _others() -> list[TargetInfo]:
         TargetInfo("torch:module:attribute@weights", "any", "a PyTorch module with its weights", "", True),
         TargetInfo("torch:model.pt", "any", "a TorchScript file (it runs with your rights)", "", True),
         TargetInfo("onnx:file.onnx", "any", "an ONNX model, run by ONNX Runtime", "onnx", onnx),
+        TargetInfo("classifier:folder", "binary, multiclass", "what transect train classifier made", "", True),
         TargetInfo("file.toml", "any", "a model behind a web address, described in a TOML file", "http", http),
     ]
 

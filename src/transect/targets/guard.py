@@ -25,7 +25,7 @@ from transect.errors import (
     TransectError,
 )
 from transect.protocols import Target
-from transect.records import Images, Predictions, Task
+from transect.records import Images, Predictions, Task, declared
 from transect.targets.validation import ONE_COLUMN, row_fault, structure_fault
 
 _PASS_THROUGH = (KeyboardInterrupt, Interrupted, TooManyFailures, BudgetSpent, AnswersUnusable, MissingExtra)
@@ -122,8 +122,8 @@ class FailureBudget:
 
     planned: images of the whole run for this target. limit_share: share of them that may fail. The run is stopped as
     soon as more than that have failed (it cannot come back within the limit), or when of at least `minimum` answers
-    more than half, and more than the limit, have failed (there is no point in going on). Safe to share between
-    threads.
+    more than half, and more than the limit, have failed (there is no point in going on). An answer that says itself why
+    it has none (no face, a refusal) is an outcome and no failure. Safe to share between threads.
     """
 
     def __init__(self, target: str, planned: int, *, limit_share: float = 0.05, minimum: int = 20) -> None:
@@ -143,7 +143,7 @@ class FailureBudget:
         """Count the `failures` of some predictions ("" for an answer). Raises TooManyFailures above the limit."""
         with self._lock:
             self.seen += len(failures)
-            self._reasons.update(reason for reason in failures if reason)
+            self._reasons.update(reason for reason in failures if reason and not declared(reason))
             too_many = self.failed > self.limit_share * self.planned
             hopeless = self.seen >= self.minimum and self.failed > max(0.5, self.limit_share) * self.seen
             if too_many or hopeless:

@@ -21,6 +21,7 @@ from transect.targets.preprocess import Preprocess
 
 _DETECTORS = {"opencv": "transect.targets.opencv", "dlib": "transect.targets.dlib_hog"}
 _MODELS = {"torch": "transect.targets.torch_model", "onnx": "transect.targets.onnx_model"}
+_CLASSIFIER = "classifier"
 _OUTPUT = ("task", "labels", "output", "threshold", "positive")
 
 
@@ -35,6 +36,7 @@ def resolve(spec: str, **options: Any) -> Target:
     | `torch:module:attribute@weights.safetensors` | a PyTorch module and its weights (state_dict or safetensors) |
     | `torch:model.pt` | a TorchScript file; its own program runs in PyTorch's interpreter |
     | `onnx:file.onnx` | an ONNX model |
+    | `classifier:folder` | what `transect train classifier` made, or its classifier.toml |
     | `file.toml` | a model behind a web address, as the file describes it |
     | `name`, `name:argument` | a plug-in: the entry point `name` in the group transect.targets |
 
@@ -50,9 +52,11 @@ def resolve(spec: str, **options: Any) -> Target:
     transect.errors.BadInput: model file nowhere.onnx: expected a file, found none: check the path
     """
     given = {key: value for key, value in options.items() if value is not None}
+    scheme, _, argument = spec.partition(":")
+    if argument and scheme == _CLASSIFIER:
+        return _trained(argument, spec, given)
     if spec.endswith(".toml"):
         return _over_http(spec, given)
-    scheme, _, argument = spec.partition(":")
     if argument and scheme in _DETECTORS:
         return _detector(_DETECTORS[scheme], argument, given)
     if argument and scheme in _MODELS:
@@ -103,6 +107,13 @@ def _over_http(path: str, options: dict[str, Any]) -> Target:
     from transect.targets.http.target import load
 
     return load(path)
+
+
+def _trained(argument: str, spec: str, options: dict[str, Any]) -> Target:
+    from transect.targets.classifier import load
+
+    _check_options(spec, options, ("threshold", "device"))
+    return load(argument, name=_shown(spec), **options)
 
 
 def _model(module: str, argument: str, spec: str, options: dict[str, Any]) -> Target:

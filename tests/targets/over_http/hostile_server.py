@@ -37,6 +37,7 @@ class Hostile(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answer, self.lock = answer, threading.Lock()
         self.seen, self.requests, self.at_once, self.most_at_once, self.times = Counter(), [], 0, 0, []
+        self.sent = 0
 
     @property
     def url(self):
@@ -81,7 +82,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(declared))
             self.end_headers()
             for i in range(0, len(content), plan.get("chunk", len(content) or 1)):
-                self.wfile.write(content[i : i + plan.get("chunk", len(content) or 1)])
+                self.server.sent += self.wfile.write(content[i : i + plan.get("chunk", len(content) or 1)])
                 time.sleep(plan.get("drip", 0))
             self.close_connection = plan.get("deed") == "truncate"
         except (BrokenPipeError, ConnectionResetError):

@@ -136,3 +136,30 @@ def test_a_kill_in_mid_run_pays_for_nothing_twice(tmp_path):
     assert max(server.seen.values()) == 1
     # What was entered but did not leave before the kill is counted too.
     assert len(server.requests) <= spent <= 40
+
+
+def test_an_audit_counts_what_had_no_answer_by_group(tmp_path):
+    """The server finds no face on every second image it sees, and refuses none: 3 of 6."""
+
+    def answer(number, body):
+        return {"body": {"error": "NO_FACE"} if body in odd else {"score": 0.5}}
+
+    odd = set()
+
+    def first_seen(number, body):
+        if len(odd) < 3:
+            odd.add(body)
+        return answer(number, body)
+
+    response = 'score = "score"\nno_face = "error == \'NO_FACE\'"'
+    with serving(first_seen) as server:
+        file = write(tmp_path, server.url, response=response, more="[budget]\ncalls = 20")
+        _, error = invoke("audit", file, *AUDIT, "--no-control", "--out", tmp_path / "run", "--json")
+    assert error is None, "half of the images without a face are a finding, not a fault that stops the run"
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    (section,) = [one for one in results["sections"] if one["key"] == "unanswered"]
+    (table,) = [one for one in section["tables"] if one["title"] == "Outcome: no face"]
+    assert table["rows"][0][0::5] == ["all images", 6]
+    assert table["rows"][0][1] == 0.5
+    assert [row[0] for row in table["rows"]] == ["all images", "glasses: off", "glasses: on"]
+    assert "What had no answer" in (tmp_path / "run" / "report.html").read_text()

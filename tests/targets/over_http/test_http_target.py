@@ -1,5 +1,6 @@
 """A target over HTTP against a server that misbehaves on purpose: every image accounted for, nothing paid twice."""
 
+import logging
 import sqlite3
 import ssl
 import threading
@@ -279,6 +280,19 @@ class TestSecrets:
         for content in [text.encode(), *(path.read_bytes() for path in tmp_path.iterdir())]:
             assert SECRET.encode() not in content
             assert base64.b64encode(SECRET.encode()) not in content
+
+    def test_are_in_no_log_however_much_is_logged(self, tmp_path, caplog):
+        """The key stands in the address and a redirect echoes it: libraries' debug lines would show both."""
+        caplog.set_level(logging.DEBUG)
+        plan = {"status": 302, "headers": {"Location": f"http://127.0.0.1:9/?k={SECRET}"}}
+        with serving(lambda number, body: plan) as server:
+            file = write(tmp_path, server.url)
+            file.write_text(file.read_text().replace("[response]", '[request.query]\nkey = "${ACME_KEY}"\n[response]'))
+            target = load(file)
+            target.predict(Images(pictures(1)))
+            target.close()
+        assert SECRET in server.requests[0][0], "the server got it"
+        assert SECRET not in caplog.text
 
     def test_of_another_value_are_the_same_target(self, tmp_path, monkeypatch):
         with serving() as server:

@@ -4,7 +4,7 @@ A point lies in the unit cube, one coordinate per attribute that varies. All str
 a batch from the history of what was asked and answered, so that a search goes on by telling it its history again.
 """
 
-from transect.designs.search.active import ActiveSearch
+from transect.designs.search.active import ActiveSearch, eager
 from transect.designs.search.history import APART, AskFailures, History, Strategy, Suggestions, apart, conduct
 from transect.designs.search.interrogation import Interrogation
 from transect.designs.search.spread import Random, Sobol
@@ -21,4 +21,5 @@ __all__ = [
     "Suggestions",
     "apart",
     "conduct",
+    "eager",
 ]

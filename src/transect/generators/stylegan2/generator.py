@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, final
 
@@ -92,6 +93,22 @@ class StyleGAN2:
         """Z ~ N(0, I), float64 [n, z_dim], from each seed alone. Raises BadInput for seeds that are not whole."""
         checked = check_seeds(seeds)
         return Latents(checked, exogenous_noise(checked, self.latent_dim), "z")
+
+    def to_space(self, latents: Latents, space: str) -> Latents:
+        """The same subjects in space w or w+ (flattened), from latents of space z; row by row, whatever the batch.
+
+        Truncation is the network's own. Raises BadInput for another way.
+        """
+        if latents.space == space:
+            return latents
+        if latents.space != "z" or space not in ("w", "w+"):
+            raise BadInput(f"latents: expected z to map to w or w+, got {latents.space} to {space}; sample them anew")
+        z = torch.from_numpy(np.asarray(latents.values, dtype=np.float32))
+        rows = [self.map(z[index : index + 1])[0].cpu().numpy() for index in range(len(latents))]
+        width = self.shape.w_dim if space == "w" else self.layers * self.shape.w_dim
+        mapped = [row[0] if space == "w" else row.reshape(-1) for row in rows]
+        values = np.array(mapped, dtype=np.float64).reshape(len(latents), width)
+        return replace(latents, values=values, space=space)
 
     def map(
         self, z: Tensor, truncation: float | None = None, c: Tensor | None = None, *, gradients: bool = False

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, final
 import numpy as np
 
 from transect.errors import BadInput, MissingExtra
-from transect.records import Predictions, Task
+from transect.records import DECLARED, Predictions, Task
 from transect.targets.http.ledger import Reply
 from transect.targets.http.settings import Response, Settings
 from transect.targets.output import OutputSpec
@@ -66,11 +66,11 @@ class AnswerReader:
         content = self._content(reply)
         for name in _conditions(self._response):
             if self._search(name, content):
-                raise NoAnswer(f"{name.removeprefix('outcomes.')}: as the answer says")
+                raise NoAnswer(f"{name.removeprefix('outcomes.')}: {DECLARED}")
         if self._search("no_face", content):
             if self._task is Task.DETECTION:
                 return np.zeros((0, 5))
-            raise NoAnswer("no face: as the answer says")
+            raise NoAnswer(f"no face: {DECLARED}")
         if reply.status >= _NO_ANSWER:
             raise NoAnswer(f"refused: HTTP {reply.status}")
         return self._boxes(content, width, height) if self._task is Task.DETECTION else self._numbers(content)

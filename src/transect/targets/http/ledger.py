@@ -37,6 +37,11 @@ CREATE TABLE spent (calls INTEGER NOT NULL, money INTEGER NOT NULL);
 INSERT INTO spent VALUES (0, 0);
 """
 
+_CANARIES = """
+CREATE TABLE IF NOT EXISTS canaries (
+    request TEXT NOT NULL, number INTEGER NOT NULL, image TEXT NOT NULL, png BLOB NOT NULL,
+    PRIMARY KEY (request, number))"""
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -119,6 +124,7 @@ class Ledger:
         self._database.execute("PRAGMA journal_mode = WAL")
         self._database.execute("PRAGMA synchronous = FULL")  # a budget holds also after a power cut
         with self._transaction() as database:
+            database.execute(_CANARIES)
             (version,) = database.execute("PRAGMA user_version").fetchone()
             if version == 0:
                 for statement in _SCHEMA.split(";"):
@@ -229,6 +235,17 @@ class Ledger:
         with self._lock, self._errors():
             query = "SELECT count(*) FROM calls WHERE request = ? AND final = 1"
             return int(self._database.execute(query, (request,)).fetchone()[0])
+
+    def canaries(self, request: str) -> list[tuple[str, bytes]]:
+        """Key and PNG of each image that is asked about again, in order."""
+        with self._lock, self._errors():
+            query = "SELECT image, png FROM canaries WHERE request = ? ORDER BY number"
+            return [(key, png) for key, png in self._database.execute(query, (request,)).fetchall()]
+
+    def add_canary(self, request: str, number: int, image: str, png: bytes) -> None:
+        """Keep one more; that of another process under the same number stays."""
+        with self._transaction() as database:
+            database.execute("INSERT OR IGNORE INTO canaries VALUES (?, ?, ?, ?)", (request, number, image, png))
 
     def _count(self, calls: int, price: int) -> None:
         self.made = Spent(self.made.calls + calls, self.made.money + Decimal(price) / NANO)

@@ -67,10 +67,13 @@ class Messages:
             else None
         )
 
-    def make(self, pixels: Pixels) -> Message:
-        """The request about one image, secrets and all."""
+    def make(self, pixels: Pixels, again: int = 0) -> Message:
+        """The request about one image, secrets and all. again: a number where it is asked about once more on purpose.
+
+        Its idempotency key is another then, or the server would give its old answer.
+        """
         request = self._request
-        values = self._values(pixels)
+        values = self._values(pixels, again)
         filled = {key: _fill(value, values) for key, value in self._filled.items()}
         headers, body = filled["headers"], {}
         if request.body == "json":
@@ -93,9 +96,9 @@ class Messages:
         if self._server is not None:
             self._server.close()
 
-    def _values(self, pixels: Pixels) -> Mapping[str, Callable[[], Any]]:
+    def _values(self, pixels: Pixels, again: int) -> Mapping[str, Callable[[], Any]]:
         request, tensor = self._request, self._tensor(pixels)
-        key = hashlib.sha256(f"{self._key}{image_key(pixels)}".encode()).hexdigest()
+        key = hashlib.sha256(f"{self._key}{image_key(pixels)}{again or ''}".encode()).hexdigest()
         return {
             "image_base64": lambda: base64.b64encode(encoded(pixels, request)).decode(),
             "image_url": lambda: self._serve(pixels),

@@ -11,7 +11,7 @@ from typing import Any, final
 from transect.errors import BadInput, MissingExtra
 from transect.targets.http.ledger import Reply
 from transect.targets.http.settings import Settings
-from transect.targets.http.transport import CallFailed, Message
+from transect.targets.http.transport import CallFailed, Message, silence
 
 _SLOW_DOWN = {"ProvisionedThroughputExceededException", "ThrottlingException", "Throttling", "TooManyRequestsException"}
 
@@ -27,6 +27,7 @@ class RekognitionTransport:
             import botocore.exceptions
         except ModuleNotFoundError:
             raise MissingExtra("rekognition", "the preset rekognition-detect-faces") from None
+        silence("boto3", "botocore")
         self._errors: Any = botocore.exceptions
         self._seconds = settings.limits.timeout
         config = botocore.config.Config(

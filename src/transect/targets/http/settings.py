@@ -100,6 +100,14 @@ class Answers(_Table):
 
 
 @final
+class Canary(_Table):
+    """Images that are asked about again after every so many answers, and paid for; none without `every`."""
+
+    images: int = Field(default=8, ge=4, le=256)
+    every: int | None = Field(default=None, ge=1)
+
+
+@final
 class Settings(_Table):
     """A whole file."""
 
@@ -117,6 +125,7 @@ class Settings(_Table):
     budget: Budget = Budget()
     price: Price = Price()
     answers: Answers = Answers()
+    canary: Canary = Canary()
 
     @property
     def is_rekognition(self) -> bool:

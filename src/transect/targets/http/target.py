@@ -15,6 +15,7 @@ import numpy as np
 from transect.errors import BudgetSpent, Interrupted, MissingExtra
 from transect.records import Images, Predictions, Task
 from transect.targets.http.answers import AnswerReader, failed
+from transect.targets.http.canaries import Canaries, round_key
 from transect.targets.http.ledger import Allowance, Call, Ledger, Reply, Spent, Unconfirmed, UnderWay
 from transect.targets.http.messages import Messages, Pixels, image_key, request_key
 from transect.targets.http.pacing import Pacer, backoff, retry_after
@@ -77,6 +78,7 @@ class HttpTarget:
         budget, price = settings.budget, settings.price
         self._allowance = Allowance(budget.calls, budget.money, price.per_call, price.currency)
         self._pacer = Pacer(settings.limits.rate)
+        self.canaries = Canaries(settings.canary, self.request, self.ask)
         self._slots = threading.BoundedSemaphore(settings.limits.concurrency)
         self._opening = threading.Lock()
         self._opened: Ledger | None = None
@@ -115,11 +117,12 @@ class HttpTarget:
         """
         fresh = self._opened is None and not self._store.exists()  # a question about prices makes no file
         spent = Spent(0, Decimal(0)) if fresh else self.ledger.spent()
-        allowed = self._allowance
+        allowed, canary = self._allowance, self.settings.canary
+        calls = images + (images // canary.every * canary.images if canary.every else 0)
         return {
             "images": images,
-            "calls": images,
-            "cost": float(allowed.per_call * images),
+            "calls": calls,
+            "cost": float(allowed.per_call * calls),
             "currency": allowed.currency,
             "answers_kept": 0 if fresh else self.ledger.answered(self.request),
             "calls_spent": spent.calls,
@@ -138,16 +141,27 @@ class HttpTarget:
 
         Raises BudgetSpent or AnswersUnusable, which concern the whole run; what was answered by then is kept.
         """
-        with ThreadPoolExecutor(max(1, min(self.settings.limits.concurrency, len(images)))) as pool:
-            return _together(self.task, list(pool.map(self._one, images.pixels)), self.labels)
+        threads = self.settings.limits.concurrency
+        self.canaries.choose(self.ledger, images.pixels)
+        with ThreadPoolExecutor(max(1, min(threads, len(images)))) as pool:
+            rows = list(pool.map(self._one, images.pixels))
+        self.canaries.ask_again(self.ledger, threads)
+        return _together(self.task, rows, self.labels)
 
-    def ask(self, pixels: Pixels) -> Reply:
-        """The final reply about one image, from the file of answers or by calls.
+    def asked_again(self) -> dict[str, Any] | None:
+        """How far the answers about the canaries are apart, as `Canaries.record` has it; None where there is none."""
+        if self._opened is None and not self._store.exists():
+            return None
+        return self.canaries.record(self.ledger, self.reader.read)
+
+    def ask(self, pixels: Pixels, again: int = 0) -> Reply:
+        """The final reply about one image, from the file of answers or by calls. again: the round of a canary.
 
         Raises CallFailed where there is none, BudgetSpent and AnswersUnusable.
         """
         image, limits = image_key(pixels), self.settings.limits
-        known = self.ledger.find(self.request, image)
+        request = round_key(self.request, again)
+        known = self.ledger.find(request, image)
         if known is not None:
             return known
         from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt
@@ -164,7 +178,7 @@ class HttpTarget:
             reraise=True,
         )
         try:
-            return tries(self._try, pixels, image)
+            return tries(self._try, pixels, image, again)
         except _Wait as error:
             raise CallFailed(f"{error.reason} (tries: {limits.attempts})", retryable=False, sent=True) from None
         finally:
@@ -183,46 +197,47 @@ class HttpTarget:
         except CallFailed as error:
             return failed(self.task, error.reason)
 
-    def _try(self, pixels: Pixels, image: str) -> Reply:
+    def _try(self, pixels: Pixels, image: str, again: int) -> Reply:
         """One try: a call, or the answer that another thread or process got meanwhile."""
+        request = round_key(self.request, again)
         while True:
             self._slots.acquire()
             try:
-                claimed = self._claim(image)
+                claimed = self._claim(request, image)
                 if isinstance(claimed, Reply):
                     return claimed
                 if isinstance(claimed, Unconfirmed):
                     raise CallFailed(UNCONFIRMED, retryable=False, sent=True)
                 if isinstance(claimed, Call):
-                    return self._call(claimed, pixels)
+                    return self._call(claimed, pixels, again)
             finally:
                 self._slots.release()
             if isinstance(claimed, UnderWay):
                 time.sleep(0.02)
 
-    def _claim(self, image: str) -> Reply | Call | UnderWay | Unconfirmed:
-        if self.ledger.under_way(self.request, image):
+    def _claim(self, request: str, image: str) -> Reply | Call | UnderWay | Unconfirmed:
+        if self.ledger.under_way(request, image):
             return UnderWay()  # without taking a turn
         self._pacer.wait()
         if _stopping.is_set():
             raise Interrupted("interrupted before this image was asked about")
         try:
-            return self.ledger.claim(self.request, image, seconds=self._longest_call)
+            return self.ledger.claim(request, image, seconds=self._longest_call)
         except BudgetSpent:
             if self.ledger.may_be_given_back():
                 return UnderWay()
-            return self.ledger.claim(self.request, image, seconds=self._longest_call)  # it may have come back just now
+            return self.ledger.claim(request, image, seconds=self._longest_call)  # it may have come back just now
 
-    def _call(self, call: Call, pixels: Pixels) -> Reply:
+    def _call(self, call: Call, pixels: Pixels, again: int) -> Reply:
         _under_way.add(id(call))
         try:
-            return self._settled(call, pixels)
+            return self._settled(call, pixels, again)
         finally:
             _under_way.discard(id(call))
 
-    def _settled(self, call: Call, pixels: Pixels) -> Reply:
+    def _settled(self, call: Call, pixels: Pixels, again: int) -> Reply:
         try:
-            reply = self._sent(pixels)
+            reply = self._sent(pixels, again)
         except CallFailed as error:
             self.ledger.fail(call, error.reason, sent=error.sent)
             if error.retryable:
@@ -235,9 +250,9 @@ class HttpTarget:
             return reply
         raise self._fault(reply)
 
-    def _sent(self, pixels: Pixels) -> Reply:
+    def _sent(self, pixels: Pixels, again: int) -> Reply:
         try:
-            message = self.messages.make(pixels)
+            message = self.messages.make(pixels, again)
         except Exception as error:
             raise CallFailed(
                 f"no request could be made ({type(error).__name__})", retryable=False, sent=False

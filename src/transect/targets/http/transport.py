@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import ssl
 import time
 from collections.abc import Mapping
@@ -66,6 +67,7 @@ class HttpTransport:
         except ModuleNotFoundError:
             raise MissingExtra("http", "an HTTP target") from None
         self._errors = httpx2
+        silence("httpx2", "httpcore2")
         self._seconds, self._largest = limits.timeout, int(limits.largest_answer * MEGABYTE)
         pool = httpx2.Limits(max_connections=limits.concurrency, max_keepalive_connections=limits.concurrency)
         self._client = httpx2.Client(
@@ -121,6 +123,12 @@ class HttpTransport:
             headers = response.headers
             content_type, wait = headers.get("content-type", ""), headers.get("retry-after", "")
             return Reply(response.status_code, content_type, bytes(body[: self._largest]), reason, wait)
+
+
+def silence(*libraries: str) -> None:
+    """Let these libraries log warnings alone: their other lines hold addresses and headers, and so secrets."""
+    for name in libraries:
+        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def _is_tls(error: BaseException) -> bool:

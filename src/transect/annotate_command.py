@@ -1,0 +1,218 @@
+"""`transect annotate`: people rate a run's images, and their answers come back."""
+
+from __future__ import annotations
+
+import json as json_format
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from transect.errors import BadInput
+
+annotate = typer.Typer(
+    name="annotate", help="Have people rate a run's images, and take their answers.", no_args_is_help=True
+)
+
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, or a folder of studies.")]
+Address = Annotated[
+    str | None,
+    typer.Option("--database", help="A file or postgresql://user@host/name; default in RUN/annotations/."),
+]
+Questions = Annotated[
+    list[str] | None,
+    typer.Option(help="What to ask: paper, monk, pairs, quality or a TOML file; repeat for more; default paper. Kept."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of lines.")]
+
+
+@annotate.command()
+def serve(
+    run: Run,
+    host: Annotated[str, typer.Option(help="Where to listen; the default is this machine alone.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Where to listen; 0: any free port.")] = 8000,
+    database: Address = None,
+    questions: Questions = None,
+    public_url: Annotated[
+        str | None,
+        typer.Option(help="How raters reach it through a proxy, as https://rate.example; no other name is answered."),
+    ] = None,
+    examples: Annotated[
+        bool, typer.Option(help="Show rendered faces beside the levels; they are rendered at the first start.")
+    ] = True,
+    json: Json = False,
+) -> None:
+    """Serve the pages for raters and for the organiser, until it is stopped.
+
+    The organiser's password is taken from TRANSECT_ADMIN_PASSWORD; without it, one is made and printed once.
+    """
+    from transect.annotation import sessions
+    from transect.annotation.examples import render_examples
+    from transect.annotation.server.app import create_app, serve
+
+    project = _open(run, database, questions)
+    password = sessions.set_password(project.database)
+    folder = render_examples(project.asked, run) if examples else None
+    url, hosts = _reached(host, public_url)
+    app = create_app(project, hosts, examples=folder, secure=bool(public_url and public_url.startswith("https://")))
+
+    def ready(listening: int) -> None:
+        address = url or f"http://{f'[{host}]' if ':' in host else host}:{listening}"
+        project.database.set({"url": address})
+        _announce(address, host, listening, password, json)
+
+    try:
+        serve(app, host, port, ready)
+    finally:
+        project.database.close()
+
+
+@annotate.command()
+def invite(
+    run: Run,
+    raters: Annotated[int, typer.Option(help="How many new raters.")] = 1,
+    database: Address = None,
+    questions: Questions = None,
+    url: Annotated[
+        str | None, typer.Option(help="What links begin with; default where it was served last, else port 8000 here.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Make raters and print a link for each, this once: only hashes of the links are kept."""
+    from transect.annotation.raters import invite as make
+
+    project = _open(run, database, questions)
+    try:
+        made = make(project.database, raters, time.time())
+        base = (url or project.database.setting("url") or "http://127.0.0.1:8000").rstrip("/")
+    finally:
+        project.database.close()
+    links = [f"{base}/invite/{one.token}" for one in made]
+    if json:
+        print(json_format.dumps({"links": links, "raters": [one.name for one in made]}, indent=2))
+        return
+    print("\n".join(f"{one.name}  {link}" for one, link in zip(made, links, strict=True)))
+
+
+@annotate.command()
+def export(
+    run: Run,
+    out: Annotated[Path | None, typer.Option(help="Where to; default by kind, in RUN/annotations/.")] = None,
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            help="answers (.csv or .parquet), ratings (for --ratings of report), mturk, ground-truth, label-studio.",
+        ),
+    ] = "answers",
+    scale: Annotated[
+        str, typer.Option(help="Of ratings: attribute (its units) or unit (0 to 1, as rules of pruning want).")
+    ] = "attribute",
+    price: Annotated[float | None, typer.Option(help="Also say what all answers cost at this price each.")] = None,
+    image_url: Annotated[
+        str, typer.Option(help="Of mturk, ground-truth and label-studio: what addresses of pictures begin with.")
+    ] = "",
+    database: Address = None,
+    json: Json = False,
+) -> None:
+    """Write answers, or tasks for other services, to files."""
+    from transect.annotation import cost
+    from transect.annotation.exchange import outgoing
+
+    project = _open(run, database, None)
+    try:
+        told: dict[str, Any] = {} if price is None else {"cost": cost.estimate(project, price)}
+        told = outgoing.write(project, kind, out or outgoing.default(run, kind), scale, image_url) | told
+    finally:
+        project.database.close()
+    _tell(told, json)
+
+
+@annotate.command("import")
+def import_(
+    run: Run,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Answers that were given elsewhere.")],
+    kind: Annotated[
+        str, typer.Option("--format", help="answers (.csv or .parquet), mturk, ground-truth, label-studio.")
+    ] = "answers",
+    database: Address = None,
+    questions: Questions = None,
+    json: Json = False,
+) -> None:
+    """Take in answers that were given elsewhere: all or nothing, and none twice."""
+    from transect.annotation.exchange import incoming, reading_files
+
+    project = _open(run, database, questions)
+    try:
+        made = incoming.take_in(project, reading_files.read(file, kind, project), time.time())
+    finally:
+        project.database.close()
+    _tell({"imported": made.answers, "already_there": made.duplicates, "new_raters": made.raters}, json)
+
+
+@annotate.command()
+def agreement(
+    run: Run,
+    database: Address = None,
+    resamples: Annotated[int, typer.Option(help="Resamples of the intervals; 0 for none.")] = 1000,
+    json: Json = False,
+) -> None:
+    """Say how far raters agree with each other, with known answers and with themselves."""
+    from transect.annotation.agreement.summary import lines, summary
+
+    project = _open(run, database, None)
+    try:
+        made = summary(project, resamples)
+    finally:
+        project.database.close()
+    print(json_format.dumps(made, indent=2, allow_nan=False) if json else "\n".join(lines(made)))
+
+
+def _open(run: Path, database: str | None, questions: list[str] | None) -> Any:
+    from transect.annotation.database import Database  # says which part to install, before anything else is read
+    from transect.annotation.project import open_project
+
+    _ = Database
+    return open_project(run, database, tuple(questions or ()))
+
+
+def _reached(host: str, public_url: str | None) -> tuple[str | None, frozenset[str]]:
+    """The address that links begin with, where it is known, and the names that the server answers to."""
+    from urllib.parse import urlsplit
+
+    from transect.annotation.server.app import LOOPBACK
+
+    if public_url is not None:
+        parts = urlsplit(public_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/"):
+            raise BadInput(
+                f"--public-url: expected an address such as https://rate.example, got {public_url!r}; mend it"
+            )
+        return public_url.rstrip("/"), LOOPBACK | {parts.hostname}
+    return None, LOOPBACK if host in LOOPBACK else frozenset()
+
+
+def _announce(address: str, host: str, port: int, password: str | None, as_json: bool) -> None:
+    from transect.annotation.server.app import LOOPBACK
+
+    open_to = "this machine alone" if host in LOOPBACK else "every machine that reaches this one"
+    if as_json:
+        made = {"url": address, "admin": f"{address}/admin", "host": host, "port": port, "password": password}
+        print(json_format.dumps(made), flush=True)
+        return
+    print(f"raters and organiser: {address} (open to {open_to}; organiser: {address}/admin)", flush=True)
+    if host not in LOOPBACK and not address.startswith("https://"):
+        print("warning: without HTTPS in front of it, links and answers can be read on their way", file=sys.stderr)
+    if password is not None:
+        print(f"the organiser's password, shown this once: {password}", flush=True)
+
+
+def _tell(told: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print(json_format.dumps(told, indent=2, allow_nan=False))
+        return
+    for name, value in told.items():
+        shown = ", ".join(f"{key} {one}" for key, one in value.items()) if isinstance(value, dict) else value
+        print(f"{name.replace('_', ' ')}: {shown}")

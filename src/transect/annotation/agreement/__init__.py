@@ -1,0 +1,23 @@
+"""How far raters agree, with each other and with themselves; functions over arrays [units, raters], NaN: no answer."""
+
+from transect.annotation.agreement.coefficients import (
+    cohen_kappa,
+    fleiss_kappa,
+    percent_agreement,
+    rater_reliability,
+    spread,
+)
+from transect.annotation.agreement.dawid_skene import DawidSkene, dawid_skene
+from transect.annotation.agreement.krippendorff import Alpha, krippendorff_alpha
+
+__all__ = [
+    "Alpha",
+    "DawidSkene",
+    "cohen_kappa",
+    "dawid_skene",
+    "fleiss_kappa",
+    "krippendorff_alpha",
+    "percent_agreement",
+    "rater_reliability",
+    "spread",
+]

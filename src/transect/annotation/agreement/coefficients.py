@@ -1,0 +1,155 @@
+"""Percent agreement, kappas, the spread of answers on one image, and how each rater fits the others."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
+
+from transect.errors import BadInput
+
+COHEN: Final = (
+    "Cohen 1960, A coefficient of agreement for nominal scales, doi:10.1177/001316446002000104; weighted: Cohen 1968, "
+    "doi:10.1037/h0026256"
+)
+FLEISS: Final = "Fleiss 1971, Measuring nominal scale agreement among many raters, doi:10.1037/h0031619"
+
+
+def checked(ratings: ArrayLike) -> Float[np.ndarray, "units raters"]:
+    """Ratings as an array. Raises BadInput where they are no table of units by raters."""
+    made = np.asarray(ratings, dtype=np.float64)
+    if made.ndim != 2:
+        raise BadInput(f"ratings: expected [units, raters], got {made.ndim} axes; give NaN where there is no answer")
+    return made
+
+
+def percent_agreement(ratings: ArrayLike) -> float:
+    """Share of pairs of answers on the same unit that are equal, 0 to 1; NaN where no unit has two.
+
+    ratings [units, raters]: levels, NaN for no answer. Chance is not taken off: see `krippendorff_alpha`.
+
+    >>> round(percent_agreement([[1, 1, 2], [0, 0, np.nan]]), 3)  # 1 of 3 pairs, and 1 of 1
+    0.5
+    """
+    levels, counts = _counts(checked(ratings))
+    _ = levels
+    n = counts.sum(axis=1)
+    pairs = float((n * (n - 1)).sum())
+    return float((counts * (counts - 1)).sum() / pairs) if pairs else float("nan")
+
+
+def cohen_kappa(one: ArrayLike, other: ArrayLike, weights: Literal["none", "linear", "quadratic"] = "none") -> float:
+    """Cohen's kappa of two raters' answers [n] to the same units, NaN left out; -1 to 1.
+
+    weights: how much a disagreement counts, by the distance between the values themselves. NaN where fewer
+    than one unit has both answers, or both raters gave one and the same value throughout. Source: Cohen 1960, 1968.
+
+    >>> round(cohen_kappa([0, 0, 1, 1], [0, 1, 1, 1]), 3)  # 3 of 4 agree, 2 of 4 by chance
+    0.5
+    """
+    both = np.stack([np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)], axis=1)
+    both = both[np.isfinite(both).all(axis=1)]
+    if not len(both):
+        return float("nan")
+    observed = _cost(both[:, 0] - both[:, 1], weights)
+    expected = _cost(both[:, None, 0] - both[None, :, 1], weights)
+    return 1 - observed / expected if expected else float("nan")
+
+
+def _cost(apart: np.ndarray, weights: str) -> float:
+    """Mean weight of disagreements."""
+    power = {"none": 0, "linear": 1, "quadratic": 2}[weights]
+    return float((np.abs(apart) ** power if power else apart != 0).mean())
+
+
+def fleiss_kappa(ratings: ArrayLike) -> float:
+    """Fleiss' kappa of levels in no order [units, raters]; units with other numbers of answers count by their pairs.
+
+    With as many answers on each unit it is the published one; NaN where no unit has two answers or all are alike.
+    Source: Fleiss 1971.
+
+    >>> round(fleiss_kappa([[0, 0, 1], [1, 1, 1], [0, 1, 1], [0, 0, 0]]), 3)  # P 2/3, by chance 1/2
+    0.333
+    """
+    made = checked(ratings)
+    _, counts = _counts(made)
+    n = counts.sum(axis=1)
+    counts = counts[n > 1]
+    if not len(counts):
+        return float("nan")
+    share = counts.sum(axis=0) / counts.sum()
+    by_chance = float((share**2).sum())
+    n = counts.sum(axis=1)
+    observed = float(np.average((counts * (counts - 1)).sum(axis=1) / (n * (n - 1))))
+    return (observed - by_chance) / (1 - by_chance) if by_chance < 1 else float("nan")
+
+
+def spread(ratings: ArrayLike, low: float = 0.0, high: float = 1.0) -> Float[np.ndarray, " units"]:
+    """Standard deviation of the answers on each unit, in ranges of the scale (Balakrishnan et al. 2020, Fig. 8).
+
+    Divided by the number of answers, as there; NaN where a unit has fewer than two. low, high: ends of the scale.
+
+    >>> spread([[0, 4, 2], [1, 1, np.nan], [3, np.nan, np.nan]], high=4).round(3)
+    array([0.408, 0.   ,   nan])
+    """
+    made = checked(ratings)
+    if not low < high:
+        raise BadInput(f"scale: expected low < high, got {low:g} and {high:g}; give its ends")
+    known = np.isfinite(made)
+    n = known.sum(axis=1)
+    values = np.where(known, made, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = values.sum(axis=1) / n
+        variance = (np.where(known, values - mean[:, None], 0.0) ** 2).sum(axis=1) / n
+    return np.where(n > 1, np.sqrt(variance) / (high - low), np.nan)
+
+
+class Reliability(NamedTuple):
+    """Each rater [raters] against the mean of the others on the same units: correlation, bias, number of units."""
+
+    correlation: Float[np.ndarray, " raters"]
+    bias: Float[np.ndarray, " raters"]
+    units: Int[np.ndarray, " raters"]
+
+
+def rater_reliability(ratings: ArrayLike) -> Reliability:
+    """How each rater goes with the mean of the others, over units that somebody else rated too.
+
+    Correlations are NaN where a rater shares fewer than three units or one side does not vary; bias is the rater's mean
+    minus that of the others, in the units of the ratings.
+
+    >>> made = rater_reliability([[1, 1, 3], [2, 2, 2], [3, 3, 1], [4, 4, 0]])
+    >>> made.correlation.round(2).tolist(), made.bias.round(2).tolist()
+    ([-1.0, -1.0, -1.0], [0.5, 0.5, -1.0])
+    """
+    made = checked(ratings)
+    known = np.isfinite(made)
+    values = np.where(known, made, 0.0)
+    others = known.sum(axis=1, keepdims=True) - known
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rest = (values.sum(axis=1, keepdims=True) - values) / others
+    both = known & (others > 0)
+    columns = [(made[both[:, r], r], rest[both[:, r], r]) for r in range(made.shape[1])]
+    return Reliability(
+        np.array([_correlation(*one) for one in columns]),
+        np.array([float(np.mean(mine - theirs)) if len(mine) else np.nan for mine, theirs in columns]),
+        both.sum(axis=0).astype(np.int64),
+    )
+
+
+def _correlation(one: np.ndarray, other: np.ndarray) -> float:
+    if len(one) < 3 or np.ptp(one) == 0 or np.ptp(other) < 1e-12:
+        return float("nan")
+    return float(np.corrcoef(one, other)[0, 1])
+
+
+def _counts(
+    ratings: Float[np.ndarray, "units raters"],
+) -> tuple[Float[np.ndarray, " levels"], Float[np.ndarray, "units levels"]]:
+    """The values that occur, and how often each was given to each unit."""
+    levels = np.unique(ratings[np.isfinite(ratings)])
+    return levels, np.stack([(ratings == level).sum(axis=1) for level in levels], axis=1).astype(float) if len(
+        levels
+    ) else np.zeros((len(ratings), 0))

@@ -1,0 +1,100 @@
+"""All figures of agreement of one project, as JSON or lines."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from transect.annotation.agreement.coefficients import fleiss_kappa, percent_agreement, rater_reliability, spread
+from transect.annotation.agreement.krippendorff import krippendorff_alpha
+from transect.annotation.project import Project
+from transect.annotation.questions import Asked
+from transect.annotation.reading import Matrix, Row, matrix, rows
+
+
+def summary(project: Project, resamples: int = 1000) -> dict[str, Any]:
+    """Per question: raters, units, agreement, alpha with interval, spread, repeats, and each rater; None: not known."""
+    said = rows(project.database)
+    return {
+        "answers": len(said),
+        "excluded_raters": sorted({one.rater for one in said if one.excluded}),
+        "questions": [_question(said, one, resamples) for one in project.asked.question],
+    }
+
+
+def _question(said: list[Row], asked: Asked, resamples: int) -> dict[str, Any]:
+    made = matrix(said, asked.name)
+    alpha = krippendorff_alpha(made.ratings, asked.scale, resamples=resamples)
+    apart = spread(made.ratings, high=float(len(asked.levels) - 1))
+    known = apart[np.isfinite(apart)]
+    mine = [one for one in said if one.question == asked.name]
+    return {
+        "question": asked.name,
+        "scale": asked.scale,
+        "units": len(made.units),
+        "raters": len(made.raters),
+        "answers": int(np.isfinite(made.ratings).sum()),
+        "cannot_tell": sum(one.value is None for one in mine),
+        "percent_agreement": _or_none(percent_agreement(made.ratings)),
+        "fleiss_kappa": _or_none(fleiss_kappa(made.ratings)),
+        "alpha": _or_none(alpha.value),
+        "alpha_low": _or_none(alpha.low),
+        "alpha_high": _or_none(alpha.high),
+        "alpha_reason": alpha.reason,
+        "median_spread": float(np.median(known)) if len(known) else None,
+        "known_right": _share([one.value == one.gold for one in mine if one.gold is not None]),
+        "repeats_alike": _share(_repeats(said, asked.name)),
+        "by_rater": _raters(made),
+    }
+
+
+def _repeats(said: list[Row], name: str) -> list[bool]:
+    """Whether each repeated item got the same answer again."""
+    first, again = matrix(said, name), matrix(said, name, repeats=True)
+    values = {
+        (unit, rater): first.ratings[i, j] for i, unit in enumerate(first.units) for j, rater in enumerate(first.raters)
+    }
+    return [
+        bool(values[unit, rater] == value)
+        for i, unit in enumerate(again.units)
+        for j, rater in enumerate(again.raters)
+        if math.isfinite(value := again.ratings[i, j]) and (unit, rater) in values
+    ]
+
+
+def _raters(made: Matrix) -> list[dict[str, Any]]:
+    each = rater_reliability(made.ratings)
+    return [
+        {"rater": name, "units": int(n), "correlation": _or_none(float(r)), "bias": _or_none(float(bias))}
+        for name, r, bias, n in zip(made.raters, each.correlation, each.bias, each.units, strict=True)
+    ]
+
+
+def _share(found: list[bool]) -> dict[str, Any]:
+    return {"share": sum(found) / len(found) if found else None, "of": len(found)}
+
+
+def _or_none(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def lines(made: dict[str, Any]) -> list[str]:
+    """The summary for people."""
+
+    def shown(value: float | None) -> str:
+        return "–" if value is None else f"{value:.3f}"
+
+    told = []
+    for one in made["questions"]:
+        interval = f" ({shown(one['alpha_low'])}, {shown(one['alpha_high'])})" if one["alpha"] is not None else ""
+        reason = f" ({one['alpha_reason']})" if one["alpha_reason"] else ""
+        known, again = one["known_right"], one["repeats_alike"]
+        told.append(
+            f"{one['question']}: {one['units']} units, {one['raters']} raters, {one['answers']} answers; agreement "
+            f"{shown(one['percent_agreement'])}, alpha ({one['scale']}) {shown(one['alpha'])}{interval}{reason}, "
+            f"median spread {shown(one['median_spread'])}; known right {shown(known['share'])} of {known['of']}, "
+            f"repeats alike {shown(again['share'])} of {again['of']}"
+        )
+    return told or ["no questions"]

@@ -1,0 +1,254 @@
+"""Who is asked what next: tasks are leased to a rater for a while, and every item gets as many answers as wanted.
+
+Raters go through one question after another, each beginning with another one, and through its images along one shuffled
+circle, each from another place and half of them backwards, so that no order is everybody's; among open items those with
+the fewest answers come first. Rows are locked in one order (rater, task, item), and locked items are passed over
+(SKIP LOCKED on PostgreSQL; SQLite has one writer at a time).
+"""
+
+from __future__ import annotations
+
+import random
+import time
+import zlib
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from transect.annotation.database import Database, read_setting
+from transect.annotation.project import Project
+from transect.annotation.questions import Asked, Plan
+from transect.annotation.schema import items, raters, tasks
+
+_GAP: Final = 10
+"""Tasks between an answer and its repeat, at the least."""
+_BATCH: Final = 200
+_LOOKS: Final = 25
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a rater is asked: an item, and which of a pair stands left. repeat: the rater has answered it before."""
+
+    id: int
+    question: str
+    study: str
+    first: str
+    second: str
+    flipped: bool
+    place: int
+    repeat: bool
+
+
+def next_tasks(project: Project, rater: int, now: float, count: int = 2) -> list[Task]:
+    """The tasks that a rater holds, filled up to `count`; fewer where nothing is left, none while paused."""
+    expire(project.database, project.asked.plan, now)
+
+    def lease(connection: Connection) -> list[Task]:
+        if not _may_work(connection, rater):
+            return []
+        held = _held(connection, rater)
+        return _held(connection, rater) if len(held) < count and _lease(connection, project, rater, now) else held
+
+    with project.database.reading() as connection:
+        there = _held(connection, rater) if _may_work(connection, rater, holding=False) else None
+    if there is None:
+        return []
+    # One item is locked per transaction, so that no two raters can wait for each other's.
+    before = -1
+    while before < len(there) < count:
+        before, there = len(there), project.database.write(lease)
+    return there[:count]
+
+
+def expire(database: Database, plan: Plan, now: float) -> int:
+    """Take back tasks whose time has run out, or lies further ahead than two leases (a clock that was set back).
+
+    Returns how many were taken back.
+    """
+    # Twice: a request that waited for its turn has an older `now` than leases that were given meanwhile.
+    late = sa.or_(tasks.c.until < now, tasks.c.until > now + 2 * plan.lease_minutes * 60)
+    query = sa.select(tasks.c.id).where(tasks.c.state == "leased", late).limit(_BATCH)
+    with database.reading() as connection:
+        if connection.execute(query).first() is None:
+            return 0
+
+    def work(connection: Connection) -> int:
+        rows = connection.execute(
+            sa.select(tasks.c.id, tasks.c.item_id, tasks.c.repeat)
+            .where(tasks.c.state == "leased", late)
+            .limit(_BATCH)
+            .with_for_update(skip_locked=True)
+        ).all()
+        if rows:
+            connection.execute(tasks.update().where(tasks.c.id.in_([one.id for one in rows])).values(state="expired"))
+        for item in sorted(one.item_id for one in rows if not one.repeat):
+            connection.execute(items.update().where(items.c.id == item).values(taken=items.c.taken - 1))
+        return len(rows)
+
+    return database.write(work)
+
+
+def _may_work(connection: Connection, rater: int, holding: bool = True) -> bool:
+    """Whether the study and the rater are not paused. holding: keep the rater's row until the transaction ends."""
+    query = sa.select(raters.c.state).where(raters.c.id == rater)
+    state = connection.execute(query.with_for_update() if holding else query).scalar()
+    return state == "active" and read_setting(connection, "paused") != "1"
+
+
+def _held(connection: Connection, rater: int) -> list[Task]:
+    query = (
+        sa.select(tasks, items.c.question, items.c.study, items.c.first, items.c.second)
+        .join(items, items.c.id == tasks.c.item_id)
+        .where(tasks.c.rater_id == rater, tasks.c.state == "leased")
+        .order_by(tasks.c.place)
+    )
+    return [task_of(row) for row in connection.execute(query)]
+
+
+def task_of(row: Any) -> Task:
+    """A task from a row of tasks and items."""
+    return Task(row.id, row.question, row.study, row.first, row.second, row.flipped, row.place, row.repeat)
+
+
+def _lease(connection: Connection, project: Project, rater: int, now: float) -> bool:
+    """Give the rater one more task; False where there is none."""
+    plan = project.asked.plan
+    place = (
+        connection.execute(sa.select(sa.func.max(tasks.c.place)).where(tasks.c.rater_id == rater)).scalar() or 0
+    ) + 1
+    item = _regular(connection, project, rater)
+    if item is None:
+        return False  # gold and repeats accompany the work, they do not go on without it
+    if plan.gold_every and place % plan.gold_every == 0:
+        gold = _gold(connection, rater)
+        item = gold if gold is not None else item
+    if plan.repeat_every and place % plan.repeat_every == 0:
+        again = _repeat(connection, rater, place)
+        if again is not None:
+            return _give(connection, project, rater, again, place, now, repeat=True)
+    return _give(connection, project, rater, item, place, now)
+
+
+def _give(
+    connection: Connection, project: Project, rater: int, item: int, place: int, now: float, repeat: bool = False
+) -> bool:
+    plan = project.asked.plan
+    asked = _question(connection, project, item)
+    flipped = asked.sided and bool(zlib.crc32(f"{plan.seed}/{item}/{rater}/{repeat}".encode()) & 1)
+    values: dict[str, Any] = {
+        "place": place, "flipped": flipped, "state": "leased", "leased": now, "until": now + plan.lease_minutes * 60,
+        "answer_id": None,
+    }  # fmt: skip
+    of = (tasks.c.item_id == item, tasks.c.rater_id == rater, tasks.c.repeat == repeat)
+    if not connection.execute(tasks.update().where(*of, tasks.c.state == "expired").values(**values)).rowcount:
+        connection.execute(tasks.insert().values(item_id=item, rater_id=rater, repeat=repeat, **values))
+    if not repeat:
+        connection.execute(items.update().where(items.c.id == item).values(taken=items.c.taken + 1))
+    return True
+
+
+def _question(connection: Connection, project: Project, item: int) -> Asked:
+    name = connection.execute(sa.select(items.c.question).where(items.c.id == item)).scalar_one()
+    return project.asked.named(name)
+
+
+def _not_had(rater: int) -> sa.ColumnElement[bool]:
+    """Items that the rater neither holds nor has answered."""
+    had = sa.select(tasks.c.id).where(
+        tasks.c.item_id == items.c.id,
+        tasks.c.rater_id == rater,
+        tasks.c.repeat.is_(False),
+        tasks.c.state.in_(("leased", "answered")),
+    )
+    return ~sa.exists(had)
+
+
+def _regular(connection: Connection, project: Project, rater: int) -> int | None:
+    """The item that a rater is to have next; its row is locked."""
+    plan, blocks = project.asked.plan, len(project.asked.question)
+    order = _blocks(plan, blocks, rater, connection)
+    for attempt in range(_LOOKS):
+        found = next(filter(None, (_in_block(connection, plan, rater, block) for block in order)), None)
+        if found is not None or not _anything_open(connection, rater):
+            return found
+        time.sleep(0.002 * attempt)  # what is open is locked: others are about to take it, or have just left it
+    return None
+
+
+def _anything_open(connection: Connection, rater: int) -> bool:
+    query = sa.select(items.c.id).where(
+        items.c.done.is_(False), items.c.gold.is_(None), items.c.taken < items.c.wanted, _not_had(rater)
+    )
+    return connection.execute(query.limit(1)).first() is not None
+
+
+def _blocks(plan: Plan, blocks: int, rater: int, connection: Connection) -> list[int]:
+    """Questions in the rater's order: the same circle from another start, or drawn anew for each task."""
+    if plan.order == "by-question":
+        return [(rater + i) % blocks for i in range(blocks)]
+    place = connection.execute(sa.select(sa.func.count()).where(tasks.c.rater_id == rater)).scalar_one()
+    order = list(range(blocks))
+    random.Random(f"{plan.seed}/{rater}/{place}").shuffle(order)  # noqa: S311  (an order, no secret)
+    return order
+
+
+def _in_block(connection: Connection, plan: Plan, rater: int, block: int) -> int | None:
+    open_items = (
+        items.c.block == block,
+        items.c.done.is_(False),
+        items.c.gold.is_(None),
+    )
+    size = connection.execute(
+        sa.select(sa.func.max(items.c.position)).where(items.c.block == block, items.c.gold.is_(None))
+    ).scalar()
+    if size is None:
+        return None
+    chance = random.Random(f"{plan.seed}/{rater}/{block}")  # noqa: S311  (an order, no secret)
+    start, backwards = chance.randint(0, size), bool(chance.getrandbits(1))
+    ahead = items.c.position <= start if backwards else items.c.position >= start
+    along = items.c.position.desc() if backwards else items.c.position
+    for taken in _levels(connection, open_items):
+        for side in (ahead, ~ahead):
+            query = sa.select(items.c.id).where(*open_items, items.c.taken == taken, side, _not_had(rater))
+            found = connection.execute(query.order_by(along).limit(1).with_for_update(skip_locked=True)).scalar()
+            if found is not None:
+                return int(found)
+    return None
+
+
+def _levels(connection: Connection, open_items: tuple[sa.ColumnElement[bool], ...]) -> list[int]:
+    """How many answers open items have, each number once, in order."""
+    query = sa.select(items.c.taken).where(*open_items, items.c.taken < items.c.wanted).distinct()
+    return sorted(connection.execute(query).scalars())
+
+
+def _gold(connection: Connection, rater: int) -> int | None:
+    query = sa.select(items.c.id).where(items.c.gold.is_not(None), _not_had(rater)).order_by(items.c.position).limit(1)
+    return connection.execute(query).scalar()
+
+
+def _repeat(connection: Connection, rater: int, place: int) -> int | None:
+    """An item that the rater answered a while ago and has not had again."""
+    other = tasks.alias()
+    again = sa.select(other.c.id).where(
+        other.c.item_id == tasks.c.item_id, other.c.rater_id == rater, other.c.repeat.is_(True)
+    )
+    query = (
+        sa.select(tasks.c.item_id)
+        .join(items, items.c.id == tasks.c.item_id)
+        .where(
+            tasks.c.rater_id == rater,
+            tasks.c.state == "answered",
+            tasks.c.repeat.is_(False),
+            tasks.c.place <= place - _GAP,
+            items.c.gold.is_(None),
+            ~sa.exists(again),
+        )
+        .order_by(tasks.c.place)
+        .limit(1)
+    )
+    return connection.execute(query).scalar()

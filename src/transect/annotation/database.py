@@ -1,0 +1,207 @@
+"""The annotation database: an embedded SQLite file, or PostgreSQL by its address.
+
+SQLite runs in WAL mode with full synchronisation, so that an acknowledged answer outlives a killed server and a power
+cut. Each write is one transaction; PostgreSQL's conflicts between writers are tried again.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final, TypeVar, final
+from urllib.parse import urlsplit
+
+from transect.errors import BadInput, MissingExtra
+
+try:
+    import sqlalchemy as sa
+    from alembic import command
+    from alembic.config import Config
+    from alembic.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+    from sqlalchemy import Connection, Engine, event
+    from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError, SQLAlchemyError
+except ModuleNotFoundError:
+    raise MissingExtra("annotate", "the annotation service") from None
+
+from transect.annotation import schema
+
+_T = TypeVar("_T")
+_TRIES: Final = 8
+_LOCK: Final = 0x7472616E  # any number of ours, for PostgreSQL's advisory lock
+_CONFLICTS: Final = {"40001", "40P01", "55P03"}
+"""PostgreSQL: serialization failure, deadlock, lock not available."""
+
+
+@final
+class Database:
+    """An open annotation database of the current version; safe to share between threads.
+
+    Raises BadInput for an address that cannot be used, a database of a newer version, or one that is no annotation
+    database; MissingExtra where PostgreSQL's driver is missing.
+    """
+
+    def __init__(self, address: str | Path) -> None:
+        self.address = shown(address)
+        self._engine = _engine(address)
+        try:
+            self._migrate()
+        except (OperationalError, DBAPIError) as error:
+            self._engine.dispose()
+            raise BadInput(f"{self.address}: cannot be used as a database: {_reason(error)}; check it") from None
+        except BaseException:
+            self._engine.dispose()
+            raise
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether it is an embedded file: one writer at a time."""
+        return self._engine.dialect.name == "sqlite"
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection that only reads, and sees one state of the database."""
+        with self._engine.connect().execution_options(transect_reads=True) as connection:
+            yield connection
+
+    def write(self, work: Callable[[Connection], _T]) -> _T:
+        """Run `work` in one transaction, again where another writer was in the way; it is on disk when this returns."""
+        for attempt in range(_TRIES):
+            try:
+                with self._engine.begin() as connection:
+                    return work(connection)
+            except DBAPIError as error:
+                if attempt == _TRIES - 1 or not _conflict(error):
+                    raise
+                time.sleep(random.uniform(0, 0.01 * 2**attempt))  # noqa: S311  (spreads writers, hides nothing)
+        raise AssertionError("unreachable")
+
+    def setting(self, name: str) -> str | None:
+        """What is kept under a name."""
+        with self.reading() as connection:
+            return read_setting(connection, name)
+
+    def set(self, values: Mapping[str, str]) -> None:
+        """Keep these under their names, in place of what was there."""
+
+        def work(connection: Connection) -> None:
+            for name, value in values.items():
+                write_setting(connection, name, value)
+
+        self.write(work)
+
+    def _migrate(self) -> None:
+        config = Config()
+        config.set_main_option("script_location", str(resources.files(__package__) / "migrations"))
+        config.set_main_option("path_separator", "os")
+        head = ScriptDirectory.from_config(config).get_current_head()
+        known = {one.revision for one in ScriptDirectory.from_config(config).walk_revisions()}
+
+        def work(connection: Connection) -> None:
+            if not self.is_sqlite:
+                connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+            there = MigrationContext.configure(connection).get_current_revision()
+            if there is not None and there not in known:
+                raise BadInput(
+                    f"{self.address}: expected an annotation database of version {head} or before, got {there}: update "
+                    "transect, or name another with --database"
+                )
+            if there is None and (tables := sa.inspect(connection).get_table_names()):
+                raise BadInput(
+                    f"{self.address}: expected an annotation database or an empty one, got tables "
+                    f"{', '.join(sorted(tables)[:3])}; name another with --database"
+                )
+            if there != head:
+                config.attributes["connection"] = connection
+                command.upgrade(config, "head")
+
+        with self.reading() as connection:
+            if MigrationContext.configure(connection).get_current_revision() == head:
+                return
+        self.write(work)
+
+
+def read_setting(connection: Connection, name: str) -> str | None:
+    """What is kept under a name."""
+    found = connection.execute(sa.select(schema.settings.c.value).where(schema.settings.c.name == name)).scalar()
+    return None if found is None else str(found)
+
+
+def write_setting(connection: Connection, name: str, value: str) -> None:
+    """Keep a value under a name."""
+    table = schema.settings
+    changed = connection.execute(table.update().where(table.c.name == name).values(value=value))
+    if not changed.rowcount:
+        connection.execute(table.insert().values(name=name, value=value))
+
+
+def shown(address: str | Path) -> str:
+    """An address without its password.
+
+    >>> shown("postgresql://ada:secret@db.example/ratings")
+    'postgresql://ada@db.example/ratings'
+    """
+    if isinstance(address, Path) or "://" not in address:
+        return str(address)
+    parts = urlsplit(address)
+    place = parts.netloc.rpartition("@")
+    user = place[0].split(":")[0]
+    return parts._replace(netloc=f"{user}@{place[2]}" if user else place[2], query="").geturl()
+
+
+def _engine(address: str | Path) -> Engine:
+    if isinstance(address, Path) or "://" not in address:
+        path = Path(address)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInput(f"{path}: cannot be used as a database: {error.strerror}; name another place") from None
+        return _sqlite(path)
+    scheme = address.split("://")[0]
+    if scheme == "sqlite":
+        return _sqlite(Path(address.removeprefix("sqlite:///")))
+    if scheme not in ("postgresql", "postgres", "postgresql+psycopg"):
+        raise BadInput(f"--database {shown(address)}: expected a file or postgresql://…, got {scheme}://; mend it")
+    rest = address.split("://", 1)[1]
+    try:
+        return sa.create_engine(f"postgresql+psycopg://{rest}", pool_size=10, max_overflow=40, pool_pre_ping=True)
+    except ModuleNotFoundError:
+        raise MissingExtra("postgres", "a PostgreSQL database") from None
+    except (ArgumentError, NoSuchModuleError, ValueError) as error:
+        raise BadInput(f"--database {shown(address)}: expected an address, got {error}; mend it") from None
+
+
+def _sqlite(path: Path) -> Engine:
+    engine = sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": 60, "check_same_thread": False})
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # transactions are begun below
+        for pragma in ("busy_timeout = 60000", "journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        # A writer that first reads would fail when another wrote in between; it takes the lock at once instead.
+        reads = connection.get_execution_options().get("transect_reads")
+        connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+
+    return engine
+
+
+def _conflict(error: DBAPIError) -> bool:
+    state = getattr(error.orig, "sqlstate", None)
+    return state in _CONFLICTS or error.connection_invalidated or "database is locked" in str(error.orig)
+
+
+def _reason(error: SQLAlchemyError) -> str:
+    text = str(getattr(error, "orig", error)).strip()
+    return " ".join(text.split())[:200]

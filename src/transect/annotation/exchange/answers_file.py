@@ -1,0 +1,75 @@
+"""The table of answers read back from CSV or Parquet."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from transect.annotation.exchange.answers_table import SCHEMA, level_of
+from transect.annotation.exchange.incoming import Incoming
+from transect.annotation.questions import Questionnaire
+from transect.errors import BadInput, UnknownName
+
+_NEEDED: Final = ("id", "question", "rater", "answer")
+
+
+def read_answers(path: Path, asked: Questionnaire) -> list[Incoming]:
+    """Answers in a file as `export` writes it: columns id, question, rater, answer, the others where they are known.
+
+    Raises BadInput in one line with the row for a file that cannot be read, a column that is missing, or an answer that
+    is no level; UnknownName for a question that is not asked.
+    """
+    table = _read(path)
+    if missing := [name for name in _NEEDED if name not in table.column_names]:
+        raise BadInput(f"{path}: expected columns {', '.join(_NEEDED)}, got no {', '.join(missing)}; mend the file")
+    return [_incoming(row, f"{path}, row {number}", asked) for number, row in enumerate(table.to_pylist(), start=1)]
+
+
+def _incoming(row: dict[str, Any], where: str, asked: Questionnaire) -> Incoming:
+    try:
+        question = asked.named(str(row["question"]))
+    except UnknownName as error:
+        raise BadInput(f"{where}: {error}") from None
+    text = "" if row["answer"] is None else str(row["answer"])
+    try:
+        level = level_of(question, text)
+    except KeyError:
+        levels = ", ".join(one.name for one in question.levels)
+        raise BadInput(f"{where}: answer: expected one of {levels}, got {text!r}; mend it") from None
+    follow = question.follow_up.levels if question.follow_up else ()
+    detail = row.get("follow_up") or ""
+    if detail and detail not in follow:
+        raise BadInput(f"{where}: follow_up: expected one of {', '.join(follow) or 'none'}, got {detail!r}; mend it")
+    given = row.get("given")
+    return Incoming(
+        where,
+        str(row.get("study") or ""),
+        str(row["id"] or ""),
+        str(row.get("second") or ""),
+        question.name,
+        str(row["rater"] or ""),
+        level,
+        follow.index(detail) if detail else None,
+        row.get("seconds"),
+        given.timestamp() if isinstance(given, datetime) else None,
+        bool(row.get("repeat")),
+    )
+
+
+def _read(path: Path) -> pa.Table:
+    try:
+        if path.suffix.lower() == ".csv":
+            from pyarrow import csv
+
+            types = {field.name: field.type for field in SCHEMA}
+            options = csv.ConvertOptions(column_types=types, strings_can_be_null=True, null_values=[""])
+            return csv.read_csv(path, convert_options=options)
+        import pyarrow.parquet as pq
+
+        return pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        reason = " ".join(str(error).split())
+        raise BadInput(f"{path}: expected a readable CSV or Parquet of answers, got {reason}; mend the file") from None

@@ -1,0 +1,172 @@
+"""Answers that were given elsewhere, taken in: all or nothing, and none twice."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, final
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from transect.annotation.answering import LONGEST, agreed
+from transect.annotation.project import Project
+from transect.annotation.raters import hash_of
+from transect.annotation.schema import answers, items, raters, tasks
+from transect.errors import BadInput
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+class Incoming(NamedTuple):
+    """One answer from elsewhere. where: file and line, for messages. level: the index, None: could not tell."""
+
+    where: str
+    study: str
+    first: str
+    second: str
+    question: str
+    rater: str
+    level: int | None
+    detail: int | None = None
+    seconds: float | None = None
+    given: float | None = None
+    repeat: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """How many answers were taken in, how many were there already, and of how many new raters."""
+
+    answers: int
+    duplicates: int
+    raters: int
+
+
+def anonymous(worker: str) -> str:
+    """A number for a worker of another service, the same each time; their own id is not kept.
+
+    >>> anonymous("A1B2C3") == anonymous("A1B2C3") != anonymous("A1B2C4")
+    True
+    """
+    return f"worker-{hashlib.sha256(worker.encode()).hexdigest()[:16]}"
+
+
+def take_in(project: Project, incoming: Sequence[Incoming], now: float) -> Imported:
+    """Keep answers in one transaction. Answers of a rater to an item that they answered already are not taken again.
+
+    Raises BadInput, and takes nothing, where an image or a question is not asked about, a rater has no usable name, or
+    one rater answers one item differently twice.
+    """
+    _check(incoming)
+
+    def work(connection: Connection) -> Imported:
+        known = _items(connection, project, incoming)
+        people, new = _raters(connection, {one.rater for one in incoming}, now)
+        place = Counter[int]()
+        last = sa.select(tasks.c.rater_id, sa.func.max(tasks.c.place)).group_by(tasks.c.rater_id)
+        place.update({row[0]: row[1] for row in connection.execute(last)})
+        there = {
+            (row.item_id, row.rater_id, row.repeat): row.state
+            for row in connection.execute(sa.select(tasks.c.item_id, tasks.c.rater_id, tasks.c.repeat, tasks.c.state))
+        }
+        taken, duplicates, touched = 0, 0, set()
+        for one in incoming:
+            item, rater = known[one.study, one.first, one.second, one.question], people[one.rater]
+            key = item, rater, one.repeat
+            if key in there:
+                duplicates += 1
+                continue
+            there[key] = "answered"
+            place[rater] += 1
+            _insert(connection, one, item, rater, place[rater], now)
+            taken += 1
+            if not one.repeat:
+                touched.add(item)
+        _recount(connection, project, touched)
+        return Imported(taken, duplicates, new)
+
+    return project.database.write(work)
+
+
+def _check(incoming: Sequence[Incoming]) -> None:
+    if not incoming:
+        raise BadInput("import: expected answers, got none; check the file")
+    said: dict[tuple[Any, ...], Incoming] = {}
+    for one in incoming:
+        if not _NAME.fullmatch(one.rater):
+            raise BadInput(
+                f"{one.where}: expected a rater's number (letters, digits, _ . -), got {one.rater!r}; mend it"
+            )
+        before = said.setdefault((one.study, one.first, one.second, one.question, one.rater, one.repeat), one)
+        if before.level != one.level:
+            raise BadInput(
+                f"{one.where}: rater {one.rater} answers {one.question} of {one.first} twice and differently (before: "
+                f"{before.where}); keep one"
+            )
+
+
+def _items(connection: Connection, project: Project, incoming: Sequence[Incoming]) -> dict[tuple[str, ...], int]:
+    """Items by image and question. Raises BadInput with the count of answers to none of them."""
+    rows = connection.execute(sa.select(items.c.id, items.c.study, items.c.first, items.c.second, items.c.question))
+    known: dict[tuple[str, ...], int] = {(row.study, row.first, row.second, row.question): int(row.id) for row in rows}
+    unknown = [one for one in incoming if (one.study, one.first, one.second, one.question) not in known]
+    if unknown:
+        one = unknown[0]
+        what = f"image {one.first}" + (f" of study {one.study}" if one.study else "") + f", question {one.question}"
+        asked = ", ".join(each.name for each in project.asked.question)
+        raise BadInput(
+            f"{one.where}: expected answers about this run's images to {asked}, got {len(unknown):,} of others "
+            f"({what}); take them out, nothing was imported"
+        )
+    return known
+
+
+def _raters(connection: Connection, names: set[str], now: float) -> tuple[dict[str, int], int]:
+    """Raters by name, new ones made, whom no link lets in."""
+    there = {row.name: int(row.id) for row in connection.execute(sa.select(raters.c.name, raters.c.id))}
+    new = sorted(names - there.keys())
+    for name in new:
+        row = {"name": name, "token_hash": hash_of(secrets.token_urlsafe(32)), "state": "active", "created": now}
+        made = connection.execute(raters.insert().values(**row))
+        there[name] = int((made.inserted_primary_key or (0,))[0])
+    return there, len(new)
+
+
+def _insert(connection: Connection, one: Incoming, item: int, rater: int, place: int, now: float) -> None:
+    given = now if one.given is None else one.given
+    task = connection.execute(
+        tasks.insert().values(
+            item_id=item, rater_id=rater, repeat=one.repeat, place=place, flipped=False, state="answered", leased=given,
+            until=given,
+        )
+    ).inserted_primary_key  # fmt: skip
+    number = int((task or (0,))[0])
+    milliseconds = None if one.seconds is None else round(one.seconds * 1000)
+    kept = connection.execute(
+        answers.insert().values(
+            task_id=number, rater_id=rater, key=f"import-{number}", kind="skip" if one.level is None else "answer",
+            value=one.level, detail=one.detail, given=given,
+            milliseconds=milliseconds if milliseconds is not None and 0 <= milliseconds <= LONGEST else None,
+        )
+    ).inserted_primary_key  # fmt: skip
+    connection.execute(tasks.update().where(tasks.c.id == number).values(answer_id=int((kept or (0,))[0])))
+
+
+def _recount(connection: Connection, project: Project, touched: set[int]) -> None:
+    """Count the answers of items anew, and see which want no more."""
+    stop = project.asked.plan.stop
+    for item in sorted(touched):
+        of = (tasks.c.item_id == item, tasks.c.repeat.is_(False))
+        said = connection.execute(
+            sa.select(answers.c.value).join(tasks, tasks.c.answer_id == answers.c.id).where(*of)
+        ).scalars()
+        held = connection.execute(
+            sa.select(sa.func.count()).where(*of, tasks.c.state.in_(("leased", "answered")))
+        ).scalar_one()
+        connection.execute(items.update().where(items.c.id == item).values(taken=held, done=agreed(list(said), stop)))

@@ -1,0 +1,79 @@
+"""The images of a run, or of each study of a folder: what can be rated, and the PNG of one."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NamedTuple, final
+
+from transect.errors import BadInput
+from transect.store import FinishedRun
+
+_MOST_BYTES: Final = 256 << 20
+"""Decompressed pictures that are kept at hand."""
+
+
+class Picture(NamedTuple):
+    """One image: the study that it is of ("" for a single run), its id, subject and cell."""
+
+    study: str
+    id: str
+    subject: int
+    cell: int
+
+
+@final
+class Pictures:
+    """The images of a run folder, or of a folder of studies; safe to share between threads.
+
+    Raises BadInput where the folder is neither, a run is not finished, or an image has no picture.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        studies = sorted(path.parent for path in folder.glob("studies/*/run.json"))
+        self.runs: Mapping[str, FinishedRun] = {
+            one.name if studies else "": FinishedRun(one) for one in studies or [folder]
+        }
+        self._places: dict[tuple[str, str], tuple[int, int]] = {}
+        self._parts: OrderedDict[tuple[str, int], list[bytes]] = OrderedDict()
+        self._lock = threading.Lock()
+        self.all = tuple(one for study, run in self.runs.items() for one in self._index(study, run))
+        if not self.all:
+            raise BadInput(f"{folder}: expected a run with images, got none; run an audit first")
+
+    def __contains__(self, place: tuple[str, str]) -> bool:
+        return place in self._places
+
+    def png(self, study: str, image: str) -> bytes:
+        """The PNG of an image. Raises KeyError for one that is not there; CorruptedPart where its file has changed."""
+        part, row = self._places[study, image]
+        with self._lock:
+            if (study, part) not in self._parts:
+                self._parts[study, part] = self.runs[study].read_part("images", part)["image"].to_pylist()
+                self._forget()
+            self._parts.move_to_end((study, part))
+            return self._parts[study, part][row]
+
+    def _forget(self) -> None:
+        held = sum(len(png) for rows in self._parts.values() for png in rows)
+        while held > _MOST_BYTES and len(self._parts) > 1:
+            _, rows = self._parts.popitem(last=False)
+            held -= sum(map(len, rows))
+
+    def _index(self, study: str, run: FinishedRun) -> list[Picture]:
+        made = []
+        parts = -(-int(run.spec["design"]["subjects"]) // int(run.spec["subjects_per_part"]))
+        if not run.has_all("images", parts):
+            run.read_table("images", parts)  # says what is missing
+        for part in range(parts):
+            table = run.read_part("images", part)
+            if table["image"].null_count:
+                without = table["id"].to_pylist()[table["image"].to_pylist().index(None)]
+                raise BadInput(f"{run.path}: expected a picture of every image, got none of {without}; make it anew")
+            columns = (table[name].to_pylist() for name in ("id", "subject", "cell"))
+            for row, (image, subject, cell) in enumerate(zip(*columns, strict=True)):
+                self._places[study, str(image)] = part, row
+                made.append(Picture(study, str(image), int(subject), int(cell)))
+        return made

@@ -1,0 +1,114 @@
+"""How far the ratings are: for a rater, and for the organiser."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from transect.annotation.agreement import krippendorff_alpha, percent_agreement
+from transect.annotation.database import Database, read_setting
+from transect.annotation.project import Project
+from transect.annotation.questions import Asked
+from transect.annotation.reading import Row, matrix, rows
+from transect.annotation.schema import answers, items, raters, tasks
+
+_RECENT: Final = 600.0
+"""Seconds that the current speed is measured over."""
+
+
+def of_rater(project: Project, rater: int) -> tuple[int, int]:
+    """Tasks that a rater has answered, and their even share of all that is wanted, which is at least as many."""
+    with project.database.reading() as connection:
+        mine = connection.execute(
+            sa.select(sa.func.count()).where(tasks.c.rater_id == rater, tasks.c.state == "answered")
+        ).scalar_one()
+        wanted, most = connection.execute(
+            sa.select(sa.func.coalesce(sa.func.sum(items.c.wanted), 0), sa.func.count()).where(items.c.gold.is_(None))
+        ).one()
+        people = connection.execute(sa.select(sa.func.count()).where(raters.c.state == "active")).scalar_one()
+    return mine, max(mine, min(int(most), math.ceil(int(wanted) / max(people, 1))))
+
+
+def is_paused(connection: Connection, rater: int) -> bool:
+    """Whether one rater is paused."""
+    return connection.execute(sa.select(raters.c.state).where(raters.c.id == rater)).scalar() == "paused"
+
+
+def status(project: Project, now: float) -> dict[str, Any]:
+    """What the organiser wants to see: progress by question, speed, a row per rater; None where nothing is known."""
+    said = rows(project.database)
+    with project.database.reading() as connection:
+        per_question = [_of_question(connection, one.name) | _agreement(said, one) for one in project.asked.question]
+        under_way = connection.execute(sa.select(sa.func.count()).where(tasks.c.state == "leased")).scalar_one()
+        kept = connection.execute(sa.select(sa.func.count()).select_from(answers)).scalar_one()
+        people = connection.execute(sa.select(raters).order_by(raters.c.id)).all()
+        paused = read_setting(connection, "paused") == "1"
+    recent = sum(0 <= now - one.given <= _RECENT for one in said)
+    return {
+        "paused": paused,
+        "answers": len(said),
+        "rows_kept": kept,
+        "under_way": under_way,
+        "per_minute": recent / (_RECENT / 60),
+        "seconds_each": _median([one.milliseconds / 1000 for one in said if one.milliseconds is not None]),
+        "questions": per_question,
+        "raters": [
+            {"id": one.id, "name": one.name, "state": one.state, "consented": one.consented is not None}
+            | _of_rater([row for row in said if row.rater == one.name])
+            for one in people
+        ],
+    }
+
+
+def _of_question(connection: Connection, name: str) -> dict[str, Any]:
+    full = sa.case((sa.or_(items.c.done, items.c.taken >= items.c.wanted), 1), else_=0)
+    wanted, taken, closed, count = connection.execute(
+        sa.select(
+            sa.func.coalesce(sa.func.sum(items.c.wanted), 0),
+            sa.func.coalesce(sa.func.sum(items.c.taken), 0),
+            sa.func.coalesce(sa.func.sum(full), 0),
+            sa.func.count(),
+        ).where(items.c.question == name, items.c.gold.is_(None))
+    ).one()
+    return {"question": name, "items": count, "wanted": int(wanted), "taken": int(taken), "closed": int(closed)}
+
+
+def _agreement(said: list[Row], question: Asked) -> dict[str, float | None]:
+    ratings = matrix(said, question.name).ratings
+    alpha = krippendorff_alpha(ratings, question.scale, resamples=0).value
+    both = {"percent_agreement": percent_agreement(ratings), "alpha": alpha}
+    return {name: value if math.isfinite(value) else None for name, value in both.items()}
+
+
+def _of_rater(said: list[Row]) -> dict[str, Any]:
+    """Answers, seconds, how often known answers are met and repeats agree; None where there is nothing to compare."""
+    known = [one.value == one.gold for one in said if one.gold is not None]
+    first = {(one.study, one.first, one.second, one.question): one.value for one in said if not one.repeat}
+    again = [
+        first[key] == one.value
+        for one in said
+        if one.repeat and (key := (one.study, one.first, one.second, one.question)) in first
+    ]
+    return {
+        "answers": len(said),
+        "cannot_tell": sum(one.value is None for one in said),
+        "seconds_each": _median([one.milliseconds / 1000 for one in said if one.milliseconds is not None]),
+        "known_right": statistics.fmean(known) if known else None,
+        "known_asked": len(known),
+        "repeats_alike": statistics.fmean(again) if again else None,
+        "repeats_asked": len(again),
+        "last": max((one.given for one in said), default=None),
+    }
+
+
+def _median(values: list[float]) -> float | None:
+    return statistics.median(values) if values else None
+
+
+def pause(database: Database, on: bool) -> None:
+    """Stop giving out tasks, or go on."""
+    database.set({"paused": "1" if on else "0"})

@@ -1,0 +1,102 @@
+"""What is being asked about which run: set up once in a database, and read back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, final
+
+import sqlalchemy as sa
+
+from transect.annotation import schema
+from transect.annotation.database import Database, read_setting, write_setting
+from transect.annotation.items import rows_of
+from transect.annotation.pictures import Pictures
+from transect.annotation.questions import Questionnaire, load
+from transect.errors import BadInput
+from transect.store import canonical_json
+
+FOLDER: Final = "annotations"
+FILE: Final = "annotation.sqlite"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A database, what it asks, and the images that it asks about."""
+
+    database: Database
+    asked: Questionnaire
+    pictures: Pictures
+
+
+def default_database(run: Path) -> Path:
+    """The embedded database beside a run.
+
+    >>> default_database(Path("runs/smile")).as_posix()
+    'runs/smile/annotations/annotation.sqlite'
+    """
+    return run / FOLDER / FILE
+
+
+def open_project(run: Path, address: str | Path | None = None, questions: tuple[str, ...] = ()) -> Project:
+    """Open the annotation of a run; begin it, with `questions` (default the paper's), where there is none yet.
+
+    Raises BadInput where the database is of another run, or other questions are asked than those begun with.
+    """
+    pictures = Pictures(run)
+    given = load(questions) if questions else None
+    database = Database(address or default_database(run))
+    try:
+        return Project(database, _begin(database, given, pictures, run), pictures)
+    except BaseException:
+        database.close()
+        raise
+
+
+def text_of(asked: Questionnaire) -> str:
+    """The questionnaire as it is kept."""
+    return canonical_json(asked.model_dump(mode="json"))
+
+
+def _begin(database: Database, given: Questionnaire | None, pictures: Pictures, run: Path) -> Questionnaire:
+    identity = _identity(pictures)
+
+    def work(connection: sa.Connection) -> Questionnaire:
+        kept = read_setting(connection, "questionnaire")
+        if kept is None:
+            asked = given or load()
+            write_setting(connection, "run", identity)
+            write_setting(connection, "questionnaire", text_of(asked))
+            connection.execute(schema.items.insert(), rows_of(asked, pictures))
+            return asked
+        if read_setting(connection, "run") != identity:
+            raise BadInput(
+                f"{database.address}: expected the ratings of {run}, got those of other images; name another"
+            )
+        asked = Questionnaire.model_validate(json.loads(kept))
+        if given is not None and text_of(given) != kept:
+            raise BadInput(
+                f"{database.address}: expected the questions that it was begun with "
+                f"({', '.join(one.name for one in asked.question)}), got others; leave --questions out, or "
+                "name another --database"
+            )
+        return asked
+
+    return database.write(work)
+
+
+def _identity(pictures: Pictures) -> str:
+    """One text per run and its images, whatever their folder is called."""
+    hashes = {study: run.spec_hash for study, run in pictures.runs.items()}
+    listed = hashlib.sha256(canonical_json([list(one) for one in pictures.all]).encode()).hexdigest()
+    return canonical_json({"specs": hashes, "images": listed})
+
+
+def settings_of(database: Database) -> dict[str, Any]:
+    """All settings, by name."""
+    with database.reading() as connection:
+        rows = connection.execute(sa.select(schema.settings.c.name, schema.settings.c.value))
+        return {str(name): value for name, value in rows}

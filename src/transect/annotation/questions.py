@@ -1,0 +1,257 @@
+"""What people are asked: questions with their levels and keys, and how many answers are wanted, as TOML.
+
+A file has a `title`, `instructions`, `consent`, an optional `[plan]`, and one `[[question]]` table per question.
+Several files can be asked together; the plan of the first that has one counts. The shipped ones are `paper` (the eight
+questions of Balakrishnan et al. 2020), `monk`, `pairs` and `quality`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, final
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
+
+from transect.annotation.places import complaint
+from transect.errors import BadInput, UnknownName
+from transect.records import Question
+
+SHIPPED: Final = ("paper", "monk", "pairs", "quality")
+RESERVED: Final = {"u": "undo", "h": "help", "x": "cannot tell", "Backspace": "undo", "?": "help"}
+"""Keys of the page itself."""
+_KEYS: Final = "1234567890"
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}$")]
+_Text = Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True)]
+_Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]$")]
+_TAKEN: Final = ("id", "study", "rater")
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@final
+class Level(_Table):
+    """One answer. value: what it is in the attribute's units. example: FaceWorld's settings of a face that shows it."""
+
+    name: _Text
+    key: _Key | None = None
+    value: float | None = Field(default=None, allow_inf_nan=False)
+    example: dict[str, float] = {}
+
+
+@final
+class FollowUp(_Table):
+    """What is asked about the same images once the question is answered, such as how well one knows the person."""
+
+    text: _Text
+    levels: tuple[_Text, ...] = Field(min_length=2, max_length=9)
+
+
+@final
+class Gold(_Table):
+    """An image whose answer is known, to see who pays attention. second: of a pair. study: where there are several."""
+
+    image: str
+    answer: str
+    second: str = ""
+    study: str = ""
+
+
+@final
+class Asked(_Table):
+    """One question.
+
+    scale: whether levels have an order, equal steps, or neither. pairs: about two images: the "ends" of each subject's
+    row of images, its "neighbours", or a CSV file with columns first and second (and study, where there are several).
+    sided: levels name the left and the right image, which change sides at random. attribute: which attribute
+    the values of the levels are of. skip: whether "cannot tell" is offered.
+    """
+
+    name: Name
+    text: _Text
+    levels: tuple[Level, ...] = Field(min_length=2, max_length=26)
+    help: str = Field(default="", max_length=2000)
+    source: str = ""
+    scale: Literal["nominal", "ordinal", "interval"] = "ordinal"
+    attribute: str = ""
+    pairs: str = ""
+    sided: bool = False
+    skip: bool = True
+    follow_up: FollowUp | None = None
+    gold: tuple[Gold, ...] = ()
+
+    @field_validator("levels", mode="before")
+    @classmethod
+    def _plain_levels(cls, levels: Any) -> Any:
+        """A level may be its name alone; levels without a key get the digits in order."""
+        if not isinstance(levels, list):
+            return levels
+        made = [{"name": one} if isinstance(one, str) else one for one in levels]
+        for place, one in enumerate(made):
+            if isinstance(one, dict) and "key" not in one and place < len(_KEYS):
+                made[place] = {**one, "key": _KEYS[place]}
+        return made
+
+    @field_validator("name")
+    @classmethod
+    def _free_name(cls, name: str) -> str:
+        if name in _TAKEN:
+            raise ValueError(f"expected another name than {', '.join(_TAKEN)}, which exported tables use")
+        return name
+
+    @field_validator("levels")
+    @classmethod
+    def _distinct_levels(cls, levels: tuple[Level, ...]) -> tuple[Level, ...]:
+        keys, names = [one.key for one in levels], [one.name for one in levels]
+        for what, each in (("key", keys), ("name", names)):
+            if twice := [str(one) for one in each if one is not None and each.count(one) > 1]:
+                raise ValueError(f"expected a {what} of its own for every level, got {twice[0]!r} twice")
+        if taken := [key for key in keys if key in RESERVED]:
+            raise ValueError(f"expected other keys than the page's own, got {taken[0]!r} ({RESERVED[str(taken[0])]})")
+        if None in [one.value for one in levels] and any(one.value is not None for one in levels):
+            raise ValueError("expected a value for every level or for none")
+        return levels
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Asked:
+        names = {one.name for one in self.levels}
+        for one in self.gold:
+            if one.answer not in names:
+                raise ValueError(f"expected a gold answer among {', '.join(sorted(names))}, got {one.answer!r}")
+            if bool(one.second) != bool(self.pairs):
+                raise ValueError("expected `second` for the gold of pairs, and only there")
+        if self.sided and (not self.pairs or len(self.levels) != 2):
+            raise ValueError("expected pairs and two levels, the first image and the second, where sided = true")
+        return self
+
+    @property
+    def record(self) -> Question:
+        """The question as the other stages know it."""
+        return Question(self.name, self.text, tuple(one.name for one in self.levels))
+
+    @property
+    def places(self) -> tuple[float, ...]:
+        """Each level on a scale from 0 to 1; of levels in no order the indices."""
+        last = 1 if self.scale == "nominal" else len(self.levels) - 1
+        return tuple(index / last for index in range(len(self.levels)))
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """Each level in the attribute's units; where none are stated, as `places`."""
+        stated = [one.value for one in self.levels]
+        return self.places if stated[0] is None else tuple(float(one or 0.0) for one in stated)
+
+
+@final
+class Stop(_Table):
+    """Ask no further about an item that has `after` answers of which the share `agreement` is the same."""
+
+    after: int = Field(ge=2, le=1000)
+    agreement: float = Field(default=1.0, gt=0.5, le=1.0)
+
+
+@final
+class Plan(_Table):
+    """How many answers, in which order, and how attention is tested.
+
+    ratings: per image and question. order: one question after another, each rater beginning with another, or mixed.
+    gold_every, repeat_every: every so many tasks one with a known answer, or one that the rater has had; 0: none.
+    lease_minutes: how long a task waits for its rater. break_every: tasks after which a break is suggested.
+    """
+
+    ratings: int = Field(default=5, ge=1, le=1000)
+    order: Literal["by-question", "mixed"] = "by-question"
+    stop: Stop | None = None
+    gold_every: int = Field(default=0, ge=0)
+    repeat_every: int = Field(default=0, ge=0)
+    lease_minutes: float = Field(default=10.0, gt=0, le=24 * 60)
+    break_every: int = Field(default=50, ge=0)
+    seed: int = Field(default=0, ge=0, lt=2**31)
+
+
+@final
+class Questionnaire(_Table):
+    """All that is asked of the raters of one run."""
+
+    title: _Text = "What do you see?"
+    instructions: str = (
+        "You see one picture and one question at a time. Answer what you see at first sight; there is no right or "
+        "wrong. Press the key that stands beside an answer, or click it. U takes the last answer back."
+    )
+    consent: str = (
+        "Taking part is voluntary, and you can stop at any time by closing the page. We keep your answers and how long "
+        "each took, under a number and not under your name. The pictures show faces; some may look strange."
+    )
+    source: str = ""
+    plan: Plan = Plan()
+    question: tuple[Asked, ...] = Field(min_length=1)
+
+    @field_validator("question")
+    @classmethod
+    def _distinct(cls, asked: tuple[Asked, ...]) -> tuple[Asked, ...]:
+        names = [one.name for one in asked]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"expected every question's name once, got {twice[0]!r} twice")
+        return asked
+
+    def named(self, name: str) -> Asked:
+        """The question of that name. Raises UnknownName."""
+        for one in self.question:
+            if one.name == name:
+                return one
+        raise UnknownName("question", name, [one.name for one in self.question])
+
+
+def load(names: Sequence[str | Path] = ("paper",)) -> Questionnaire:
+    """The shipped questions of those names, or those in TOML files, together.
+
+    Raises UnknownName (neither shipped nor a file) and BadInput, in one line with file, line and key.
+
+    >>> [one.name for one in load(["monk", "quality"]).question]
+    ['skin_tone', 'quality', 'condition']
+    """
+    read = [_read(name) for name in names]
+    made = [parse(*one) for one in read]
+    if len(made) == 1:
+        return made[0]
+    plan = next((one.plan for one in made if "plan" in one.model_fields_set), Plan())
+    questions = [each for one in made for each in one.question]
+    try:
+        Questionnaire._distinct(tuple(questions))
+    except ValueError as error:
+        raise BadInput(f"{', '.join(where for _, where in read)}: question: {error}; rename one") from None
+    return made[0].model_copy(update={"plan": plan, "question": tuple(questions)})
+
+
+def load_file(path: Path) -> Questionnaire:
+    """The questions of one file. Raises as `load` does."""
+    return load([path])
+
+
+def parse(text: str, where: str) -> Questionnaire:
+    """A questionnaire from its TOML. Raises BadInput in one line, with the line and the key."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{where}: expected TOML: {error}; mend that line") from None
+    try:
+        return Questionnaire.model_validate(content)
+    except ValidationError as error:
+        raise BadInput(f"{where}{complaint(text, error, Questionnaire)}") from None
+
+
+def _read(name: str | Path) -> tuple[str, str]:
+    if str(name) in SHIPPED:
+        file = resources.files(__package__) / "shipped" / f"{name}.toml"
+        return file.read_text(encoding="utf-8"), f"questions {name}"
+    path = Path(name)
+    if not path.is_file():
+        raise UnknownName("questions", str(name), SHIPPED, "or give the path of a TOML file")
+    try:
+        return path.read_text(encoding="utf-8"), str(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: expected a readable UTF-8 TOML file, got {error}; mend the file") from None

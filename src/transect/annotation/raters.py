@@ -1,0 +1,74 @@
+"""Raters: numbers and tokens, never names; what is kept is a token's hash."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from transect.annotation import schema
+from transect.annotation.database import Database
+from transect.errors import BadInput
+
+_MOST = 10_000
+
+
+class Invited(NamedTuple):
+    """A new rater and the token of the invitation, which is shown this once."""
+
+    name: str
+    token: str
+
+
+def hash_of(token: str) -> str:
+    """What is kept of a token. Tokens have 256 random bits, so that a plain hash cannot be guessed back."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def invite(database: Database, count: int, now: float) -> list[Invited]:
+    """Make so many raters. Raises BadInput for a count that is not from 1 to 10,000."""
+    if not 1 <= count <= _MOST:
+        raise BadInput(f"--raters: expected 1 to {_MOST:,}, got {count}; mend it")
+    table = schema.raters
+
+    def work(connection: sa.Connection) -> list[Invited]:
+        if connection.dialect.name != "sqlite":
+            connection.execute(sa.text("LOCK TABLE raters IN SHARE ROW EXCLUSIVE MODE"))
+        there = connection.execute(sa.select(sa.func.max(table.c.id))).scalar() or 0
+        made = [Invited(f"rater-{there + i + 1:04d}", secrets.token_urlsafe(32)) for i in range(count)]
+        rows = [{"name": one.name, "token_hash": hash_of(one.token), "state": "active", "created": now} for one in made]
+        connection.execute(table.insert(), rows)
+        return made
+
+    return database.write(work)
+
+
+def by_token(database: Database, token: str) -> int | None:
+    """The rater that a token is of; None where it is nobody's, or the rater was shut out."""
+    table = schema.raters
+    with database.reading() as connection:
+        found = connection.execute(
+            sa.select(table.c.id).where(table.c.token_hash == hash_of(token), table.c.state != "excluded")
+        ).scalar()
+    return None if found is None else int(found)
+
+
+def consent(database: Database, rater: int, now: float) -> None:
+    """Note that a rater agreed to take part."""
+    table = schema.raters
+    database.write(
+        lambda connection: connection.execute(
+            table.update().where(table.c.id == rater, table.c.consented.is_(None)).values(consented=now)
+        )
+    )
+
+
+def set_state(database: Database, rater: int, state: str) -> bool:
+    """Make a rater active, paused or excluded; whether there is such a rater. Raises BadInput for another state."""
+    if state not in ("active", "paused", "excluded"):
+        raise BadInput(f"state: expected active, paused or excluded, got {state!r}; mend it")
+    table = schema.raters
+    change = table.update().where(table.c.id == rater).values(state=state)
+    return bool(database.write(lambda connection: connection.execute(change).rowcount))

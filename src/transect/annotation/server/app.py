@@ -1,0 +1,123 @@
+"""The application as a whole, and how it is run."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final, final
+
+from transect.errors import BadInput, MissingExtra
+
+try:
+    import uvicorn
+    from fastapi import FastAPI, HTTPException, Request, Response
+    from fastapi.exceptions import RequestValidationError
+except ModuleNotFoundError:
+    raise MissingExtra("annotate", "the annotation service") from None
+
+from transect import __version__
+from transect.annotation.project import Project
+from transect.annotation.server import admin, rating
+from transect.annotation.server.guard import Guard
+from transect.annotation.server.service import Service
+
+_STATIC: Final = {
+    "page.css": "text/css; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+    "rate.js": "text/javascript; charset=utf-8",
+    "dashboard.js": "text/javascript; charset=utf-8",
+}
+"""The files that are served; no other name leads to a file."""
+LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+def create_app(
+    project: Project,
+    hosts: frozenset[str] = LOOPBACK,
+    *,
+    examples: Path | None = None,
+    secure: bool = False,
+    clock: Callable[[], float] = time.time,
+) -> Any:
+    """The ASGI application of a project.
+
+    hosts: names it answers to, empty for any; examples: a folder of pictures of levels; secure: it is reached by
+    HTTPS, so that cookies are sent in no other way.
+    """
+    service = Service(project, examples, secure, clock)
+    app = FastAPI(title="Transect annotation", version=__version__, docs_url=None, redoc_url=None)
+    app.state.service = service
+    app.include_router(rating.router)
+    app.include_router(admin.router)
+    app.add_exception_handler(HTTPException, _told)
+    app.add_exception_handler(RequestValidationError, _not_understood)
+    _add_files(app)
+    return Guard(app, hosts, secure, service.known)
+
+
+def _add_files(app: FastAPI) -> None:
+    texts = {name: (resources.files(__package__) / "static" / name).read_bytes() for name in _STATIC}
+
+    @app.get("/static/{name}", include_in_schema=False)
+    def static(name: str) -> Response:
+        if name not in texts:
+            raise HTTPException(404, "no such file")
+        return Response(texts[name], media_type=_STATIC[name], headers={"cache-control": "no-cache"})
+
+    @app.get("/health", include_in_schema=False)
+    def health() -> Response:
+        return Response("ok", media_type="text/plain")
+
+
+async def _told(_: Request, error: Any) -> Response:
+    body = json.dumps({"detail": error.detail})
+    return Response(body, error.status_code, headers=dict(error.headers or {}), media_type="application/json")
+
+
+async def _not_understood(_: Request, error: Any) -> Response:
+    """Which field is wrong and why, without what was sent."""
+    detail = [
+        {"loc": [str(part) for part in one["loc"]], "msg": one["msg"], "type": one["type"]} for one in error.errors()
+    ]
+    return Response(json.dumps({"detail": detail}), 422, media_type="application/json")
+
+
+@final
+class Server(uvicorn.Server):
+    """Serves until it is told to stop; `ready` is called once it listens, with the port."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[int], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: Any = None) -> None:
+        """Listen, and say so."""
+        await super().startup(sockets)
+        if self.started and self.servers:
+            self._ready(int(self.servers[0].sockets[0].getsockname()[1]))
+
+
+def serve(app: Any, host: str, port: int, ready: Callable[[int], None]) -> None:
+    """Serve an application until it is told to stop. Raises BadInput where the address cannot be listened on."""
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        log_level="warning",
+        access_log=False,  # links hold tokens
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=512,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=5,
+        ws="none",
+    )
+    server = Server(config, ready)
+    with contextlib.suppress(SystemExit):  # uvicorn's way to say that it could not begin; it has printed why
+        server.run()
+    if not server.started:
+        raise BadInput(f"--host {host} --port {port}: expected an address to listen on, found it taken or not ours")

@@ -1,0 +1,180 @@
+"""What every request passes before any page is looked at: host, origin, size of the body, rate; and what leaves with
+every reply: headers that let a browser run nothing but the pages' own files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Container, MutableMapping
+from http.cookies import CookieError, SimpleCookie
+from time import monotonic
+from typing import Any, Final, final
+from urllib.parse import urlsplit
+
+from transect.annotation.raters import hash_of
+from transect.annotation.server.limits import Buckets
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+LARGEST_BODY: Final = 16 * 1024
+"""Bytes: an answer has some 200."""
+_SLOWEST_BODY: Final = 10.0
+COOKIES: Final = {"rater": "transect_rater", "admin": "transect_admin"}
+_SAFE: Final = {"GET", "HEAD", "OPTIONS"}
+_HEADERS: Final = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",  # with no-referrer a browser sends its own forms with origin null
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+}
+
+
+@final
+class Guard:
+    """An ASGI application around another.
+
+    hosts: names it answers to; empty: any. secure: it is reached by HTTPS. known: hashes of cookies that are sessions;
+    each of them has a rate of its own, all else shares that of its address. clock: seconds that never run
+    backwards.
+    """
+
+    def __init__(
+        self,
+        inner: Any,
+        hosts: frozenset[str],
+        secure: bool,
+        known: Container[str],
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._clock = clock
+        self._inner, self._hosts, self._secure, self._known = inner, hosts, secure, known
+        self._by_session = Buckets(burst=60, rate=20.0)
+        self._by_address = Buckets(burst=200, rate=50.0)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http":
+            await self._inner(scope, receive, send)
+            return
+        headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
+
+        async def dressed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": self._dressed(message.get("headers", []))}
+            await send(message)
+
+        if refusal := self._refusal(scope, headers):
+            await _reply(dressed, *refusal)
+            return
+        body = await _body(receive, headers) if scope["method"] not in _SAFE else b""
+        if isinstance(body, int):
+            await _reply(dressed, body, "the request is too large" if body == 413 else "the request came too slowly")
+            return
+        await self._inner(scope, _replayed(body, receive), dressed)
+
+    def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
+        """Status and reason where a request goes no further."""
+        host = headers.get("host", "")
+        if self._hosts and _name_of(host) not in self._hosts:
+            return 400, "this server does not answer to that name"
+        if scope["method"] not in _SAFE and not _same_origin(headers, host):
+            return 403, "the request comes from another site"
+        session = _cookie(headers.get("cookie", ""))
+        key = hash_of(session) if session else ""
+        address = (scope.get("client") or ("", 0))[0]
+        buckets, of = (self._by_session, key) if key in self._known else (self._by_address, address)
+        return None if buckets.take(of, self._clock()) else (429, "too many requests: wait a moment")
+
+    def _dressed(self, given: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        there = {key.lower() for key, _ in given}
+        more = dict(_HEADERS)
+        if b"cache-control" not in there:
+            more["cache-control"] = "no-store"
+        if self._secure:
+            more["strict-transport-security"] = "max-age=31536000"
+        return [*given, *((key.encode(), value.encode()) for key, value in more.items() if key.encode() not in there)]
+
+
+def _name_of(host: str) -> str:
+    """The name in a Host header, without its port.
+
+    >>> _name_of("localhost:8000"), _name_of("[::1]:8000")
+    ('localhost', '::1')
+    """
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _same_origin(headers: dict[str, str], host: str) -> bool:
+    """Whether a browser says that a page of this server sent the request; programs say nothing, and have no cookies."""
+    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        return False
+    origin = headers.get("origin")
+    try:
+        return origin is None or urlsplit(origin).netloc == host
+    except ValueError:
+        return False
+
+
+def _cookie(header: str) -> str:
+    """The session in a Cookie header."""
+    try:
+        found = SimpleCookie(header)
+    except CookieError:
+        return ""
+    return next((found[name].value for name in COOKIES.values() if name in found), "")
+
+
+async def _body(receive: Receive, headers: dict[str, str]) -> bytes | int:
+    """The whole body, or the status that refuses it."""
+    length = headers.get("content-length", "0")
+    if not length.isdecimal() or int(length) > LARGEST_BODY:
+        return 413
+
+    async def read() -> bytes | int:
+        body = b""
+        while True:
+            message = await receive()
+            part: bytes = message.get("body", b"")
+            body += part
+            if len(body) > LARGEST_BODY:
+                return 413
+            if message["type"] == "http.disconnect" or not message.get("more_body", False):
+                return body
+
+    try:
+        return await asyncio.wait_for(read(), _SLOWEST_BODY)
+    except TimeoutError:
+        return 408
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """What the inner application receives: the body that was read, then whatever comes."""
+    sent = False
+
+    async def again() -> Message:
+        nonlocal sent
+        if sent:
+            return await receive()
+        sent = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+async def _reply(send: Send, status: int, text: str) -> None:
+    body = text.encode()
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    if status == 429:
+        headers.append((b"retry-after", b"2"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,41 @@
+"""How often somebody may ask: token buckets in memory, the oldest forgotten first."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import final
+
+
+@final
+class Buckets:
+    """So many requests at once, refilled at so many a second, for each key.
+
+    >>> two = Buckets(burst=2, rate=1.0)
+    >>> [two.take("ada", now) for now in (0.0, 0.0, 0.0, 1.0)]
+    [True, True, False, True]
+    """
+
+    def __init__(self, burst: int, rate: float, most: int = 20_000) -> None:
+        self.burst, self.rate, self._most = burst, rate, most
+        self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def take(self, key: str, now: float) -> bool:
+        """Whether one more is allowed, which is then counted."""
+        with self._lock:
+            level = self._level(key, now)
+            self._levels[key] = (level - 1 if level >= 1 else level, now)
+            self._levels.move_to_end(key)
+            while len(self._levels) > self._most:
+                self._levels.popitem(last=False)
+            return level >= 1
+
+    def left(self, key: str, now: float) -> bool:
+        """Whether one more would be allowed; nothing is counted."""
+        with self._lock:
+            return self._level(key, now) >= 1
+
+    def _level(self, key: str, now: float) -> float:
+        level, before = self._levels.get(key, (float(self.burst), now))
+        return min(float(self.burst), level + max(now - before, 0.0) * self.rate)

@@ -1,0 +1,245 @@
+"""The rater's pages and what they ask for: tasks, pictures, answers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+import sqlalchemy as sa
+from fastapi import APIRouter, HTTPException, Path, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from transect.annotation import progress
+from transect.annotation.answering import LONGEST, Given, Refused, answer, undo
+from transect.annotation.assignment import Task, next_tasks
+from transect.annotation.database import read_setting
+from transect.annotation.project import Project
+from transect.annotation.raters import by_token, consent
+from transect.annotation.schema import items, raters, tasks
+from transect.annotation.server.forms import form_of
+from transect.annotation.server.service import Reading, Service, Serving, Writing, check_csrf
+
+router: Final = APIRouter()
+_ERRORS: Final[dict[int | str, dict[str, Any]]] = {
+    400: {"description": "not understood"},
+    401: {"description": "nobody is logged in"},
+    403: {"description": "no CSRF token"},
+    429: {"description": "too often"},
+}
+_CONFLICT: Final[dict[int | str, dict[str, Any]]] = {409: {"description": "cannot be taken, and why"}, **_ERRORS}
+_Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
+_Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class AnswerBody(_Body):
+    """One answer. key: chosen by the page, the same when it is sent again; value: null where one cannot tell."""
+
+    task: _Number
+    key: _Key
+    value: int | None = Field(ge=0, le=1000)
+    detail: int | None = Field(default=None, ge=0, le=1000)
+    milliseconds: int | None = Field(default=None, ge=0, le=LONGEST)
+
+
+class UndoBody(_Body):
+    """Takes the last answer back."""
+
+    key: _Key
+
+
+class TaskShown(BaseModel):
+    """A task as the page shows it: pictures from left to right, by their addresses."""
+
+    id: int
+    question: str
+    pictures: list[str]
+
+
+class Work(BaseModel):
+    """The tasks that a rater holds, and how far they are. paused: there is more, but not now."""
+
+    tasks: list[TaskShown]
+    answered: int
+    share: int
+    paused: bool
+
+
+class Acknowledged(Work):
+    """That an answer is kept, under which number. replayed: it was there already."""
+
+    answer: int
+    replayed: bool
+
+
+@router.get("/", include_in_schema=False)
+def home(request: Request, service: Serving) -> Response:
+    """Where a rater answers; before that, what they agree to."""
+    session = service.session(request, "rater")
+    if session is None or session.rater is None:
+        return service.page("closed.html", 401)
+    asked = service.project.asked
+    with service.database.reading() as connection:
+        agreed = connection.execute(sa.select(raters.c.consented).where(raters.c.id == session.rater)).scalar()
+    name = "rate.html" if agreed else "consent.html"
+    return service.page(name, csrf=session.csrf, asked=asked)
+
+
+@router.get("/invite/{token}", include_in_schema=False)
+def invited(request: Request, service: Serving, token: Annotated[str, Path(max_length=128)]) -> Response:
+    """Log a rater in by their link."""
+    address, now = request.client.host if request.client else "", service.clock()
+    if not service.guesses.left(address, now):
+        raise HTTPException(429, "too many wrong links: wait a minute", {"retry-after": "30"})
+    rater = by_token(service.database, token)
+    if rater is None:
+        service.guesses.take(address, now)
+        return service.page("closed.html", 404)
+    return service.log_in(Response(status_code=303, headers={"location": "/"}), rater)
+
+
+@router.post("/consent", include_in_schema=False)
+async def agree(request: Request, service: Serving) -> Response:
+    """Note a rater's consent."""
+    from starlette.concurrency import run_in_threadpool
+
+    form = await form_of(request)
+
+    def work() -> Response:
+        session = service.session(request, "rater")
+        if session is None or session.rater is None:
+            return service.page("closed.html", 401)
+        check_csrf(session, form.get("csrf", ""))
+        consent(service.database, session.rater, service.clock())
+        return Response(status_code=303, headers={"location": "/"})
+
+    return await run_in_threadpool(work)
+
+
+@router.get("/api/questions", responses=_ERRORS)
+def questions(service: Serving, rater: Reading) -> dict[str, Any]:
+    """What is asked: texts, levels, keys, and where their examples are."""
+    _ = rater
+    return {"questions": [_question(service, one.name) for one in service.project.asked.question]}
+
+
+@router.get("/api/tasks", responses=_ERRORS)
+def held(service: Serving, rater: Reading) -> Work:
+    """The task to show now and the next one."""
+    return _work(service, rater)
+
+
+@router.post("/api/answers", responses=_CONFLICT)
+def answered(service: Serving, rater: Writing, body: AnswerBody) -> Acknowledged:
+    """Keep an answer; it is on disk when this replies."""
+    given = Given(body.task, body.key, body.value, body.detail, body.milliseconds)
+    try:
+        taken = answer(service.project, rater, given, service.clock())
+    except Refused as error:
+        raise HTTPException(409, str(error)) from None
+    return Acknowledged(**_work(service, rater).model_dump(), answer=taken.answer, replayed=taken.replayed)
+
+
+@router.post("/api/undo", responses=_CONFLICT)
+def undone(service: Serving, rater: Writing, body: UndoBody) -> Work:
+    """Take the last answer back: its task comes first again."""
+    try:
+        undo(service.project, rater, body.key, service.clock())
+    except Refused as error:
+        raise HTTPException(409, str(error)) from None
+    return _work(service, rater)
+
+
+@router.get(
+    "/pictures/{task}/{side}",
+    response_class=Response,
+    responses={**_ERRORS, 200: {"content": {"image/png": {}}}, 404: {"description": "no picture of the rater's"}},
+)
+def picture(
+    service: Serving,
+    rater: Reading,
+    task: Annotated[int, Path(ge=1, le=2**31 - 1)],
+    side: Literal["left", "right"],
+) -> Response:
+    """A picture of one of the rater's own tasks."""
+    query = (
+        sa.select(tasks.c.flipped, items.c.study, items.c.first, items.c.second)
+        .join(items, items.c.id == tasks.c.item_id)
+        .where(tasks.c.id == task, tasks.c.rater_id == rater, tasks.c.state.in_(("leased", "answered")))
+    )
+    with service.database.reading() as connection:
+        row = connection.execute(query).one_or_none()
+    image = "" if row is None else _on_side(row, side)
+    if row is None or not image:
+        raise HTTPException(404, "no picture of yours")
+    png = service.project.pictures.png(row.study, image)
+    return Response(png, media_type="image/png", headers={"cache-control": "private, max-age=3600"})
+
+
+@router.get(
+    "/examples/{question}/{level}",
+    response_class=Response,
+    responses={**_ERRORS, 200: {"content": {"image/png": {}}}, 404: {"description": "no example"}},
+)
+def example(
+    service: Serving,
+    rater: Reading,
+    question: Annotated[str, Path(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}$")],
+    level: Annotated[int, Path(ge=0, le=1000)],
+) -> Response:
+    """A face that shows a level."""
+    _ = rater
+    # The name is looked up, never joined from what was sent.
+    known = {one.name: one for one in service.project.asked.question}
+    if service.examples is None or question not in known or level >= len(known[question].levels):
+        raise HTTPException(404, "no example")
+    path = service.examples / f"{known[question].name}-{level}.png"
+    if not path.is_file():
+        raise HTTPException(404, "no example")
+    return Response(path.read_bytes(), media_type="image/png", headers={"cache-control": "private, max-age=3600"})
+
+
+def _work(service: Service, rater: int) -> Work:
+    project: Project = service.project
+    there = next_tasks(project, rater, service.clock())
+    answered_so_far, share = progress.of_rater(project, rater)
+    with service.database.reading() as connection:
+        paused = read_setting(connection, "paused") == "1" or progress.is_paused(connection, rater)
+    return Work(tasks=[_shown(one) for one in there], answered=answered_so_far, share=share, paused=paused)
+
+
+def _shown(task: Task) -> TaskShown:
+    sides = ["left", "right"] if task.second else ["left"]
+    return TaskShown(id=task.id, question=task.question, pictures=[f"/pictures/{task.id}/{side}" for side in sides])
+
+
+def _question(service: Service, name: str) -> dict[str, Any]:
+    one = service.project.asked.named(name)
+    folder = service.examples
+    levels = [
+        {
+            "name": level.name,
+            "key": level.key,
+            "example": f"/examples/{name}/{place}"
+            if folder is not None and (folder / f"{name}-{place}.png").is_file()
+            else None,
+        }
+        for place, level in enumerate(one.levels)
+    ]
+    return {
+        "name": name,
+        "text": one.text,
+        "help": one.help,
+        "skip": one.skip,
+        "levels": levels,
+        "follow_up": one.follow_up.model_dump() if one.follow_up else None,
+    }
+
+
+def _on_side(row: Any, side: str) -> str:
+    """Which image stands there; of a single image there is no right one."""
+    if not row.second:
+        return str(row.first) if side == "left" else ""
+    return str(row.second if row.flipped == (side == "left") else row.first)

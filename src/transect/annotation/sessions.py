@@ -1,0 +1,113 @@
+"""Logging in: sessions by a random cookie of which the hash is kept, and the administrator's password."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import os
+import secrets
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+
+from transect.annotation import schema
+from transect.annotation.database import Database
+from transect.annotation.raters import hash_of
+from transect.errors import BadInput
+
+LIFE: Final = 30 * 24 * 3600.0
+"""Seconds that a session lasts."""
+_SETTING: Final = "password"
+_VARIABLE: Final = "TRANSECT_ADMIN_PASSWORD"
+_SHORTEST: Final = 8
+_COST: Final = {"n": 2**14, "r": 8, "p": 1}
+"""Of scrypt: 16 MB and some 50 ms a guess."""
+
+
+class Session(NamedTuple):
+    """Who is logged in: a rater, or (None) the administrator. csrf: what forms and scripts have to send along."""
+
+    rater: int | None
+    csrf: str
+
+
+def begin(database: Database, rater: int | None, now: float) -> str:
+    """Log somebody in; returns the cookie's value. Sessions that ended are swept out."""
+    token = secrets.token_urlsafe(32)
+    table = schema.sessions
+    row = {
+        "token_hash": hash_of(token),
+        "rater_id": rater,
+        "csrf": secrets.token_urlsafe(32),
+        "created": now,
+        "expires": now + LIFE,
+    }
+
+    def work(connection: sa.Connection) -> None:
+        connection.execute(table.delete().where(table.c.expires < now))
+        connection.execute(table.insert().values(**row))
+
+    database.write(work)
+    return token
+
+
+def find(database: Database, token: str, now: float) -> Session | None:
+    """The session of a cookie; None where there is none, it ended, or the rater was shut out."""
+    table, raters = schema.sessions, schema.raters
+    query = (
+        sa.select(table.c.rater_id, table.c.csrf, raters.c.state)
+        .outerjoin(raters, raters.c.id == table.c.rater_id)
+        .where(table.c.token_hash == hash_of(token), table.c.expires >= now)
+    )
+    with database.reading() as connection:
+        found = connection.execute(query).one_or_none()
+    if found is None or found.state == "excluded":
+        return None
+    return Session(found.rater_id, found.csrf)
+
+
+def end(database: Database, token: str) -> None:
+    """Log out."""
+    table = schema.sessions
+    database.write(lambda connection: connection.execute(table.delete().where(table.c.token_hash == hash_of(token))))
+
+
+def set_password(database: Database) -> str | None:
+    """The administrator's password: that of TRANSECT_ADMIN_PASSWORD, the one that was set before, or a new one.
+
+    Returns a new one, to be shown once; None otherwise. Sessions of the administrator end where it changes. Raises
+    BadInput for one that is shorter than 8 characters.
+    """
+    given, kept = os.environ.get(_VARIABLE), database.setting(_SETTING)
+    if given is None:
+        if kept is not None:
+            return None
+        new = secrets.token_urlsafe(16)
+        database.set({_SETTING: _hashed(new)})
+        return new
+    if len(given) < _SHORTEST:
+        raise BadInput(f"{_VARIABLE}: expected {_SHORTEST} characters or more, got {len(given)}; choose a longer one")
+    if kept is None or not _is(given, kept):
+        database.set({_SETTING: _hashed(given)})
+        table = schema.sessions
+        database.write(lambda connection: connection.execute(table.delete().where(table.c.rater_id.is_(None))))
+    return None
+
+
+def is_password(database: Database, given: str) -> bool:
+    """Whether it is the administrator's password."""
+    kept = database.setting(_SETTING)
+    return kept is not None and _is(given, kept)
+
+
+def _hashed(password: str) -> str:
+    salt = secrets.token_bytes(16)
+    made = hashlib.scrypt(password.encode(), salt=salt, **_COST)
+    return f"scrypt${base64.b64encode(salt).decode()}${base64.b64encode(made).decode()}"
+
+
+def _is(password: str, kept: str) -> bool:
+    _, salt, made = kept.split("$")
+    tried = hashlib.scrypt(password.encode(), salt=base64.b64decode(salt), **_COST)
+    return hmac.compare_digest(tried, base64.b64decode(made))

@@ -1,0 +1,67 @@
+"""Between which values along a direction do labels see an attribute come? Step ranges from data, not by hand.
+
+Balakrishnan et al. 2020, arXiv:2007.06570, §4.1.2 set the ranges of their transects by eye; here the labels that a fit
+did not see say where an attribute is seen.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from jaxtyping import Float
+
+SEEN: Final = 0.9
+"""Share of the labels that see a binary attribute at the high end, and do not at the low end."""
+TAILS: Final = (5.0, 95.0)
+"""Percentiles of a continuous attribute's labels that the two ends reach."""
+_FEWEST: Final = 10
+_PENALTY: Final = 0.01
+_STEPS: Final = 50
+
+
+def shown_range(
+    values: Float[np.ndarray, " n"], labels: Float[np.ndarray, " n"], kind: str, within: tuple[float, float]
+) -> tuple[float, float]:
+    """The values at which labels see little and much of the attribute, cut to the range `within`.
+
+    values: where rows lie along the direction; labels: what was seen there, of rows that the direction was not fitted
+    on. binary: where 10 % and 90 % of the labels are yes, by logistic regression of labels on values; else where the
+    mean label is the 5th and the 95th percentile of labels, by a straight line. NaN, NaN where there are fewer than 10
+    rows (of a class), or where labels do not rise with the values.
+
+    >>> values = np.linspace(-2, 2, 401)
+    >>> [round(end, 2) for end in shown_range(values, 30 + 10 * values, "continuous", (-3.0, 1.5))]
+    [-1.8, 1.5]
+    """
+    nothing = (float("nan"), float("nan"))
+    if kind == "binary":
+        if min((labels == 0).sum(), (labels == 1).sum()) < _FEWEST:
+            return nothing
+        slope, offset = _logistic(values, labels)
+        wanted = np.log([(1 - SEEN) / SEEN, SEEN / (1 - SEEN)])
+    else:
+        if len(values) < _FEWEST or np.ptp(values) == 0:
+            return nothing
+        slope, offset = (float(one) for one in np.polyfit(values, labels, 1))
+        wanted = np.percentile(labels, TAILS)
+    if not slope > 0:
+        return nothing
+    low, high = np.clip((wanted - offset) / slope, *within)
+    return (float(low), float(high)) if low < high else nothing
+
+
+def _logistic(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> tuple[float, float]:
+    """Slope and offset, with a slight penalty on the slope per standard deviation, so that parted classes have one."""
+    scale = float(x.std()) or 1.0
+    design = np.column_stack([x / scale, np.ones(len(x))])
+    penalty = np.diag([_PENALTY, 0.0])
+    found = np.zeros(2)
+    for _ in range(_STEPS):
+        p = 1 / (1 + np.exp(-np.clip(design @ found, -30, 30)))
+        curvature = design.T @ (design * np.maximum(p * (1 - p), 1e-9)[:, None]) + penalty
+        step = np.linalg.solve(curvature, design.T @ (y - p) - penalty @ found)
+        found = found + np.clip(step, -2, 2)
+        if np.abs(step).max() < 1e-10:
+            break
+    return float(found[0] / scale), float(found[1])

@@ -1,0 +1,117 @@
+"""A learned generator and its fitted directions as one world: it samples, renders, reads and sets.
+
+What is set are values along the directions; where the generator knows the truth of a latent (FaceWorld's latent view),
+the world passes it on, so that runs hold intended and true values apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Int
+
+from transect.controls.direction_file import FittedDirections
+from transect.controls.learned import LearnedControls
+from transect.errors import BadInput
+from transect.protocols import Generator, Table
+from transect.records import Attribute, Images, Latents
+
+
+def in_space(generator: Generator, latents: Latents, space: str) -> Latents:
+    """The generator's latents in the space of directions; raises BadInput where the generator has no way there."""
+    if latents.space == space:
+        return latents
+    if not hasattr(generator, "to_space"):
+        raise BadInput(
+            f"directions: expected space {latents.space}, which {generator.name} samples, got space {space}; fit them"
+            " on this generator: transect directions fit"
+        )
+    mapped: Latents = generator.to_space(latents, space)
+    return mapped
+
+
+@final
+class LearnedWorld:
+    """Generator and controls in one, for designs and audits.
+
+    Raises BadInput for directions of another space, another number of coordinates, or that were fitted on other
+    weights than the generator's.
+    """
+
+    def __init__(self, generator: Generator, fitted: FittedDirections) -> None:
+        self.generator, self.fitted = generator, fitted
+        self.controls = LearnedControls(fitted.directions, fitted.space)
+        self.name, self.image_size, self.latent_dim = generator.name, generator.image_size, generator.latent_dim
+        self._check_weights()
+        self.controls.read(self.sample(np.zeros(1, dtype=np.int64)))
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """What the directions set."""
+        return self.controls.attributes
+
+    @property
+    def truth_attributes(self) -> tuple[Attribute, ...]:
+        """What `truths` has a column of: the generator's, where it knows them, before those of the directions."""
+        known = tuple(getattr(self.generator, "truth_attributes", ()))
+        names = {one.name for one in known}
+        return (*known, *(one for one in self.attributes if one.name not in names))
+
+    @property
+    def usual_levels(self) -> Mapping[str, tuple[float, ...]]:
+        """Five evenly spaced values from where the labels see little of an attribute to where they see much of it."""
+        return self.controls.usual_levels
+
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+        """The generator's subjects, in the space of the directions."""
+        return in_space(self.generator, self.generator.sample(seeds), self.fitted.space)
+
+    def render(self, latents: Latents) -> Images:
+        """The generator's images."""
+        return self.generator.render(latents)
+
+    def read(self, latents: Latents) -> pa.Table:
+        """Values along the directions, as `LearnedControls.read` has them."""
+        return self.controls.read(latents)
+
+    def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
+        """Latents moved along the directions, as `LearnedControls.set` does."""
+        return self.controls.set(latents, values, hold=hold)
+
+    def truths(self, latents: Latents) -> pa.Table:
+        """What each attribute became, by the generator where it knows, else the value along the direction."""
+        known = self.generator.truths(latents) if hasattr(self.generator, "truths") else None
+        own = self.read(latents)
+        if known is None:
+            return own
+        for name in own.column_names:
+            known = known if name in known.column_names else known.append_column(name, own[name])
+        return known
+
+    def describe(self) -> dict[str, Any]:
+        """The generator's description, and where the directions come from."""
+        generator: Any = self.generator
+        plain = {"name": self.name, "image_size": self.image_size, "class": type(generator).__qualname__}
+        own = dict(generator.describe()) if hasattr(generator, "describe") else plain
+        return {**own, "directions": {**self.fitted.describe(), "truth_known": hasattr(generator, "truths")}}
+
+    def validity(self) -> dict[str, Any]:
+        """The generator's; none stated where it states none."""
+        generator: Any = self.generator
+        if hasattr(generator, "validity"):
+            return dict(generator.validity())
+        return {"photometry_validated": False, "statement": f"The generator {self.name} states no validity figures."}
+
+    def _check_weights(self) -> None:
+        generator: Any = self.generator
+        own = dict(generator.describe()) if hasattr(generator, "describe") else {}
+        theirs = self.fitted.origin.get("generator", {})
+        for key in ("architecture", "weights_sha256"):
+            if key in theirs and theirs[key] != own.get(key):
+                raise BadInput(
+                    f"directions: expected ones of generator {self.name}, got ones fitted on {theirs.get('name')}"
+                    f" (another {key.replace('_', ' ')}); fit them on this one: transect directions fit"
+                )

@@ -1,0 +1,230 @@
+"""Did an edit do what it should, and nothing else? Gates for images that were moved in a latent space.
+
+Each gate compares an edited image with the subject's own, and what is allowed is what unedited images of other
+subjects show: a reference sample sets every limit. Measures (attribute models, an embedding, a realism score) are
+handed in; what is not measured is no gate, and says so. Balakrishnan et al. 2020, arXiv:2007.06570, §4.1.3, remove such
+images after people looked at them; here they are counted by cell and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from transect.records import Images
+
+SHIFT, DRIFT, IDENTITY, REALISM, RANGE = "intended shift", "off-target drift", "identity", "realism", "image in range"
+GATES: Final = (SHIFT, DRIFT, IDENTITY, REALISM, RANGE)
+REFERENCE: Final = 100
+"""Unedited subjects, none of them of the study, whose images set the limits."""
+KEPT: Final = 97.5
+"""Percentile of what unedited images show that is still allowed."""
+SAME_PERSON: Final = 5.0
+"""Percentile of distances between different people below which an edit stays the subject."""
+LEAST_SHIFT: Final = 0.5
+"""Standard deviations of an attribute, over unedited images, by which a reading may always miss what is expected."""
+MOST_DRIFT: Final = 1.0
+"""Standard deviations of an attribute, over unedited images, that it may move when others are set."""
+FEWEST: Final = 20
+_MARGIN: Final = 0.01
+_TWO: Final = 0.5
+_FOLDS: Final = 5
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What is measured on images, one row each.
+
+    readings: attributes as a rater, a model or the world's truth has them, NaN where there is no answer; levels:
+    names of those whose values are levels (they drift by changing). identity [n, k]: embeddings; realism: higher is
+    more real; saturated: share of channel values at either end of the range. Empty arrays where nothing is measured.
+    """
+
+    readings: Mapping[str, Float[np.ndarray, " n"]]
+    saturated: Float[np.ndarray, " n"]
+    identity: Float[np.ndarray, "_ k"] = field(default_factory=lambda: np.empty((0, 0)))
+    realism: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))
+    levels: frozenset[str] = frozenset()
+
+    def take(self, rows: Any) -> Measured:
+        """The chosen rows."""
+        return Measured(
+            {name: column[rows] for name, column in self.readings.items()},
+            self.saturated[rows],
+            self.identity[rows] if len(self.identity) else self.identity,
+            self.realism[rows] if len(self.realism) else self.realism,
+            self.levels,
+        )
+
+
+def saturated(images: Images) -> Float[np.ndarray, " n"]:
+    """The share of each image's channel values that are 0 or 255: what was cut at the ends of the range.
+
+    >>> saturated(Images(np.array([0, 255, 128, 7] * 3, dtype=np.uint8).reshape(1, 2, 2, 3)))
+    array([0.5])
+    """
+    flat = images.pixels.reshape(len(images), -1)
+    return np.asarray(((flat == 0) | (flat == 255)).mean(axis=1))
+
+
+def distances(one: Float[np.ndarray, "n k"], other: Float[np.ndarray, "n k"]) -> Float[np.ndarray, " n"]:
+    """1 - cosine similarity of the rows; NaN where a row is 0 or NaN."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
+        return np.asarray(np.where(lengths > 0, 1 - (one * other).sum(axis=1) / lengths, np.nan))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The reading to expect at a value along a direction: a rising step curve through unedited subjects."""
+
+    values: Float[np.ndarray, " m"]
+    readings: Float[np.ndarray, " m"]
+    tolerance: float
+
+    def at(self, values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+        """The expected readings; beyond what was seen those of the end."""
+        return np.asarray(np.interp(values, self.values, self.readings))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What unedited images of other subjects allow, and why a gate has no limit.
+
+    expected: by varied attribute; spreads: standard deviations by read attribute. identity: largest distance to the
+    own image; realism: lowest score; saturated: largest share. NaN with a reason in `reasons` where there is none.
+    """
+
+    expected: Mapping[str, Expected]
+    spreads: Mapping[str, float]
+    identity: float
+    realism: float
+    saturated: float
+    reasons: Mapping[str, str]
+
+
+def limits_of(reference: Measured, values: Mapping[str, Float[np.ndarray, " m"]], varied: Sequence[str]) -> Limits:
+    """Limits from unedited images. values: where the same subjects lie along the directions of the varied attributes.
+
+    A gate has none where its measure is missing, or fewer than 20 reference images have it.
+    """
+    reasons: dict[str, str] = {}
+    expected = {}
+    for name in varied:
+        made = _expected(values[name], reference.readings.get(name), name in reference.levels)
+        if isinstance(made, str):
+            reasons[f"{SHIFT}: {name}"] = made
+        else:
+            expected[name] = made
+    spreads = {name: float(np.nanstd(column)) for name, column in reference.readings.items() if _enough(column)}
+    if not set(reference.readings) - set(varied):
+        reasons[DRIFT] = "no attribute beside those that vary is read"
+    identity = _between(reference.identity)
+    realism = float(np.nanpercentile(reference.realism, 100 - KEPT)) if _enough(reference.realism) else np.nan
+    if np.isnan(identity):
+        reasons[IDENTITY] = "no embedding of faces was given"
+    if np.isnan(realism):
+        reasons[REALISM] = "no score of realism was given"
+    most = float(np.percentile(reference.saturated, KEPT)) + _MARGIN if _enough(reference.saturated) else np.nan
+    return Limits(expected, spreads, identity, realism, most, reasons)
+
+
+def _enough(column: np.ndarray) -> bool:
+    return int(np.isfinite(column).sum()) >= FEWEST
+
+
+def _expected(values: np.ndarray, readings: np.ndarray | None, levels: bool) -> Expected | str:
+    from sklearn.isotonic import IsotonicRegression
+
+    if readings is None:
+        return "no rater, model or truth reads it"
+    known = np.isfinite(values) & np.isfinite(readings)
+    if known.sum() < FEWEST:
+        return f"{int(known.sum())} reference images have a reading, {FEWEST} are needed"
+    x, y = values[known], readings[known]
+    places = np.unique(x)
+    curve = IsotonicRegression(out_of_bounds="clip").fit(x, y).predict(places)
+    if levels and bool(np.isin(y, (0, 1)).all()):
+        return Expected(places, curve, _TWO)
+    left = np.empty(len(x))
+    for fold in range(_FOLDS):  # a step curve is nearer to the images that it was drawn through than to others
+        inside = np.arange(len(x)) % _FOLDS == fold
+        model = IsotonicRegression(out_of_bounds="clip").fit(x[~inside], y[~inside])
+        left[inside] = np.abs(y[inside] - model.predict(x[inside]))
+    return Expected(places, curve, max(float(np.percentile(left, KEPT)), LEAST_SHIFT * float(y.std())))
+
+
+def _between(embeddings: Float[np.ndarray, "n k"]) -> float:
+    """The distance below which 5 % of pairs of different people lie."""
+    n = len(embeddings)
+    if n < FEWEST:
+        return np.nan
+    first, second = np.triu_indices(n, 1)
+    apart = distances(embeddings[first], embeddings[second])
+    return float(np.nanpercentile(apart, SAME_PERSON)) if np.isfinite(apart).any() else np.nan
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Which edits fail which gate: boolean [n] by gate; a gate without limit or measure is not there.
+
+    unknown: by gate, edits whose measure has no value: they neither pass nor fail. drift: by attribute, in standard
+    deviations (for levels: 1 where it changed), NaN where it is not read. distance: identity distance to the own
+    image, NaN without. failed: any gate.
+    """
+
+    fails: Mapping[str, Bool[np.ndarray, " n"]]
+    unknown: Mapping[str, Bool[np.ndarray, " n"]]
+    drift: Mapping[str, Float[np.ndarray, " n"]]
+    distance: Float[np.ndarray, " n"]
+
+    @property
+    def failed(self) -> Bool[np.ndarray, " n"]:
+        """Whether any gate fails."""
+        made = np.zeros(len(self.distance), dtype=bool)
+        for column in self.fails.values():
+            made |= column
+        return made
+
+
+def judge(limits: Limits, edited: Measured, own: Measured, intended: Mapping[str, Float[np.ndarray, " n"]]) -> Judged:
+    """Every gate on every edit. own: measures of each edit's own unedited image, row by row; intended: what was set."""
+    n = len(edited.saturated)
+    fails: dict[str, np.ndarray] = {}
+    unknown: dict[str, np.ndarray] = {}
+
+    def gate(name: str, excess: np.ndarray) -> None:
+        """Fails where the excess is above 0."""
+        known = np.isfinite(excess)
+        fails[name] = fails.get(name, np.zeros(n, dtype=bool)) | (known & (excess > 0))
+        unknown[name] = unknown.get(name, np.zeros(n, dtype=bool)) | ~known
+
+    for name, curve in limits.expected.items():
+        off = np.abs(edited.readings[name] - curve.at(intended[name]))
+        gate(SHIFT, off - curve.tolerance)
+    drift = {name: _drift(edited, own, name, spread) for name, spread in limits.spreads.items() if name not in intended}
+    for name, moved in drift.items():
+        gate(DRIFT, moved - (_TWO if name in edited.levels else MOST_DRIFT))
+    apart = distances(edited.identity, own.identity) if len(edited.identity) else np.full(n, np.nan)
+    if np.isfinite(limits.identity):
+        gate(IDENTITY, apart - limits.identity)
+    if np.isfinite(limits.realism):
+        gate(REALISM, limits.realism - edited.realism)
+    if np.isfinite(limits.saturated):
+        gate(RANGE, edited.saturated - np.maximum(limits.saturated, own.saturated + _MARGIN))
+    return Judged(fails, unknown, drift, apart)
+
+
+def _drift(edited: Measured, own: Measured, name: str, spread: float) -> Float[np.ndarray, " n"]:
+    change = np.abs(edited.readings[name] - own.readings[name])
+    if name in edited.levels:
+        return np.where(np.isfinite(change), (change > 0).astype(float), np.nan)
+    return np.asarray(change / spread) if spread > 0 else np.where(change > 0, np.inf, change)

@@ -1,0 +1,166 @@
+"""From labels to a file of directions: fitted, balanced, checked for collinearity, kept with where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect import __version__
+from transect.controls.direction_file import FittedDirections
+from transect.controls.directions import LEAK, METHODS, Direction, fit_direction, from_a_model
+from transect.controls.hyperplanes import angles
+from transect.controls.learned import LearnedControls
+from transect.controls.world import in_space
+from transect.errors import BadInput, UnknownName
+from transect.labelling import Labels
+from transect.protocols import Generator
+from transect.provenance import described
+from transect.records import Latents
+
+MOST_LEVELS: Final = 10
+LOWEST_ACCURACY: Final = 0.6
+LOWEST_R2: Final = 0.1
+NEAR: Final = 15.0
+"""Degrees between two normals below which attributes can hardly be told apart in the latent space."""
+MOST_NAMED: Final = 3
+
+
+def fit_directions(
+    generator: Generator,
+    latents: Latents,
+    labels: Labels,
+    names: Sequence[str] = (),
+    *,
+    balance: Sequence[str] = (),
+    method: str | None = None,
+    space: str = "",
+    seed: int = 0,
+) -> FittedDirections:
+    """A direction for each attribute of the labels (or each of `names`), in the generator's space or in `space`.
+
+    latents: the labelled subjects as the generator samples them. balance: attributes of the labels on which binary
+    ones are balanced, as Denton et al. 2019 §3 did; a continuous one is fitted as it is. method: logistic (default)
+    or svm, for binary ones. seed: which labels are held out.
+
+    Raises BadInput for labels that do not do, attributes that are collinear (naming them, with the condition number),
+    a space that the generator has no way to; UnknownName for a name without labels.
+    """
+    if method not in (None, *METHODS["binary"]):
+        raise BadInput(f"--method: expected {' or '.join(METHODS['binary'])}, for binary attributes, got {method!r}")
+    for name in (*names, *balance):
+        if name not in labels.columns:
+            raise UnknownName("attribute", name, labels.columns)
+    moved = in_space(generator, latents, space or latents.space)
+    rows = np.asarray(moved.values, dtype=np.float64).reshape(len(moved), -1)
+    wanted = list(names or labels.columns)
+    made = tuple(_fitted(name, rows, labels, balance, method, seed) for name in wanted)
+    LearnedControls(made, moved.space)  # refuses collinear attributes
+    origin = {
+        "generator": described(generator),
+        "source": labels.source,
+        "subjects": len(moved),
+        "first_seed": int(moved.seeds.min()) if len(moved) else 0,
+        "seed": seed,
+        "transect": __version__,
+        **labels.facts,
+    }
+    return FittedDirections(made, moved.space, origin)
+
+
+def _fitted(
+    name: str, rows: Float[np.ndarray, "n d"], labels: Labels, balance: Sequence[str], method: str | None, seed: int
+) -> Direction:
+    kind = labels.kinds[name]
+    others = {one: _levels(one, labels) for one in balance if one != name} if kind == "binary" else {}
+    chosen = method if method in METHODS[kind] or kind == "binary" else None
+    column = labels.columns[name]
+    known = np.isfinite(column)
+    for other in others.values():
+        known &= np.isfinite(other)
+    return fit_direction(
+        name, rows[known], column[known], kind,
+        method=chosen, balance={one: values[known] for one, values in others.items()}, source=labels.source, seed=seed,
+    )  # fmt: skip
+
+
+def _levels(name: str, labels: Labels) -> Float[np.ndarray, " n"]:
+    column = labels.columns[name]
+    found = len(np.unique(column[np.isfinite(column)]))
+    if found > MOST_LEVELS:
+        raise BadInput(
+            f"--balance {name}: expected at most {MOST_LEVELS} values, got {found}; compare it, as '{name}>0.5'"
+        )
+    return column
+
+
+def warnings_of(fitted: FittedDirections) -> list[str]:
+    """What whoever uses the directions should know: labels of a model, poor fits, attributes hardly apart."""
+    made = []
+    if led := [one for one in fitted.directions if from_a_model(one)]:
+        sources = ", ".join(dict.fromkeys(str(one.origin["labels"]) for one in led))
+        made.append(f"{_named(led)}: labels are a model's ({sources}): {LEAK}")
+    for one in fitted.directions:
+        lowest = LOWEST_ACCURACY if one.kind == "binary" else LOWEST_R2
+        if not one.quality >= lowest:
+            made.append(
+                f"{one.name}: held-out {one.quality_measure} is {one.quality:.2f}, below {lowest:g}: what moves along"
+                " it may be something else"
+            )
+        if not np.isfinite(one.shown_low):
+            made.append(f"{one.name}: held-out labels do not tell where it is seen; levels go over its whole range")
+    return [*made, *_near(fitted.directions)]
+
+
+def _near(directions: Sequence[Direction]) -> list[str]:
+    normals = np.array([one.normal for one in directions])
+    between = angles(normals)
+    apart = np.minimum(between, 180 - between)
+    pairs = [(apart[i, j], i, j) for i in range(len(directions)) for j in range(i) if apart[i, j] < NEAR]
+    condition = float(np.linalg.cond(normals))
+    return [
+        f"{directions[j].name} and {directions[i].name} are {degrees:.0f} degrees apart (condition number of all"
+        f" {condition:.1f}): what sets one alone is a long way off"
+        for degrees, i, j in sorted(pairs)[:MOST_NAMED]
+    ]
+
+
+def _named(directions: Sequence[Direction]) -> str:
+    return ", ".join(one.name for one in directions)
+
+
+def rows_of(fitted: FittedDirections) -> list[list[str]]:
+    """The directions as rows of a short table: attribute, kind, method, labels, quality, range, where it is seen."""
+    return [
+        [
+            one.name,
+            one.kind,
+            str(one.origin.get("method", "")),
+            f"{one.labels:,} ({one.held_out:,} held out)",
+            ", ".join(one.origin.get("balanced_on", ())) or "-",
+            f"{one.quality_measure} {one.quality:.3f}",
+            f"{one.offset:.3f}",
+            f"{one.low:.3g} to {one.high:.3g}",
+            f"{one.shown_low:.3g} to {one.shown_high:.3g}" if np.isfinite(one.shown_low) else "not known",
+        ]
+        for one in fitted.directions
+    ]
+
+
+HEADINGS: Final = ("attribute", "kind", "method", "labels", "balanced on", "quality", "offset", "range", "seen between")
+
+
+def as_json(fitted: FittedDirections, path: Any, notes: Sequence[str]) -> Mapping[str, Any]:
+    """What --json prints: where the file is, its space and origin, every direction's figures, warnings and notes."""
+    described_file = fitted.describe()
+    normals = np.array([one.normal for one in fitted.directions])
+    return {
+        "out": str(path),
+        **described_file,
+        "dimensions": normals.shape[1],
+        "condition_number": float(np.linalg.cond(normals)),
+        "warnings": warnings_of(fitted),
+        "notes": list(notes),
+    }

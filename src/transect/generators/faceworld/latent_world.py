@@ -1,0 +1,68 @@
+"""FaceWorld as a learned generator has to be used: subjects are latents z = R u, whose coordinates mean nothing.
+
+Attributes are set along directions that are fitted to labels, as in a GAN; unlike there, the causal model tells what
+each attribute became.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float, Int
+
+from transect.generators.faceworld.attributes import IDENTITY
+from transect.generators.faceworld.latent_view import SPACE
+from transect.generators.faceworld.world import FaceWorld
+from transect.records import Attribute, Images, Latents
+
+NAME: Final = "faceworld-latent"
+
+
+@final
+class LatentWorld:
+    """A generator over the latent view of a FaceWorld; it sets nothing, and knows the truth of every latent.
+
+    >>> view = LatentWorld(FaceWorld(image_size=32))
+    >>> subject = view.sample([7])
+    >>> subject.space, view.truths(subject)["age"].equals(view.world.read(view.world.sample([7]))["age"])
+    ('z', True)
+    """
+
+    def __init__(self, world: FaceWorld) -> None:
+        self.world = world
+        self.name, self.image_size, self.latent_dim = NAME, world.image_size, world.latent_dim
+
+    @property
+    def truth_attributes(self) -> tuple[Attribute, ...]:
+        """What `truths` has a column of."""
+        return self.world.attributes
+
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+        """FaceWorld's subjects of these seeds, in space z. Raises BadInput as FaceWorld does."""
+        return self.world.to_z(self.world.sample(seeds))
+
+    def render(self, latents: Latents) -> Images:
+        """Their pictures. Raises BadInput for latents that are not of space z."""
+        return self.world.render(self.world.from_z(latents))
+
+    def truths(self, latents: Latents) -> pa.Table:
+        """What the causal model makes of each latent: every attribute and nuisance, float64 columns.
+
+        The last bits of a value that the rotation moved may differ from FaceWorld's own.
+        """
+        return self.world.read(self.world.from_z(latents))
+
+    def identities(self, latents: Latents) -> Float[np.ndarray, "n k"]:
+        """The identity code of each latent: who it is, attributes aside."""
+        return np.asarray(self.world.from_z(latents).values[:, : len(IDENTITY)])
+
+    def describe(self) -> dict[str, Any]:
+        """What recreates the pictures, for a run's spec."""
+        return {**self.world.describe(), "name": self.name, "space": SPACE}
+
+    def validity(self) -> dict[str, Any]:
+        """What is known of FaceWorld's pictures, which these are."""
+        return self.world.validity()

@@ -1,0 +1,1 @@
+"""Inversion: images ► latents of a generator, by optimisation, by regression, and without derivatives."""

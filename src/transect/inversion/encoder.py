@@ -1,0 +1,112 @@
+"""An encoder fitted in seconds: ridge regression from what the feature network sees to codes.
+
+Taught on the generator's own images, whose codes are known (as trained encoders are: Zhu et al. 2016, arXiv:1609.03552,
+§3.2, train a network so); linear in the features, so that a few thousand images suffice. It begins a search; it is no
+substitute for one.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from transect.errors import BadInput
+from transect.inversion.protocol import Invertible, check_space
+from transect.perceptual.network import FeatureNetwork, resized
+
+SAMPLES = 2_000
+FEWEST = 20
+_FIRST_SEED = 7_000_000
+_PENALTIES = np.logspace(-3, 4, 15)
+_AT_ONCE = 50
+_GRIDS = (4, 4, 2, 2)
+"""Places per side at which stages 2 to 5 are averaged for the regression."""
+
+_COMPONENTS = 512
+
+
+@final
+class RidgeEncoder:
+    """Images [b, 3, h, w] in 0..1 ► codes [b, ...]: mean + features B. quality: R² on held-out images."""
+
+    def __init__(
+        self,
+        network: FeatureNetwork,
+        center: Tensor,
+        weights: Tensor,
+        mean: Tensor,
+        quality: float,
+    ) -> None:
+        self._network, self._center, self._weights, self._mean = network, center, weights, mean
+        self.quality = quality
+
+    def __call__(self, images: Float[Tensor, "b 3 h w"]) -> Tensor:
+        """The codes, without gradients."""
+        with torch.no_grad():
+            flat = (seen(self._network, images) - self._center.to(images)) @ self._weights.to(images)
+            return self._mean.to(images) + flat.view(len(images), *self._mean.shape)
+
+
+def seen(network: FeatureNetwork, images: Float[Tensor, "b 3 h w"]) -> Float[Tensor, "b d"]:
+    """What the regression looks at: features, stages averaged over a coarse grid, and the image in 16 x 16 pixels."""
+    stages = network.stages(images)
+    found = [torch.relu(network.hidden(network.reduce(stages[-1]).flatten(1))), resized(images, 16).flatten(1)]
+    for stage, grid in zip(stages[1:], _GRIDS, strict=True):
+        found.append(torch.nn.functional.adaptive_avg_pool2d(stage, grid).flatten(1))
+    return torch.cat(found, dim=1)
+
+
+def fit_encoder(
+    generator: Invertible, space: str, network: FeatureNetwork, *, samples: int = SAMPLES, seed: int = _FIRST_SEED
+) -> RidgeEncoder:
+    """An encoder for that space, from so many of the generator's own images; the penalty is chosen on a fifth of them.
+
+    In w+ all layers get the same w. Raises BadInput for too few samples or an unknown space.
+    """
+    check_space(generator, space)
+    if samples < FEWEST:
+        raise BadInput(f"encoder samples: expected {FEWEST} or more, got {samples}; give more")
+    single = "w" if space == "w+" else space
+    codes = generator.sample(single, samples, seed)
+    rows = []
+    with torch.no_grad():
+        for start in range(0, samples, _AT_ONCE):
+            made = generator.show(codes[start : start + _AT_ONCE], single)
+            rows.append(seen(network, (made * 255).round().clamp(0, 255) / 255).double().cpu().numpy())
+    held = samples // 5
+    center, weights, mean, quality = _ridge(np.concatenate(rows), codes.double().numpy(), held)
+    begin = torch.from_numpy(mean).float()
+    if space == "w+":
+        layers = generator.codes(space).mean.shape[0]
+        return RidgeEncoder(
+            network,
+            torch.from_numpy(center).float(),
+            torch.from_numpy(weights).float().repeat(1, layers),
+            begin.expand(layers, -1).clone(),
+            quality,
+        )
+    return RidgeEncoder(network, torch.from_numpy(center).float(), torch.from_numpy(weights).float(), begin, quality)
+
+
+def _ridge(
+    x: Float[np.ndarray, "n d"], y: Float[np.ndarray, "n k"], held: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Center of x, weights [d, k], mean of y, and the R² of the best penalty on the first `held` rows."""
+    center, mean = x[held:].mean(axis=0), y[held:].mean(axis=0)
+    u, s, vt = np.linalg.svd(x[held:] - center, full_matrices=False)
+    kept = slice(0, min(_COMPONENTS, int((s > 1e-9 * s[0]).sum())))
+    u, s, vt = u[:, kept], s[kept], vt[kept]
+    turned, seen_there = u.T @ (y[held:] - mean), (x[:held] - center) @ vt.T
+    spread = ((y[:held] - mean) ** 2).sum()
+
+    def left(penalty: float) -> float:
+        scale = s / (s**2 + penalty * s[0])
+        return float(((y[:held] - mean - seen_there @ (scale[:, None] * turned)) ** 2).sum())
+
+    best = min(_PENALTIES, key=left)
+    weights = vt.T @ ((s / (s**2 + best * s[0]))[:, None] * turned)
+    return center, weights, mean, float(1 - left(best) / spread)

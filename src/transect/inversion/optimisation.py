@@ -1,0 +1,226 @@
+"""Images ► codes by gradient descent, as Singh et al. 2021, arXiv:2103.13455, equation 1.
+
+    Z* = argmin_Z  D(G(Z), x) + λ Σ_j |Z_j - mean(Z)|²
+
+D is a perceptual distance, here with a share of the pixels' mean square; j runs over layers. Space w is their
+restricted space, w+ with λ = 0 the expanded one, w+ with λ > 0 theirs. The steps are Adam's (Kingma and Ba 2015,
+arXiv:1412.6980) with the rise and fall of the rate of StyleGAN2's projector (Karras et al. 2020, arXiv:1912.04958,
+appendix D).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias, final
+
+import numpy as np
+import torch
+from jaxtyping import Float, UInt8
+from torch import Tensor
+
+from transect.errors import BadInput
+from transect.inversion.protocol import Invertible, check_space
+from transect.perceptual.distance import Appearance
+from transect.perceptual.features import as_tensor
+
+Encoder: TypeAlias = Callable[[Tensor], Tensor]
+"""From images [b, 3, h, w] in 0..1 to codes [b, ...] of the space: where the search begins."""
+
+_RISE, _FALL = 0.05, 0.25
+_LEAST_STEPS = 1
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How codes are searched.
+
+    penalty: λ of equation 1, for w+ alone. pixels: weight of the mean squared difference of values in 0..1 beside the
+    perceptual distance; 0 as published. rate: the largest step, in spreads of the space's codes. every: steps between
+    two entries of the history. mixed: compute images and distances of the steps in bfloat16, which is faster on
+    processors that have it; what is reported is always computed in float32.
+    """
+
+    space: str = "w+"
+    penalty: float = 0.1
+    steps: int = 300
+    pixels: float = 1.0
+    rate: float = 0.1
+    every: int = 10
+    mixed: bool = False
+
+    def __post_init__(self) -> None:
+        if self.steps < _LEAST_STEPS or self.every < 1:
+            raise BadInput(f"steps: expected {_LEAST_STEPS} or more, got {self.steps}; give more")
+        for name, low in (("penalty", 0.0), ("pixels", 0.0)):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= low):
+                raise BadInput(f"{name}: expected a number of {low:g} or more, got {value}; change it")
+        if not (math.isfinite(self.rate) and self.rate > 0):
+            raise BadInput(f"rate: expected a number above 0, got {self.rate}; change it")
+
+
+@final
+@dataclass(frozen=True)
+class Inverted:
+    """Codes [n, ...] float32 and the terms that they reached, float32 [n] each; NaN where the search failed.
+
+    perceptual: D without pixels. pixels: mean squared difference of values in 0..1. restriction: Σ_j |w_j - mean|² (0
+    but in w+). history: the whole objective before the step of `history_steps`, [n, k]. failures: why, "" where it did
+    not fail.
+    """
+
+    codes: Float[np.ndarray, "n ..."]
+    perceptual: Float[np.ndarray, " n"]
+    pixels: Float[np.ndarray, " n"]
+    restriction: Float[np.ndarray, " n"]
+    history: Float[np.ndarray, "n k"]
+    history_steps: tuple[int, ...]
+    failures: tuple[str, ...]
+    reconstructions: UInt8[np.ndarray, "n h w 3"]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+def restriction(codes: Tensor, space: str) -> Float[Tensor, " b"]:
+    """Σ_j |w_j - mean(w)|² of each code; 0 in spaces with one vector an image.
+
+    >>> restriction(torch.tensor([[[1.0, 0.0], [3.0, 0.0]]]), "w+").item()
+    2.0
+    """
+    if space != "w+":
+        return codes.new_zeros(len(codes))
+    return (codes - codes.mean(dim=1, keepdim=True)).square().sum(dim=(1, 2))
+
+
+def pace(share: float) -> float:
+    """The rate at a share of the steps, of its largest: a linear rise over 5 %, a cosine's fall over the last 25 %.
+
+    >>> pace(0.5), pace(1.0)
+    (1.0, 0.0)
+    """
+    fall = min(1.0, (1 - share) / _FALL)
+    return (0.5 - 0.5 * math.cos(math.pi * fall)) * min(1.0, share / _RISE)
+
+
+def invert(
+    generator: Invertible,
+    pixels: np.ndarray,
+    search: Search,
+    appearance: Appearance,
+    *,
+    encoder: Encoder | None = None,
+    batch: int = 16,
+    device: str = "cpu",
+    advance: Callable[[int], None] = lambda _: None,
+) -> Inverted:
+    """The codes of images, uint8 [n, image_size, image_size, 3].
+
+    encoder: where the search begins (default: the mean code). batch: images at a time; every batch has this size, the
+    last one is filled up, so that an image's result does not depend on how many there are, or which. advance: told of
+    images done. An image whose objective stops being finite fails, and no other. Raises BadInput for images of another
+    size, an unknown space, an encoder that gives other codes.
+    """
+    space = check_space(generator, search.space)
+    size = generator.image_size
+    if pixels.ndim != 4 or pixels.shape[1:] != (size, size, 3) or pixels.dtype != np.uint8:
+        got = f"{pixels.dtype} {list(pixels.shape)}"
+        raise BadInput(f"images: expected uint8 [n, {size}, {size}, 3] for {generator.name}, got {got}; fit them first")
+    if batch < 1:
+        raise BadInput(f"batch: expected 1 image or more, got {batch}; give more")
+    parts = []
+    for start in range(0, len(pixels), batch):
+        rows = pixels[start : start + batch]
+        filled = np.concatenate([rows, np.repeat(rows[:1], batch - len(rows), axis=0)])
+        found = _search(generator, as_tensor(filled, device), space, search, appearance, encoder)
+        parts.append({name: value[: len(rows)] for name, value in found.items()})
+        advance(len(rows))
+    shape = tuple(generator.codes(space).mean.shape)
+    return _together(parts, shape, search, size)
+
+
+def _search(
+    generator: Invertible,
+    images: Tensor,
+    space: str,
+    search: Search,
+    appearance: Appearance,
+    encoder: Encoder | None,
+) -> dict[str, np.ndarray]:
+    where = generator.codes(space)
+    with torch.no_grad():
+        wanted = appearance(images)
+        begin = where.mean.to(images).expand(len(images), *where.mean.shape) if encoder is None else encoder(images)
+    if begin.shape != (len(images), *where.mean.shape):
+        expected = [len(images), *where.mean.shape]
+        raise BadInput(f"encoder: expected codes {expected} of space {space}, got {list(begin.shape)}; fit it for it")
+    variables = _variables(begin.detach().float(), space)
+    optimizer = torch.optim.Adam(variables, lr=search.rate * where.spread, betas=(0.9, 0.999))
+    history = []
+    for step in range(search.steps):
+        for group in optimizer.param_groups:
+            group["lr"] = search.rate * where.spread * pace((step + 1) / (search.steps + 1))
+        codes = sum(variables[1:], variables[0])
+        with torch.autocast(codes.device.type, torch.bfloat16, enabled=search.mixed):
+            made = generator.show(codes, space)
+            perceptual = (appearance(made) - wanted).square().sum(dim=1)
+        terms = (perceptual, (made - images).square().mean(dim=(1, 2, 3)), restriction(codes, space))
+        objective = terms[0] + search.pixels * terms[1] + search.penalty * terms[2]
+        if step % search.every == 0:
+            history.append(objective.detach())
+        optimizer.zero_grad(set_to_none=True)
+        # The gradient of each image's code is that of its own objective: the sum parts into them.
+        objective.sum().backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+    with torch.no_grad():
+        codes = sum(variables[1:], variables[0])
+        made = generator.show(codes, space)
+        perceptual = (appearance(made) - wanted).square().sum(dim=1)
+        square, apart = (made - images).square().mean(dim=(1, 2, 3)), restriction(codes, space)
+        history.append(perceptual + search.pixels * square + search.penalty * apart)
+        shown = (made * 255).round().clamp(0, 255).nan_to_num().to(torch.uint8).permute(0, 2, 3, 1)
+    return {
+        "codes": codes.detach().cpu().numpy(),
+        "perceptual": perceptual.cpu().numpy(),
+        "pixels": square.cpu().numpy(),
+        "restriction": apart.cpu().numpy(),
+        "history": torch.stack(history, dim=1).cpu().numpy(),
+        "reconstructions": shown.cpu().numpy(),
+    }
+
+
+def _variables(begin: Tensor, space: str) -> list[Tensor]:
+    """What is searched; codes are their sum. In w+ the mean of the layers, and the layers' departures from it.
+
+    Adam scales steps by coordinate: with one variable for both, a large λ holds back the mean too.
+    """
+    if space != "w+":
+        return [begin.clone().requires_grad_()]
+    middle = begin.mean(dim=1, keepdim=True)
+    return [one.requires_grad_() for one in (middle, begin - middle)]
+
+
+def steps_of(search: Search) -> tuple[int, ...]:
+    """The steps before which the history looks, and the end."""
+    return (*range(0, search.steps, search.every), search.steps)
+
+
+def _together(parts: list[dict[str, np.ndarray]], shape: tuple[int, ...], search: Search, size: int) -> Inverted:
+    empty = {
+        "codes": np.zeros((0, *shape), np.float32),
+        **{name: np.zeros(0, np.float32) for name in ("perceptual", "pixels", "restriction")},
+        "history": np.zeros((0, len(steps_of(search))), np.float32),
+        "reconstructions": np.zeros((0, size, size, 3), np.uint8),
+    }
+    found = {name: np.concatenate([none, *(part[name] for part in parts)]) for name, none in empty.items()}
+    unsound = ~np.isfinite(found["history"])
+    failures = tuple(
+        f"the objective was not finite from step {steps_of(search)[int(row.argmax())]} on" if row.any() else ""
+        for row in unsound
+    )
+    for name in ("codes", "perceptual", "pixels", "restriction"):
+        found[name][unsound.any(axis=1)] = np.nan
+    return Inverted(history_steps=steps_of(search), failures=failures, **found)

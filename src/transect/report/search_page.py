@@ -1,0 +1,103 @@
+"""The page of a search: `search.html` beside `search.json`, which holds every number on it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+from transect.report.document import Printer
+from transect.report.page import environment
+
+STEPS: Final = 60
+"""Points of the curve of failures by calls."""
+
+
+@final
+@dataclass(frozen=True)
+class SearchDocument(Printer):
+    """The printer of one search's numbers."""
+
+    content: dict[str, Any]
+
+    @property
+    def tree(self) -> dict[str, Any]:
+        """`search.json` as it is written."""
+        return self.content
+
+
+@final
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a map: its index, failures and calls, and how strongly it is colored, in per cent."""
+
+    index: int
+    row: int
+    column: int
+    failures: int
+    calls: int
+    strength: int
+
+
+@final
+@dataclass(frozen=True)
+class MapView:
+    """One map: cells from the highest row down, and the rules' boxes in per cent of width and height from the top."""
+
+    place: str
+    entry: Mapping[str, Any]
+    rows: tuple[tuple[Cell, ...], ...]
+    boxes: tuple[tuple[int, float, float, float, float], ...]
+
+
+def to_json(found: Mapping[str, Any]) -> str:
+    """The text of `search.json`."""
+    return json.dumps(found, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def build(found: Mapping[str, Any]) -> str:
+    """The whole page as one HTML text: no network, no script, no other file."""
+    content = json.loads(to_json(found))
+    return (
+        environment()
+        .get_template("search.html.j2")
+        .render(
+            doc=SearchDocument(content),
+            found=content,
+            verb={"miss": "misses"}.get(content["outcome"], "errs on"),
+            maps=[_map(f"/maps/{i}", entry) for i, entry in enumerate(content["maps"])],
+            curve=_curve(content["curve"]),
+        )
+    )
+
+
+def _map(place: str, entry: Mapping[str, Any]) -> MapView:
+    size = len(entry["calls"])
+    rows = tuple(tuple(_cell(entry, row, column, size) for column in range(size)) for row in reversed(range(size)))
+    boxes = tuple(
+        (
+            int(box["rule"]),
+            100 * box["x"][0],
+            100 * (1 - box["y"][1]),
+            100 * (box["x"][1] - box["x"][0]),
+            100 * (box["y"][1] - box["y"][0]),
+        )
+        for box in entry["rules"]
+    )
+    return MapView(place, entry, rows, boxes)
+
+
+def _cell(entry: Mapping[str, Any], row: int, column: int, size: int) -> Cell:
+    calls, failures = entry["calls"][row][column], entry["failures"][row][column]
+    return Cell(row * size + column, row, column, failures, calls, round(100 * failures / calls) if calls else 0)
+
+
+def _curve(counts: list[int]) -> str:
+    """The course of failures by calls as points of a box 100 wide and 100 high."""
+    if not counts or not counts[-1]:
+        return ""
+    last = len(counts)
+    shown = sorted({0, *(round(k * last / STEPS) for k in range(1, STEPS + 1))})
+    ends = [(100 * n / last, 100 - 100 * (counts[n - 1] if n else 0) / counts[-1]) for n in shown]
+    return " ".join(f"{x:.2f},{y:.2f}" for x, y in ends)

@@ -1,0 +1,156 @@
+"""Does the model still answer as it did? A few images are asked about again at intervals, past the file of answers.
+
+The first images that a target is asked about are its canaries; their ordinary answers are round 0. After every so many
+answered images all are asked about again, and paid for, as a round of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Float, UInt8
+
+from transect.errors import BudgetSpent
+from transect.records import Predictions
+from transect.targets.http.ledger import Ledger, Reply
+from transect.targets.http.messages import Pixels, image_key
+from transect.targets.http.settings import Canary
+from transect.targets.http.transport import CallFailed
+
+
+def round_key(request: str, number: int) -> str:
+    """The request of one round: that of the target itself for round 0, so that its answers are no calls more.
+
+    >>> round_key("abc", 0)
+    'abc'
+    """
+    return request if number == 0 else hashlib.sha256(f"{request} canaries {number}".encode()).hexdigest()
+
+
+@final
+class Canaries:
+    """The canaries of one target. ask(pixels, round) gives the final reply, or raises CallFailed or BudgetSpent."""
+
+    def __init__(self, settings: Canary, request: str, ask: Callable[[Pixels, int], Reply]) -> None:
+        self._settings, self._request, self._ask = settings, request, ask
+        self._lock = threading.Lock()
+        self._full = False
+        self._asked: set[int] = set()
+
+    def choose(self, ledger: Ledger, pixels: UInt8[np.ndarray, "n h w 3"]) -> None:
+        """Make canaries of the first images, until there are enough; the file of answers keeps them."""
+        with self._lock:
+            if self._full or not self._settings.every:
+                return
+            known = [key for key, _ in ledger.canaries(self._request)]
+            for one in pixels:
+                if len(known) < self._settings.images and (key := image_key(one)) not in known:
+                    ledger.add_canary(self._request, len(known), key, _png(one))
+                    known.append(key)
+            self._full = len(known) >= self._settings.images
+
+    def ask_again(self, ledger: Ledger, threads: int) -> None:
+        """Ask about all of them if it is time; a spent budget stops no run here, the next image says so itself."""
+        number = self._due(ledger)
+        if number is None:
+            return
+
+        def one(pixels: Pixels) -> None:
+            with contextlib.suppress(CallFailed, BudgetSpent):  # then there is no answer to compare
+                self._ask(pixels, number)
+
+        pictures = [_pixels(png) for _, png in ledger.canaries(self._request)]
+        with ThreadPoolExecutor(max(1, threads)) as pool:
+            list(pool.map(one, pictures))
+
+    def _due(self, ledger: Ledger) -> int | None:
+        with self._lock:
+            number = ledger.answered(self._request) // self._settings.every if self._settings.every else 0
+            if number < 1 or number in self._asked:
+                return None
+            self._asked.add(number)
+            return number
+
+    def record(self, ledger: Ledger, read: Callable[[Reply, int, int], Predictions]) -> dict[str, Any] | None:
+        """All rounds as JSON has it; None without a second round.
+
+        every, images; rounds: their numbers; distances [images, rounds, rounds]: how far answers are apart, None where
+        one is missing.
+        """
+        kept = ledger.canaries(self._request)
+        if not self._settings.every or not kept:
+            return None
+        numbers = [0, *range(1, ledger.answered(self._request) // self._settings.every + 1)]
+        replies = {n: [ledger.find(round_key(self._request, n), key) for key, _ in kept] for n in numbers}
+        rounds = [n for n in numbers if any(replies[n])]
+        if len(rounds) < 2:
+            return None
+        sizes = [_pixels(png).shape for _, png in kept]
+        distances = []
+        for i, (height, width, _) in enumerate(sizes):
+            row = [replies[n][i] for n in rounds]
+            answers = [None if reply is None else read(reply, width, height) for reply in row]
+            distances.append([[_plain(apart(a, b)) for b in answers] for a in answers])
+        return {"every": self._settings.every, "images": len(kept), "rounds": rounds, "distances": distances}
+
+
+def apart(one: Predictions | None, other: Predictions | None) -> float:
+    """How far two answers about one image are apart; 0 where they are equal, NaN where one is missing.
+
+    Scores: Euclidean. Boxes: 1 for another number of them, else one less their mean overlap, and the difference of the
+    best confidences. An answer and none, or two reasons for none, are 1 apart.
+    """
+    if one is None or other is None:
+        return float("nan")
+    if one.failures[0] or other.failures[0]:
+        return float(one.failures[0] != other.failures[0])
+    if one.scores.shape != other.scores.shape:
+        return 1.0
+    scores = np.nan_to_num(one.scores[0]) - np.nan_to_num(other.scores[0])
+    return float(np.linalg.norm(scores)) + (0.0 if one.boxes is None else _boxes_apart(one, other))
+
+
+def _boxes_apart(one: Predictions, other: Predictions) -> float:
+    first, second = (_in_order(each.boxes[0]) for each in (one, other) if each.boxes is not None)
+    if len(first) != len(second):
+        return 1.0
+    return float(1 - _overlap(first, second).mean()) if len(first) else 0.0
+
+
+def _in_order(boxes: Float[np.ndarray, "m 5"]) -> Float[np.ndarray, "m 4"]:
+    return np.asarray(boxes[np.lexsort(boxes[:, :4].T), :4])
+
+
+def _overlap(a: Float[np.ndarray, "m 4"], b: Float[np.ndarray, "m 4"]) -> Float[np.ndarray, " m"]:
+    """Intersection over union, row by row; 1 for equal boxes."""
+    sides = np.clip(np.minimum(a[:, 2:], b[:, 2:]) - np.maximum(a[:, :2], b[:, :2]), 0, None)
+    inside = sides.prod(axis=1)
+    union = sum(np.clip(box[:, 2:] - box[:, :2], 0, None).prod(axis=1) for box in (a, b)) - inside
+    shares = np.divide(inside, union, out=np.zeros_like(inside), where=union > 0)
+    return np.asarray(np.where((a == b).all(axis=1), 1.0, shares))
+
+
+def _plain(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+def _png(pixels: Pixels) -> bytes:
+    from PIL import Image
+
+    sink = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(pixels)).save(sink, "PNG")
+    return sink.getvalue()
+
+
+def _pixels(png: bytes) -> Pixels:
+    from PIL import Image
+
+    with Image.open(io.BytesIO(png)) as image:
+        return np.asarray(image.convert("RGB"))

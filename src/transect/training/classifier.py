@@ -1,0 +1,306 @@
+"""Trains the classifiers that audits look at: resumable after every epoch, to the byte on a processor.
+
+A folder holds pictures/, state-<epoch>/, metrics.csv, and at the end classifier.safetensors with classifier.toml, which
+`transect audit classifier:FOLDER` opens. The order of the pictures depends on the seed and the epoch alone.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+from torch.nn import functional
+
+from transect import model_files, provenance
+from transect.errors import BadInput
+from transect.progress import Progress
+from transect.store import RunFolder, write_atomically
+from transect.training.labels import Label
+from transect.training.pictures import Pictures
+from transect.training.resnet import ResNet, new_resnet, start_from, weights_of
+from transect.training.schedules import Schedule
+from transect.training.state import load_state, save_state
+
+WEIGHTS, CARD, METRICS = "classifier.safetensors", "classifier.toml", "metrics.csv"
+MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+"""Of the channels of ImageNet, which torchvision's weights expect; pictures in 0..1 are normalised by them."""
+
+PRECISIONS: Final = ("full", "mixed")
+_HELD_OUT_STREAM, _ORDER_STREAM = 1, 2
+_AT_A_TIME = 128
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is trained. held_out: share of the subjects that only measure. precision: full, or mixed (bfloat16).
+
+    weights: a safetensors file with torchvision's names to start from.
+    """
+
+    schedule: Schedule
+    label: Label
+    seed: int = 0
+    device: str = "cpu"
+    precision: str = "full"
+    held_out: float = 0.1
+    weights: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.precision not in PRECISIONS:
+            raise BadInput(f"precision: expected {' or '.join(PRECISIONS)}, got {self.precision!r}; choose one")
+        if not 0 < self.held_out < 1:
+            raise BadInput(f"held-out: expected a share between 0 and 1, got {self.held_out}; change it")
+        if self.seed < 0:
+            raise BadInput(f"seed: expected 0 or more, got {self.seed}; change it")
+
+    @property
+    def outputs(self) -> int:
+        """Logits: one for two classes, else one per class."""
+        return 1 if len(self.label.classes) == 2 else len(self.label.classes)
+
+    def spec(self, data: Pictures) -> dict[str, Any]:
+        """What the trained weights depend on, as JSON has it."""
+        return {
+            "versions": provenance.versions(),
+            "pictures": {**data.settings, "count": len(data)},
+            "schedule": self.schedule.describe(),
+            "label": self.label.text,
+            "seed": self.seed,
+            "device": self.device.partition(":")[0],
+            "precision": self.precision,
+            "held_out": self.held_out,
+            "weights_sha256": None if self.weights is None else model_files.sha256(self.weights),
+        }
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Pictures with a class each. learned, measured: rows of the subjects that train, and of those held out."""
+
+    data: Pictures
+    classes: Int[np.ndarray, " n"]
+    learned: Int[np.ndarray, " t"]
+    measured: Int[np.ndarray, " v"]
+
+    @classmethod
+    def of(cls, data: Pictures, plan: Plan) -> Examples:
+        """Divided by subject. Raises BadInput for a class with too few pictures on either side."""
+        classes = plan.label.of(data.column(plan.label.attribute))
+        plan.label.check(classes)
+        people = _subjects(data)
+        chance = np.random.Generator(np.random.Philox(key=[plan.seed, _HELD_OUT_STREAM]))
+        everybody = chance.permutation(np.unique(people))
+        held = np.isin(people, everybody[: max(1, round(plan.held_out * len(everybody)))])
+        rows, known = np.arange(len(data)), classes >= 0
+        made = cls(data, classes, rows[known & ~held], rows[known & held])
+        for name, part in (("trained on", made.learned), ("held out", made.measured)):
+            if len(np.unique(classes[part])) < len(plan.label.classes):
+                raise BadInput(f"--label {plan.label.text}: a class has no picture {name}; take more pictures")
+        return made
+
+    @property
+    def unlabelled(self) -> int:
+        """Rows that have no label, and are not used."""
+        return int((self.classes < 0).sum())
+
+
+def train(data: Pictures, plan: Plan, out: Path, *, quiet: bool = False) -> Path:
+    """Train, going on after the last finished epoch that the folder holds; the path of classifier.toml.
+
+    Raises BadInput (label, weights, precision) and what RunFolder raises of a folder of another training.
+    """
+    examples = Examples.of(data, plan)
+    with RunFolder(out, plan.spec(data)):
+        network = new_resnet(plan.schedule.architecture, plan.outputs, plan.seed)
+        if plan.weights is not None:
+            start_from(network, weights_of(plan.weights), plan.weights)
+        network = network.to(plan.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        optimizer = torch.optim.AdamW(
+            network.parameters(), lr=plan.schedule.rate(0), weight_decay=plan.schedule.decay, foreach=False
+        )
+        facts = load_state(out, {"network": network}, {"adam": optimizer}) or {"step": 0, "metrics": []}
+        done, metrics = int(facts["step"]), [dict(one) for one in facts["metrics"]]
+        total, size = plan.schedule.epochs, len(examples.learned)
+        with Progress("training", total * size, done=done * size, quiet=quiet) as progress:
+            for epoch in range(done, total):
+                metrics.append(_epoch(network, optimizer, examples, plan, epoch, progress))
+                write_atomically(out / METRICS, _table(metrics))
+                # Pairs, since the state's JSON sorts keys and the columns have an order.
+                kept = {"step": epoch + 1, "metrics": [list(one.items()) for one in metrics]}
+                save_state(out, {"network": network}, {"adam": optimizer}, kept)
+        write_atomically(out / METRICS, _table(metrics))
+        return _finish(network, examples, plan, metrics[-1], out)
+
+
+def scores(network: ResNet, data: Pictures, rows: Int[np.ndarray, " m"], plan: Plan) -> Tensor:
+    """Logits of the rows in evaluation mode, float32 on the CPU."""
+    network.eval()
+    said = []
+    with torch.inference_mode(), _precision(plan):
+        for start in range(0, len(rows), _AT_A_TIME):
+            batch = network(_pictures(data, rows[start : start + _AT_A_TIME], plan))
+            said.append(batch.float().cpu())
+    return torch.cat(said)
+
+
+def _epoch(
+    network: ResNet,
+    optimizer: torch.optim.Optimizer,
+    examples: Examples,
+    plan: Plan,
+    epoch: int,
+    progress: Progress,
+) -> dict[str, float]:
+    """One look at as many pictures as there are; the figures of the epoch."""
+    network.train()
+    for group in optimizer.param_groups:
+        group["lr"] = plan.schedule.rate(epoch)
+    losses = []
+    for rows, mirrored in _batches(examples, plan, epoch):
+        pictures = _pictures(examples.data, rows, plan)
+        turned = torch.from_numpy(mirrored).to(plan.device).view(-1, 1, 1, 1)
+        with _precision(plan):
+            said = network(torch.where(turned, pictures.flip(3), pictures))
+        loss = _loss(said.float(), torch.from_numpy(examples.classes[rows]).to(plan.device))
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        losses.append(loss.item() * len(rows))
+        if not math.isfinite(losses[-1]):
+            raise BadInput(
+                f"training: the loss is no number in epoch {epoch + 1}; lower the rate or use full precision"
+            )
+        progress.advance(len(rows))
+    figures = {
+        "epoch": epoch + 1,
+        "rate": plan.schedule.rate(epoch),
+        "training_loss": sum(losses) / len(examples.learned),
+    }
+    return {**figures, **_measured(network, examples, plan)}
+
+
+def _batches(examples: Examples, plan: Plan, epoch: int) -> Iterator[tuple[Int[np.ndarray, " m"], np.ndarray]]:
+    """Rows in the epoch's order, and which of them are mirrored."""
+    chance = np.random.Generator(np.random.Philox(key=[plan.seed, _ORDER_STREAM + epoch]))
+    order = chance.permutation(balanced(examples, chance) if plan.schedule.balanced else examples.learned)
+    mirrored = (chance.random(len(order)) < 0.5) & plan.schedule.mirror
+    for start in range(0, len(order), plan.schedule.batch):
+        rows = order[start : start + plan.schedule.batch]
+        if len(rows) > 1:  # a batch of one has no variance to normalise by
+            yield rows, mirrored[start : start + plan.schedule.batch]
+
+
+def balanced(examples: Examples, chance: np.random.Generator) -> Int[np.ndarray, " t"]:
+    """As many rows as there are, equally many of each class: those of a small one again, in turn, of a large one fewer.
+
+    Balakrishnan et al. 2020 §5.1 make classes equally probable; equal counts are that without the counts' chance.
+    """
+    classes = examples.classes[examples.learned]
+    present = np.unique(classes)
+    shares = np.full(len(present), len(classes) // len(present)) + (
+        np.arange(len(present)) < len(classes) % len(present)
+    )
+    drawn = []
+    for number, count in zip(present, shares, strict=True):
+        own = examples.learned[classes == number]
+        rounds = [chance.permutation(own) for _ in range(-(-int(count) // len(own)))]
+        drawn.append(np.concatenate(rounds)[: int(count)])
+    return np.concatenate(drawn)
+
+
+def _measured(network: ResNet, examples: Examples, plan: Plan) -> dict[str, float]:
+    """Loss and accuracy on the subjects held out; of two classes also the rates of both errors at 0.5."""
+    said = scores(network, examples.data, examples.measured, plan)
+    truth = torch.from_numpy(examples.classes[examples.measured])
+    loss = float(_loss(said, truth))
+    if plan.outputs > 1:
+        return {"held_out_loss": loss, "accuracy": float((said.argmax(dim=1) == truth).double().mean())}
+    wrong = ((said[:, 0] > 0) != (truth == 1)).double()
+    rates = {"accuracy": float(1 - wrong.mean()), "false_positive_rate": float(wrong[truth == 0].mean())}
+    return {"held_out_loss": loss, **rates, "false_negative_rate": float(wrong[truth == 1].mean())}
+
+
+def _loss(said: Tensor, classes: Tensor) -> Tensor:
+    if said.shape[1] == 1:
+        return functional.binary_cross_entropy_with_logits(said[:, 0], classes.float())
+    return functional.cross_entropy(said, classes)
+
+
+def _pictures(data: Pictures, rows: Int[np.ndarray, " m"], plan: Plan) -> Tensor:
+    """[m, 3, h, w], normalised; the memory's order is channels last."""
+    raw = torch.from_numpy(data.pixels(rows)).to(plan.device).permute(0, 3, 1, 2).float() / 255
+    mean, spread = (torch.tensor(one, device=plan.device).view(1, 3, 1, 1) for one in (MEAN, SPREAD))
+    return (raw - mean) / spread
+
+
+def _precision(plan: Plan) -> torch.autocast:
+    return torch.autocast(plan.device.partition(":")[0], dtype=torch.bfloat16, enabled=plan.precision == "mixed")
+
+
+def _subjects(data: Pictures) -> Int[np.ndarray, " n"]:
+    """Who is on each picture: what the data set says, else each its own."""
+    known = getattr(data.source, "subjects", None)
+    return np.arange(len(data)) if known is None else np.asarray(known)[: len(data)]
+
+
+def _table(metrics: list[dict[str, float]]) -> bytes:
+    sink = io.StringIO()
+    lines = csv.DictWriter(sink, list(metrics[0]), lineterminator="\n")
+    lines.writeheader()
+    lines.writerows(metrics)
+    return sink.getvalue().encode()
+
+
+def _finish(network: ResNet, examples: Examples, plan: Plan, last: dict[str, float], out: Path) -> Path:
+    from safetensors.torch import save
+
+    tensors = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
+    content = save(tensors, {"architecture": plan.schedule.architecture, "label": plan.label.text})
+    write_atomically(out / WEIGHTS, model_files.in_order(content))
+    write_atomically(out / CARD, _card(examples, plan, last, out / WEIGHTS).encode())
+    return out / CARD
+
+
+def _card(examples: Examples, plan: Plan, last: dict[str, float], weights: Path) -> str:
+    """What an audit needs to ask the model, and what a reader wants to know of it, as TOML."""
+    size = plan.schedule.size
+    head = {
+        "format": 1,
+        "architecture": plan.schedule.architecture,
+        "weights": weights.name,
+        "weights_sha256": model_files.sha256(weights),
+        "label": plan.label.text,
+        "classes": list(plan.label.classes),
+        "threshold": 0.5,
+    }
+    training = {
+        "data": str(examples.data.source.describe()["name"]),
+        "pictures": len(examples.learned),
+        "held_out_pictures": len(examples.measured),
+        "unlabelled_pictures": examples.unlabelled,
+        "balanced": plan.schedule.balanced,
+        "seed": plan.seed,
+        "precision": plan.precision,
+        "stated": plan.schedule.stated,
+        **{name: value for name, value in last.items() if math.isfinite(value)},
+    }
+    preprocess = {"size": [size, size], "mean": list(MEAN), "std": list(SPREAD)}
+    tables = [_toml(head), "[preprocess]\n" + _toml(preprocess), "[training]\n" + _toml(training)]
+    return "\n".join(tables)
+
+
+def _toml(values: dict[str, Any]) -> str:
+    """Keys and values; JSON's texts, numbers, lists and truths are TOML's too."""
+    return "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in values.items())

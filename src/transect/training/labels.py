@@ -1,0 +1,73 @@
+"""What a classifier learns: an attribute's levels, or on which side of a cut its value lies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from transect.errors import BadInput, UnknownName
+from transect.records import Attribute
+
+FEWEST: Final = 10
+"""Pictures of a class below which nothing is learned."""
+
+_TEXT: Final = re.compile(r"\s*([^<>=]+?)\s*(?:([<>])\s*([^<>=]+?)\s*)?")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Label:
+    """attribute: its name. classes: names in order. cut, above: yes is above (or below) the cut; None for levels.
+
+    >>> smile = Attribute("smile", "continuous", "smile", low=0, high=1)
+    >>> Label.parse("smile>0.5", [smile]).of(np.array([0.2, 0.9, np.nan])).tolist()
+    [0, 1, -1]
+    """
+
+    text: str
+    attribute: str
+    classes: tuple[str, ...]
+    cut: float | None = None
+    above: bool = True
+
+    @classmethod
+    def parse(cls, text: str, attributes: Sequence[Attribute]) -> Label:
+        """From NAME (an attribute with levels), NAME>X or NAME<X. Raises UnknownName and BadInput."""
+        match = _TEXT.fullmatch(text)
+        if match is None:
+            raise BadInput(f"--label {text!r}: expected NAME, NAME>X or NAME<X; for example smile>0.5")
+        known = {one.name: one for one in attributes}
+        name, sign, value = match.groups()
+        if name not in known:
+            raise UnknownName("attribute", name, known, "in --label")
+        found = known[name]
+        if sign is None:
+            if not found.discrete:
+                raise BadInput(f"--label {name}: expected a cut of its range {found.low:g} to {found.high:g}: {name}>X")
+            return cls(text, name, found.levels)
+        if found.nominal:
+            raise BadInput(f"--label {text}: expected {name} alone, its levels {', '.join(found.levels)} have no order")
+        return cls(text, name, ("no", "yes"), found.parse(value), sign == ">")
+
+    def of(self, values: Float[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        """The number of each row's class, int64; -1 where there is no label."""
+        known = np.isfinite(values)
+        if self.cut is None:
+            numbers = np.where(known, values, 0)
+        else:
+            numbers = values > self.cut if self.above else values < self.cut
+        return np.where(known, numbers, -1).astype(np.int64)
+
+    def check(self, classes: Int[np.ndarray, " n"]) -> None:
+        """Raises BadInput where a class has too few pictures, naming it and how many."""
+        for number, name in enumerate(self.classes):
+            if (count := int((classes == number).sum())) < FEWEST:
+                raise BadInput(
+                    f"--label {self.text}: expected at least {FEWEST} pictures of class {name!r}, got {count}; "
+                    "take more pictures, another cut or another label"
+                )

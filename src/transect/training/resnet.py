@@ -1,0 +1,146 @@
+"""Residual networks of 18, 34 and 50 layers, with the names and shapes that torchvision's weights have.
+
+Sources: He et al. 2016, Deep residual learning for image recognition, arXiv:1512.03385. In the blocks of the 50-layer
+network the 3 x 3 convolution has the stride, as in torchvision. Weights start as in He et al. 2015, arXiv:1502.01852.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import torch
+from torch import Tensor, nn
+
+from transect import model_files
+from transect.errors import BadInput, UnknownName
+
+LAYERS: Final = {"resnet18": (2, 2, 2, 2), "resnet34": (3, 4, 6, 3), "resnet50": (3, 4, 6, 3)}
+"""Blocks of the four stages, by architecture."""
+
+SMALLEST: Final = 32
+"""The least width and height of a picture: the last stage then sees one point."""
+
+
+def _convolution(inputs: int, outputs: int, size: int, stride: int = 1) -> nn.Conv2d:
+    return nn.Conv2d(inputs, outputs, size, stride, size // 2, bias=False)
+
+
+class _Basic(nn.Module):
+    """Two 3 x 3 convolutions beside the identity, or beside a projection where the shape changes."""
+
+    widening = 1
+
+    def __init__(self, inputs: int, width: int, stride: int) -> None:
+        super().__init__()
+        self.conv1, self.bn1 = _convolution(inputs, width, 3, stride), nn.BatchNorm2d(width)
+        self.conv2, self.bn2 = _convolution(width, width, 3), nn.BatchNorm2d(width)
+        self.downsample = _projection(inputs, width, stride)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = torch.relu(self.bn1(self.conv1(x)))
+        return torch.relu(self.bn2(self.conv2(y)) + (x if self.downsample is None else self.downsample(x)))
+
+
+class _Bottleneck(nn.Module):
+    """1 x 1, 3 x 3 and 1 x 1 convolutions, the last to four times the width."""
+
+    widening = 4
+
+    def __init__(self, inputs: int, width: int, stride: int) -> None:
+        super().__init__()
+        self.conv1, self.bn1 = _convolution(inputs, width, 1), nn.BatchNorm2d(width)
+        self.conv2, self.bn2 = _convolution(width, width, 3, stride), nn.BatchNorm2d(width)
+        self.conv3, self.bn3 = _convolution(width, 4 * width, 1), nn.BatchNorm2d(4 * width)
+        self.downsample = _projection(inputs, 4 * width, stride)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = torch.relu(self.bn1(self.conv1(x)))
+        y = self.bn3(self.conv3(torch.relu(self.bn2(self.conv2(y)))))
+        return torch.relu(y + (x if self.downsample is None else self.downsample(x)))
+
+
+def _projection(inputs: int, outputs: int, stride: int) -> nn.Sequential | None:
+    if stride == 1 and inputs == outputs:
+        return None
+    return nn.Sequential(_convolution(inputs, outputs, 1, stride), nn.BatchNorm2d(outputs))
+
+
+class ResNet(nn.Module):
+    """From pictures [b, 3, h, w] (normalised; h and w of at least 32) to logits [b, outputs].
+
+    Raises UnknownName for another architecture.
+    """
+
+    def __init__(self, architecture: str, outputs: int) -> None:
+        super().__init__()
+        if architecture not in LAYERS:
+            raise UnknownName("architecture", architecture, LAYERS)
+        block = _Bottleneck if architecture == "resnet50" else _Basic
+        self.conv1, self.bn1 = _convolution(3, 64, 7, 2), nn.BatchNorm2d(64)
+        self.maxpool = nn.MaxPool2d(3, 2, 1)
+        stages, inputs = [], 64
+        for place, count in enumerate(LAYERS[architecture]):
+            width, blocks = 64 << place, []
+            for number in range(count):
+                blocks.append(block(inputs, width, 2 if place and not number else 1))
+                inputs = width * block.widening
+            stages.append(nn.Sequential(*blocks))
+        self.layer1, self.layer2, self.layer3, self.layer4 = stages
+        self.fc = nn.Linear(inputs, outputs)
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+
+    def forward(self, pictures: Tensor) -> Tensor:
+        """Logits; those of a picture do not depend on the others in evaluation mode."""
+        x = self.maxpool(torch.relu(self.bn1(self.conv1(pictures))))
+        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+        said: Tensor = self.fc(x.mean(dim=(2, 3)))
+        return said
+
+
+def new_resnet(architecture: str, outputs: int, seed: int) -> ResNet:
+    """A network whose weights come from the seed; PyTorch's own generator is left as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return ResNet(architecture, outputs)
+
+
+def weights_of(path: Path) -> dict[str, Tensor]:
+    """The tensors of a safetensors file. Raises BadInput for another file, or a damaged one."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    if (kind := model_files.kind_of(model_files.check_readable(path))) != "a safetensors file":
+        advice = "load it where you trust it, and save its state_dict with safetensors.torch.save_file"
+        raise BadInput(f"{path}: expected safetensors, found {kind}; {advice}")
+    try:
+        return dict(load_file(path))
+    except SafetensorError as error:
+        raise BadInput(f"{path}: damaged safetensors: {(str(error).splitlines() or [''])[0][:160]}") from None
+
+
+def start_from(network: ResNet, weights: Mapping[str, Tensor], path: Path) -> None:
+    """Put a trained network's weights in; a last layer of other classes is left as it is.
+
+    Raises BadInput naming the first weight that is missing, unexpected or of another shape, or NaN.
+    """
+    own = network.state_dict()
+    given = {name: value for name, value in weights.items() if not name.startswith("fc.") or _same(value, own[name])}
+    faults = [f"lacks {name}" for name in own if name not in given and not name.startswith("fc.")]
+    faults += [f"has an unexpected {name}" for name in given if name not in own]
+    faults += [
+        f"has {name} of shape {list(given[name].shape)} instead of {list(own[name].shape)}"
+        for name in own.keys() & given.keys()
+        if not _same(given[name], own[name])
+    ]
+    faults += [f"has NaN in {name}" for name, value in given.items() if not torch.isfinite(value).all()]
+    if faults:
+        raise BadInput(f"{path}: does not fit the architecture: it {faults[0]}; choose another --arch or file")
+    network.load_state_dict({**own, **given})
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    return one.shape == other.shape

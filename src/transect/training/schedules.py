@@ -1,0 +1,120 @@
+"""How classifiers were trained in print, as far as the papers say; what they do not say is ours, and marked.
+
+Sources: Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, §5.1; Denton et al.
+2019, Image counterfactual sensitivity analysis for detecting unintended bias, §5.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, final
+
+from transect.errors import BadInput, UnknownName
+from transect.training.resnet import LAYERS, SMALLEST
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """architecture, width and height of the pictures, and how long and fast it learns.
+
+    rates: (epochs, learning rate) one after another, with Adam. balanced: classes are equally probable in an epoch.
+    mirror: half of the pictures are shown mirrored. decay: weight decay (AdamW). stated: what the paper says of it.
+    """
+
+    architecture: str
+    size: int
+    rates: tuple[tuple[int, float], ...]
+    batch: int = 64
+    balanced: bool = True
+    mirror: bool = False
+    decay: float = 0.0
+    stated: str = ""
+
+    def __post_init__(self) -> None:
+        if self.architecture not in LAYERS:
+            raise UnknownName("architecture", self.architecture, LAYERS)
+        if self.size < SMALLEST:
+            raise BadInput(f"size: expected at least {SMALLEST} pixels, got {self.size}; raise it")
+        if self.batch < 2:
+            raise BadInput(f"batch: expected at least 2, got {self.batch}; batches are normalised together")
+        if not self.rates or any(epochs < 1 or rate <= 0 for epochs, rate in self.rates):
+            raise BadInput(f"epochs: expected at least 1 at a rate above 0, got {self.rates}; change them")
+
+    @property
+    def epochs(self) -> int:
+        """In all."""
+        return sum(epochs for epochs, _ in self.rates)
+
+    def rate(self, epoch: int) -> float:
+        """The learning rate of an epoch, from 0.
+
+        >>> [SCHEDULES["balakrishnan-2020"].rate(epoch) for epoch in (0, 9, 10, 19)]
+        [0.0001, 0.0001, 1e-05, 1e-05]
+        """
+        for epochs, rate in self.rates:
+            if epoch < epochs:
+                return rate
+            epoch -= epochs
+        return self.rates[-1][1]
+
+    def changed(self, **given: Any) -> Schedule:
+        """With other settings; epochs: spread over the rates as before, at least one each.
+
+        >>> SCHEDULES["balakrishnan-2020"].changed(epochs=5, batch=8).rates
+        ((2, 0.0001), (3, 1e-05))
+        """
+        kept = {name: value for name, value in given.items() if value is not None}
+        epochs = kept.pop("epochs", None)
+        if epochs is not None:
+            if epochs < len(self.rates):
+                raise BadInput(
+                    f"epochs: expected at least {len(self.rates)}, one for each rate, got {epochs}; raise it"
+                )
+            kept["rates"] = self._spread(epochs)
+        return replace(self, **kept)
+
+    def _spread(self, epochs: int) -> tuple[tuple[int, float], ...]:
+        done, made = 0, []
+        for place, (count, rate) in enumerate(self.rates):
+            later = len(self.rates) - place - 1
+            own = (
+                epochs - done if not later else min(max(1, round(count * epochs / self.epochs)), epochs - done - later)
+            )
+            made.append((own, rate))
+            done += own
+        return tuple(made)
+
+    def describe(self) -> dict[str, Any]:
+        """Every setting, as JSON has it."""
+        return {**asdict(self), "rates": [list(one) for one in self.rates]}
+
+
+SCHEDULES = {
+    "quick": Schedule(
+        "resnet18", 64, ((6, 1e-3), (2, 1e-4)), mirror=True, decay=0.01, stated="ours, for a processor: no paper's"
+    ),
+    "balakrishnan-2020": Schedule(
+        "resnet50",
+        224,
+        ((10, 1e-4), (10, 1e-5)),
+        stated="stated: ResNet-50, cross-entropy, 20 epochs, 1e-4 and from the 11th 1e-5, classes equally probable; "
+        "ours: Adam, batches of 64, 224 pixels, random first weights",
+    ),
+    "denton-2019": Schedule(
+        "resnet18",
+        128,
+        ((10, 1e-4),),
+        balanced=False,
+        stated="stated: a convolutional network, 128 pixels, cross-entropy, threshold 0.5; "
+        "ours: ResNet-18, Adam, 10 epochs at 1e-4, batches of 64, random first weights",
+    ),
+}
+"""By name; `stated` says what is the paper's."""
+
+
+def schedule(name: str, **changed: Any) -> Schedule:
+    """The schedule of that name, with other settings where they are given. Raises UnknownName and BadInput."""
+    if name not in SCHEDULES:
+        raise UnknownName("schedule", name, SCHEDULES)
+    return SCHEDULES[name].changed(**changed)

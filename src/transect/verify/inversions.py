@@ -1,0 +1,190 @@
+"""What inversion keeps, by λ: likeness, identity, attributes and edits, on faces of FaceWorld, whose truth is known.
+
+Two tables. `sweep_generator`: faces inverted into a StyleGAN2 as in Fig. 3 of Singh et al. 2021, arXiv:2103.13455.
+`sweep_latent_view`: faces inverted into FaceWorld's own latent view without derivatives, where the latents are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, final
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from transect.controls.directions import Direction, fit_direction
+from transect.generators.faceworld.attributes import IDENTITY
+from transect.generators.faceworld.world import FaceWorld
+from transect.inversion.derivative_free import Surrogate, fit_surrogate, invert_view, latent_view
+from transect.inversion.optimisation import Inverted, Search, invert
+from transect.inversion.protocol import Invertible
+from transect.perceptual import features
+from transect.perceptual.distance import appearance_of, distance
+from transect.perceptual.features import as_tensor, identities, identity_distance
+from transect.records import Latents
+
+READ = ("skin_tone", "yaw", "smile", "age", "facial_hair", "hair_length", "face_shape")
+"""Attributes that are recovered and edited: numbers that the feature network reads."""
+
+EDITED = ("skin_tone", "smile")
+FIRST_FACE = 950_000_000
+_FIRST_LABEL = 3_000_000
+_GOOD = 0.3
+"""R² of a direction below which its edits are not counted."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """faces: inverted. steps: for each. labels: the generator's images that directions are fitted on."""
+
+    faces: int = 32
+    steps: int = 200
+    labels: int = 2_000
+    view_faces: int = 60
+    samples: int = 4_000
+    rounds: int = 8
+    penalties: tuple[float, ...] = (10.0, 1.0, 0.1, 0.01, 0.0)
+    view_penalties: tuple[float, ...] = (100.0, 10.0, 3.0, 1.0, 0.1)
+
+
+def sweep_generator(generator: Invertible, sizes: Sizes) -> dict[str, Any]:
+    """Rows by setting: w (restricted), then w+ by λ. Medians over faces, but for what says mean.
+
+    perceptual, pixels, restriction: as inverted. identity_distance: of what the feature network says of both images.
+    attribute_error: of directions' readings of the mean code against the world's truth, in the truth's deviations, mean
+    over attributes and faces (0.8 is what the mean face gets). edit_gain: change that is read per change that is asked,
+    mean; off_target: change of the other attributes, in deviations, mean.
+    """
+    world = FaceWorld(image_size=generator.image_size, threads=1)
+    subjects = world.sample(FIRST_FACE + np.arange(sizes.faces))
+    pixels, truth = world.render(subjects).pixels, world.read(subjects)
+    directions, spreads = directions_of(generator, sizes.labels)
+    rows = []
+    for penalty in (None, *sizes.penalties):
+        search = Search("w", 0.0, sizes.steps) if penalty is None else Search("w+", penalty, sizes.steps)
+        found = invert(generator, pixels, search, appearance_of("features"), batch=min(16, sizes.faces))
+        rows.append(
+            {
+                "space": search.space,
+                "penalty": penalty,
+                "faces": sizes.faces,
+                "failed": sum(bool(why) for why in found.failures),
+                **{name: _median(getattr(found, name)) for name in ("perceptual", "pixels", "restriction")},
+                "identity_distance": _median(identity_distance(identities(pixels), identities(found.reconstructions))),
+                "attribute_error": recovered(found, search.space, truth, directions),
+                **edited(generator, found, search.space, directions, spreads),
+            }
+        )
+    facts = [{"name": one.name, "r2": one.quality, "labels": one.labels} for one in directions]
+    return {"generator": generator.name, "sizes": asdict(sizes), "rows": rows, "directions": facts}
+
+
+def directions_of(generator: Invertible, labels: int) -> tuple[list[Direction], dict[str, float]]:
+    """Directions of READ in w, from what the feature network reads off the generator's own images, and its spreads."""
+    w = generator.sample("w", labels, _FIRST_LABEL)
+    read = _read_codes(generator, w, "w")
+    made = [
+        fit_direction(name, w.double().numpy(), read[name], "continuous", source="model:transect.perceptual")
+        for name in READ
+    ]
+    return made, {name: float(read[name].std()) for name in READ}
+
+
+def recovered(found: Inverted, space: str, truth: Any, directions: Sequence[Direction]) -> float | None:
+    """Mean |reading of the mean code - truth| in deviations of the truth, over attributes whose direction is good."""
+    codes = found.codes.astype(np.float64)
+    w = codes.mean(axis=1) if space == "w+" else codes
+    errors = []
+    for one in directions:
+        if one.quality >= _GOOD:
+            true = truth[one.name].to_numpy()
+            said = one.mean + one.slope * (w @ one.normal + one.offset)
+            errors.append(np.abs(said - true) / true.std())
+    return float(np.nanmean(errors)) if errors else None
+
+
+def edited(
+    generator: Invertible, found: Inverted, space: str, directions: Sequence[Direction], spreads: dict[str, float]
+) -> dict[str, Any]:
+    """Each of EDITED moved by one deviation up in all layers: gain and drift, as the feature network reads them."""
+    codes = torch.from_numpy(found.codes[[not why for why in found.failures]])
+    before, gains, drifts = _read_codes(generator, codes, space), [], []
+    for one in directions:
+        if one.name not in EDITED or one.quality < _GOOD or not len(codes):
+            continue
+        step = torch.from_numpy(one.normal * spreads[one.name] / one.slope).to(codes)
+        after = _read_codes(generator, codes + step, space)
+        change = {name: (after[name] - before[name]) / spreads[name] for name in READ}
+        gains.append(change[one.name].mean())
+        drifts += [np.abs(change[name]).mean() for name in READ if name != one.name]
+    return {
+        "edit_gain": float(np.mean(gains)) if gains else None,
+        "off_target": float(np.mean(drifts)) if drifts else None,
+    }
+
+
+def sweep_latent_view(world: FaceWorld, sizes: Sizes, surrogate: Surrogate | None = None) -> dict[str, Any]:
+    """Rows by λ for FaceWorld's latent view, and one for the mean face (λ without end).
+
+    perceptual: median distance of reconstruction and image. attribute_error: as in `sweep_generator`, of the world's
+    own reading of the latents. identity_error: 1 - cosine of the true and found identity codes, median. edit_distance:
+    median perceptual distance of the found face and the true one after EDITED are set alike, both up.
+    """
+    view = latent_view(world)
+    fitted = surrogate or fit_surrogate(view, features.load().network, samples=sizes.samples)
+    subjects = world.sample(FIRST_FACE + np.arange(sizes.view_faces))
+    pixels, rows = world.render(subjects).pixels, []
+    for penalty in (None, *sizes.view_penalties):
+        if penalty is None:
+            z, renders = np.zeros((sizes.view_faces, view.latent_dim)), 0.0
+        else:
+            found = invert_view(view, fitted, pixels, penalty=penalty, rounds=sizes.rounds)
+            z, renders = found.latents, float(found.renders.mean())
+        made = world.from_z(Latents(np.zeros(len(z), np.int64), z, "z"))
+        rows.append(
+            {
+                "penalty": penalty,
+                "faces": sizes.view_faces,
+                "renders": renders,
+                "perceptual": _apart(world.render(made).pixels, pixels),
+                "attribute_error": _attribute_error(world, made, subjects),
+                "identity_error": _median(
+                    identity_distance(made.values[:, : len(IDENTITY)], subjects.values[:, : len(IDENTITY)])
+                ),
+                "edit_distance": _apart(*(world.render(_set(world, latents)).pixels for latents in (made, subjects))),
+            }
+        )
+    return {"sizes": asdict(sizes), "explained": fitted.explained, "rows": rows}
+
+
+def _set(world: FaceWorld, latents: Latents) -> Latents:
+    """EDITED at three quarters of their range."""
+    chosen = {one.name: one.low + 0.75 * (one.high - one.low) for one in world.attributes if one.name in EDITED}
+    return world.set(latents, chosen)
+
+
+def _attribute_error(world: FaceWorld, made: Latents, subjects: Latents) -> float:
+    said, true = world.read(made), world.read(subjects)
+    errors = [np.abs(said[name].to_numpy() - true[name].to_numpy()) / true[name].to_numpy().std() for name in READ]
+    return float(np.mean(errors))
+
+
+def _apart(one: np.ndarray, other: np.ndarray) -> float:
+    with torch.inference_mode():
+        found = distance(appearance_of("features"), as_tensor(one), as_tensor(other))
+    return _median(found.numpy())
+
+
+def _read_codes(generator: Invertible, codes: torch.Tensor, space: str) -> dict[str, Float[np.ndarray, " n"]]:
+    with torch.no_grad():
+        parts = [generator.show(codes[s : s + 50], space).clamp(0, 1) for s in range(0, len(codes), 50)]
+    shown = [(part * 255).round().to(torch.uint8).permute(0, 2, 3, 1).cpu().numpy() for part in parts]
+    return features.read(np.concatenate(shown))
+
+
+def _median(values: np.ndarray) -> float:
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if len(known) else float("nan")

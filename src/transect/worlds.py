@@ -1,0 +1,71 @@
+"""Which world do images come from? A generator by name or object, with its own controls or fitted directions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from transect import provenance
+from transect.errors import BadInput
+from transect.protocols import Controls, Generator
+from transect.records import Attribute
+
+
+def open_world(
+    generator: Any,
+    image_size: int | None,
+    population: str | None,
+    device: str | None = None,
+    directions: str | Path | None = None,
+) -> Any:
+    """The generator that a name or an object stands for, with fitted directions as its controls if a file is given.
+
+    Raises BadInput for another object, settings beside one, or a generator that sets nothing without directions.
+    """
+    if generator == "reference" and directions is None:
+        from transect.generators.reference import DIRECTIONS
+
+        directions = DIRECTIONS
+    made = generator_of(generator, image_size, population, device, learned=directions is not None)
+    if directions is not None:
+        from transect.controls.direction_file import read_directions
+        from transect.controls.world import LearnedWorld
+
+        return LearnedWorld(made, read_directions(Path(directions)))
+    if isinstance(made, Generator) and not (isinstance(made, Controls) and made.attributes):
+        raise BadInput(
+            f"generator {made.name}: expected attributes that can be set, got latents alone; give --directions FILE,"
+            " made by: transect directions fit"
+        )
+    return made
+
+
+def generator_of(
+    generator: Any, image_size: int | None, population: str | None, device: str | None, *, learned: bool
+) -> Any:
+    """The generator alone, whether or not it sets anything; learned: its latents are moved along directions."""
+    from transect.generators import load
+
+    if isinstance(generator, str):
+        # Directions are of latents that a learned generator has: FaceWorld's are those of its latent view.
+        name = "faceworld-latent" if learned and generator == "faceworld" else generator
+        return load(name, image_size=image_size, population=population or "balanced", device=device or "cpu")
+    if not (isinstance(generator, Generator) and (learned or isinstance(generator, Controls))):
+        wanted = "name, image_size, latent_dim, sample and render, attributes, read and set"
+        raise BadInput(f"generator: expected a name, or an object with {wanted}, got {type(generator).__name__}")
+    if not (image_size is None and population is None and device is None):
+        own = "image_size, population and device"
+        raise BadInput(
+            f"expected no {own} beside a generator object, which has its own, got some of them; leave them out"
+        )
+    return generator
+
+
+def truth_attributes(world: Any) -> dict[str, Attribute]:
+    """What a truth may be about: what the world knows of its images, or else what it sets."""
+    return {one.name: one for one in getattr(world, "truth_attributes", world.attributes)}
+
+
+def population_of(world: Any) -> str:
+    """The population that a world says it draws from; "" where it says none."""
+    return str(provenance.described(world).get("population", ""))

@@ -1,0 +1,110 @@
+"""`transect annotate`: the contract for scripts, one-line refusals, and the server as a process."""
+
+import json
+import os
+import subprocess
+import sys
+
+import httpx2
+import pytest
+from served import PASSWORD, serving
+from small_run import make_run, write_questions
+
+from transect.annotation.answering import Given, answer
+from transect.annotation.assignment import next_tasks
+from transect.annotation.project import open_project
+
+
+def run(*arguments, hide="", **environment):
+    """The command in a process of its own, which never asks for anything."""
+    code = f"import sys; sys.modules[{hide!r}] = None; from transect.cli import main; main()"
+    start = [sys.executable, "-c", code] if hide else [sys.executable, "-m", "transect"]
+    return subprocess.run(
+        [*start, "annotate", *map(str, arguments)],
+        capture_output=True, text=True, check=False, timeout=120, stdin=subprocess.DEVNULL,
+        env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+def refused(*arguments, **more):
+    done = run(*arguments, **more)
+    assert done.returncode == 2, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("transect:")]
+    assert "Traceback" not in done.stderr
+    return line
+
+
+def test_the_whole_way_by_commands(tmp_path):
+    folder, questions = make_run(tmp_path / "run", subjects=2), write_questions(tmp_path / "q.toml", ratings=2)
+    made = json.loads(run("invite", folder, "--raters", "2", "--questions", questions, "--json").stdout)
+    assert len(made["links"]) == 2
+    assert made["links"][0].startswith("http://127.0.0.1:8000/invite/")
+    with serving(folder) as (_, base), httpx2.Client(base_url=base) as http:
+        assert http.get("/health").text == "ok"
+        assert http.get("/invite/" + made["links"][0].rpartition("/")[2]).status_code == 303
+        assert http.post("/admin/login", data={"password": PASSWORD}).headers["location"] == "/admin"
+        served = json.loads(run("invite", folder, "--json").stdout)
+        assert served["links"][0].startswith(base), "links lead to where it is served"
+    project = open_project(folder)
+    for rater in (1, 2):
+        for number in range(4):
+            task = next_tasks(project, rater, now=1.0)[0]
+            answer(project, rater, Given(task.id, f"{rater}-{number}", int(task.first[0]) * 2), now=1.0)
+    project.database.close()
+    told = json.loads(run("agreement", folder, "--json", "--resamples", "50").stdout)
+    assert told["questions"][0]["percent_agreement"] == told["questions"][0]["alpha"] == 1.0
+    assert "smile: 4 units, 2 raters, 8 answers; agreement 1.000" in run("agreement", folder, "--resamples", "0").stdout
+    out = tmp_path / "a.csv"
+    told = json.loads(run("export", folder, "--out", out, "--price", "0.01", "--json").stdout)
+    assert (told["out"], told["rows"], told["cost"]["answers_wanted"]) == (str(out), 8, 8)
+    other = tmp_path / "other.sqlite"
+    told = run("import", folder, out, "--database", other, "--questions", questions, "--json")
+    assert json.loads(told.stdout) == {"imported": 8, "already_there": 0, "new_raters": 2}
+
+
+def test_the_password_is_printed_once(tmp_path):
+    folder = make_run(tmp_path / "run", subjects=1)
+    environment = {name: value for name, value in os.environ.items() if name != "TRANSECT_ADMIN_PASSWORD"}
+    command = [sys.executable, "-m", "transect", "annotate", "serve", folder, "--port", "0", "--no-examples"]
+
+    def first_lines():
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, env=environment, stdin=subprocess.DEVNULL
+        )
+        first = process.stdout.readline()
+        process.terminate()
+        return first + process.communicate(timeout=60)[0]
+
+    once, again = first_lines(), first_lines()
+    assert "open to this machine alone" in once
+    assert "the organiser's password, shown this once: " in once
+    assert "password" not in again
+
+
+def test_refusals_are_one_line(tmp_path):
+    folder = make_run(tmp_path / "run", subjects=1)
+    (tmp_path / "q.toml").write_text('[[question]]\nname = "q"\ntext = "t"\nlevels = ["a"]\n')
+    assert "is not a run folder" in refused("serve", tmp_path / "nowhere")
+    assert "q.toml, line 4: question.0.levels" in refused("invite", folder, "--questions", tmp_path / "q.toml")
+    assert "--raters: expected 1 to 10,000, got 0" in refused("invite", folder, "--raters", "0")
+    assert "expected a file or postgresql://" in refused("agreement", folder, "--database", "mysql://u:secret@h/x")
+    assert "unknown format 'xml'" in refused("export", folder, "--format", "xml")
+    short = refused("serve", folder, "--no-examples", TRANSECT_ADMIN_PASSWORD="short")
+    assert "TRANSECT_ADMIN_PASSWORD: expected 8 characters or more, got 5" in short
+
+
+def test_a_port_that_is_taken_is_said(tmp_path):
+    folder = make_run(tmp_path / "run", subjects=1)
+    with serving(folder) as (_, base):
+        done = run(
+            "serve", folder, "--no-examples", "--port", base.rpartition(":")[2], TRANSECT_ADMIN_PASSWORD=PASSWORD
+        )
+    assert done.returncode == 2
+    assert "expected an address to listen on, found it taken" in done.stderr
+
+
+@pytest.mark.parametrize("library", ["sqlalchemy", "fastapi"])
+def test_without_the_extra_the_pip_line_is_said(tmp_path, library):
+    folder = make_run(tmp_path / "run", subjects=1)
+    line = refused("serve", folder, "--no-examples", hide=library, TRANSECT_ADMIN_PASSWORD=PASSWORD)
+    assert line.endswith("pip install 'transect[annotate]'")

@@ -1,0 +1,137 @@
+"""The annotation database: what it is begun with, other versions, and addresses that cannot be used."""
+
+import sqlite3
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from small_run import make_run, write_questions
+
+from transect.annotation import schema
+from transect.annotation.database import Database, shown
+from transect.annotation.project import default_database, open_project
+from transect.errors import BadInput
+
+
+def test_settings_are_kept(address):
+    database = Database(address)
+    database.set({"a": "1", "b": "2"})
+    database.set({"a": "3"})
+    database.close()
+    again = Database(address)
+    assert (again.setting("a"), again.setting("b"), again.setting("c")) == ("3", "2", None)
+    again.close()
+
+
+def test_the_steps_make_the_tables_that_the_code_knows(address):
+    database = Database(address)
+    with database.reading() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
+    database.close()
+
+
+def test_a_newer_database_is_refused(tmp_path):
+    path = tmp_path / "a.sqlite"
+    Database(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(BadInput, match=r"expected an annotation database of version \d+ or before, got 9999: update"):
+        Database(path)
+
+
+def test_another_database_is_left_alone(tmp_path):
+    path = tmp_path / "a.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE customers (id INTEGER)")
+    with pytest.raises(BadInput, match="got tables customers; name another with --database"):
+        Database(path)
+    path.write_text("no database at all " * 100)
+    with pytest.raises(BadInput, match="cannot be used as a database: file is not a database"):
+        Database(path)
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("mysql://ada:secret@db/x", "expected a file or postgresql://…, got mysql://"),
+        ("postgresql://ada:secret@127.0.0.1:1/x", "cannot be used as a database: "),
+        ("postgresql://ada:secret@127.0.0.1:port/x", "expected an address"),
+    ],
+)
+def test_an_address_that_cannot_be_used_says_so_without_its_password(address, message):
+    with pytest.raises(BadInput) as error:
+        Database(address)
+    assert message in str(error.value)
+    assert "secret" not in str(error.value)
+    assert "\n" not in str(error.value)
+    assert "secret" not in shown(address)
+
+
+def test_a_project_goes_on_with_its_own_questions_and_run(tmp_path):
+    run, path = make_run(tmp_path / "run"), write_questions(tmp_path / "q.toml")
+    project = open_project(run, questions=(path,))
+    assert default_database(run).exists()
+    with project.database.reading() as connection:
+        assert connection.execute(sa.select(sa.func.count()).select_from(schema.items)).scalar() == 12
+    project.database.close()
+    for questions in ((), (path,)):
+        again = open_project(run, questions=questions)
+        assert [one.name for one in again.asked.question] == ["smile"]
+        again.database.close()
+    with pytest.raises(BadInput, match=r"expected the questions that it was begun with \(smile\), got others"):
+        open_project(run, questions=("monk",))
+    other = make_run(tmp_path / "other", seed=1)
+    with pytest.raises(BadInput, match="got those of other images; name another"):
+        open_project(other, default_database(run))
+
+
+def test_a_run_that_moved_is_still_the_same_run(tmp_path):
+    run = make_run(tmp_path / "run")
+    open_project(run).database.close()
+    moved = run.rename(tmp_path / "moved")
+    open_project(moved).database.close()
+
+
+def test_missing_pictures_and_unfinished_runs_are_named(tmp_path):
+    with pytest.raises(BadInput, match="expected a picture of every image, got none of 1-0001"):
+        open_project(make_run(tmp_path / "a", without_picture=[(1, 1)]))
+    run = make_run(tmp_path / "b")
+    (run / "images" / "part-00001.parquet").unlink()
+    with pytest.raises(BadInput, match=r"is not finished \(1 of 2 parts of images\)"):
+        open_project(run)
+    with pytest.raises(BadInput, match="is not a run folder"):
+        open_project(tmp_path / "nowhere")
+
+
+def test_studies_of_one_folder_are_told_apart(tmp_path):
+    for seed, name in enumerate(("experiment", "steps-age")):
+        make_run(tmp_path / "all" / "studies" / name, subjects=1, seed=seed)
+    project = open_project(tmp_path / "all", questions=(write_questions(tmp_path / "q.toml"),))
+    with project.database.reading() as connection:
+        found = connection.execute(sa.select(schema.items.c.study, schema.items.c.first)).all()
+    assert sorted(found) == [(s, f"0-000{c}") for s in ("experiment", "steps-age") for c in (0, 1)]
+    assert project.pictures.png("experiment", "0-0000") != project.pictures.png("steps-age", "0-0000")
+    project.database.close()
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ('[[question.gold]]\nimage = "9-0000"\nanswer = "yes"', "gold of question smile: expected ids of this run's images, such as 0-0000, got '9-0000'"),
+        ('[[question]]\nname = "p"\ntext = "t"\npairs = "{folder}/pairs.csv"\nlevels = ["a", "b"]', "pairs.csv, line 3: expected ids of this run's images"),
+        ('[[question]]\nname = "p"\ntext = "t"\npairs = "{folder}/none.csv"\nlevels = ["a", "b"]', "none.csv: expected a readable CSV"),
+    ],
+)  # fmt: skip
+def test_images_that_are_not_there_are_named(more, message, tmp_path):
+    (tmp_path / "pairs.csv").write_text("first,second\n0-0000,1-0000\n0-0000,7-0000\n")
+    path = write_questions(tmp_path / "q.toml", more=more.replace("{folder}", str(tmp_path)))
+    with pytest.raises(BadInput) as error:
+        open_project(make_run(tmp_path / "run"), questions=(path,))
+    assert message in str(error.value)
+    open_project(tmp_path / "run", questions=("monk",)).database.close()  # nothing was begun
+
+
+def test_pairs_need_subjects_with_several_images(tmp_path):
+    with pytest.raises(BadInput, match="question same_person: expected subjects with several images"):
+        open_project(make_run(tmp_path / "run", cells=1), questions=("pairs",))

@@ -1,0 +1,196 @@
+"""Export and import: round trips of every format, duplicates, unknown images, and what a study costs."""
+
+import csv
+import json
+
+import pyarrow.parquet as pq
+import pytest
+import sqlalchemy as sa
+from small_run import make_run, write_questions
+
+from transect.annotation import schema
+from transect.annotation.answering import Given, answer
+from transect.annotation.assignment import next_tasks
+from transect.annotation.cost import estimate
+from transect.annotation.exchange.answers_table import answers_table, ratings_table
+from transect.annotation.exchange.incoming import take_in
+from transect.annotation.exchange.outgoing import write
+from transect.annotation.exchange.reading_files import read
+from transect.annotation.project import open_project
+from transect.annotation.raters import invite, set_state
+from transect.errors import BadInput, UnknownName
+
+PAIR = '[[question]]\nname = "same"\ntext = "Same?"\nscale = "nominal"\npairs = "ends"\nlevels = ["same, or so", "not"]'
+
+
+@pytest.fixture
+def rated(tmp_path):
+    """Two raters have answered everything: 4 images and 2 pairs, 2 answers each."""
+    path = write_questions(tmp_path / "q.toml", ratings=2, more=PAIR)
+    project = open_project(make_run(tmp_path / "run", subjects=2), questions=(path,))
+    invite(project.database, 2, now=0.0)
+    for rater in (1, 2):
+        number = 0
+        while held := next_tasks(project, rater, now=100.0):
+            value = None if (rater, held[0].first, held[0].second) == (2, "0-0000", "") else (rater + number) % 2
+            answer(
+                project, rater, Given(held[0].id, f"{rater}-{number}", value, None, 1000 * rater), now=100.0 + number
+            )
+            number += 1
+    yield project
+    project.database.close()
+
+
+@pytest.fixture
+def empty(rated, tmp_path):
+    """The same questions about the same run, in another database, without an answer."""
+    project = open_project(tmp_path / "run", tmp_path / "other.sqlite", (str(tmp_path / "q.toml"),))
+    yield project
+    project.database.close()
+
+
+def plain(project, *columns):
+    names = columns or ("id", "second", "question", "rater", "answer", "level", "seconds", "given")
+    return sorted(map(str, answers_table(project).select(names).to_pylist()))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_the_table_of_answers_goes_round(rated, empty, tmp_path, suffix):
+    path = tmp_path / f"answers.{suffix}"
+    assert write(rated, "answers", path, "attribute", "") == {"out": str(path), "rows": 12}
+    made = take_in(empty, read(path, "answers", empty), now=500.0)
+    assert (made.answers, made.duplicates, made.raters) == (12, 0, 2)
+    assert plain(empty) == plain(rated)
+    with empty.database.reading() as connection:
+        assert connection.execute(sa.select(schema.items.c.taken)).scalars().all() == [2] * 6
+    again = take_in(empty, read(path, "answers", empty), now=600.0)
+    assert (again.answers, again.duplicates, again.raters) == (0, 12, 0)
+    assert plain(empty) == plain(rated)
+
+
+def test_ratings_are_what_a_report_takes(rated, tmp_path):
+    table = ratings_table(rated)
+    assert table.column_names == ["id", "rater", "smile"], "pairs are of no single image"
+    assert table.num_rows == 7, "who cannot tell has no value"
+    assert set(table["smile"].to_pylist()) <= {0.0, 0.5, 1.0}
+    set_state(rated.database, 1, "excluded")
+    assert set(ratings_table(rated)["rater"].to_pylist()) == {"rater-0002"}
+    path = tmp_path / "ratings.parquet"
+    write(rated, "ratings", path, "unit", "")
+    from transect.ratings import check
+
+    check(None, (), path)
+    assert pq.read_table(path).num_rows == 3
+
+
+def test_mechanical_turk_goes_round(rated, empty, tmp_path):
+    write(rated, "mturk", tmp_path / "mturk", "attribute", "https://pictures.example/run")
+    with (tmp_path / "mturk" / "batch.csv").open(newline="") as file:
+        batch = list(csv.DictReader(file))
+    assert len(batch) == 6
+    assert batch[0]["image_url"].startswith("https://pictures.example/run/")
+    assert json.loads(next(row for row in batch if row["second"])["choices"]) == ["same, or so", "not"]
+    page = (tmp_path / "mturk" / "template.html").read_text()
+    assert {"${image_url}", "${second_url}", "${text}", "${choices}"} <= {f"${{{name}}}" for name in batch[0]} & {
+        word for word in ("${image_url}", "${second_url}", "${text}", "${choices}") if word in page
+    }
+    assert len(list((tmp_path / "mturk" / "images").glob("*.png"))) == 4
+    results = tmp_path / "results.csv"
+    with results.open("w", newline="") as file:
+        names = [f"Input.{name}" for name in batch[0]]
+        writer = csv.writer(file)
+        writer.writerow(["AssignmentStatus", "WorkerId", "WorkTimeInSeconds", *names, "Answer.answer"])
+        for row in batch:
+            writer.writerow(["Submitted", "A1SECRET", "7", *row.values(), "1"])
+        writer.writerow(["Rejected", "A2SECRET", "1", *batch[0].values(), "0"])
+    made = take_in(empty, read(results, "mturk", empty), now=0.0)
+    assert (made.answers, made.raters) == (6, 1)
+    table = answers_table(empty)
+    assert set(table["level"].to_pylist()) == {1}
+    assert set(table["seconds"].to_pylist()) == {7.0}
+    assert "SECRET" not in str(table.to_pylist()), "workers' own ids are not kept"
+
+
+def test_ground_truth_goes_round(rated, empty, tmp_path):
+    told = write(rated, "ground-truth", tmp_path / "gt", "attribute", "s3://bucket/run")
+    assert told["answers"] == 7, "single images, answers with a level"
+    lines = (tmp_path / "gt" / "manifest.jsonl").read_text().splitlines()
+    assert len(lines) == 7
+    first = json.loads(lines[0])
+    assert first["source-ref"] == f"s3://bucket/run/{first['transect-id']}.png"
+    assert first["smile-metadata"]["class-name"] in ("no", "a little", "yes")
+    assert len((tmp_path / "gt" / "input.jsonl").read_text().splitlines()) == 4
+    take_in(empty, read(tmp_path / "gt" / "manifest.jsonl", "ground-truth", empty), now=0.0)
+    columns = ("id", "rater", "answer", "given")
+    wanted = [
+        row for row in answers_table(rated).to_pylist() if row["question"] == "smile" and row["level"] is not None
+    ]
+    assert plain(empty, *columns) == sorted(str({name: row[name] for name in columns}) for row in wanted)
+
+
+def test_label_studio_goes_round(rated, empty, tmp_path):
+    write(rated, "label-studio", tmp_path / "ls", "attribute", "")
+    tasks = json.loads((tmp_path / "ls" / "tasks.json").read_text())
+    assert len(tasks) == 6
+    assert sum(len(task["annotations"]) for task in tasks) == 11
+    config = (tmp_path / "ls" / "config-same.xml").read_text()
+    assert 'value="$second_image"' in config
+    assert '<Choice value="same, or so" hotkey="1"/>' in config
+    take_in(empty, read(tmp_path / "ls" / "tasks.json", "label-studio", empty), now=0.0)
+    columns = ("id", "second", "question", "rater", "answer", "seconds")
+    wanted = [row for row in answers_table(rated).to_pylist() if row["level"] is not None]
+    assert plain(empty, *columns) == sorted(str({name: row[name] for name in columns}) for row in wanted)
+
+
+HEAD = "id,question,rater,answer\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (HEAD + "9-0000,smile,ada,yes\n0-0000,smile,ada,yes\n", "row 1: expected answers about this run's images to smile, same, got 1 of others (image 9-0000, question smile)"),
+        (HEAD + "0-0000,smil,ada,yes\n", "row 1: unknown question 'smil': did you mean smile"),
+        (HEAD + "0-0000,smile,ada,maybe\n", "row 1: answer: expected one of no, a little, yes, got 'maybe'"),
+        (HEAD + "0-0000,smile,Ada Lovelace <a@b>,yes\n", "row 1: expected a rater's number (letters, digits, _ . -), got 'Ada"),
+        (HEAD + "0-0000,smile,ada,yes\n0-0000,smile,ada,no\n", "rater ada answers smile of 0-0000 twice and differently"),
+        (HEAD, "expected answers, got none"),
+        ("id,rater\n1,2\n", "expected columns id, question, rater, answer, got no question, answer"),
+        ("\x00\xff", "expected"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_imported_is_said_and_nothing_is_taken(empty, rated, tmp_path, text, message):
+    path = tmp_path / "in.csv"
+    path.write_text(text, encoding="latin-1")
+    with pytest.raises(BadInput) as error:
+        take_in(empty, read(path, "answers", empty), now=0.0)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+    assert answers_table(empty).num_rows == 0
+
+
+def test_other_formats_and_broken_files_are_named(empty, rated, tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text('[{"data": {}}]\n1\n')
+    with pytest.raises(UnknownName, match="unknown format 'labelstudio': did you mean label-studio"):
+        read(path, "labelstudio", empty)
+    for kind in ("label-studio", "ground-truth", "mturk"):
+        with pytest.raises(BadInput, match=f"expected a file of {kind}'s answers"):
+            read(path, kind, empty)
+    with pytest.raises(UnknownName, match="unknown format"):
+        write(rated, "xml", path, "attribute", "")
+    with pytest.raises(BadInput, match=r"ends in \.csv or \.parquet"):
+        write(rated, "answers", path, "attribute", "")
+
+
+def test_what_a_study_costs_and_pays(rated):
+    # 6 items x 2 answers at 1.2 cents; times are 1 and 2 seconds, six each: median 1.5, so 2,400 answers an hour.
+    made = estimate(rated, 0.012)
+    assert made["answers_wanted"] == 12
+    assert made["cost"] == pytest.approx(0.144)
+    assert made["hourly_wage"] == pytest.approx(28.8)
+    with pytest.raises(BadInput, match="--price: expected 0 or more"):
+        estimate(rated, -1.0)
+
+
+def test_without_a_timed_answer_no_wage_is_known(empty, rated):
+    assert estimate(empty, 0.012)["hourly_wage"] is None

@@ -1,0 +1,100 @@
+"""Questions as TOML: what ships, and what is said of a file that is wrong."""
+
+import pytest
+
+from transect.annotation.places import line_of
+from transect.annotation.questions import SHIPPED, load, parse
+from transect.errors import BadInput, UnknownName
+from transect.generators.faceworld.attributes import attribute
+
+ONE = '[[question]]\nname = "q"\ntext = "What?"\nlevels = ["a", "b"]\n'
+
+
+def test_the_eight_questions_of_the_paper_ship():
+    paper = load()
+    assert [one.name for one in paper.question] == [
+        "gender", "facial_hair", "skin_color", "age", "makeup", "smile", "hair_length", "fakeness",
+    ]  # fmt: skip
+    # Section 4.3: three to six levels; skin type and age have six. 5 ratings per image and question.
+    assert [len(one.levels) for one in paper.question] == [5, 5, 6, 6, 4, 4, 5, 5]
+    assert paper.plan.ratings == 5
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_values_and_examples_are_of_the_world(name):
+    for one in load([name]).question:
+        assert [level.key for level in one.levels if level.key], "the keyboard comes first"
+        for level in one.levels:
+            for setting, value in level.example.items():
+                attribute(setting).check(value)
+            if one.attribute and one.attribute != "age":  # a child is younger than anybody in the world
+                attribute(one.attribute).check(level.value)
+
+
+def test_levels_get_the_digits_and_a_scale_from_0_to_1():
+    (one,) = parse('[[question]]\nname = "q"\ntext = "t"\nlevels = ["a", "b", "c", "d", "e"]', "f").question
+    assert [level.key for level in one.levels] == ["1", "2", "3", "4", "5"]
+    assert one.places == one.values == (0.0, 0.25, 0.5, 0.75, 1.0)
+    assert one.record.levels == ("a", "b", "c", "d", "e")
+
+
+def test_levels_beyond_the_digits_have_no_key():
+    names = ", ".join(f'"{i}"' for i in range(12))
+    (one,) = parse(f'[[question]]\nname = "q"\ntext = "t"\nlevels = [{names}]', "f").question
+    assert [level.key for level in one.levels[9:]] == ["0", None, None]
+
+
+def test_several_files_are_asked_together_with_the_first_plan(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text("[plan]\nratings = 3\n" + ONE)
+    made = load(["monk", path])
+    assert [one.name for one in made.question] == ["skin_tone", "q"]
+    assert made.plan.ratings == 3
+    with pytest.raises(BadInput, match="expected every question's name once, got 'skin_tone' twice"):
+        load(["monk", "monk"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("title =", "q.toml: expected TOML: Invalid value"),
+        (ONE + 'scal = "nominal"', "line 5: question.0.scal: unknown key: did you mean scale?"),
+        ("[plan]\nratings = 0\n" + ONE, "line 2: plan.ratings: input should be greater than or equal to 1, got 0"),
+        ("[plan]\nstop = { after = 1 }\n" + ONE, "line 2: plan.stop.after"),
+        (ONE + ONE, "question: expected every question's name once, got 'q' twice"),
+        (ONE + ONE.replace('"q"', '"id"'), "line 6: question.1.name: expected another name than id"),
+        (ONE.replace('"b"', '"a"'), "line 4: question.0.levels: expected a name of its own for every level, got 'a'"),
+        (
+            ONE.replace('"b"', '{ name = "b", key = "u" }'),
+            "line 4: question.0.levels: expected other keys than the page",
+        ),
+        (ONE.replace('"b"', '{ name = "b", value = 1 }'), "expected a value for every level or for none"),
+        (ONE.replace('["a", "b"]', '["a"]'), "line 4: question.0.levels"),
+        ('[[question]]\nname = "q"\nlevels = ["a", "b"]', "line 1: question.0.text: expected it, found none"),
+        (ONE + "sided = true", "expected pairs and two levels"),
+        (ONE + '[[question.gold]]\nimage = "1-0"\nanswer = "c"', "expected a gold answer among a, b, got 'c'"),
+        (
+            ONE + '[[question.gold]]\nimage = "1-0"\nanswer = "a"\nsecond = "2"',
+            "expected `second` for the gold of pairs",
+        ),
+        ("", "question: expected it, found none"),
+    ],
+)
+def test_an_error_names_line_and_key(text, message, tmp_path):
+    path = tmp_path / "q.toml"
+    path.write_text(text)
+    with pytest.raises(BadInput) as error:
+        load([path])
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_neither_shipped_nor_a_file():
+    with pytest.raises(UnknownName, match="did you mean paper"):
+        load(["papper"])
+
+
+def test_lines_of_arrays_of_tables_and_of_inline_tables():
+    text = '[[question]]\nname = "a"\nlevels = [\n { name = "x" },\n { name = "y", key = "u" },\n]\n'
+    assert line_of(text, ("question", 0, "levels", 1, "key")) == 5
+    assert line_of(text, ("nothing",)) == 0

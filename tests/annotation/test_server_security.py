@@ -1,0 +1,347 @@
+"""What the web application refuses: guessed links, other people's pictures, forged and oversized requests, replays."""
+
+import asyncio
+import re
+
+import pytest
+import sqlalchemy as sa
+from small_run import make_run, write_questions
+
+pytest.importorskip("fastapi", reason="needs the annotation service: pip install 'transect[annotate]'")
+
+from fastapi.testclient import TestClient
+
+from transect.annotation import schema, sessions
+from transect.annotation.project import open_project
+from transect.annotation.raters import hash_of, invite, set_state
+from transect.annotation.server.app import create_app
+from transect.annotation.server.guard import Guard
+
+HOST = "http://127.0.0.1:8000"
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRANSECT_ADMIN_PASSWORD", "correct horse")
+    gold = '[[question.gold]]\nimage = "2-0001"\nanswer = "yes"'
+    path = write_questions(tmp_path / "q.toml", ratings=2, plan="gold_every = 3", more=gold)
+    project = open_project(make_run(tmp_path / "run", subjects=3), questions=(path,))
+    sessions.set_password(project.database)
+    yield project
+    project.database.close()
+
+
+@pytest.fixture
+def app(project):
+    return create_app(project)
+
+
+class Rater:
+    """A browser of a rater who followed their link and agreed."""
+
+    def __init__(self, app, token):
+        self.http = TestClient(app, base_url=HOST, follow_redirects=False, raise_server_exceptions=False)
+        assert self.http.get(f"/invite/{token}").status_code == 303
+        page = self.http.get("/").text
+        csrf = re.search(r'name="csrf" value="([^"]+)"', page)[1]
+        assert self.http.post("/consent", data={"csrf": csrf}).status_code == 303
+        self.csrf = re.search(r'name="csrf" content="([^"]+)"', self.http.get("/").text)[1]
+        self.keys = 0
+
+    def tasks(self):
+        return self.http.get("/api/tasks").json()["tasks"]
+
+    def send(self, body, **headers):
+        return self.http.post("/api/answers", json=body, headers={"x-csrf-token": self.csrf} | headers)
+
+    def answer(self, task, value=1, **more):
+        self.keys += 1
+        return self.send(
+            {"task": task["id"], "key": f"key-{self.keys:08d}", "value": value, "milliseconds": 900, **more}
+        )
+
+
+@pytest.fixture
+def two(app, project):
+    return [Rater(app, one.token) for one in invite(project.database, 2, now=0.0)]
+
+
+def anybody(app):
+    return TestClient(app, base_url=HOST, follow_redirects=False, raise_server_exceptions=False)
+
+
+def count(project, table):
+    with project.database.reading() as connection:
+        return connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
+
+
+def test_a_rater_answers_from_the_link_to_the_end(two, project):
+    first, _ = two
+    seen = []
+    while tasks := first.tasks():
+        picture = first.http.get(tasks[0]["pictures"][0])
+        assert picture.headers["content-type"] == "image/png"
+        reply = first.answer(tasks[0]).json()
+        seen.append(tasks[0]["id"])
+        assert reply["answered"] == len(seen)
+    # 5 images, and the known one as third task and not again.
+    assert len(seen) == 6
+    assert count(project, schema.answers) == 6
+
+
+def test_nothing_is_shown_without_a_link(app):
+    http = anybody(app)
+    assert http.get("/").status_code == 401
+    for path in ("/api/tasks", "/api/questions", "/pictures/1/left", "/examples/smile/0", "/api/admin/status"):
+        assert http.get(path).status_code == 401, path
+    assert http.get("/admin").headers["location"] == "/admin/login"
+    for path in ("/admin/export.csv", "/admin/export.parquet"):
+        assert http.get(path).status_code == 401, path
+
+
+def test_pictures_are_served_to_those_assigned_alone(two, project):
+    first, second = two
+    mine, theirs = first.tasks()[0], second.tasks()[0]
+    assert first.http.get(f"/pictures/{mine['id']}/left").status_code == 200
+    assert first.http.get(f"/pictures/{theirs['id']}/left").status_code == 404
+    assert first.http.get(f"/pictures/{mine['id']}/right").status_code == 404, "it is no pair"
+    assert first.http.get("/pictures/999/left").status_code == 404
+    project.database.write(lambda connection: connection.execute(schema.tasks.update().values(state="expired")))
+    assert first.http.get(f"/pictures/{mine['id']}/left").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../app.py",
+        "/static/..%2fapp.py",
+        "/static/%2e%2e/%2e%2e/schema.py",
+        "/static/",
+        "/static",
+        "/pictures/..%2f..%2frun.json/left",
+        "/pictures/1/..%2f",
+        "/pictures/1/left%00.png",
+        "/examples/..%2f..%2frun/0",
+        "/examples/smile/..%2f..%2frun.json",
+        "/examples/smile/99",
+        "/annotations/annotation.sqlite",
+        "//etc/passwd",
+    ],
+)
+def test_no_path_leads_to_a_file(two, path):
+    reply = two[0].http.get(path)
+    assert reply.status_code in (404, 422, 307), path
+    assert b"import" not in reply.content
+
+
+def test_guessed_links_are_slowed_down(app, project):
+    http = anybody(app)
+    (good,) = invite(project.database, 1, now=0.0)
+    replies = [http.get(f"/invite/guess-{i}").status_code for i in range(12)]
+    assert replies == [404] * 10 + [429] * 2
+    assert http.get(f"/invite/{good.token}").status_code == 429, "also a right one, from there, for a while"
+    assert http.get("/invite/" + "x" * 500).status_code in (422, 429)
+
+
+def test_passwords_are_slowed_down_and_the_right_one_logs_in(app):
+    http = anybody(app)
+    assert http.post("/admin/login", data={"password": "correct horse"}).headers["location"] == "/admin"
+    assert http.get("/admin").status_code == 200
+    other = anybody(app)
+    replies = [other.post("/admin/login", data={"password": f"guess {i}"}).status_code for i in range(11)]
+    assert replies == [403] * 9 + [429] * 2
+
+
+def test_a_raters_session_is_no_organisers_and_the_other_way_round(two, app):
+    rater = two[0].http
+    assert rater.get("/api/admin/status").status_code == 401
+    rater.cookies.set("transect_admin", rater.cookies["transect_rater"])
+    assert rater.get("/api/admin/status").status_code == 401
+    http = anybody(app)
+    http.post("/admin/login", data={"password": "correct horse"})
+    http.cookies.set("transect_rater", http.cookies["transect_admin"])
+    assert http.get("/api/tasks").status_code == 401
+
+
+def test_changes_need_the_csrf_token_and_the_same_origin(two, app, project):
+    first, second = two
+    task = first.tasks()[0]
+    body = {"task": task["id"], "key": "key-12345", "value": 1}
+    assert first.http.post("/api/answers", json=body).status_code == 403
+    assert first.send(body, **{"x-csrf-token": second.csrf}).status_code == 403
+    assert first.send(body, origin="https://evil.example").status_code == 403
+    assert first.send(body, **{"sec-fetch-site": "cross-site"}).status_code == 403
+    assert first.http.post("/api/undo", json={"key": "key-12345"}).status_code == 403
+    assert first.http.post("/consent", data={"csrf": "no"}).status_code == 403
+    organiser = anybody(app)
+    organiser.post("/admin/login", data={"password": "correct horse"})
+    for path, form in (
+        ("/admin/pause", {"pause": "1"}),
+        ("/admin/raters/1", {"state": "excluded"}),
+        ("/admin/logout", {}),
+    ):
+        assert organiser.post(path, data={"csrf": "no"} | form).status_code == 403, path
+    assert count(project, schema.answers) == 0
+    assert first.send(body, origin=HOST).status_code == 200
+
+
+def test_another_host_name_is_refused(app):
+    """A page elsewhere whose name is made to lead to this machine gets nothing (DNS rebinding)."""
+    assert TestClient(app, base_url="http://evil.example").get("/health").status_code == 400
+    assert TestClient(app, base_url="http://localhost:1").get("/health").text == "ok"
+
+
+def test_large_bodies_are_refused_whether_they_say_so_or_not(two):
+    first = two[0]
+    assert first.send({"task": 1, "key": "k" * 20_000, "value": 1}).status_code == 413
+
+    def endless():
+        for _ in range(100):
+            yield b" " * 1024
+
+    headers = {"x-csrf-token": first.csrf, "content-type": "application/json"}
+    assert first.http.post("/api/answers", content=endless(), headers=headers).status_code == 413
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"task": "1 OR 1=1", "key": "key-12345", "value": 1},
+        {"task": 1, "key": "'; DROP TABLE answers; --", "value": 1},
+        {"task": 1, "key": "key-12345", "value": "1"},
+        {"task": 1, "key": "key-12345", "value": 1, "rater_id": 2},
+        {"task": 2**40, "key": "key-12345", "value": 1},
+        {"task": 1, "key": "key-12345", "value": 1, "milliseconds": -5},
+        {"task": 1, "key": "key-12345"},
+        [],
+    ],
+)
+def test_other_bodies_are_refused_without_a_trace(two, project, body):
+    first = two[0]
+    first.tasks()
+    reply = first.send(body)
+    assert reply.status_code == 422
+    assert "Traceback" not in reply.text
+    assert count(project, schema.answers) == 0
+
+
+def test_a_replayed_answer_changes_nothing(two, project):
+    first, second = two
+    task = first.tasks()[0]
+    body = {"task": task["id"], "key": "key-12345", "value": 1}
+    once, twice = first.send(body).json(), first.send(body).json()
+    assert (once["replayed"], twice["replayed"], twice["answer"]) == (False, True, once["answer"])
+    assert first.send({**body, "value": 2}).status_code == 409
+    assert first.send({**body, "key": "key-67890"}).json() == {
+        "detail": "this task is answered: take the answer back first"
+    }
+    assert second.send(body).status_code == 409, "somebody who recorded it cannot send it as another rater"
+    assert count(project, schema.answers) == 1
+
+
+def test_a_rater_who_was_shut_out_is_out_at_once(two, project):
+    first = two[0]
+    task = first.tasks()[0]
+    set_state(project.database, 1, "excluded")
+    assert first.answer(task).status_code == 401
+    assert first.http.get("/").status_code == 401
+
+
+def test_every_reply_has_the_headers_that_keep_a_browser_in(two, app):
+    for reply in (two[0].http.get("/"), two[0].http.get("/api/tasks"), anybody(app).get("/nowhere"), two[0].send([])):
+        policy = reply.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert reply.headers["x-content-type-options"] == "nosniff"
+        assert reply.headers["referrer-policy"] == "same-origin"
+        assert reply.headers["cache-control"]
+        assert "server" not in reply.headers
+    page = two[0].http.get("/").text
+    assert not re.search(r"<script(?![^>]*src=)|<style| on\w+=|style=", page), (
+        "nothing inline, which the policy would block"
+    )
+
+
+def test_cookies_are_out_of_scripts_reach(app, project):
+    (one,) = invite(project.database, 1, now=0.0)
+    cookie = anybody(app).get(f"/invite/{one.token}").headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+    secure = create_app(project, secure=True)
+    reply = anybody(secure).get(f"/invite/{one.token}")
+    assert "Secure" in reply.headers["set-cookie"]
+    assert "max-age" in reply.headers["strict-transport-security"]
+
+
+def test_a_session_ends_and_tokens_are_kept_as_hashes(project):
+    invite(project.database, 1, now=0.0)
+    token = sessions.begin(project.database, 1, now=0.0)
+    assert sessions.find(project.database, token, now=1.0).rater == 1
+    assert sessions.find(project.database, token, now=sessions.LIFE + 1) is None
+    with project.database.reading() as connection:
+        kept = str(connection.execute(sa.select(schema.sessions)).all()) + str(
+            connection.execute(sa.select(schema.settings)).all()
+        )
+    assert token not in kept
+    assert "correct horse" not in kept
+    sessions.end(project.database, token)
+    assert sessions.find(project.database, token, now=1.0) is None
+
+
+def test_a_new_password_logs_the_organiser_out(project, monkeypatch):
+    token = sessions.begin(project.database, None, now=0.0)
+    assert sessions.set_password(project.database) is None
+    assert sessions.find(project.database, token, now=1.0) is not None
+    monkeypatch.setenv("TRANSECT_ADMIN_PASSWORD", "another horse")
+    sessions.set_password(project.database)
+    assert sessions.find(project.database, token, now=1.0) is None
+    assert sessions.is_password(project.database, "another horse")
+    monkeypatch.delenv("TRANSECT_ADMIN_PASSWORD")
+    assert sessions.set_password(project.database) is None, "the one that was set stays"
+
+
+def test_too_many_requests_of_one_session_are_refused():
+    """60 at once, then 20 a second, for each session; made-up cookies share the address's 200."""
+    now, sent = [0.0], []
+
+    async def inner(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def send(message):
+        if message["type"] == "http.response.start":
+            sent.append(message["status"])
+
+    guard = Guard(inner, frozenset(), False, {hash_of("ada"), hash_of("ben")}, lambda: now[0])
+
+    def ask(session, times):
+        scope = {"type": "http", "method": "GET", "client": ("127.0.0.1", 1)}
+        scope["headers"] = [(b"cookie", f"transect_rater={session}".encode())]
+        for _ in range(times):
+            asyncio.run(guard(scope, None, send))
+        return sent[-times:]
+
+    assert ask("ada", 61) == [200] * 60 + [429]
+    assert ask("ben", 1) == [200], "another session is not held up"
+    now[0] = 0.5
+    assert ask("ada", 11) == [200] * 10 + [429]
+    assert [ask(f"made-up-{i}", 1)[0] for i in range(201)] == [200] * 200 + [429]
+
+
+def test_the_organiser_pauses_and_shuts_out(two, app, project):
+    http = anybody(app)
+    http.post("/admin/login", data={"password": "correct horse"})
+    csrf = re.search(r'name="csrf" value="([^"]+)"', http.get("/admin").text)[1]
+    assert http.post("/admin/pause", data={"csrf": csrf, "pause": "1"}).status_code == 303
+    assert two[0].http.get("/api/tasks").json() == {"tasks": [], "answered": 0, "share": 5, "paused": True}
+    assert "Paused: raters get no further tasks" in http.get("/admin").text
+    http.post("/admin/pause", data={"csrf": csrf, "pause": "0"})
+    assert len(two[0].tasks()) == 2
+    assert http.post("/admin/raters/2", data={"csrf": csrf, "state": "excluded"}).status_code == 303
+    assert two[1].http.get("/api/tasks").status_code == 401
+    assert http.post("/admin/raters/9", data={"csrf": csrf, "state": "excluded"}).status_code == 404
+    assert http.post("/admin/raters/1", data={"csrf": csrf, "state": "king"}).status_code == 400
+    two[0].answer(two[0].tasks()[0])
+    status = http.get("/api/admin/status").json()
+    assert (status["answers"], status["raters"][0]["answers"], status["raters"][1]["state"]) == (1, 1, "excluded")
+    assert http.post("/admin/logout", data={"csrf": csrf}).headers["location"] == "/admin/login"
+    assert http.get("/admin").status_code == 303

@@ -1,0 +1,111 @@
+"""A generator with fitted directions: transects in latent space, true values apart, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from transect import generators
+from transect.controls.direction_file import FittedDirections, read_directions, save_directions
+from transect.controls.directions import fit_direction, hyperplanes
+from transect.controls.hyperplanes import at_decisions
+from transect.controls.world import LearnedWorld
+from transect.designs import transect_design, transect_latents
+from transect.errors import BadInput
+from transect.testing import check_controls, check_generator
+
+
+@pytest.fixture(scope="module")
+def view():
+    return generators.load("faceworld-latent", image_size=32)
+
+
+@pytest.fixture(scope="module")
+def fitted(view):
+    latents = view.sample(range(1200))
+    truths = view.truths(latents)
+    tone = fit_direction("skin_tone", latents.values, truths["skin_tone"].to_numpy(), "continuous", source="truth")
+    glasses = fit_direction("glasses", latents.values, truths["glasses"].to_numpy(), "binary", source="target:x")
+    return FittedDirections((tone, glasses), "z", {"generator": view.describe()})
+
+
+@pytest.fixture(scope="module")
+def world(view, fitted):
+    return LearnedWorld(view, fitted)
+
+
+def test_it_keeps_both_contracts(world):
+    check_generator(world)
+    check_controls(world, world.sample(range(4)))
+
+
+def test_a_transect_has_the_decision_values_of_algorithm_1(world, fitted):
+    """All fitted attributes varied: projection onto both hyperplanes, then signed values along the dual directions."""
+    design = transect_design({"skin_tone": [2.0, 8.0], "glasses": [-1.0, 1.0]}, world.attributes, subjects=3)
+    subjects = world.sample(design.subject_seeds())
+    made = transect_latents(design, subjects, world).values.reshape(3, 4, -1)
+    tone = fitted.directions[0]
+    cells = np.array([[(one["skin_tone"] - tone.mean) / tone.slope, one["glasses"]] for one in design.cells()])
+    expected = at_decisions(subjects.values, hyperplanes(fitted.directions), cells)
+    np.testing.assert_allclose(made, expected, atol=1e-9)
+
+
+def test_true_values_follow_what_was_intended(world):
+    subjects = world.sample(range(40))
+    light, dark = (world.truths(world.set(subjects, {"skin_tone": tone})) for tone in (2.0, 9.0))
+    assert dark["skin_tone"].to_numpy().mean() - light["skin_tone"].to_numpy().mean() == pytest.approx(7, abs=0.6)
+    assert np.mean(dark["glasses"].to_numpy() == light["glasses"].to_numpy()) > 0.9
+    assert {one.name for one in world.truth_attributes} == set(dark.column_names)
+
+
+def test_usual_levels_are_where_labels_see_the_attribute(world, fitted):
+    levels = world.usual_levels
+    assert levels["glasses"][0] == pytest.approx(fitted.directions[1].shown_low)
+    assert levels["glasses"][-1] == pytest.approx(fitted.directions[1].shown_high)
+    design = transect_design(["glasses"], world.attributes, subjects=1, usual=levels)
+    assert design.levels["glasses"] == levels["glasses"]
+    assert len(design.levels["glasses"]) == 5
+
+
+def test_a_file_gives_back_what_was_kept(fitted, tmp_path):
+    path = tmp_path / "d.safetensors"
+    save_directions(path, fitted.directions, fitted.space, fitted.origin)
+    read = read_directions(path)
+    assert read.describe()["attributes"] == fitted.describe()["attributes"]
+    assert (read.space, read.origin["generator"]["name"]) == ("z", "faceworld-latent")
+    assert len(read.sha256) == 64
+    assert [row["of_a_model"] for row in read.describe()["attributes"]] == [False, True]
+    json.dumps(read.describe(), allow_nan=False)  # a run's spec holds it
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"offset": "high"}, "offset of skin_tone is no number"),
+        ({"name": "a\nb"}, "name is no short text"),
+        ({"low": 99.0}, "skin_tone has no range"),
+        ({"slope": 0.0}, "skin_tone has no range"),
+        ({"more": 1}, "TypeError"),
+        (None, "length 1"),
+    ],
+)
+def test_files_that_hold_no_directions(changed, message, fitted, tmp_path):
+    kept = fitted.describe()["attributes"][0]
+    del kept["of_a_model"]
+    rows = np.array([fitted.directions[0].normal * (2 if changed is None else 1)])
+    metadata = {"space": "z", "directions": json.dumps([{**kept, **(changed or {})}])}
+    save_file({"normals": rows}, tmp_path / "d.safetensors", metadata)
+    with pytest.raises(BadInput, match=message):
+        read_directions(tmp_path / "d.safetensors")
+
+
+def test_directions_of_another_space_or_generator_are_refused(view, fitted):
+    with pytest.raises(BadInput, match="expected space z, which faceworld-latent samples, got space w"):
+        LearnedWorld(view, FittedDirections(fitted.directions, "w"))
+    other = {"generator": {"name": "ffhq", "weights_sha256": "0" * 64}}
+    with pytest.raises(BadInput, match="expected ones of generator faceworld-latent, got ones fitted on ffhq"):
+        LearnedWorld(view, FittedDirections(fitted.directions, "z", other))
+    short = fit_direction("age", np.random.default_rng(0).standard_normal((200, 5)), np.arange(200.0), "continuous")
+    with pytest.raises(BadInput, match="expected space z with 5 coordinates, got z with"):
+        LearnedWorld(view, FittedDirections((short,), "z"))

@@ -1,0 +1,62 @@
+"""The generator that ships: its contract, its directions, an audit along them, and how near it says it is."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transect
+from transect.controls.direction_file import read_directions
+from transect.errors import BadInput
+from transect.generators import load
+from transect.generators.reference import DIRECTIONS, WEIGHTS
+from transect.perceptual.features import read
+from transect.testing import check_controls, check_generator
+from transect.worlds import open_world
+
+
+def test_it_keeps_the_contracts():
+    world = open_world("reference", None, None)
+    check_generator(world)
+    check_controls(world, world.sample(np.arange(4)))
+
+
+def test_directions_are_of_these_weights():
+    import hashlib
+
+    origin = read_directions(DIRECTIONS).origin
+    assert origin["generator"]["weights_sha256"] == hashlib.sha256(WEIGHTS.read_bytes()).hexdigest()
+    assert WEIGHTS.stat().st_size < 15e6
+
+
+def test_what_is_set_is_seen():
+    """Set from little to much, the network that reads FaceWorld reads more of it, in nearly every subject."""
+    world = open_world("reference", None, None)
+    latents = world.sample(np.arange(12))
+    for name, low, high in (("skin_tone", 3.0, 9.0), ("age", 35.0, 65.0), ("yaw", -10.0, 8.0)):
+        said = [read(world.render(world.set(latents, {name: value})).pixels)[name] for value in (low, high)]
+        assert (said[1] > said[0]).mean() >= 10 / 12, name
+        assert np.mean(said[1] - said[0]) > 0.4 * (high - low), name
+
+
+def test_an_audit_along_its_directions_warns_whose_labels_they_are(tmp_path):
+    def dark_skin(pixels):
+        return np.clip(read(pixels)["skin_tone"] / 10, 0, 1)
+
+    options = {"outcomes": ["score"], "generator": "reference", "out": tmp_path / "run", "quiet": True}
+    made = transect.audit(dark_skin, vary={"skin_tone": (3.0, 9.0)}, subjects=6, **options)
+    effect = next(one for one in made.effects if one.name.startswith("skin_tone: 3"))
+    assert 0.3 < effect.estimate < 0.8  # set by 6 of the 10 steps that the score spans
+    assert "any biases of the classifier will leak" in Path(made.report).read_text(encoding="utf-8")
+
+
+def test_its_figures_stand_beside_it():
+    figures = json.loads(WEIGHTS.with_suffix(".json").read_text(encoding="utf-8"))
+    assert figures["command"].startswith("transect train gan faceworld")
+    assert figures["fid"] > figures["floor"]["fid"]
+
+
+def test_another_size_is_refused():
+    with pytest.raises(BadInput, match="reference: expected its own size of 64 pixels, got 128"):
+        load("reference", image_size=128)

@@ -1,0 +1,123 @@
+"""Inversion without derivatives: a linear world in closed form, and FaceWorld's latent view, where truth is known."""
+
+import numpy as np
+import pytest
+
+from transect.errors import BadInput
+from transect.generators.faceworld.world import FaceWorld
+from transect.inversion import derivative_free
+from transect.inversion.derivative_free import (
+    LatentView,
+    Surrogate,
+    fit_surrogate,
+    invert_view,
+    latent_view,
+    surrogate_of,
+)
+from transect.perceptual import features
+from transect.perceptual.network import FeatureNetwork
+
+SLOPES = np.array([[2.0, 0.0], [1.0, 1.0], [0.0, 3.0]])
+
+
+def linear(bend=0.0):
+    """A world of 2 latents whose 'image' of 8 x 8 pixels holds y = 128 + 10 (J z + bend z²) in its first 3 values."""
+
+    def render(z):
+        y = z @ SLOPES.T + bend * (z @ SLOPES.T) ** 2
+        pixels = np.zeros((len(z), 8, 8, 3), np.uint8)
+        pixels[:, 0, 0] = np.clip(np.rint(128 + 10 * y), 0, 255)
+        return pixels
+
+    def sample(seeds):
+        return np.array([np.random.default_rng(int(seed)).standard_normal(2) for seed in seeds]).reshape(-1, 2)
+
+    return LatentView("linear", 2, 8, sample, render)
+
+
+@pytest.fixture
+def looked(monkeypatch):
+    """What is seen are the three values themselves."""
+    monkeypatch.setattr(derivative_free, "_rows", lambda _, pixels: (pixels[:, 0, 0].astype(np.float64) - 128) / 10)
+
+
+def known():
+    """The surrogate of that world, with noise of variance 1 in each value."""
+    return Surrogate(FeatureNetwork(1), np.zeros(3), np.eye(3), SLOPES, np.zeros(3), 1.0)
+
+
+@pytest.mark.parametrize("penalty", [0.01, 1.0, 30.0])
+def test_a_linear_world_has_the_ridge_solution(looked, penalty):
+    """argmin |y - J z|² + λ |z|² = (JᵀJ + λ)⁻¹ Jᵀ y, whatever the rounds; y is rounded to .1."""
+    view, z = linear(), np.array([[1.0, -0.5], [0.3, 2.0]])
+    found = invert_view(view, known(), view.render(z), penalty=penalty, rounds=5)
+    expected = np.linalg.solve(SLOPES.T @ SLOPES + penalty * np.eye(2), SLOPES.T @ (SLOPES @ z.T)).T
+    np.testing.assert_allclose(found.latents, expected, atol=0.05)
+
+
+def test_rounds_with_the_true_renderer_mend_what_the_surrogate_gets_wrong(looked):
+    """Where the world bends, the first guess is off; rounds lower the objective, never raise it, and come nearer."""
+    view, z = linear(bend=0.08), np.random.default_rng(1).uniform(-0.8, 0.8, (20, 2))
+    first, last = (invert_view(view, known(), view.render(z), penalty=1e-3, rounds=rounds) for rounds in (0, 8))
+    assert (last.objective <= first.objective).all()
+    off = [np.linalg.norm(found.latents - z, axis=1).mean() for found in (first, last)]
+    assert off[1] < 0.4 * off[0]
+    assert (last.renders <= 9).all()
+
+
+def test_an_image_does_not_depend_on_the_others(looked):
+    view, z = linear(bend=0.08), np.random.default_rng(2).uniform(-1, 1, (5, 2))
+    together = invert_view(view, known(), view.render(z))
+    alone = invert_view(view, known(), view.render(z[3:4]))
+    np.testing.assert_allclose(alone.latents[0], together.latents[3], rtol=0, atol=1e-12)
+
+
+def test_the_surrogate_finds_slopes_and_noise():
+    """y = J z + e with e of variance 4 in one direction of the basis: whitened, JᵀS⁻¹J is Jᵀ J / 4, within 10 %."""
+    draws = np.random.default_rng(0)
+    z = draws.standard_normal((20_000, 2))
+    found = surrogate_of(FeatureNetwork(1), z @ SLOPES.T + 2 * draws.standard_normal((20_000, 3)), z)
+    np.testing.assert_allclose(found.slopes.T @ found.slopes, SLOPES.T @ SLOPES / 4, rtol=0.1, atol=0.1)
+    assert found.explained == pytest.approx(15 / 27, abs=0.02)  # variances 4, 2, 9 of J z, and 4 of each noise
+
+
+@pytest.fixture(scope="module")
+def faces():
+    """FaceWorld's latent view at 32 pixels, a surrogate of 300 images, and 12 other subjects."""
+    view = latent_view(FaceWorld(image_size=32, threads=1))
+    surrogate = fit_surrogate(view, features.load().network, samples=300)
+    z = view.sample(np.arange(900_000_000, 900_000_012))
+    return view, surrogate, z, view.render(z)
+
+
+def test_faces_of_the_latent_view_come_nearer(faces):
+    """Rounds lower the misfit to what the network sees, and the found face is nearer than the mean face.
+
+    Nearer in what the image shows: the misfit of z = 0 is the yardstick.
+    """
+    view, surrogate, _, pixels = faces
+    found = invert_view(view, surrogate, pixels, penalty=3.0, rounds=3)
+    start = invert_view(view, surrogate, pixels, penalty=3.0, rounds=0)
+    mean = ((surrogate.look(pixels) - surrogate.look(view.render(np.zeros((1, view.latent_dim))))) ** 2).sum(axis=1)
+    assert np.median(found.misfit / mean) < 0.6
+    assert (found.objective <= start.objective + 1e-9).all()
+
+
+def test_a_larger_penalty_draws_towards_the_mean_face(faces):
+    view, surrogate, _, pixels = faces
+    lengths = [
+        np.linalg.norm(invert_view(view, surrogate, pixels, penalty=penalty, rounds=0).latents, axis=1)
+        for penalty in (1.0, 30.0, 1000.0)
+    ]
+    assert (lengths[0] > lengths[1]).all()
+    assert (lengths[1] > lengths[2]).all()
+
+
+def test_what_cannot_be_inverted_is_refused(faces):
+    view, surrogate, _, pixels = faces
+    with pytest.raises(BadInput, match="expected a number above 0, got 0"):
+        invert_view(view, surrogate, pixels, penalty=0.0)
+    with pytest.raises(BadInput, match=r"expected uint8 \[n, 32, 32, 3\] for faceworld"):
+        invert_view(view, surrogate, pixels[:, :16])
+    with pytest.raises(BadInput, match="samples: expected"):
+        fit_surrogate(view, surrogate.network, samples=10)

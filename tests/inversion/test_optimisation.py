@@ -1,0 +1,214 @@
+"""Inversion by gradient descent: closed forms, planted codes, images that do not meet."""
+
+import numpy as np
+import pytest
+import torch
+
+from planted_networks import Levels, pixels_of, small
+from transect.errors import BadInput, UnknownName
+from transect.inversion.optimisation import Inverted, Search, invert, pace, restriction, steps_of
+from transect.inversion.protocol import InvertibleNetwork, invertible
+from transect.perceptual.distance import PixelAppearance
+
+PIXELS = PixelAppearance()
+
+
+def halves(upper, lower):
+    """An image of 4 x 4 pixels, two rows of one level and two of another."""
+    return np.repeat(np.array([upper, upper, lower, lower], dtype=np.uint8)[None, :, None, None], 4, axis=2).repeat(
+        3, 3
+    )
+
+
+def long_search(**options):
+    return Search(**{"steps": 150, "rate": 0.8, "pixels": 0.0, **options})
+
+
+def test_the_restricted_space_finds_the_mean_level():
+    """G(w) = w everywhere: |w - x|² over halves of 51/255 = .2 and 204/255 = .8 is least at .5."""
+    found = invert(Levels(), halves(51, 204), long_search(space="w", penalty=0.0), PIXELS, batch=1)
+    assert found.codes[0, 0] == pytest.approx(0.5, abs=1e-3)
+    assert found.perceptual[0] == pytest.approx(0.09, abs=1e-3)
+    assert found.restriction[0] == 0
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.1, 0.5, 5.0])
+def test_equation_1_has_its_closed_form(penalty):
+    """Rows a, b at m ± d. D = ((a - .2)² + (b - .8)²) / 2, λ Σ_j |w_j - mean|² = 2 λ d².
+
+    m = .5; D = (d - .3)², so d = .3 / (1 + 2 λ) and the restriction is 2 d².
+    """
+    found = invert(Levels(), halves(51, 204), long_search(space="w+", penalty=penalty), PIXELS, batch=1)
+    d = 0.3 / (1 + 2 * penalty)
+    np.testing.assert_allclose(found.codes[0, :, 0], [0.5 - d, 0.5 + d], atol=2e-3)
+    assert found.restriction[0] == pytest.approx(2 * d**2, abs=2e-3)
+    assert found.perceptual[0] == pytest.approx((d - 0.3) ** 2, abs=1e-3)
+
+
+def test_pixels_count_beside_the_perceptual_distance():
+    """With a perceptual distance that sees nothing, pixels alone find the level; without them nothing moves."""
+
+    def blind(images):
+        return images.new_zeros(len(images), 1) * images.sum()
+
+    seen = invert(Levels(), halves(102, 102), long_search(space="w", pixels=1.0), blind, batch=1)
+    unseen = invert(Levels(), halves(102, 102), long_search(space="w", pixels=0.0), blind, batch=1)
+    assert seen.codes[0, 0] == pytest.approx(0.4, abs=1e-3)
+    assert unseen.codes[0, 0] == 0
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """Six images of known w."""
+    generator = small()
+    w = invertible(generator).sample("w", 6, seed=50)
+    return generator, w, pixels_of(generator, w, "w")
+
+
+@pytest.fixture(scope="module")
+def found_in_w(planted):
+    generator, _, pixels = planted
+    return invert(invertible(generator), pixels, Search("w", steps=150, rate=0.3), PIXELS, batch=4)
+
+
+def test_planted_images_are_found_again(planted, found_in_w):
+    """The code from which an image was made is a minimum of 0 but for rounding to 8 bits: it is found again.
+
+    The distance of two random codes is √2 spreads a coordinate; the found ones lie within .05 of it.
+    """
+    generator, w, pixels = planted
+    spread = invertible(generator).codes("w").spread
+    off = np.sqrt(((found_in_w.codes - w.numpy()) ** 2).mean(axis=1)) / spread
+    assert np.median(off) < 0.05 * np.sqrt(2)
+    assert np.median(np.abs(found_in_w.reconstructions.astype(int) - pixels).mean(axis=(1, 2, 3))) < 1.5
+
+
+def test_mixed_precision_finds_them_too(planted):
+    """bfloat16 has 8 bits: codes are coarser, and what is reported is what float32 says of them."""
+    generator, _, pixels = planted
+    found = invert(invertible(generator), pixels[:2], Search("w", steps=100, rate=0.3, mixed=True), PIXELS, batch=2)
+    assert np.abs(found.reconstructions.astype(int) - pixels[:2]).mean() < 3
+    with torch.no_grad():
+        made = invertible(generator).show(torch.from_numpy(found.codes), "w").permute(0, 2, 3, 1).numpy()
+    np.testing.assert_allclose(found.pixels, ((made - pixels[:2] / 255) ** 2).mean(axis=(1, 2, 3)), rtol=1e-3)
+
+
+def test_z_finds_images_again(planted):
+    generator, _, pixels = planted
+    found = invert(invertible(generator), pixels[:2], Search("z", steps=200), PIXELS, batch=2)
+    assert np.abs(found.reconstructions.astype(int) - pixels[:2]).mean() < 8
+    assert found.codes.shape == (2, 8)
+
+
+def test_a_larger_penalty_keeps_layers_together(planted):
+    """Images of codes that differ by layer: with λ the restriction falls, and D rises."""
+    generator, w, _ = planted
+    torch.manual_seed(3)
+    spread = invertible(generator).codes("w").spread
+    plus = w[:2, None] + 0.7 * spread * torch.randn(2, 4, 8)
+    pixels = pixels_of(generator, plus, "w+")
+    found = [
+        invert(invertible(generator), pixels, Search("w+", penalty, steps=100), PIXELS, batch=2)
+        for penalty in (0.0, 1e-2, 1.0)
+    ]
+    apart, seen = ([getattr(one, name).mean() for one in found] for name in ("restriction", "perceptual"))
+    assert apart[0] > apart[1] > apart[2]
+    assert seen[0] < seen[1] < seen[2]
+
+
+def test_an_image_does_not_depend_on_the_batch(planted, found_in_w):
+    """The same image alone, and last among others, in batches of one size: the same code."""
+    generator, _, pixels = planted
+    alone = invert(invertible(generator), pixels[2:3], Search("w", steps=150, rate=0.3), PIXELS, batch=4)
+    np.testing.assert_allclose(alone.codes[0], found_in_w.codes[2], rtol=0, atol=1e-6)
+    np.testing.assert_array_equal(alone.reconstructions[0], found_in_w.reconstructions[2])
+
+
+def test_a_broken_image_fails_alone():
+    """An appearance that is not finite for a black image: its codes are NaN and say when, the other is found."""
+
+    def brittle(images):
+        return (images * torch.where(images.amax(dim=(1, 2, 3), keepdim=True) > 0.99, torch.nan, 1.0)).flatten(1)
+
+    both = np.concatenate([halves(255, 255), halves(102, 102)])
+    found = invert(Levels(), both, long_search(space="w"), brittle, batch=2)
+    assert found.failures[0] == "the objective was not finite from step 0 on"
+    assert np.isnan(found.codes[0]).all()
+    assert found.failures[1] == ""
+    assert np.isfinite(found.codes[1]).all()
+
+
+def test_an_encoder_begins_the_search():
+    """Begun at the answer, no step is needed: the first entry of the history is the least."""
+    found = invert(
+        Levels(),
+        halves(102, 102),
+        Search("w", steps=1, rate=1e-6),
+        PIXELS,
+        encoder=lambda images: images.mean(dim=(1, 2, 3))[:, None],
+        batch=1,
+    )
+    assert found.history[0, 0] == pytest.approx(0, abs=1e-9)
+    with pytest.raises(BadInput, match=r"expected codes \[1, 1\] of space w, got \[1, 3\]"):
+        invert(Levels(), halves(1, 2), Search("w"), PIXELS, encoder=lambda x: x.mean(dim=(2, 3)), batch=1)
+
+
+def test_the_history_looks_every_so_many_steps():
+    found = invert(Levels(), halves(102, 102), Search("w", steps=25, every=10), PIXELS, batch=3)
+    assert found.history_steps == (0, 10, 20, 25) == steps_of(Search(steps=25))
+    assert found.history.shape == (1, 4)
+
+
+def test_a_network_of_z_is_inverted():
+    """z ► its mean level in -1..1, through the adapter for any network: z = .2 shows (.2 + 1) / 2 = .6 = 153/255."""
+    network = InvertibleNetwork(lambda z: z.mean(dim=1)[:, None, None, None].expand(-1, 3, 4, 4), 1, 4)
+    found = invert(network, halves(153, 153), Search("z", steps=300, rate=0.1), PIXELS, batch=1)
+    assert found.codes[0, 0] == pytest.approx(0.2, abs=2e-3)
+    assert network.sample("z", 2, 5).shape == (2, 1)
+
+
+def test_paces_and_restrictions():
+    assert pace(0.0) == 0
+    assert pace(0.025) == pytest.approx(0.5)
+    assert pace(0.875) == pytest.approx(0.5)
+    assert restriction(torch.ones(3, 4), "w").tolist() == [0, 0, 0]
+
+
+def test_no_images_give_no_rows():
+    found = invert(Levels(), np.zeros((0, 4, 4, 3), np.uint8), Search("w+"), PIXELS)
+    assert isinstance(found, Inverted)
+    assert len(found) == 0
+    assert found.codes.shape == (0, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("images", "options", "message"),
+    [
+        (np.zeros((1, 5, 5, 3), np.uint8), {}, r"expected uint8 \[n, 4, 4, 3\] for levels, got uint8 \[1, 5, 5, 3\]"),
+        (np.zeros((1, 4, 4, 3)), {}, "got float64"),
+        (halves(1, 2), {"space": "z"}, "expected one of w, w\\+ for levels, got z"),
+        (halves(1, 2), {"penalty": -1.0}, "penalty: expected a number of 0 or more, got -1"),
+        (halves(1, 2), {"penalty": float("nan")}, "penalty: expected"),
+        (halves(1, 2), {"rate": 0.0}, "rate: expected"),
+        (halves(1, 2), {"steps": 0}, "steps: expected 1 or more, got 0"),
+    ],
+)
+def test_what_cannot_be_inverted_is_refused(images, options, message):
+    with pytest.raises(BadInput, match=message):
+        invert(Levels(), images, Search(**options), PIXELS)
+
+
+def test_unknown_spaces_and_generators_are_refused():
+    with pytest.raises(UnknownName, match="unknown space 'w\\+\\+'"):
+        invert(Levels(), halves(1, 2), Search("w++"), PIXELS)
+    with pytest.raises(BadInput, match="expected one that can be differentiated"):
+        invertible(object())
+
+
+def test_a_very_large_penalty_is_the_restricted_space(planted):
+    """λ without end leaves one w for all layers: as good as space w after as many steps, and no layers apart."""
+    generator, _, pixels = planted
+    one = invert(invertible(generator), pixels[:2], Search("w", steps=60, rate=0.3), PIXELS, batch=2)
+    held = invert(invertible(generator), pixels[:2], Search("w+", 1e3, steps=60, rate=0.3), PIXELS, batch=2)
+    assert (held.pixels < 1.5 * one.pixels + 1e-4).all()
+    assert (held.restriction < 1e-4).all()

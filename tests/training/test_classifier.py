@@ -1,0 +1,259 @@
+"""Classifiers: torchvision's layout, published schedules, balanced classes, the same end after a kill, safe files."""
+
+import pickle
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+from safetensors.torch import load_file, save_file
+
+from transect.datasets import open_dataset
+from transect.errors import BadInput, RunFolderError, UnknownName
+from transect.records import Attribute, Images, Task
+from transect.targets import resolve
+from transect.testing import check_target
+from transect.training import classifier
+from transect.training.classifier import Examples, Plan, balanced, train
+from transect.training.labels import Label
+from transect.training.pictures import Pictures
+from transect.training.resnet import ResNet, new_resnet, start_from, weights_of
+from transect.training.schedules import SCHEDULES, Schedule, schedule
+
+TINY = Schedule("resnet18", 32, ((1, 1e-3), (1, 1e-4)), batch=16)
+LABEL = Label("bright", "bright", ("no", "yes"))
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    """48 pictures of noise, a quarter of them bright; two of each person, three labels missing."""
+    folder = tmp_path_factory.mktemp("pictures")
+    lines = ["file,subject,bright,hair"]
+    for row in range(48):
+        bright = row % 4 == 0
+        noise = np.random.default_rng(row).integers(0, 60, (32, 32, 3)) + 190 * bright
+        Image.fromarray(noise.astype(np.uint8)).save(folder / f"{row}.png")
+        lines.append(f"{row}.png,{row // 2},{'' if row in (5, 6, 7) else int(bright)},{'abc'[row % 3]}")
+    (folder / "labels.csv").write_text("\n".join(lines) + "\n")
+    opened = open_dataset(f"folder:{folder}", image_size=32)
+    return Pictures(opened, len(opened), folder / "kept", quiet=True)
+
+
+@pytest.fixture(scope="module")
+def trained(pictures, tmp_path_factory):
+    out = tmp_path_factory.mktemp("trained")
+    train(pictures, Plan(TINY, LABEL, held_out=0.3), out, quiet=True)
+    return out
+
+
+# torchvision documents these numbers of parameters for 1000 classes; a state has 5 tensors per normalisation, one per
+# convolution, two for the last layer: 20 convolutions and normalisations of 18 layers are 122, 36 of 34 are 218, 53 of
+# 50 are 320.
+@pytest.mark.parametrize(
+    ("name", "parameters", "tensors"),
+    [("resnet18", 11_689_512, 122), ("resnet34", 21_797_672, 218), ("resnet50", 25_557_032, 320)],
+)
+def test_the_layout_is_torchvisions(name, parameters, tensors):
+    with torch.device("meta"):
+        network = ResNet(name, 1000)
+    state = network.state_dict()
+    assert sum(value.numel() for value in network.parameters()) == parameters
+    assert len(state) == tensors
+    assert state["conv1.weight"].shape == (64, 3, 7, 7)
+    assert state["layer2.0.downsample.1.running_mean"].shape == (512 if name == "resnet50" else 128,)
+    assert "layer1.0.bn2.num_batches_tracked" in state
+    assert state["fc.weight"].shape == (1000, 2048 if name == "resnet50" else 512)
+    assert ("layer1.0.downsample.0.weight" in state) == (name == "resnet50")
+
+
+def test_a_trained_network_can_be_started_from_and_another_is_refused(tmp_path):
+    given_weights = new_resnet("resnet18", 1000, seed=1).state_dict()
+    network = new_resnet("resnet18", 1, seed=0)
+    head = network.fc.weight.clone()
+    start_from(network, given_weights, tmp_path)
+    assert torch.equal(network.layer4[1].conv2.weight, given_weights["layer4.1.conv2.weight"])
+    assert torch.equal(network.fc.weight, head)  # of a thousand other classes
+    without = {name: value for name, value in given_weights.items() if name != "layer3.0.conv1.weight"}
+    for changed, message in (
+        (without, r"it lacks layer3\.0\.conv1\.weight"),
+        ({**given_weights, "more": torch.zeros(1)}, "has an unexpected more"),
+        (
+            {**given_weights, "conv1.weight": torch.zeros(1)},
+            r"has conv1\.weight of shape \[1\] instead of \[64, 3, 7, 7\]",
+        ),
+        ({**given_weights, "bn1.weight": torch.full((64,), torch.nan)}, r"has NaN in bn1\.weight"),
+    ):
+        with pytest.raises(BadInput, match=message):
+            start_from(network, changed, tmp_path)
+
+
+def test_weights_that_are_no_safetensors_are_never_unpickled(tmp_path):
+    class Hostile:
+        def __reduce__(self):
+            return (open, (str(tmp_path / "ran"), "w"))
+
+    bad = tmp_path / "weights.pth"
+    bad.write_bytes(pickle.dumps(Hostile(), 2))
+    with pytest.raises(BadInput, match="expected safetensors, found a Python pickle"):
+        weights_of(bad)
+    torch.save({"a": torch.zeros(1)}, bad)
+    with pytest.raises(BadInput, match="expected safetensors, found a PyTorch checkpoint"):
+        weights_of(bad)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_published_schedules_say_what_is_the_papers():
+    balakrishnan, denton = SCHEDULES["balakrishnan-2020"], SCHEDULES["denton-2019"]
+    assert (balakrishnan.architecture, balakrishnan.epochs, balakrishnan.balanced) == ("resnet50", 20, True)
+    assert [balakrishnan.rate(epoch) for epoch in range(20)] == [1e-4] * 10 + [1e-5] * 10
+    assert denton.size == 128
+    assert all("ours" in one.stated for one in SCHEDULES.values())
+    with pytest.raises(UnknownName, match="unknown schedule 'denton': did you mean denton-2019"):
+        schedule("denton")
+    with pytest.raises(BadInput, match="epochs: expected at least 2, one for each rate, got 1"):
+        schedule("balakrishnan-2020", epochs=1)
+    with pytest.raises(UnknownName, match="unknown architecture 'resnet19'"):
+        schedule("quick", architecture="resnet19")
+    with pytest.raises(BadInput, match="size: expected at least 32 pixels, got 16"):
+        schedule("quick", size=16)
+
+
+@given(epochs=st.integers(2, 60))
+def test_fewer_or_more_epochs_keep_the_rates_in_order(epochs):
+    made = SCHEDULES["quick"].changed(epochs=epochs)
+    assert made.epochs == epochs
+    assert [rate for _, rate in made.rates] == [1e-3, 1e-4]
+    assert min(count for count, _ in made.rates) >= 1
+
+
+def test_a_label_is_an_attribute_or_a_side_of_a_cut():
+    smile = Attribute("smile", "continuous", "smile", low=0, high=1)
+    hair = Attribute("hair", "categorical", "hair", levels=("a", "b", "c"))
+    values = np.array([0.2, 0.5, 0.9, np.nan])
+    assert Label.parse("smile > 0.5", [smile]).of(values).tolist() == [0, 0, 1, -1]
+    assert Label.parse("smile<0.5", [smile]).of(values).tolist() == [1, 0, 0, -1]
+    assert Label.parse("hair", [hair]).of(np.array([2.0, np.nan])).tolist() == [2, -1]
+    for text, message in (
+        ("smile", "expected a cut of its range 0 to 1: smile>X"),
+        ("smle>0.5", "unknown attribute 'smle': did you mean smile"),
+        ("hair>1", "expected hair alone"),
+        ("smile>2", "smile: expected between 0 and 1"),
+        ("smile=>1", "expected NAME, NAME>X or NAME<X"),
+    ):
+        with pytest.raises(BadInput, match=message):
+            Label.parse(text, [smile, hair])
+
+
+def test_subjects_are_on_one_side_and_classes_are_balanced(pictures):
+    examples = Examples.of(pictures, Plan(TINY, LABEL, held_out=0.3))
+    people = np.array(pictures.source.subjects)
+    assert not set(people[examples.learned]) & set(people[examples.measured])
+    assert len(set(people[examples.measured])) <= 7  # 0.3 of 24 people, less those without labels
+    assert examples.unlabelled == 3
+    drawn = balanced(examples, np.random.default_rng(0))
+    counts = np.bincount(examples.classes[drawn])
+    assert len(drawn) == len(examples.learned)
+    assert abs(counts[0] - counts[1]) <= 1
+    assert set(examples.learned[examples.classes[examples.learned] == 1]) <= set(drawn)  # none of the rare is left out
+    with pytest.raises(BadInput, match="expected at least 10 pictures of class 'yes', got 0"):
+        Label("bright", "bright", ("no", "yes")).check(np.zeros(20, dtype=np.int64))
+
+
+def test_a_stopped_training_ends_as_one_that_was_not(pictures, trained, tmp_path, monkeypatch):
+    """Stopped in the middle of the second epoch, after two steps of it that are lost."""
+    whole = classifier._batches
+
+    def stopping(examples, plan, epoch):
+        for place, batch in enumerate(whole(examples, plan, epoch)):
+            if epoch == 1 and place == 1:
+                raise KeyboardInterrupt
+            yield batch
+
+    plan = Plan(TINY, LABEL, held_out=0.3)
+    monkeypatch.setattr(classifier, "_batches", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        train(pictures, plan, tmp_path, quiet=True)
+    assert not (tmp_path / classifier.WEIGHTS).exists()
+    monkeypatch.undo()
+    train(pictures, plan, tmp_path, quiet=True)
+    for again in range(2):  # the second call finds everything done
+        for name in (classifier.WEIGHTS, classifier.CARD, classifier.METRICS):
+            assert (tmp_path / name).read_bytes() == (trained / name).read_bytes(), (name, again)
+        train(pictures, plan, tmp_path, quiet=True)
+    with pytest.raises(RunFolderError, match="another spec"):
+        train(pictures, Plan(TINY, LABEL, seed=1, held_out=0.3), tmp_path, quiet=True)
+
+
+def test_metrics_are_a_row_an_epoch(trained):
+    rows = [line.split(",") for line in (trained / classifier.METRICS).read_text().splitlines()]
+    assert rows[0] == ["epoch", "rate", "training_loss", "held_out_loss", "accuracy", "false_positive_rate", "false_negative_rate"]  # fmt: skip
+    assert [row[:2] for row in rows[1:]] == [["1", "0.001"], ["2", "0.0001"]]
+    assert float(rows[2][4]) >= 0.9  # bright pictures are at least 130 of 255 brighter than dark ones: an easy task
+
+
+def test_what_was_trained_is_a_target(pictures, trained):
+    made = resolve(f"classifier:{trained}")
+    assert (made.task, made.name, made.threshold) == (Task.BINARY, f"classifier:{trained.name}", 0.5)
+    check_target(made)
+    assert resolve(f"classifier:{trained / 'classifier.toml'}", threshold=0.7).threshold == 0.7
+    # The same answers as the network gives in training, since pictures of its own size are not resized.
+    rows = np.arange(6)
+    network = ResNet("resnet18", 1)
+    network.load_state_dict(load_file(trained / classifier.WEIGHTS))
+    logits = classifier.scores(network, pictures, rows, Plan(TINY, LABEL))
+    answers = made.predict(Images(pictures.pixels(rows))).scores
+    np.testing.assert_allclose(answers, torch.sigmoid(logits).numpy(), atol=1e-5)
+    assert made.describe()["training"]["stated"] == ""
+
+
+def test_a_changed_file_or_card_is_refused(trained, tmp_path):
+    folder = tmp_path / "copy"
+    shutil.copytree(trained, folder, ignore=shutil.ignore_patterns("state-*"))
+    card = (folder / "classifier.toml").read_text()
+    for changed, message in (
+        (card.replace('"resnet18"', '"resnet19"'), "architecture: input should be"),
+        (
+            card.replace('"classifier.safetensors"', '"../classifier.safetensors"'),
+            "expected a file beside the card|found none",
+        ),
+        (card.replace('["no", "yes"]', '["a", "b", "c"]'), "expected a last layer of 3 classes"),
+        (card.replace("format = 1", "format = "), "expected TOML"),
+    ):
+        (folder / "classifier.toml").write_text(changed)
+        with pytest.raises(BadInput, match=message):
+            resolve(f"classifier:{folder}")
+    (folder / "classifier.toml").write_text(card)
+    weights = load_file(folder / classifier.WEIGHTS)
+    save_file({**weights, "fc.bias": weights["fc.bias"] + 1}, folder / classifier.WEIGHTS)
+    with pytest.raises(BadInput, match=r"expected the weights that classifier\.toml names, found others"):
+        resolve(f"classifier:{folder}")
+    with pytest.raises(BadInput, match="expected a classifier's card or its folder"):
+        resolve(f"classifier:{tmp_path / 'nowhere'}")
+    with pytest.raises(UnknownName, match="unknown option of classifier"):
+        resolve(f"classifier:{trained}", task="binary")
+
+
+def test_three_classes_in_mixed_precision(pictures, tmp_path):
+    label = Label("hair", "hair", ("a", "b", "c"))
+    short = Schedule("resnet18", 32, ((1, 1e-3),), batch=16, mirror=True)
+    train(pictures, Plan(short, label, held_out=0.3, precision="mixed"), tmp_path / "hair", quiet=True)
+    made = resolve(f"classifier:{tmp_path / 'hair'}")
+    assert (made.task, made.labels) == (Task.MULTICLASS, ("a", "b", "c"))
+    scores = made.predict(Images(pictures.pixels(np.arange(4)))).scores
+    np.testing.assert_allclose(scores.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"precision": "half"}, "precision: expected full or mixed, got 'half'"),
+        ({"held_out": 1.0}, "held-out: expected a share between 0 and 1"),
+        ({"seed": -1}, "seed: expected 0 or more"),
+    ],
+)
+def test_plans_that_make_no_sense(options, message):
+    with pytest.raises(BadInput, match=message):
+        Plan(TINY, LABEL, **options)
