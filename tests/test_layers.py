@@ -27,6 +27,7 @@ LAYERS = [
     {"effects"},
     {"ratings"},
     {"leakage"},
+    {"mitigation"},
     {"report"},
     {"sections"},
     {"testing"},

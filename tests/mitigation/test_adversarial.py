@@ -59,20 +59,25 @@ def probe(model, data, name="4"):
     return attacker.score(seen[held_out], data.protected[held_out])
 
 
-@pytest.mark.parametrize("reverse", [False, True])
-def test_the_representation_tells_less_and_the_task_stays(reverse):
-    """Red is of no use to the task beyond its correlation, so that it can go without green."""
-    data, rows = planted(), np.arange(480)
-    options = {"rate": 0.01, "joint_rate": 0.005, "critic_rate": 0.005, "epochs": 8, "joint_epochs": 12}
-    settings = Settings("4", weight=1.0, reverse=reverse, **options)
-    model = fit_predictor(small(), data, rows[:400], rows[400:], settings, quiet)
+@pytest.mark.slow
+@pytest.mark.parametrize(("reverse", "weight"), [(False, 3.0), (True, 1.0)])
+def test_the_representation_tells_less_and_the_task_stays(reverse, weight):
+    """Red is independent of green, so that it can go: a fresh attacker finds it at first, and less of it afterwards.
+
+    The critic must be the faster of the two. With the predictor's rate at the critic's, or few pictures for the critic to
+    learn from, the predictor only turns its representation away from it, and a fresh attacker finds as much as before.
+    """
+    data, rows = planted(1600, together=0.5), np.arange(1600)
+    options = {"rate": 0.01, "joint_rate": 3e-4, "critic_rate": 3e-3, "epochs": 5, "joint_epochs": 60, "batch": 64}
+    settings = Settings("4", weight=weight, reverse=reverse, **options)
+    model = fit_predictor(small(), data, rows[:1200], rows[1200:], settings, quiet)
     before, f1 = probe(model, data), performance(scores_of(model, data, rows), data.labels).macro_f1
     adversary = Adversary(model, data, settings)
-    adversary.fit_critic(rows[:400], quiet)
-    adversary.fit_both(rows[:400], quiet)
-    assert before > 0.9
-    assert probe(model, data) < before - 0.1
-    assert performance(scores_of(model, data, rows), data.labels).macro_f1 > f1 - 5
+    adversary.fit_critic(rows[:1200], quiet)
+    adversary.fit_both(rows[:1200], quiet)
+    assert before > 0.88
+    assert probe(model, data) < before - 0.07
+    assert performance(scores_of(model, data, rows), data.labels).macro_f1 > f1 - 2
 
 
 def test_the_critic_learns_what_is_there():
@@ -100,10 +105,10 @@ def test_the_critic_stands_still_while_the_predictor_learns():
     data = planted(64)
     settings = Settings("4", joint_rate=0.01)
     adversary = Adversary(small(), data, settings)
-    before = [value.clone() for value in adversary.critic.state_dict().values()]
+    before = [value.clone() for value in adversary.critic.parameters()]  # batch norms count what they see
     predictor = torch.optim.Adam(adversary.model.parameters(), lr=0.01)
     adversary._hide(predictor, np.arange(32), np.arange(32, 64))
-    assert all(torch.equal(a, b) for a, b in zip(before, adversary.critic.state_dict().values(), strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(before, adversary.critic.parameters(), strict=True))
     model = [value.clone() for value in adversary.model.state_dict().values()]
     critic = torch.optim.Adam(adversary.critic.parameters(), lr=0.01)
     adversary.model.eval()
@@ -178,7 +183,7 @@ def test_data_and_settings_that_cannot_be_are_refused():
     with pytest.raises(BadInput, match="at least two classes"):
         TaskData(planted(8).pictures, np.zeros((3, 1), dtype=bool), np.zeros(3, dtype=int), ("a",))
     with pytest.raises(BadInput, match="labels"):
-        TaskData(planted(8).pictures, np.zeros((3, 1), dtype=bool), np.arange(2), ("a",))
+        TaskData(planted(8).pictures, np.zeros((3, 1), dtype=bool), np.arange(3), ("a", "b"))
     with pytest.raises(BadInput, match="image at the image"):
         Settings("layer4", critic="image")
     with pytest.raises(BadInput, match="weights"):
