@@ -39,6 +39,7 @@ LAYERS = [
     {"publication", "negative_control", "costs", "worlds"},
     {"study"},
     {"search_results"},
+    {"search_errors"},
     {"audits", "searching", "labelling", "inverting"},
     {"rendering", "fitting"},
     {"match_files"},

@@ -133,21 +133,23 @@ def _estimate(search: Searched, history: History) -> dict[str, Any]:
         strata = strategy.strata(history)
         parts = [(one.weight, float(history.failed[one.rows].sum()), len(one.rows)) for one in strata]
     else:
-        rows = _surely_explored(search, history)
+        rows = surely_explored(search, history)
+        rows = rows[np.isfinite(history.failures[rows])]
         parts = [(1.0, float(history.failed[rows].sum()), len(rows))]
     weights, failures, sizes = np.array(parts).T
     rate = _numbers(*weighted_sum(weights, failures, sizes), NO_CALLS)
     return {**rate, "n": int(sizes.sum()), "method": METHOD}
 
 
-def _surely_explored(search: Searched, history: History) -> Int[np.ndarray, " m"]:
+def surely_explored(search: Searched, history: History) -> Int[np.ndarray, " m"]:
     """The explored calls that there would be whatever was found: how many more there are depends on the answers."""
     strategy = search.strategy
     calls, most = search.budget, eager(0).most
     if isinstance(strategy, ConfirmedSearch):
         calls, most = strategy.searching, strategy.search.most
-    rows = np.flatnonzero(history.explored)[: int((1 - most) * calls)]
-    return np.asarray(rows[np.isfinite(history.failures[rows])])
+    elif isinstance(strategy, Phases):
+        calls, most = strategy.first, strategy.search.most
+    return np.asarray(np.flatnonzero(history.explored)[: int((1 - most) * calls)])
 
 
 def _numbers(rate: float, low: float, high: float, reason: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any, Final, final
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float
+from jaxtyping import Float, UInt8
 
 from transect import costs, provenance
 from transect import tables as columns
@@ -32,6 +32,7 @@ from transect.progress import Progress
 from transect.protocols import Target
 from transect.records import Design, Predictions, Task
 from transect.report import search_page
+from transect.search_errors import error_tables, mean_faces
 from transect.search_results import best_rule, summary
 from transect.store import RunFolder, canonical_json, write_atomically
 from transect.study import Limits
@@ -158,10 +159,21 @@ def run(search: Search, out: Path, *, quiet: bool = False) -> dict[str, Any]:
             raise Interrupted(message) from None
         for line in keep_canaries(out, [search.target]):
             print(line, file=sys.stderr)
-        found = summary(search, history, _paid(folder, part), canary_sections(out))
-        write_atomically(out / "search.html", search_page.build(found).encode())
+        errors = error_tables(search, history, _reasons(folder, part))
+        faces = mean_faces(search, history, errors["shown"], part, lambda number: _pixels(folder, number))
+        found = {**summary(search, history, _paid(folder, part), canary_sections(out)), "errors": errors}
+        write_atomically(out / "search.html", search_page.build(found, faces).encode())
         write_atomically(out / "search.json", search_page.to_json(found).encode())
     return found
+
+
+def _reasons(folder: RunFolder, parts: int) -> list[str]:
+    """Why calls have no outcome, in their order; "" where they have one."""
+    return [str(reason) for part in range(parts) for reason in folder.read_part("calls", part)["reason"].to_pylist()]
+
+
+def _pixels(folder: RunFolder, part: int) -> UInt8[np.ndarray, "m h w 3"]:
+    return columns.images_of(folder.read_part("images", part)).pixels
 
 
 def _label(search: Search, folder: RunFolder, history: History) -> str:

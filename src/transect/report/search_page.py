@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
 
@@ -56,8 +57,34 @@ def to_json(found: Mapping[str, Any]) -> str:
     return json.dumps(found, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
-def build(found: Mapping[str, Any]) -> str:
-    """The whole page as one HTML text: no network, no script, no other file."""
+@final
+@dataclass(frozen=True)
+class ErrorRow:
+    """A line of the error table: where its rates stand, one place per sampler and measure."""
+
+    by: str
+    group: str
+    uniform: bool
+    places: tuple[str, ...]
+
+
+@final
+@dataclass(frozen=True)
+class MeanFace:
+    """Mean pictures of right and of wrong answers, as data addresses ("" for none), and how many answers they are."""
+
+    name: str
+    right: str
+    wrong: str
+    n_right: int
+    n_wrong: int
+
+
+def build(found: Mapping[str, Any], faces: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The whole page as one HTML text: no network, no script, no other file.
+
+    faces: by, group, right, wrong (answers), right_picture and wrong_picture (PNG or None).
+    """
     content = json.loads(to_json(found))
     return (
         environment()
@@ -68,8 +95,38 @@ def build(found: Mapping[str, Any]) -> str:
             verb={"miss": "misses"}.get(content["outcome"], "errs on"),
             maps=[_map(f"/maps/{i}", entry) for i, entry in enumerate(content["maps"])],
             curve=_curve(content["curve"]),
+            errors=_error_rows(content.get("errors")),
+            faces=[_mean_face(face) for face in faces],
         )
     )
+
+
+def _error_rows(errors: Mapping[str, Any] | None) -> list[ErrorRow]:
+    """Lines of the table, measures and samplers beside each other."""
+    if not errors or not errors["samples"][0]["rows"]:
+        return []
+    rows = errors["samples"][0]["rows"]
+    lines = sum(row["measure"] == rows[0]["measure"] for row in rows)
+    starts = [(i, first) for i in range(len(errors["samples"])) for first in range(0, len(rows), lines)]
+    return [
+        ErrorRow(
+            row["by"],
+            row["group"],
+            row["uniform"],
+            tuple(f"/errors/samples/{i}/rows/{first + at}" for i, first in starts),
+        )
+        for at, row in enumerate(rows[:lines])
+    ]
+
+
+def _mean_face(face: Mapping[str, Any]) -> MeanFace:
+    name = f"{face['by'].replace('_', ' ')}: {face['group']}" if face["by"] else "all calls"
+    right, wrong = (_address(face[f"{answer}_picture"]) for answer in ("right", "wrong"))
+    return MeanFace(name, right, wrong, face["right"], face["wrong"])
+
+
+def _address(png: bytes | None) -> str:
+    return "data:image/png;base64," + base64.b64encode(png).decode("ascii") if png else ""
 
 
 def _map(place: str, entry: Mapping[str, Any]) -> MapView:

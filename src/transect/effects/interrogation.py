@@ -1,0 +1,249 @@
+"""How often does a target err, all in all and by condition? The table of McDuff et al. 2019 (Table 2), with intervals.
+
+A face may be missed, and an attribute of a found face may be answered wrongly. So there are three rates: of misses, of
+wrong attributes given detection, and of wrong attributes with misses counted as errors. Who is sampled more often
+moves the rate over all images; beside it stands the rate with every group of a condition weighted equally.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.special import ndtri, stdtrit
+
+from transect.effects.combinations import METHOD as COMBINED
+from transect.effects.combinations import weighted_sum
+from transect.effects.intervals import NO_INTERVAL, WILSON, WILSON_CLUSTERED, wilson, wilson_clustered
+from transect.errors import BadInput
+
+SOURCE: Final = (
+    "McDuff, Ma, Song and Kapoor 2019, Characterizing bias in classifiers using generative models, NeurIPS, Table 2"
+)
+DETECTION: Final = "detection"
+ATTRIBUTE: Final = "attribute"
+GIVEN: Final = "attribute given detection"
+COUNTED: Final = "attribute, misses counted as errors"
+UNKNOWN: Final = "not known"
+NO_ANSWER: Final = "no image has an answer"
+
+_Column = Float[np.ndarray, " n"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ErrorRate:
+    """One rate of the table: of one measure, in one group of a condition ("", "" for all images).
+
+    uniform: whether it is over all groups of the condition `by`, weighted equally (`group` is then empty). rate, low
+    and high lie in [0, 1]; NaN with a `reason` where nothing can be said. errors, images and subjects are those that
+    count; left_out: images of the group without a value of this measure. method: of the interval.
+    """
+
+    measure: str
+    by: str
+    group: str
+    uniform: bool
+    rate: float
+    low: float
+    high: float
+    errors: int
+    images: int
+    subjects: int
+    left_out: int
+    method: str
+    reason: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What images are told apart by: groups in their order, and codes int64 [n], the index of each image's; -1 none."""
+
+    groups: tuple[str, ...]
+    codes: Int[np.ndarray, " n"]
+
+    @classmethod
+    def of(cls, named: Sequence[str] | np.ndarray) -> Condition:
+        """From each image's group as a text, "" for none; groups in alphabetical order.
+
+        >>> Condition.of(["men", "", "women", "men"])
+        Condition(groups=('men', 'women'), codes=array([ 0, -1,  1,  0]))
+        """
+        groups = tuple(sorted({str(name) for name in named if name}))
+        return cls(groups, np.array([groups.index(str(name)) if name else -1 for name in named], dtype=np.int64))
+
+
+def measures(missed: _Column | None, wrong: _Column | None) -> dict[str, _Column]:
+    """The measures that can be told from misses and wrong attributes; float64 [n], 1 an error, 0 none, NaN not known.
+
+    Where misses are not known at all, the attribute stands alone.
+
+    >>> made = measures(np.array([1.0, 0.0, 0.0]), np.array([np.nan, 1.0, 0.0]))
+    >>> {name: column.tolist() for name, column in made.items() if name != DETECTION}
+    {'attribute given detection': [nan, 1.0, 0.0], 'attribute, misses counted as errors': [1.0, 1.0, 0.0]}
+    """
+    if missed is None:
+        return {} if wrong is None else {ATTRIBUTE: wrong}
+    if wrong is None:
+        return {DETECTION: missed}
+    given = np.where(missed == 0, wrong, np.nan)
+    return {DETECTION: missed, GIVEN: given, COUNTED: np.where(missed == 1, 1.0, given)}
+
+
+def error_rates(
+    missed: _Column | None,
+    wrong: _Column | None,
+    conditions: Mapping[str, Condition],
+    subjects: Int[np.ndarray, " n"] | None = None,
+    *,
+    confidence: float = 0.95,
+) -> tuple[ErrorRate, ...]:
+    """The table: for each measure all images, each group of each condition, and all with its groups weighted equally.
+
+    missed, wrong: float64 [n], 1 or 0, NaN where it is not known; None where a target is not asked for it. conditions:
+    name -> groups; images of none are counted as "not known" and not in the equal weights. subjects [n]: whose image it
+    is; default one of its own each.
+
+    Rates have Wilson's interval, on the effective number of images where subjects have several; equal weights join
+    Wilson's intervals of the groups (Zou et al. 2009), or, where subjects have several images, take Wilson's on the
+    effective number that the variance between subjects leaves.
+
+    Raises BadInput for columns of different lengths, and for values that are neither 0 nor 1 nor NaN.
+
+    >>> rows = error_rates(np.array([1.0, 0, 0, 0]), None, {"tone": Condition.of(["dark", *["light"] * 3])})
+    >>> [(row.group or "all", row.uniform, row.rate) for row in rows]
+    [('all', False, 0.25), ('dark', False, 1.0), ('light', False, 0.0), ('all', True, 0.5)]
+    """
+    _check(missed, wrong, conditions, subjects)
+    made: list[ErrorRate] = []
+    for measure, values in measures(missed, wrong).items():
+        people = np.arange(len(values)) if subjects is None else np.unique(subjects, return_inverse=True)[1]
+        made.append(_rate(measure, "", "", values, people, confidence))
+        for by, condition in conditions.items():
+            made += _of_condition(measure, by, condition, values, people, confidence)
+    return tuple(made)
+
+
+def _check(
+    missed: _Column | None,
+    wrong: _Column | None,
+    conditions: Mapping[str, Condition],
+    subjects: Int[np.ndarray, " n"] | None,
+) -> None:
+    errors = {"missed": missed, "wrong": wrong}
+    codes = {name: condition.codes for name, condition in conditions.items()}
+    columns = {**errors, **codes, "subjects": subjects}
+    lengths = {name: len(column) for name, column in columns.items() if column is not None}
+    if len(set(lengths.values())) > 1:
+        raise BadInput(f"expected columns of one length, got {lengths}; give one value per image")
+    for name, column in errors.items():
+        if column is not None and not np.isin(column[np.isfinite(column)], (0.0, 1.0)).all():
+            raise BadInput(f"{name}: expected 0, 1 or NaN, got other numbers; say which answers are errors")
+
+
+def _of_condition(
+    measure: str, by: str, condition: Condition, values: _Column, people: Int[np.ndarray, " n"], confidence: float
+) -> Iterator[ErrorRate]:
+    """A condition's groups in their order, images of none last, and all groups weighted equally."""
+    for code, name in enumerate(condition.groups):
+        rows = condition.codes == code
+        yield _rate(measure, by, name, values[rows], people[rows], confidence)
+    if (lost := condition.codes < 0).any():
+        yield _rate(measure, by, UNKNOWN, values[lost], people[lost], confidence)
+    if condition.groups:
+        yield _uniform(measure, by, condition, values, people, confidence)
+
+
+def _rate(
+    measure: str, by: str, group: str, values: _Column, people: Int[np.ndarray, " n"], confidence: float
+) -> ErrorRate:
+    known = np.isfinite(values)
+    _, own = np.unique(people[known], return_inverse=True)
+    counts = np.bincount(own).astype(np.float64)
+    hits = np.bincount(own, weights=values[known]).astype(np.float64)
+    n, errors = int(known.sum()), int(hits.sum())
+    low, high = wilson_clustered(hits[:, None], counts[:, None], confidence) if n else (np.array([np.nan]),) * 2
+    return ErrorRate(
+        measure=measure,
+        by=by,
+        group=group,
+        uniform=False,
+        rate=errors / n if n else float("nan"),
+        low=float(low[0]),
+        high=float(high[0]),
+        errors=errors,
+        images=n,
+        subjects=len(counts),
+        left_out=len(values) - n,
+        method=(WILSON_CLUSTERED if n > len(counts) else WILSON) if n else NO_INTERVAL,
+        reason="" if n else NO_ANSWER,
+    )
+
+
+def _uniform(
+    measure: str,
+    by: str,
+    condition: Condition,
+    values: _Column,
+    people: Int[np.ndarray, " n"],
+    confidence: float,
+) -> ErrorRate:
+    """All groups of a condition weighted equally; not estimable where one of them has no answer."""
+    k, codes = len(condition.groups), condition.codes
+    known = np.isfinite(values) & (codes >= 0)
+    n = np.bincount(codes[known], minlength=k).astype(np.float64)
+    hits = np.bincount(codes[known], weights=values[known], minlength=k).astype(np.float64)
+    empty = [name for name, count in zip(condition.groups, n, strict=True) if not count]
+    subjects = len(np.unique(people[known]))
+    several = subjects < known.sum()
+    if empty:
+        rate, low, high = (float("nan"),) * 3
+    elif several:
+        rate, low, high = _clustered(codes[known], values[known], people[known], k, confidence)
+    else:
+        rate, low, high = weighted_sum(np.full(k, 1 / k), hits, n, confidence)
+    return ErrorRate(
+        measure=measure,
+        by=by,
+        group="",
+        uniform=True,
+        rate=rate,
+        low=low,
+        high=high,
+        errors=int(hits.sum()),
+        images=int(known.sum()),
+        subjects=subjects,
+        left_out=len(values) - int(known.sum()),
+        method=NO_INTERVAL if empty else WILSON_CLUSTERED if several else COMBINED,
+        reason=f"no image of {by}: {', '.join(empty)} has an answer" if empty else "",
+    )
+
+
+def _clustered(
+    codes: Int[np.ndarray, " n"], values: _Column, people: Int[np.ndarray, " n"], k: int, confidence: float
+) -> tuple[float, float, float]:
+    """The equally weighted rate where subjects have images in several groups, so that groups are not independent.
+
+    Wilson's interval on the effective number of images, rate (1 - rate) over the variance of the subjects' summed
+    residuals, with the t quantile's correction, held between what weights leave where all images of a subject agree
+    and where none depend on each other (Kish 1965); the former where residuals do not vary.
+    """
+    n = np.bincount(codes, minlength=k)
+    rates = np.bincount(codes, weights=values, minlength=k) / n
+    weight, (_, own) = 1 / (k * n[codes]), np.unique(people, return_inverse=True)
+    rate, s = float(rates.mean()), int(own.max()) + 1
+    least = 1 / (np.bincount(own, weights=weight) ** 2).sum()
+    most = 1 / (weight**2).sum()
+    residual = np.bincount(own, weights=weight * (values - rates[codes]))
+    variance = float((residual**2).sum()) * s / max(s - 1, 1)
+    effective = least
+    if s > 1 and variance > 1e-9 * rate * (1 - rate) / most:  # more than rounding
+        quantile = (1 + confidence) / 2
+        effective = rate * (1 - rate) / variance * (ndtri(quantile) / stdtrit(s - 1, quantile)) ** 2
+    effective = float(np.clip(effective, least, most))
+    low, high = wilson(rate * effective, effective, confidence)
+    return rate, float(low), float(high)

@@ -1,0 +1,154 @@
+"""The error table of a search by condition, and mean faces of right and wrong answers (McDuff et al. 2019).
+
+Conditions are thirds of the searched space along each attribute, or its levels. Each sampler has its own column, since
+a search that follows up failures finds more of them than there are.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+import numpy as np
+from jaxtyping import Float, UInt8
+
+from transect.designs.search import History
+from transect.designs.search.space import Space
+from transect.effects import interrogation
+from transect.effects.interrogation import Condition
+from transect.effects.outcomes import FAILED
+from transect.records import declared
+from transect.search_results import Searched, surely_explored
+
+EXPLORATION: Final = "Sobol points"
+GROUPS: Final = 3
+"""Groups of a continuous attribute, of equal shares of the searched space."""
+SHOWN: Final = 3
+"""Attributes whose mean faces are shown: those whose groups' error rates differ most."""
+SIDE: Final = 64
+"""Width and height of a mean face, in pixels."""
+_NO_FACE: Final = f"{FAILED}: no face"
+
+
+def error_tables(search: Searched, history: History, reasons: Sequence[str]) -> dict[str, Any]:
+    """The tables as JSON has them, one per sampler: of the exploration's first calls, and of all calls.
+
+    reasons: why a call has no outcome, "" where it has one. The target's own word that it found no face is a miss
+    where the attribute was asked for; without it an attribute's errors stand alone.
+
+    samples: {sampler, calls, rows}, rows as `transect.effects.interrogation.ErrorRate`, null for NaN, the same places
+    in the same order in every sample; shown: attributes whose groups differ most.
+    """
+    conditions = conditions_of(search.space, history)
+    missed, wrong = _misses_and_errors(search.outcome, history.failures, reasons)
+    samples: list[dict[str, Any]] = []
+    for sampler, rows in (
+        (EXPLORATION, surely_explored(search, history)),
+        (search.strategy.name, np.arange(len(history))),
+    ):
+        own = {name: Condition(one.groups, one.codes[rows]) for name, one in conditions.items()}
+        made = interrogation.error_rates(
+            None if missed is None else missed[rows], None if wrong is None else wrong[rows], own
+        )
+        samples.append({"sampler": sampler, "calls": len(rows), "rows": [_plain(asdict(rate)) for rate in made]})
+    return {"samples": samples, "shown": _most_uneven(samples[0]["rows"]), "source": interrogation.SOURCE}
+
+
+def conditions_of(space: Space, history: History) -> dict[str, Condition]:
+    """Each call's group along each searched attribute: its level, or the third of the searched space it lies in."""
+    values = space.values(history.points)
+    made = {}
+    for attribute, ranked in zip(space.attributes, space.ranked, strict=True):
+        asked = values[attribute.name]
+        if attribute.discrete:
+            levels = np.unique(ranked)
+            groups = tuple(str(attribute.label(float(level))) for level in levels)
+            made[attribute.name] = Condition(groups, np.searchsorted(levels, asked).astype(np.int64))
+            continue
+        inner = np.quantile(ranked, np.arange(1, GROUPS) / GROUPS)
+        inner = np.unique(inner[(inner > ranked[0]) & (inner < ranked[-1])])
+        ends = [float(ranked[0]), *inner.tolist(), float(ranked[-1])]
+        groups = tuple(f"{low:.3g} to {high:.3g}" for low, high in itertools.pairwise(ends))
+        made[attribute.name] = Condition(groups, np.searchsorted(inner, asked, side="right").astype(np.int64))
+    return made
+
+
+def _misses_and_errors(
+    outcome: str, failures: Float[np.ndarray, " n"], reasons: Sequence[str]
+) -> tuple[Float[np.ndarray, " n"] | None, Float[np.ndarray, " n"] | None]:
+    if outcome == "miss":
+        return failures, None
+    unseen = np.array([reason.startswith(_NO_FACE) and declared(reason) for reason in reasons], dtype=np.bool_)
+    if not unseen.any():
+        return None, failures
+    return np.where(unseen, 1.0, np.where(np.isfinite(failures), 0.0, np.nan)), failures
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: None if isinstance(value, float) and not np.isfinite(value) else value for name, value in row.items()}
+
+
+def _most_uneven(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Attributes by the largest difference between two groups' rates, of the first measure."""
+    spread: dict[str, list[float]] = {}
+    for row in rows:
+        if row["group"] and row["measure"] == rows[0]["measure"]:
+            spread.setdefault(row["by"], []).extend([] if row["rate"] is None else [row["rate"]])
+    return sorted(spread, key=lambda name: -float(np.ptp(spread[name] or [0.0])))[:SHOWN]
+
+
+def mean_faces(
+    search: Searched,
+    history: History,
+    names: Sequence[str],
+    parts: int,
+    pixels: Callable[[int], UInt8[np.ndarray, "m h w 3"]],
+) -> list[dict[str, Any]]:
+    """Mean pictures of right and of wrong answers: of all calls, then of each group of the named attributes.
+
+    pixels: a part's pictures, in the order of the calls, one part in memory at a time. Calls without an outcome are in
+    neither. Returns {by, group, right, wrong, right_picture, wrong_picture} (PNG, None where there is no call).
+    """
+    conditions = conditions_of(search.space, history)
+    places: list[tuple[str, str, np.ndarray]] = [("", "", np.ones(len(history), dtype=np.bool_))]
+    for name in names:
+        one = conditions[name]
+        places += [(name, group, one.codes == code) for code, group in enumerate(one.groups)]
+    chosen = np.array([rows & (history.failures == answer) for _, _, rows in places for answer in (0.0, 1.0)])
+    sums = _sums(chosen.astype(np.float64), parts, pixels)
+    counts = chosen.sum(axis=1).astype(np.int64)
+    pictures = [_png(total / n) if n else None for total, n in zip(sums, counts, strict=True)]
+    return [
+        {
+            "by": by,
+            "group": group,
+            "right": int(counts[2 * i]),
+            "wrong": int(counts[2 * i + 1]),
+            "right_picture": pictures[2 * i],
+            "wrong_picture": pictures[2 * i + 1],
+        }
+        for i, (by, group, _) in enumerate(places)
+    ]
+
+
+def _sums(
+    chosen: Float[np.ndarray, "k n"], parts: int, pixels: Callable[[int], UInt8[np.ndarray, "m h w 3"]]
+) -> Float[np.ndarray, "k h w 3"]:
+    sums, start = np.zeros(()), 0
+    for part in range(parts):
+        shown = pixels(part)
+        sums = sums + np.tensordot(chosen[:, start : start + len(shown)], shown.astype(np.float64), axes=1)
+        start += len(shown)
+    return np.asarray(sums)
+
+
+def _png(mean: Float[np.ndarray, "h w 3"]) -> bytes:
+    from PIL import Image
+
+    image, sink = Image.fromarray(np.round(mean).astype(np.uint8)), io.BytesIO()
+    image.thumbnail((SIDE, SIDE), Image.Resampling.BOX)
+    image.save(sink, "PNG")
+    return sink.getvalue()
