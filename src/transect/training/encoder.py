@@ -20,7 +20,7 @@ from transect.errors import BadInput
 from transect.generators.encoder import KIND, SPACES, Network
 from transect.generators.progressive.generator import Progressive
 from transect.generators.stylegan2.generator import StyleGAN2
-from transect.training.recipe import AT_A_TIME, Batch, Share, descend, follow, told
+from transect.training.recipe import Batch, Share, descend, follow, in_parts, told
 
 Make = Callable[[Tensor], Tensor]
 
@@ -86,9 +86,9 @@ class EncoderRecipe:
         del shown
         z = torch.from_numpy(self.generator.sample(list(seeds)[: len(seeds) // 2]).values).float()
         with torch.no_grad():
-            parts = z.to(self.generator.device).split(AT_A_TIME)
+            parts = in_parts(z.to(self.generator.device))
             first = torch.cat([self._make(self._latents(part)) for part in parts])
-            second = torch.cat([self._make(self.parts["average"](part)) for part in first.split(AT_A_TIME)])
+            second = torch.cat([self._make(self.parts["average"](part)) for part in in_parts(first)])
         rows = [half[i : i + 8] for i in range(0, len(first), 8) for half in (first, second)]
         return torch.cat(rows)
 

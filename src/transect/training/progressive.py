@@ -26,7 +26,7 @@ from transect.generators.progressive.network import Network, Shape
 from transect.training import losses
 from transect.training.critic import Critic
 from transect.training.growth import Growth, shrunk
-from transect.training.recipe import AT_A_TIME, Batch, Share, adam, descend, follow, told
+from transect.training.recipe import Batch, Share, adam, descend, follow, in_parts, told
 
 WASSERSTEIN, CONDITIONAL = "wasserstein", "conditional"
 
@@ -85,12 +85,10 @@ class ProgressiveRecipe:
         z = torch.from_numpy(exogenous_noise(np.asarray(seeds), self.shape.z_dim)).to(self.device, torch.float32)
         places = torch.arange(len(z), device=self.device) % max(self.shape.classes, 1)
         c = functional.one_hot(places, self.shape.classes).float() if self.shape.classes else None
-        codes = [None] * len(z) if c is None else c.split(AT_A_TIME)
+        codes = [None] * len(z) if c is None else in_parts(c)
         grown = self.options.growth.at(shown)
         with torch.no_grad():
-            made = [
-                self.parts["average"](part, code, grown) for part, code in zip(z.split(AT_A_TIME), codes, strict=False)
-            ]
+            made = [self.parts["average"](part, code, grown) for part, code in zip(in_parts(z), codes, strict=False)]
             return torch.cat(made)
 
     def metadata(self) -> dict[str, str]:

@@ -13,8 +13,7 @@ from torch import Tensor, nn
 Share = Callable[[Iterable[nn.Parameter]], None]
 """Averages gradients over processes; with one process, nothing."""
 
-AT_A_TIME = 8
-"""Pictures of a sheet that are drawn together; large networks have no room for all."""
+_AT_A_TIME = 8
 
 
 @final
@@ -79,6 +78,11 @@ def adam(
     """
     ratio = 1.0 if interval is None else interval / (interval + 1)
     return torch.optim.Adam(parameters, lr=rate * ratio, betas=(0.0, second**ratio), eps=1e-8)
+
+
+def in_parts(rows: Tensor) -> list[Tensor]:
+    """Few rows at a time, for the pictures of a sheet: large networks have no room for all together."""
+    return [rows[start : start + _AT_A_TIME] for start in range(0, len(rows), _AT_A_TIME)]
 
 
 @torch.no_grad()

@@ -22,7 +22,7 @@ from transect.generators.stylegan2.network import Configuration, Network, Noise
 from transect.training import losses
 from transect.training.discriminator import Discriminator
 from transect.training.growth import Growth, shrunk
-from transect.training.recipe import AT_A_TIME, Batch, Share, adam, descend, follow, told
+from transect.training.recipe import Batch, Share, adam, descend, follow, in_parts, told
 
 _FOLLOW_W = 0.005
 """How far the mean w moves towards each batch's."""
@@ -100,7 +100,7 @@ class StyleGAN2Recipe:
         with torch.no_grad():
             w = average.mapping(z, classes).unsqueeze(1).repeat(1, self.shape.layers, 1)
             grown, draw = self._grown(shown), average.synthesis
-            return torch.cat([draw(draw.styles(part), growth=grown) for part in w.split(AT_A_TIME)])
+            return torch.cat([draw(draw.styles(part), growth=grown) for part in in_parts(w)])
 
     def metadata(self) -> dict[str, str]:
         """As a converted checkpoint's file."""
