@@ -62,7 +62,7 @@ def write_atomically(path: Path, content: bytes) -> None:
     existed before is touched then.
     """
     temporary = path.with_name(f".{path.name}{_TEMPORARY}")
-    with _disk_errors(path):
+    with disk_errors(path):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with temporary.open("wb") as file:
@@ -87,7 +87,8 @@ def _flush_directory(folder: Path) -> None:
 
 
 @contextmanager
-def _disk_errors(path: Path) -> Iterator[None]:
+def disk_errors(path: Path) -> Iterator[None]:
+    """Raise what the operating system says about writing `path` as a RunFolderError of one line."""
     try:
         yield
     except OSError as error:
@@ -111,7 +112,7 @@ class RunFolder:
         self._lock = FileLock(self.path / "run.lock")
 
     def __enter__(self) -> RunFolder:
-        with _disk_errors(self.path):
+        with disk_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             try:
                 self._lock.acquire(timeout=0)
@@ -173,7 +174,7 @@ class RunFolder:
     def log(self, event: str, **fields: Any) -> None:
         """Append one line to log.jsonl: the only file that holds times."""
         line = json.dumps({"time": time.time(), "event": event, **fields}, ensure_ascii=False)
-        with _disk_errors(self.path / "log.jsonl"), (self.path / "log.jsonl").open("a", encoding="utf-8") as file:
+        with disk_errors(self.path / "log.jsonl"), (self.path / "log.jsonl").open("a", encoding="utf-8") as file:
             file.write(line + "\n")
 
 

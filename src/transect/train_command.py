@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +20,6 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard outpu
 Device = Annotated[str, typer.Option(help="Where it computes: cpu, cuda, cuda:1 and so on.")]
 Seed = Annotated[int, typer.Option(help="Seed of weights, order and latents.")]
 Every = Annotated[int, typer.Option(help="Images between kept states and sample sheets.")]
-Images = Annotated[int, typer.Option(help="Images shown in all; more of them continue a finished training.")]
 Batch = Annotated[int, typer.Option(help="Images a step.")]
 
 
@@ -32,7 +32,10 @@ def gan(
     out: Annotated[Path, typer.Option(help="The folder of states, metrics.jsonl, sheets and generator.safetensors.")],
     arch: Annotated[str, typer.Option(help="stylegan2, progressive (WGAN-GP) or conditional.")] = "stylegan2",
     size: Annotated[int, typer.Option(help="Width and height in pixels: a power of two.")] = 64,
-    images: Images = 1_000_000,
+    images: Annotated[
+        int,
+        typer.Option(help="Images shown in all; more go on with a finished training of stylegan2, or with --grow."),
+    ] = 1_000_000,
     batch: Batch = 16,
     count: Annotated[int, typer.Option(help="FaceWorld: how many pictures are drawn; a data set gives all.")] = 50_000,
     population: Annotated[str, typer.Option(help="FaceWorld: a shipped population or a TOML file.")] = "balanced",
@@ -74,8 +77,7 @@ def gan(
     opened = open_source(source, size, population, device)
     check(plan, size, opened.attributes)
     crew = Processes.found(device)
-    with crew.in_turn():
-        data = Pictures(opened, count if source == "faceworld" else len(opened), out / "pictures", quiet=not crew.first)
+    data = Pictures(opened, count if source == "faceworld" else len(opened), out / "pictures", quiet=not crew.first)
     made = fit(plan, data, out, crew, every=every)
     if crew.first:
         _show({"generator": str(made)}, json)
@@ -86,9 +88,12 @@ def encoder(
     generator: Annotated[Path, typer.Argument(metavar="GENERATOR", help="The safetensors file of a generator.")],
     out: Annotated[Path, typer.Option(help="The folder of states, metrics.jsonl, sheets and encoder.safetensors.")],
     space: Annotated[str, typer.Option(help="Which latent it answers: z, or w of a StyleGAN2.")] = "z",
-    images: Images = 200_000,
+    images: Annotated[
+        int, typer.Option(help="Images shown in all. The rate falls to 0 over them: another number, another training.")
+    ] = 200_000,
     batch: Batch = 32,
     size: Annotated[int, typer.Option(help="Pictures are averaged down to this many pixels: a power of two.")] = 64,
+    rate: Annotated[float, typer.Option(help="Learning rate at the start.")] = 0.002,
     every: Every = 20_000,
     seed: Seed = 0,
     device: Device = "cpu",
@@ -99,13 +104,23 @@ def encoder(
     from transect.training.encoder import EncoderRecipe, Generated
     from transect.training.loop import Run
     from transect.training.loop import train as run
+    from transect.training.processes import started
 
     if size < 16 or size & (size - 1):
         raise BadInput(f"size: expected a power of two from 16, got {size}; choose 64")
+    if batch < 2:
+        raise BadInput(f"--batch: expected at least 2, got {batch}; batches are normalised together")
+    if not (math.isfinite(rate) and rate > 0):
+        raise BadInput(f"--rate: expected a number above 0, got {rate}; change it")
+    if (count := started()) > 1:
+        raise BadInput(f"train encoder: expected one process, got {count}; start it without accelerate launch")
+    Run(images, batch, out, {}, every, seed)  # numbers are told before the generator is read
     made = load(generator, device=device)
-    recipe = EncoderRecipe(made, images, space, size, seed=seed)
+    recipe = EncoderRecipe(made, images, space, size, rate=rate, seed=seed)
     facts = getattr(made, "facts", {})
     spec = {"generator": facts, "space": space, "size": size, "images": images, "batch": batch, "seed": seed}
+    if rate != EncoderRecipe.rate:  # which folders without this option have
+        spec["rate"] = rate
     plan = Run(images, batch, out, spec, every, seed, device, result="encoder.safetensors")
     _show({"encoder": str(run(recipe, Generated(), plan))}, json)
 

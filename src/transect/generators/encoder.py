@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
@@ -18,6 +19,8 @@ from transect.errors import BadInput
 from transect.records import Images, Latents
 
 KIND = "transect.encoder"
+SPACES = ("z", "w")
+_SHOWN = 200
 
 
 class Block(nn.Module):
@@ -68,22 +71,27 @@ class Encoder:
     def __init__(
         self, tensors: dict[str, Tensor], space: str, size: int, device: str = "cpu", name: str = "encoder"
     ) -> None:
+        if space not in SPACES:
+            raise BadInput(
+                f"{name}: expected an encoder to {' or '.join(SPACES)}, found {space[:_SHOWN]!r}; retrain it"
+            )
         widths = _widths(tensors, name)
+        _check_sizes(size, widths, name)
         self.name, self.space, self.image_size, self.device = name, space, size, torch.device(device)
-        self.network = Network(size, widths, len(tensors["head.bias"]))
-        try:
-            self.network.load_state_dict(tensors)
-        except RuntimeError as error:
-            line = str(error).splitlines()[-1].strip()[:200]
-            raise BadInput(f"{name}: expected an encoder for {size} pixels, found other weights ({line})") from None
-        self.network.requires_grad_(False).to(self.device).eval()
+        with torch.device("meta"):  # the shapes alone: a few bytes of a file can ask for more than the memory
+            self.network = Network(size, widths, len(tensors["head.bias"]))
+        wanted = self.network.state_dict()
+        _check(tensors, wanted, size, name)
+        own = {key: value.to(self.device, wanted[key].dtype, copy=True) for key, value in tensors.items()}
+        self.network.load_state_dict(own, assign=True)
+        self.network.requires_grad_(False).eval()
 
     @classmethod
     def from_file(cls, file: str | Path, device: str = "cpu") -> Encoder:
         """The encoder of a file that `transect train encoder` wrote. Raises BadInput for another file."""
         path = Path(file)
         tensors, metadata = model_files.read_safetensors(path)
-        if metadata.get("kind") != KIND or not metadata.get("size", "").isdigit():
+        if metadata.get("kind") != KIND or not re.fullmatch(r"[1-9]\d{0,3}", metadata.get("size", ""), re.ASCII):
             raise BadInput(f"{path}: expected an encoder, found another file; make one: transect train encoder")
         return cls(tensors, metadata.get("space", "z"), int(metadata["size"]), device, path.stem)
 
@@ -108,4 +116,27 @@ def _widths(tensors: dict[str, Tensor], name: str) -> list[int]:
         raise BadInput(
             f"{name}: expected an encoder's {', '.join(missing)}, which the file lacks; it is of another kind"
         )
+    axes = [4, 1] + [4] * blocks
+    for key, count in zip(wanted, axes, strict=True):
+        if tensors[key].dim() != count or not all(tensors[key].shape):
+            got = list(tensors[key].shape)
+            raise BadInput(f"{name}: {key}: expected {count} axes that are not empty, got {got}; it is damaged")
     return [len(tensors["stem.weight"]), *(len(tensors[key]) for key in wanted[2:])]
+
+
+def _check_sizes(size: int, widths: Sequence[int], name: str) -> None:
+    if size < 1 or size & (size - 1) or not size >> (len(widths) - 1):
+        raise BadInput(
+            f"{name}: expected an encoder for a power of two that can be halved {len(widths) - 1} times, found {size}"
+        )
+
+
+def _check(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor], size: int, name: str) -> None:
+    """Every tensor is there, of its shape, and finite; there is no other."""
+    for key in sorted({*tensors, *expected}):
+        shapes = [list(one[key].shape) if key in one else "nothing" for one in (expected, tensors)]
+        if shapes[0] != shapes[1]:
+            line = f"{key[:_SHOWN]}: {shapes[1]} in place of {shapes[0]}"
+            raise BadInput(f"{name}: expected an encoder for {size} pixels, found other weights ({line}); train one")
+        if tensors[key].is_complex() or not bool(torch.isfinite(tensors[key]).all()):
+            raise BadInput(f"{name}: {key}: expected finite weights, found NaN or infinity; the training failed")

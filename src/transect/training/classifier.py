@@ -123,6 +123,7 @@ def train(data: Pictures, plan: Plan, out: Path, *, quiet: bool = False) -> Path
     """
     examples = Examples.of(data, plan)
     with RunFolder(out, plan.spec(data)):
+        data.prepare()
         network = new_resnet(plan.schedule.architecture, plan.outputs, plan.seed)
         if plan.weights is not None:
             start_from(network, weights_of(plan.weights), plan.weights)

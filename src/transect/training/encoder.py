@@ -17,12 +17,11 @@ from jaxtyping import Float, Int, UInt8
 from torch import Tensor, nn
 
 from transect.errors import BadInput
-from transect.generators.encoder import KIND, Network
+from transect.generators.encoder import KIND, SPACES, Network
 from transect.generators.progressive.generator import Progressive
 from transect.generators.stylegan2.generator import StyleGAN2
-from transect.training.recipe import Batch, Share, descend, follow
+from transect.training.recipe import Batch, Share, descend, follow, in_parts, told
 
-SPACES = ("z", "w")
 Make = Callable[[Tensor], Tensor]
 
 
@@ -77,17 +76,19 @@ class EncoderRecipe:
         for group in self.optimizers["encoder"].param_groups:
             group["lr"] = self.rate * 0.5 * (1 + math.cos(math.pi * min(1.0, batch.shown / self.images)))
         loss = _distance(self.parts["encoder"](pictures), wanted)
-        descend(self.optimizers["encoder"], loss, share)
-        follow(self.parts["average"], self.parts["encoder"], count, batch.shown + count, self.half_life)
-        return {"distance": loss.item(), "held_out_distance": held_out.item()}
+        replaced = descend(self.optimizers["encoder"], loss, share)
+        after = batch.shown + batch.whole
+        follow(self.parts["average"], self.parts["encoder"], batch.whole, after, self.half_life)
+        return {"distance": loss.item(), "held_out_distance": held_out.item(), **told("encoder", replaced)}
 
     def draw(self, seeds: Sequence[int], shown: int) -> Float[Tensor, "b 3 h w"]:
         """Pictures, and in the row below each the picture of what the encoder read from it."""
         del shown
         z = torch.from_numpy(self.generator.sample(list(seeds)[: len(seeds) // 2]).values).float()
         with torch.no_grad():
-            first = self._make(self._latents(z.to(self.generator.device)))
-            second = self._make(self.parts["average"](first))
+            parts = in_parts(z.to(self.generator.device))
+            first = torch.cat([self._make(self._latents(part)) for part in parts])
+            second = torch.cat([self._make(self.parts["average"](part)) for part in in_parts(first)])
         rows = [half[i : i + 8] for i in range(0, len(first), 8) for half in (first, second)]
         return torch.cat(rows)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -14,9 +15,9 @@ from transect.generators.progressive.network import Shape
 from transect.generators.stylegan2.network import Configuration
 from transect.records import Attribute
 from transect.training import progressive, stylegan2
-from transect.training.conditions import Balanced, levels_of, parse
+from transect.training.conditions import Balanced, Condition, levels_of, parse
 from transect.training.growth import Growth, even
-from transect.training.loop import Data, Run, train
+from transect.training.loop import Data, Run, check_folder, claim, train
 from transect.training.pictures import Pictures
 from transect.training.processes import Processes
 from transect.training.recipe import Recipe
@@ -28,6 +29,14 @@ ARCHITECTURES: Final = {
 }
 _PRIOR: Final = {"stylegan2": 512, "progressive": 128, "conditional": 100}
 PRECISIONS: Final = {"full": torch.float32, "half": torch.bfloat16}
+
+_MOST: Final = sys.float_info.max
+_RANGES: Final = {  # lowest and highest, and whether these are meant too
+    "images": (1, _MOST, True), "batch": (1, _MOST, True), "seed": (0, _MOST, True), "z_dim": (1, _MOST, True),
+    "channels": (1, _MOST, True), "max_channels": (1, _MOST, True), "mapping_layers": (1, _MOST, True),
+    "fade": (0, _MOST, True), "rate": (0, _MOST, False), "r1": (0, _MOST, True), "path": (0, _MOST, True),
+    "mixing": (0, 1, True), "half_life": (0, _MOST, False),
+}  # fmt: skip
 
 
 @final
@@ -58,8 +67,12 @@ class Plan:
     conditions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.images < 1 or self.batch < 1:
-            raise BadInput(f"images and batch: expected at least 1, got {self.images} and {self.batch}; raise them")
+        for name, (low, high, inclusive) in _RANGES.items():
+            value = getattr(self, name)
+            if value is not None and not (low < value < high or (inclusive and value in (low, high))):
+                raise BadInput(
+                    f"--{name.replace('_', '-')}: expected {_words(low, high, inclusive)}, got {value}; change it"
+                )
         if self.arch not in ARCHITECTURES:
             raise UnknownName("architecture", self.arch, ARCHITECTURES)
         if self.precision not in PRECISIONS:
@@ -67,39 +80,47 @@ class Plan:
         if (self.arch == "conditional") != bool(self.conditions):
             asked = "at least one --condition" if self.arch == "conditional" else "no --condition"
             raise BadInput(f"{self.arch}: expected {asked}, got {len(self.conditions)}; see: transect train gan --help")
+        names = [text.partition("=")[0] for text in self.conditions]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise BadInput(f"--condition: expected each attribute once, got {twice[0]} again; put its cuts into one")
+
+
+def _words(low: float, high: float, inclusive: bool) -> str:
+    if high < _MOST:
+        return f"a number from {low:g} to {high:g}"
+    return f"at least {low:g}" if inclusive else f"a number above {low:g}"
 
 
 def fit(plan: Plan, data: Pictures, out: Path, crew: Processes, *, every: int = 20_000, quiet: bool = False) -> Path:
     """Train as planned on those pictures; the path of the averaged generator. A killed training goes on when called
-    again.
+    again. Nothing is rendered or written before all that can be refused was looked at.
 
-    Raises BadInput for a size that is no power of two from 8, or conditions that do not fit, RunFolderError for a
-    folder of another training.
+    Raises BadInput for a size that is no power of two from 8, or conditions or processes that do not fit,
+    RunFolderError for a folder of another training.
     """
+    crew.check(plan.batch)
+    spec = _spec(plan, data)
+    run = Run(plan.images, plan.batch, out, spec, every, plan.seed, crew.device, plan.mirror, quiet=quiet)
+    check_folder(run)
     chosen: Data = data
-    classes, conditions = None, []
+    conditions: list[Condition] = []
     if plan.conditions:
         chosen = balanced = Balanced(data, plan.conditions, data.source.attributes)
-        classes, conditions = balanced.classes, balanced.conditions
+        run, conditions = replace(run, classes=balanced.classes), balanced.conditions
     recipe = recipe_of(plan, data.size, crew.device, conditions)
-    run = Run(
-        plan.images,
-        plan.batch,
-        out,
-        _spec(plan, data),
-        every,
-        plan.seed,
-        crew.device,
-        plan.mirror,
-        classes,
-        quiet=quiet,
-    )
+    with crew.in_turn():
+        claim(run)
+        data.prepare()
     return train(recipe, chosen, run, crew)
 
 
 def _spec(plan: Plan, data: Pictures) -> dict[str, Any]:
-    """What makes a training another one. More images do not, unless they stretch the published growth."""
-    kept = asdict(plan) | {"conditions": list(plan.conditions)}
+    """What makes a training another one. More images do not, unless they stretch the published growth.
+
+    What was left to its default is left out: a folder stays usable when there are further options.
+    """
+    kept = {name: value for name, value in asdict(plan).items() if value is not None}
+    kept["conditions"] = list(plan.conditions)
     if plan.grow is not None or plan.arch == "stylegan2":
         del kept["images"]
     return {"plan": kept, "data": data.settings, "pictures": len(data)}
@@ -123,11 +144,12 @@ def recipe_of(plan: Plan, size: int, device: str, conditions: Sequence[tuple[str
         raise BadInput(
             f"channels: expected at least {size} for pictures of {size} pixels, got {plan.channels}; raise it"
         )
-    z_dim, precision = plan.z_dim or _PRIOR[plan.arch], PRECISIONS[plan.precision]
+    z_dim = _PRIOR[plan.arch] if plan.z_dim is None else plan.z_dim
+    precision = PRECISIONS[plan.precision]
     if plan.arch == "stylegan2":
         growth = None if plan.grow is None else growth_of(plan.grow, size, plan.fade)
         options = stylegan2.Options(
-            plan.rate or 0.0025,
+            0.0025 if plan.rate is None else plan.rate,
             plan.r1,
             path=plan.path,
             mixing=plan.mixing,
@@ -141,9 +163,8 @@ def recipe_of(plan: Plan, size: int, device: str, conditions: Sequence[tuple[str
     classes = _combinations(conditions)
     more: dict[str, Any] = {} if plan.r1 is None else {"r1": plan.r1}
     kept = tuple((name, tuple(levels)) for name, levels in conditions)
-    chosen = progressive.Options(
-        growth, plan.rate or 0.001, half_life=plan.half_life, precision=precision, conditions=kept, **more
-    )
+    rate = 0.001 if plan.rate is None else plan.rate
+    chosen = progressive.Options(growth, rate, half_life=plan.half_life, precision=precision, conditions=kept, **more)
     return progressive.ProgressiveRecipe(Shape(z_dim, classes, channels), chosen, plan.seed, device)
 
 

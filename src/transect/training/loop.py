@@ -7,6 +7,9 @@ is the run that was not interrupted: on one device and one process its files are
 from __future__ import annotations
 
 import json
+import math
+import os
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +23,7 @@ from torch import Tensor
 from transect.errors import BadInput, RunFolderError
 from transect.model_files import in_order
 from transect.progress import Progress
-from transect.store import canonical_json, differing_keys, write_atomically
+from transect.store import differing_keys, disk_errors, write_atomically
 from transect.training.chance import rows_of, step_generator
 from transect.training.processes import Processes
 from transect.training.recipe import Batch, Recipe
@@ -30,6 +33,8 @@ from transect.training.state import load_state, save_state
 GENERATOR, METRICS, SPEC = "generator.safetensors", "metrics.jsonl", "training.json"
 _ON_A_SHEET = 40
 _SHEET_SEED = 1 << 40
+_BROKEN = 16
+"""Steps in a row without finite figures after which a training is over; fewer are a hiccup."""
 
 
 @runtime_checkable
@@ -69,32 +74,74 @@ class Run:
     def __post_init__(self) -> None:
         if self.images < 1 or self.batch < 1 or self.every < 1:
             raise BadInput("images, batch and every: expected whole numbers of at least 1; raise them")
+        if self.seed < 0:
+            raise BadInput(f"seed: expected 0 or more, got {self.seed}; change it")
 
 
 def train(recipe: Recipe, data: Data, run: Run, processes: Processes | None = None) -> Path:
     """Train until `run.images` pictures were shown, going on where the folder's state stands; the averaged network.
 
-    Raises RunFolderError when the folder belongs to another training.
+    Raises RunFolderError when the folder belongs to another training, BadInput when the training diverges: the last
+    state and file that were sound are kept.
     """
     crew = processes or Processes.alone(run.device)
+    crew.check(run.batch)
     with crew.in_turn():
-        _claim(run)
+        claim(run)
     facts = load_state(run.out, recipe.parts, recipe.optimizers) or {"step": 0, "shown": 0, "written": 0}
     crew.together()
     if crew.first:
         _cut(run.out / METRICS, facts["written"])
     step, shown = int(facts["step"]), int(facts["shown"])
-    kept = shown
+    if shown >= run.images and crew.first:
+        _finish(recipe, run, shown)
+    kept, before, broken = shown, step, 0
     with Progress("training", run.images, done=min(shown, run.images), quiet=run.quiet or not crew.first) as progress:
         while shown < run.images:
             found = recipe.step(_batch(data, run, step, shown, crew), crew.share)
+            crew.average(_running(recipe))
             step, shown = step + 1, shown + run.batch
             _write_down(run, crew, {"step": step, "shown": shown, **found})
+            broken = 0 if all(map(math.isfinite, found.values())) else broken + 1
+            if broken == _BROKEN or (_due(run, kept, shown) and not _sound(recipe)):
+                raise _diverged(step, before)
             progress.advance(run.batch)
-            if shown // run.every > kept // run.every or shown >= run.images:
-                _keep(recipe, run, step, shown, crew)
-                kept = shown
+            if _due(run, kept, shown):
+                _keep(recipe, run, step, shown, crew, before)
+                kept, before = shown, step
     return run.out / run.result
+
+
+def _due(run: Run, kept: int, shown: int) -> bool:
+    return shown // run.every > kept // run.every or shown >= run.images
+
+
+def _running(recipe: Recipe) -> list[Tensor]:
+    """Buffers that each process moves by its own part of the batch; the first one's are saved, so all must agree."""
+    found = (part.named_buffers() for part in recipe.parts.values())
+    return [held for buffers in found for name, held in buffers if name.endswith(("w_avg", "path_mean"))]
+
+
+def _sound(recipe: Recipe) -> bool:
+    weights = (value for part in recipe.parts.values() for value in part.state_dict().values())
+    return all(bool(torch.isfinite(value).all()) for value in weights)
+
+
+def _diverged(step: int, kept: int) -> BadInput:
+    state = f"the state of step {kept} is kept" if kept else "no state is kept"
+    return BadInput(f"training: expected finite losses and weights, diverged at step {step}; {state}; lower --rate")
+
+
+def _finish(recipe: Recipe, run: Run, shown: int) -> None:
+    """Nothing is left to train: the file is written where it is missing, and too small a wish is not passed over."""
+    if not (run.out / run.result).exists():
+        write_file(run.out / run.result, recipe, {"images_shown": str(shown)})
+    if shown - run.batch >= run.images:
+        _say(f"{run.out}: already shown {shown} images, {run.images} were asked for; nothing is done")
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _batch(data: Data, run: Run, step: int, shown: int, crew: Processes) -> Batch:
@@ -105,43 +152,75 @@ def _batch(data: Data, run: Run, step: int, shown: int, crew: Processes) -> Batc
         turned = torch.rand(len(rows), generator=chance, device=run.device) < 0.5
         images = torch.where(turned.view(-1, 1, 1, 1), images.flip(3), images)
     classes = None if run.classes is None else torch.from_numpy(run.classes[rows]).to(run.device, torch.float32)
-    return Batch(images, classes, shown, step, chance)
+    return Batch(images, classes, shown, step, chance, run.batch)
 
 
-def _claim(run: Run) -> None:
-    """The folder is this training's; another's is refused with what differs. More images of the same are no other."""
+def check_folder(run: Run) -> None:
+    """Raise RunFolderError where the folder holds another training, naming what differs, or cannot be read.
+
+    More images of the same are no other training, as the spec has it; a setting of None is as one that is not there.
+    """
     file = run.out / SPEC
-    if file.exists():
-        kept = json.loads(file.read_text(encoding="utf-8"))
-        if canonical_json(kept) != canonical_json(run.spec):
-            keys = ", ".join(differing_keys(kept, run.spec)[:5])
-            raise RunFolderError(f"{run.out}: holds another training, which differs in {keys}; choose another --out")
+    if run.out.exists() and not run.out.is_dir():
+        raise RunFolderError(f"{run.out}: expected a folder, found a file; choose another --out")
+    if not file.exists():
         return
-    write_atomically(file, json.dumps(run.spec, indent=1, sort_keys=True).encode())
+    try:
+        kept = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        raise RunFolderError(
+            f"{file}: expected a training's settings, found a damaged file; choose another --out"
+        ) from None
+    if differing := differing_keys(kept, json.loads(json.dumps(run.spec))):
+        spread = any(key.split(".")[-1] == "images" for key in differing)
+        why = " (growth, or the rate, is spread over --images)" if spread else ""
+        keys = ", ".join(differing[:5])
+        raise RunFolderError(f"{run.out}: holds another training, which differs in {keys}{why}; choose another --out")
+
+
+def claim(run: Run) -> None:
+    """Make the folder this training's. Raises as `check_folder`."""
+    check_folder(run)
+    if not (run.out / SPEC).exists():
+        write_atomically(run.out / SPEC, json.dumps(run.spec, indent=1, sort_keys=True).encode())
 
 
 def _write_down(run: Run, crew: Processes, found: dict[str, float]) -> None:
     if crew.first:
-        with (run.out / METRICS).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(found) + "\n")
+        finite = {name: value if math.isfinite(value) else None for name, value in found.items()}
+        with disk_errors(run.out / METRICS), (run.out / METRICS).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(finite) + "\n")
 
 
 def _cut(metrics: Path, size: int) -> None:
-    """Lines of steps after the state are of steps that are made again."""
-    if metrics.exists():
-        with metrics.open("r+b") as file:
+    """Lines of steps after the state are of steps that are made again; what was lost stays lost, and it is said."""
+    with disk_errors(metrics), metrics.open("a+b") as file:
+        file.seek(0)
+        content = file.read()
+        if len(content) >= size:
             file.truncate(size)
+            return
+        file.truncate(content.rfind(b"\n") + 1)
+    _say(f"{metrics}: expected {size} bytes, found {len(content)}; the training goes on, the lost steps stay missing")
 
 
-def _keep(recipe: Recipe, run: Run, step: int, shown: int, crew: Processes) -> None:
+def _keep(recipe: Recipe, run: Run, step: int, shown: int, crew: Processes, before: int) -> None:
     if not crew.first:
         return
     pictures = recipe.draw([_SHEET_SEED + index for index in range(_ON_A_SHEET)], shown)
+    if not bool(torch.isfinite(pictures).all()):
+        raise _diverged(step, before)
     write_atomically(run.out / "sheets" / f"{shown:09d}.png", sheet(pictures))
     write_file(run.out / run.result, recipe, {"images_shown": str(shown)})
-    written = (run.out / METRICS).stat().st_size
-    facts = {"step": step, "shown": shown, "written": written}
+    facts = {"step": step, "shown": shown, "written": _flushed(run.out / METRICS)}
     save_state(run.out, recipe.parts, recipe.optimizers, facts)
+
+
+def _flushed(file: Path) -> int:
+    """The size of a file once it is on the disk; a power cut then leaves no less than the state counts on."""
+    with disk_errors(file), file.open("rb") as handle:
+        os.fsync(handle.fileno())
+        return file.stat().st_size
 
 
 def write_file(path: Path, recipe: Recipe, more: dict[str, str]) -> None:

@@ -63,11 +63,16 @@ def wasserstein_loss(real: Scores, fake: Scores, drift: float = 0.001) -> Tensor
     return fake.mean() - real.mean() + drift * real.square().mean()
 
 
-def path_lengths(images: Float[Tensor, "b c h w"], w: Float[Tensor, "b l d"], noise: Tensor) -> Scores:
-    """How far the picture moves with w: ‖Jᵀ y‖ for pictures y of unit normal noise over the root of the pixels."""
+def path_lengths(
+    images: Float[Tensor, "b c h w"], w: Float[Tensor, "b l d"], noise: Tensor, layers: int | None = None
+) -> Scores:
+    """How far the picture moves with w: ‖Jᵀ y‖ for pictures y of unit normal noise over the root of the pixels.
+
+    The square is averaged over the first `layers`, None for all: those of sizes not grown to would dilute it.
+    """
     scaled = (images * noise).sum() / math.sqrt(images.shape[2] * images.shape[3])
     (gradient,) = torch.autograd.grad(scaled, w, create_graph=True)
-    return gradient.square().sum(dim=2).mean(dim=1).sqrt()
+    return gradient[:, :layers].square().sum(dim=2).mean(dim=1).sqrt()
 
 
 def _gradient(critic: Critic, images: Tensor) -> Tensor:

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int, UInt8
 
-from transect.errors import BadInput
+from transect.errors import BadInput, RunFolderError
 from transect.progress import Progress
 from transect.records import Attribute, Images, Latents
-from transect.store import spec_hash, write_atomically
+from transect.store import disk_errors, spec_hash, write_atomically
 
 PER_PART = 500
 
@@ -51,7 +51,7 @@ class Source(Protocol):
 
 @final
 class Pictures:
-    """The first `count` pictures of a source; those that `folder` does not hold are rendered first.
+    """The first `count` pictures of a source; those that `folder` does not hold are rendered when the first is needed.
 
     Raises BadInput for fewer than one picture.
     """
@@ -62,8 +62,8 @@ class Pictures:
         self.source, self.count, self.folder = source, count, folder
         self.settings = {"source": source.describe(), "per_part": PER_PART}
         self._key = spec_hash(self.settings)[:12]
-        folder.mkdir(parents=True, exist_ok=True)
-        self._parts = self._open(quiet)
+        self._quiet = quiet
+        self._parts: list[UInt8[np.ndarray, "p h w 3"]] = []
 
     @property
     def size(self) -> int:
@@ -75,6 +75,7 @@ class Pictures:
 
     def pixels(self, rows: Int[np.ndarray, " m"]) -> UInt8[np.ndarray, "m h w 3"]:
         """The pictures of those rows, in that order."""
+        self.prepare()
         return np.stack([self._parts[row // PER_PART][row % PER_PART] for row in rows.tolist()])
 
     def column(self, name: str) -> Float[np.ndarray, " n"]:
@@ -84,17 +85,37 @@ class Pictures:
             raise BadInput(f"attribute {name!r}: expected one of {', '.join(found.column_names)}; choose one of them")
         return np.asarray(found[name], dtype=np.float64)
 
-    def _open(self, quiet: bool) -> list[UInt8[np.ndarray, "p h w 3"]]:
+    def prepare(self) -> None:
+        """Render what the folder lacks, or holds damaged; nothing where that is done."""
+        if not self._parts:
+            with disk_errors(self.folder):
+                self.folder.mkdir(parents=True, exist_ok=True)
+            self._parts = self._open()
+
+    def _open(self) -> list[UInt8[np.ndarray, "p h w 3"]]:
         parts = []
-        with Progress("pictures to learn from", self.count, quiet=quiet) as progress:
+        with Progress("pictures to learn from", self.count, quiet=self._quiet) as progress:
             for start in range(0, self.count, PER_PART):
                 rows = np.arange(start, min(start + PER_PART, self.count))
                 file = self.folder / f"pictures-{self._key}-{start // PER_PART:05d}-{len(rows)}.npy"
-                if not file.exists():
+                part = self._read(file, len(rows))
+                if part is None:
                     self._render(rows, file)
-                parts.append(np.load(file, mmap_mode="r", allow_pickle=False))
+                    part = self._read(file, len(rows))
+                if part is None:
+                    raise RunFolderError(f"{file} does not read back as it was written: check the disk")
+                parts.append(part)
                 progress.advance(len(rows))
         return parts
+
+    def _read(self, file: Path, count: int) -> UInt8[np.ndarray, "p h w 3"] | None:
+        """A part of the folder; None where it is missing or damaged."""
+        try:
+            found = np.load(file, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError):
+            return None
+        sound = found.shape == (count, self.size, self.size, 3) and found.dtype == np.uint8
+        return found if sound else None
 
     def _render(self, rows: Int[np.ndarray, " p"], file: Path) -> None:
         pixels = self.source.render(self.source.sample(rows)).pixels

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 import torch
 from jaxtyping import Int
-from torch import nn
+from torch import Tensor, nn
 
 from transect.errors import BadInput, MissingExtra
 
@@ -38,7 +39,7 @@ class Processes:
     @classmethod
     def found(cls, device: str) -> Processes:
         """Those that this one was started among. Raises MissingExtra where there are several without Accelerate."""
-        if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        if started() == 1:
             return cls.alone(device)
         try:
             from accelerate import Accelerator
@@ -68,16 +69,33 @@ class Processes:
 
     def part(self, rows: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
         """The rows of this process. Raises BadInput for a batch that cannot be shared evenly."""
-        if len(rows) % self.count:
-            raise BadInput(f"batch: expected a multiple of {self.count} processes, got {len(rows)}; change it")
+        self.check(len(rows))
         return rows[self.number :: self.count]
+
+    def check(self, batch: int) -> None:
+        """Raise BadInput for a batch that cannot be shared evenly."""
+        if batch % self.count:
+            raise BadInput(f"batch: expected a multiple of {self.count} processes, got {batch}; change it")
 
     def share(self, parameters: Iterable[nn.Parameter]) -> None:
         """Replace each gradient by its mean over the processes."""
-        if self.accelerator is None:
+        self.average([one.grad for one in parameters if one.grad is not None])
+
+    @torch.no_grad()
+    def average(self, tensors: Sequence[Tensor]) -> None:
+        """Replace each tensor's numbers by their mean over the processes."""
+        if self.accelerator is None or not tensors:
             return
-        with_gradient = [one for one in parameters if one.grad is not None]
-        whole = torch.cat([one.grad.flatten() for one in with_gradient if one.grad is not None])
-        mean = self.accelerator.reduce(whole, "mean")
-        for one, part in zip(with_gradient, mean.split([one.numel() for one in with_gradient]), strict=True):
-            one.grad = part.view_as(one)
+        mean = self.accelerator.reduce(torch.cat([one.flatten() for one in tensors]), "mean")
+        for one, part in zip(tensors, mean.split([one.numel() for one in tensors]), strict=True):
+            one.copy_(part.view_as(one))
+
+
+def started() -> int:
+    """How many processes the launcher started, as WORLD_SIZE says. Raises BadInput where that is no number."""
+    text = os.environ.get("WORLD_SIZE", "1")
+    if not re.fullmatch(r"0*[1-9][0-9]{0,5}", text):
+        raise BadInput(
+            f"WORLD_SIZE: expected the number of processes, got {text[:40]!r}; unset it, or use: accelerate launch"
+        )
+    return int(text)

@@ -26,7 +26,7 @@ from transect.generators.progressive.network import Network, Shape
 from transect.training import losses
 from transect.training.critic import Critic
 from transect.training.growth import Growth, shrunk
-from transect.training.recipe import Batch, Share, adam, descend, follow
+from transect.training.recipe import Batch, Share, adam, descend, follow, in_parts, told
 
 WASSERSTEIN, CONDITIONAL = "wasserstein", "conditional"
 
@@ -76,8 +76,8 @@ class ProgressiveRecipe:
         grown = self.options.growth.at(batch.shown)
         real = shrunk(batch.images, *grown)
         found = self._critic_step(batch, real, grown, share) | self._generator_step(batch, grown, share)
-        count = len(real)
-        follow(self.parts["average"], self.parts["generator"], count, batch.shown + count, self.options.half_life)
+        after = batch.shown + batch.whole
+        follow(self.parts["average"], self.parts["generator"], batch.whole, after, self.options.half_life)
         return {**found, "size": float(grown[0]), "fade": grown[1]}
 
     def draw(self, seeds: Sequence[int], shown: int) -> Float[Tensor, "b 3 h w"]:
@@ -85,9 +85,11 @@ class ProgressiveRecipe:
         z = torch.from_numpy(exogenous_noise(np.asarray(seeds), self.shape.z_dim)).to(self.device, torch.float32)
         places = torch.arange(len(z), device=self.device) % max(self.shape.classes, 1)
         c = functional.one_hot(places, self.shape.classes).float() if self.shape.classes else None
+        codes = [None] * len(z) if c is None else in_parts(c)
+        grown = self.options.growth.at(shown)
         with torch.no_grad():
-            made: Tensor = self.parts["average"](z, c, self.options.growth.at(shown))
-            return made
+            made = [self.parts["average"](part, code, grown) for part, code in zip(in_parts(z), codes, strict=False)]
+            return torch.cat(made)
 
     def metadata(self) -> dict[str, str]:
         """What the generator's file says of itself."""
@@ -120,8 +122,8 @@ class ProgressiveRecipe:
             found = self._wasserstein(batch, (real, made), (true, fake), grown[1])
         else:
             found = self._adversarial(batch.classes, real, (true, fake, named), grown[1])
-        descend(self.optimizers["critic"], torch.stack(list(found.values())).sum(), share)
-        scores = {"real_score": true.mean().item(), "fake_score": fake.mean().item()}
+        replaced = descend(self.optimizers["critic"], torch.stack(list(found.values())).sum(), share)
+        scores = {"real_score": true.mean().item(), "fake_score": fake.mean().item()} | told("critic", replaced)
         return {f"critic_{name}": value.item() for name, value in found.items()} | scores
 
     def _wasserstein(
@@ -151,8 +153,8 @@ class ProgressiveRecipe:
         else:
             wrong = functional.cross_entropy(named, classes)
             loss, found = losses.generator_loss(fake) + wrong, {"generator_classes": wrong.item()}
-        descend(self.optimizers["generator"], loss, share)
-        return {"generator_loss": loss.item(), **found}
+        replaced = descend(self.optimizers["generator"], loss, share)
+        return {"generator_loss": loss.item(), **found, **told("generator", replaced)}
 
     def _train(self, *, generator: bool) -> None:
         self.parts["generator"].requires_grad_(generator)

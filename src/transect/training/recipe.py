@@ -13,13 +13,16 @@ from torch import Tensor, nn
 Share = Callable[[Iterable[nn.Parameter]], None]
 """Averages gradients over processes; with one process, nothing."""
 
+_AT_A_TIME = 8
+
 
 @final
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Real pictures [b, 3, h, w] in -1..1 with their classes as one-hot [b, k] or None, and where the training stands.
 
-    shown: pictures before this batch (of all processes); step: number of the step; chance: its own generator.
+    shown: pictures before this batch (of all processes); step: number of the step; chance: its own generator; whole:
+    pictures of the step in all processes, of which `images` are this one's.
     """
 
     images: Float[Tensor, "b 3 h w"]
@@ -27,6 +30,7 @@ class Batch:
     shown: int
     step: int
     chance: torch.Generator
+    whole: int
 
     def normal(self, *shape: int) -> Tensor:
         """Standard normal numbers of the step's own chance, on the pictures' device."""
@@ -76,6 +80,11 @@ def adam(
     return torch.optim.Adam(parameters, lr=rate * ratio, betas=(0.0, second**ratio), eps=1e-8)
 
 
+def in_parts(rows: Tensor) -> list[Tensor]:
+    """Few rows at a time, for the pictures of a sheet: large networks have no room for all together."""
+    return [rows[start : start + _AT_A_TIME] for start in range(0, len(rows), _AT_A_TIME)]
+
+
 @torch.no_grad()
 def follow(
     average: nn.Module, network: nn.Module, batch: int, shown: int, half_life: float, ramp: float = 0.05
@@ -92,12 +101,31 @@ def follow(
         held.copy_(kept)
 
 
-def descend(optimizer: torch.optim.Adam, loss: Tensor, share: Share) -> None:
-    """One step down; gradients that are not numbers count as none."""
+def descend(optimizer: torch.optim.Adam, loss: Tensor, share: Share) -> int:
+    """One step down; gradients that are not numbers count as none, and infinite ones as large. Returns their number."""
     optimizer.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]
     parameters = [one for group in optimizer.param_groups for one in group["params"] if one.grad is not None]
     share(parameters)
-    for one in parameters:
-        torch.nan_to_num(one.grad, nan=0.0, posinf=1e5, neginf=-1e5, out=one.grad)
+    replaced = _mend([one.grad for one in parameters if one.grad is not None])
     optimizer.step()
+    return replaced
+
+
+def told(network: str, replaced: int) -> dict[str, float]:
+    """What to write down of a descent: only what should not have happened.
+
+    >>> told("critic", 0), told("critic", 3)
+    ({}, {'critic_gradients_replaced': 3.0})
+    """
+    return {f"{network}_gradients_replaced": float(replaced)} if replaced else {}
+
+
+def _mend(gradients: list[Tensor]) -> int:
+    """A sum is finite only where every number is, so that all but broken steps are spared the look at each."""
+    if not gradients or bool(torch.isfinite(torch.stack([one.sum() for one in gradients])).all()):
+        return 0
+    count = sum(int((~torch.isfinite(one)).sum()) for one in gradients)
+    for one in gradients:
+        torch.nan_to_num(one, nan=0.0, posinf=1e5, neginf=-1e5, out=one)
+    return count

@@ -22,7 +22,7 @@ from transect.generators.stylegan2.network import Configuration, Network, Noise
 from transect.training import losses
 from transect.training.discriminator import Discriminator
 from transect.training.growth import Growth, shrunk
-from transect.training.recipe import Batch, Share, adam, descend, follow
+from transect.training.recipe import Batch, Share, adam, descend, follow, in_parts, told
 
 _FOLLOW_W = 0.005
 """How far the mean w moves towards each batch's."""
@@ -86,8 +86,7 @@ class StyleGAN2Recipe:
         real = shrunk(batch.images, size, part)
         found = self._generator_step(batch, (size, part), share)
         found |= self._critic_step(batch, real, (size, part), share)
-        count = len(batch.images)
-        follow(self.parts["average"], self._generator, count, batch.shown + count, self.options.half_life)
+        follow(self.parts["average"], self._generator, batch.whole, batch.shown + batch.whole, self.options.half_life)
         return {**found, "size": float(size), "fade": part}
 
     def draw(self, seeds: Sequence[int], shown: int) -> Float[Tensor, "b 3 h w"]:
@@ -100,8 +99,8 @@ class StyleGAN2Recipe:
             classes = nn.functional.one_hot(places, self.shape.classes).float()
         with torch.no_grad():
             w = average.mapping(z, classes).unsqueeze(1).repeat(1, self.shape.layers, 1)
-            made: Tensor = average.synthesis(average.synthesis.styles(w), growth=self._grown(shown))
-            return made
+            grown, draw = self._grown(shown), average.synthesis
+            return torch.cat([draw(draw.styles(part), growth=grown) for part in in_parts(w)])
 
     def metadata(self) -> dict[str, str]:
         """As a converted checkpoint's file."""
@@ -150,14 +149,14 @@ class StyleGAN2Recipe:
             penalty, length = self._path(batch, grown)
             loss = loss + self.options.path * self.options.path_every * penalty
             found["path_length"] = length
-        descend(self.optimizers["generator"], loss, share)
-        return found
+        return found | told("generator", descend(self.optimizers["generator"], loss, share))
 
     def _path(self, batch: Batch, grown: tuple[int, float]) -> tuple[Tensor, float]:
         """The squared distance of path lengths from their running mean, on a part of the batch."""
         w = self._map(batch, max(1, len(batch.images) // self.options.path_shrink))
         images = self._synthesize(w, batch, grown, full=True)
-        lengths = losses.path_lengths(images, w, batch.normal(*images.shape))
+        used = 2 * grown[0].bit_length() - 4  # 2 log2(size) - 2
+        lengths = losses.path_lengths(images, w, batch.normal(*images.shape), used)
         mean = self._generator.mapping.get_buffer("path_mean")
         mean.lerp_(lengths.detach().mean(), _FOLLOW_PATH)
         return (lengths - mean).square().mean(), float(lengths.detach().mean())
@@ -171,10 +170,9 @@ class StyleGAN2Recipe:
         found = {"critic_loss": loss.item(), "real_score": true.mean().item(), "fake_score": fake.mean().item()}
         if batch.step % self.options.r1_every == 0:
             penalty = losses.r1_penalty(lambda x: self._judge(x, batch.classes, grown[1], full=True), real)
-            loss = loss + self._r1(grown[0], len(real)) / 2 * self.options.r1_every * penalty
+            loss = loss + self._r1(grown[0], batch.whole) / 2 * self.options.r1_every * penalty
             found["r1"] = penalty.item()
-        descend(self.optimizers["critic"], loss, share)
-        return found
+        return found | told("critic", descend(self.optimizers["critic"], loss, share))
 
     def _r1(self, size: int, batch: int) -> float:
         return 0.0002 * size**2 / batch if self.options.r1 is None else self.options.r1

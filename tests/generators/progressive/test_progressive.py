@@ -1,5 +1,7 @@
 """The progressive generator: its contract, its file, its condition, and an oracle written from the paper."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -99,11 +101,72 @@ def test_a_file_comes_back_the_same(tmp_path, conditional):
     assert again.describe()["conditions"] == [["hat", ["off", "on"]], ["hair", ["short", "mid", "long"]]]
 
 
-@pytest.mark.parametrize("conditions", ["[3]", "nonsense", '[["hat"]]', "{}x"])
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        "[3]",
+        "nonsense",
+        '[["hat"]]',
+        "{}x",
+        '[["hat","ab"]]',  # a word is no list of letters
+        '[["hat",["a",1]]]',
+        '[[1,["a","b"]]]',
+        '[["hat",["a","a"]]]',
+        '[["hat",["a"]]]',
+        '[["hat",["a","b"]],["hat",["a","b"]]]',
+        "[" * 60_000,
+        json.dumps([["hat", ["a", "b" * 70_000]]]),
+        json.dumps([[f"c{i}", ["a", "b"]] for i in range(13)]),  # 8,192 classes
+    ],
+)
 def test_metadata_that_says_nothing_is_refused(tmp_path, conditions):
     save_file(tensors_of(), tmp_path / "x.safetensors", {"architecture": "progressive", "conditions": conditions})
-    with pytest.raises(BadInput, match="conditions: expected names with levels"):
+    with pytest.raises(BadInput, match="conditions: expected names with levels") as caught:
         load(tmp_path / "x.safetensors")
+    assert len(str(caught.value)) < 600 + len(str(tmp_path))
+
+
+def test_as_many_classes_as_coordinates_leave_no_latent(tmp_path):
+    # 7 coordinates in all; three conditions of two levels are 8 classes.
+    conditions = json.dumps([[f"c{i}", ["a", "b"]] for i in range(3)])
+    save_file(tensors_of(), tmp_path / "x.safetensors", {"architecture": "progressive", "conditions": conditions})
+    with pytest.raises(BadInput, match="wider than its 8 classes, found 7"):
+        load(tmp_path / "x.safetensors")
+
+
+def test_a_file_that_asks_for_more_than_the_memory_is_refused_at_once():
+    """A bias of a million channels (4 MB) asks for kernels of 36 TB; named and shaped only, they cost nothing."""
+    tensors = {"blocks.4.conv0.weight": torch.zeros(16, 7)}
+    tensors |= {f"blocks.{size}.conv1.bias": torch.zeros(1_000_000) for size in (4, 8)}
+    with pytest.raises(BadInput, match="which the file lacks"):
+        Progressive(tensors)
+    large = {"blocks.4.conv0.weight": torch.zeros(16, 7)}
+    large |= {f"blocks.{4 << index}.conv1.bias": torch.zeros(1) for index in range(12)}  # to 8,192 pixels
+    with pytest.raises(BadInput, match="expected a progressive GAN with blocks"):
+        Progressive(large)
+
+
+@pytest.mark.parametrize("value", [3.0, -1.0, 0.5, float("nan"), float("inf")])
+def test_latents_of_a_condition_that_is_none_are_refused(conditional, value):
+    latents = conditional.sample([0, 1])
+    values = latents.values.copy()
+    values[1, -1] = value
+    for ask in (conditional.render, conditional.read):
+        with pytest.raises(BadInput, match="hair: expected one of short, mid, long"):
+            ask(Latents(latents.seeds, values, "z"))
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ([1.0, 0.0, 1.0], "one value or 2, got shape"),
+        (["on", "off"], "expected numbers of levels"),
+        ([None, 1.0], "expected one of"),
+    ],
+)
+def test_values_that_do_not_fit_the_rows_are_refused(conditional, column, message):
+    with pytest.raises(BadInput, match=message):
+        conditional.set(conditional.sample([0, 1]), {"hat": column})
 
 
 @pytest.mark.parametrize(
@@ -114,6 +177,11 @@ def test_metadata_that_says_nothing_is_refused(tmp_path, conditions):
         (lambda t: t.update({"torgb.16.bias": torch.full((3,), float("nan"))}), "NaN or infinity"),
         (lambda t: t.update({"other": torch.zeros(1)}), "nothing of this name"),
         (lambda t: t.clear(), "expected a progressive GAN"),
+        (lambda t: t.update({"torgb.16.bias": torch.zeros(3, dtype=torch.int64)}), "floating-point weights"),
+        (lambda t: t.update({"blocks.4.conv0.weight": torch.zeros(7)}), "a dense layer of two"),
+        (lambda t: t.update({"blocks.8.conv1.bias": torch.zeros([])}), "biases of one axis"),
+        (lambda t: t.update({"blocks.8.conv1.bias": torch.zeros(0)}), "biases of one axis"),
+        (lambda t: t.update({f"blocks.{'9' * 5000}.conv1.bias": torch.zeros(1)}), "nothing of this name"),
     ],
 )
 def test_weights_of_something_else_are_refused(change, message):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -26,6 +27,9 @@ from transect.records import Attribute, Images, Kind, Latents
 
 ARCHITECTURE = "progressive"
 SPACE = "z"
+_SHOWN = 200
+_MOST_TEXT, _MOST_CLASSES, _LARGEST = 65_536, 4_096, 4_096
+"""Bounds of what a file may ask for: characters of its conditions, their combinations, pixels of a side."""
 
 
 @final
@@ -48,13 +52,14 @@ class Progressive:
     ) -> None:
         self.name, self.facts, self.device = name, dict(facts or {}), torch.device(device)
         self.attributes = tuple(_attribute(label, levels) for label, levels in conditions)
-        self.shape = _shape(
-            tensors, int(np.prod([len(one.levels) for one in self.attributes])) * bool(conditions), name
-        )
-        self._network = Network(self.shape)
+        classes = math.prod(len(one.levels) for one in self.attributes) if conditions else 0
+        self.shape = _shape(tensors, classes, name)
+        with torch.device("meta"):  # the shapes alone: a few bytes of a file can ask for more than the memory
+            self._network = Network(self.shape)
         _check(tensors, self._network.state_dict(), name)
-        self._network.load_state_dict(dict(tensors))
-        self._network.requires_grad_(False).to(self.device).eval()
+        own = {key: value.to(self.device, torch.float32, copy=True) for key, value in tensors.items()}
+        self._network.load_state_dict(own, assign=True)
+        self._network.requires_grad_(False).eval()
 
     @classmethod
     def from_file(cls, path: Path, device: str = "cpu") -> Progressive:
@@ -64,10 +69,11 @@ class Progressive:
             found = metadata.get("architecture", "no architecture")
             raise BadInput(f"{path}: expected the architecture {ARCHITECTURE} in the metadata, found {found}")
         try:
-            conditions = [(str(label), [str(level) for level in levels]) for label, levels in _conditions(metadata)]
-        except (ValueError, TypeError):
+            conditions = _conditions(metadata.get("conditions", "[]"))
+        except (ValueError, TypeError, RecursionError):
+            found = metadata["conditions"][:_SHOWN]
             raise BadInput(
-                f"{path}: metadata conditions: expected names with levels, found {metadata['conditions']!r}"
+                f"{path}: metadata conditions: expected names with levels, found {found!r}; train it again"
             ) from None
         facts = {"weights_sha256": model_files.sha256(path)}
         return cls(tensors, conditions=conditions, name=path.stem, device=device, facts=facts)
@@ -107,14 +113,12 @@ class Progressive:
             raise BadInput(f"{both[0]}: expected to be set or held, got both; drop one")
         moved = self._rows(latents).copy()
         for name, column in wanted.items():
-            one = self.attributes[names.index(name)]
-            for value in np.unique(np.asarray(column, dtype=np.float64)):
-                one.check(float(value))
-            moved[:, self.shape.z_dim + names.index(name)] = column
+            place = names.index(name)
+            moved[:, self.shape.z_dim + place] = _column(column, len(moved), self.attributes[place])
         return replace(latents, values=moved)
 
     def render(self, latents: Latents) -> Images:
-        """Pixels uint8 [n, h, w, 3]. Raises BadInput for latents of another space or width. No rows, no pictures."""
+        """Pixels uint8 [n, h, w, 3]. Raises BadInput for latents of another space, width or condition. None of none."""
         rows = self._rows(latents)
         pixels = np.empty((len(rows), self.image_size, self.image_size, 3), dtype=np.uint8)
         for index, row in enumerate(rows):
@@ -146,6 +150,9 @@ class Progressive:
         if latents.space != SPACE or values.shape[1:] != (self.latent_dim,):
             got = f"{latents.space} with shape {list(values.shape)}"
             raise BadInput(f"latents: expected space {SPACE} with [n, {self.latent_dim}], got {got}; sample them here")
+        for place, one in enumerate(self.attributes, start=self.shape.z_dim):
+            for value in np.unique(values[:, place]):
+                one.check(float(value))
         return values
 
 
@@ -158,8 +165,33 @@ def combinations(conditions: Sequence[tuple[str, Sequence[str]]]) -> list[tuple[
     return list(itertools.product(*(levels for _, levels in conditions)))
 
 
-def _conditions(metadata: Mapping[str, str]) -> list[tuple[str, list[str]]]:
-    return [(label, levels) for label, levels in json.loads(metadata.get("conditions", "[]"))]
+def _conditions(text: str) -> list[tuple[str, list[str]]]:
+    """Names with levels. Raises ValueError, TypeError or RecursionError for anything else, or too much of it."""
+    if len(text) > _MOST_TEXT:
+        raise ValueError("too long")
+    found = [(label, levels) for label, levels in json.loads(text)]
+    names = [label for label, _ in found]
+    lists = [names, *(levels for _, levels in found)]
+    if not all(isinstance(one, list) and all(isinstance(word, str) for word in one) for one in lists):
+        raise TypeError("no lists of words")
+    if any(len(set(one)) < len(one) for one in lists) or any(len(levels) < 2 for _, levels in found):
+        raise ValueError("repeated, or without a choice")
+    if math.prod(len(levels) for _, levels in found) > _MOST_CLASSES:
+        raise ValueError("too many classes")
+    return found
+
+
+def _column(column: Any, count: int, one: Attribute) -> Float[np.ndarray, "*n"]:
+    """The levels that a condition is set to: one, or one a row."""
+    try:
+        values = np.asarray(column, dtype=np.float64)
+    except (ValueError, TypeError):
+        raise BadInput(f"{one.name}: expected numbers of levels, got {str(column)[:_SHOWN]!r}; count from 0") from None
+    if values.shape not in ((), (count,)):
+        raise BadInput(f"{one.name}: expected one value or {count}, got shape {list(values.shape)}; give one a row")
+    for value in np.unique(values):
+        one.check(float(value))
+    return values
 
 
 def _attribute(name: str, levels: Sequence[str]) -> Attribute:
@@ -169,13 +201,19 @@ def _attribute(name: str, levels: Sequence[str]) -> Attribute:
 
 
 def _shape(tensors: Mapping[str, Tensor], classes: int, source: str) -> Shape:
-    sizes = sorted(int(name.split(".")[1]) for name in tensors if re.fullmatch(r"blocks\.\d+\.conv1\.bias", name))
-    if not sizes or sizes != [4 << index for index in range(len(sizes))] or "blocks.4.conv0.weight" not in tensors:
-        raise BadInput(
-            f"{source}: expected a progressive GAN with blocks of 4, 8, 16 ... pixels, found {sizes or 'none'}"
-        )
-    channels = {size: len(tensors[f"blocks.{size}.conv1.bias"]) for size in sizes}
-    return Shape(tensors["blocks.4.conv0.weight"].shape[1] - classes, classes, channels)
+    named = (re.fullmatch(r"blocks\.([1-9]\d{0,4})\.conv1\.bias", name, re.ASCII) for name in tensors)
+    sizes = sorted(int(found[1]) for found in named if found)
+    first = tensors.get("blocks.4.conv0.weight")
+    if not sizes or sizes != [4 << index for index in range(len(sizes))] or first is None or sizes[-1] > _LARGEST:
+        found = str(sizes or "none")[:_SHOWN]
+        raise BadInput(f"{source}: expected a progressive GAN with blocks of 4, 8, 16 ... pixels, found {found}")
+    biases = {size: tensors[f"blocks.{size}.conv1.bias"] for size in sizes}
+    if first.dim() != 2 or any(bias.dim() != 1 or not len(bias) for bias in biases.values()):
+        raise BadInput(f"{source}: expected biases of one axis and a dense layer of two, found others; it is damaged")
+    width = first.shape[1]
+    if not classes < width:
+        raise BadInput(f"{source}: expected a latent wider than its {classes} classes, found {width}; it is damaged")
+    return Shape(width - classes, classes, {size: len(bias) for size, bias in biases.items()})
 
 
 def _check(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor], source: str) -> None:
@@ -184,6 +222,9 @@ def _check(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor], source
     for name, value in tensors.items():
         if name not in expected or expected[name].shape != value.shape:
             wanted = list(expected[name].shape) if name in expected else "nothing of this name"
-            raise BadInput(f"{source}: {name}: expected {wanted}, got {list(value.shape)}; it is of another network")
+            shown = name[:_SHOWN]
+            raise BadInput(f"{source}: {shown}: expected {wanted}, got {list(value.shape)}; it is of another network")
+        if not value.is_floating_point():
+            raise BadInput(f"{source}: {name}: expected floating-point weights, got {value.dtype}; it is damaged")
         if not bool(torch.isfinite(value).all()):
             raise BadInput(f"{source}: {name}: expected finite weights, found NaN or infinity; the training failed")

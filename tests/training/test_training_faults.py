@@ -1,0 +1,204 @@
+"""What goes wrong in a training: divergence, lost files, damaged ones, and numbers that cannot be."""
+
+import json
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+
+from transect.errors import BadInput, RunFolderError
+from transect.records import Images, Latents
+from transect.training.gans import Plan
+from transect.training.loop import Run, train
+from transect.training.pictures import Pictures
+from transect.training.recipe import descend, told
+
+
+class Slope:
+    """One weight that falls by what the loss says of it; a picture is the weight. `at`: where the loss turns NaN."""
+
+    def __init__(self, at=math.inf, weight_at=math.inf):
+        one = torch.nn.Linear(1, 1, bias=False)
+        torch.nn.init.constant_(one.weight, 1.0)
+        self.parts = {"generator": one, "average": one}
+        self.optimizers = {"generator": torch.optim.Adam(one.parameters(), lr=0.001)}
+        self.at, self.weight_at = at, weight_at
+
+    def step(self, batch, share):
+        if batch.step + 1 >= self.weight_at:
+            self.parts["generator"].weight.data.fill_(math.inf)
+        loss = self.parts["generator"].weight.sum() * (math.nan if batch.step + 1 >= self.at else 1.0)
+        return {"loss": loss.item(), **told("generator", descend(self.optimizers["generator"], loss, share))}
+
+    def draw(self, seeds, shown):
+        del shown
+        return self.parts["average"].weight.detach().view(1, 1, 1, 1).expand(len(seeds), 3, 2, 2)
+
+    def metadata(self):
+        return {"architecture": "slope"}
+
+
+class Grey:
+    def __len__(self):
+        return 4
+
+    def pixels(self, rows):
+        return np.full((len(rows), 2, 2, 3), 128, dtype=np.uint8)
+
+
+def run_of(out, images, **more):
+    return Run(images, 2, out, {"it": 1}, 20, quiet=True, **more)
+
+
+def lines_of(out):
+    return [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+
+
+def test_a_weight_that_is_no_number_stops_the_training_and_keeps_the_last_good_file(tmp_path):
+    train(Slope(), Grey(), run_of(tmp_path, 20))
+    good = (tmp_path / "generator.safetensors").read_bytes()
+    with pytest.raises(BadInput, match=r"diverged at step 20; the state of step 10 is kept; lower --rate"):
+        train(Slope(weight_at=13), Grey(), run_of(tmp_path, 40))
+    assert (tmp_path / "generator.safetensors").read_bytes() == good
+    assert [one.name for one in tmp_path.glob("state-*")] == ["state-000000010"]
+    train(Slope(), Grey(), run_of(tmp_path, 40))  # and it can go on from there
+    assert [line["step"] for line in lines_of(tmp_path)] == list(range(1, 21))
+
+
+def test_losses_that_stay_no_numbers_stop_the_training(tmp_path):
+    """The gradients count as none, so that the weights stay sound: what says it is the loss, 16 steps in a row."""
+    with pytest.raises(BadInput, match="diverged at step 18; the state of step 10 is kept"):
+        train(Slope(at=3), Grey(), run_of(tmp_path, 400))
+    lines = lines_of(tmp_path)
+    assert lines[1] == {"step": 2, "shown": 4, "loss": pytest.approx(0.999)}
+    assert lines[2] == {"step": 3, "shown": 6, "loss": None, "generator_gradients_replaced": 1.0}
+    with pytest.raises(BadInput, match="diverged at step 16; no state is kept"):
+        train(Slope(at=1), Grey(), Run(400, 2, tmp_path / "other", {}, 100, quiet=True))
+
+
+def test_gradients_that_are_no_numbers_are_counted():
+    weights = torch.nn.Parameter(torch.zeros(4))
+    optimizer = torch.optim.Adam([weights], lr=0.1)
+    # The gradients are nan, inf, -inf and 1: three are replaced. Inf and -inf alone sum to no number either.
+    factors = torch.tensor([math.nan, math.inf, -math.inf, 1.0])
+    assert descend(optimizer, (weights * factors).sum(), lambda _: None) == 3
+    assert weights.grad.tolist() == [0.0, 1e5, -1e5, 1.0]
+    assert descend(optimizer, weights.sum(), lambda _: None) == 0
+
+
+def test_a_finished_training_writes_its_lost_file_again_and_says_what_was_shown(tmp_path, capsys):
+    file = train(Slope(), Grey(), run_of(tmp_path, 21))  # 11 steps of 2: 22 images
+    good = file.read_bytes()
+    file.unlink()
+    assert train(Slope(), Grey(), run_of(tmp_path, 21)).read_bytes() == good
+    assert capsys.readouterr().err == ""
+    train(Slope(), Grey(), run_of(tmp_path, 10))
+    assert "already shown 22 images, 10 were asked for" in capsys.readouterr().err
+    assert file.read_bytes() == good
+
+
+def test_lost_metrics_are_said_and_not_made_up(tmp_path, capsys):
+    train(Slope(), Grey(), run_of(tmp_path, 20))
+    whole = (tmp_path / "metrics.jsonl").read_bytes()
+    (tmp_path / "metrics.jsonl").write_bytes(whole[: whole.index(b"\n", 100) + 10])  # ends within a line
+    kept = whole[: whole.index(b"\n", 100) + 1].count(b"\n")
+    train(Slope(), Grey(), run_of(tmp_path, 40))
+    assert "the lost steps stay missing" in capsys.readouterr().err
+    assert [line["step"] for line in lines_of(tmp_path)] == [*range(1, kept + 1), *range(11, 21)]
+    train(Slope(), Grey(), run_of(tmp_path, 60))
+    assert capsys.readouterr().err == ""
+
+
+def test_another_number_of_images_is_refused_with_its_reason(tmp_path):
+    train(Slope(), Grey(), Run(4, 2, tmp_path, {"plan": {"images": 4, "rate": None}}, quiet=True))
+    with pytest.raises(
+        RunFolderError, match=r"differs in plan.images \(growth, or the rate, is spread over --images\)"
+    ):
+        train(Slope(), Grey(), Run(8, 2, tmp_path, {"plan": {"images": 8}}, quiet=True))
+    # A setting that is None is one that was not given: folders of before and after an option came are the same.
+    train(Slope(), Grey(), Run(4, 2, tmp_path, {"plan": {"images": 4, "new": None}}, quiet=True))
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[" * 100_000, b"\xff"])
+def test_damaged_settings_are_refused(tmp_path, content):
+    (tmp_path / "training.json").write_bytes(content)
+    with pytest.raises(RunFolderError, match="damaged file"):
+        train(Slope(), Grey(), run_of(tmp_path, 4))
+
+
+def test_a_file_in_the_folders_place_is_refused(tmp_path):
+    (tmp_path / "out").write_text("here")
+    with pytest.raises(RunFolderError, match="expected a folder, found a file"):
+        train(Slope(), Grey(), run_of(tmp_path / "out", 4))
+
+
+class Numbered:
+    """Row i is a picture of the color i."""
+
+    image_size, attributes = 2, ()
+
+    def __init__(self):
+        self.rendered = 0
+
+    def sample(self, seeds):
+        return Latents(np.asarray(seeds), np.asarray(seeds, dtype=float)[:, None], "z")
+
+    def read(self, latents):
+        return pa.table({"row": latents.values[:, 0]})
+
+    def render(self, latents):
+        self.rendered += 1
+        return Images(np.tile(latents.seeds[:, None, None, None].astype(np.uint8), (1, 2, 2, 3)))
+
+    def describe(self):
+        return {"name": "numbered"}
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x93NUMPY", "short", "other"])
+def test_a_damaged_part_is_rendered_again(tmp_path, damage):
+    source = Numbered()
+    assert Pictures(source, 3, tmp_path, quiet=True).pixels(np.array([2]))[0, 0, 0, 0] == 2
+    (part,) = tmp_path.iterdir()
+    good = part.read_bytes()
+    if damage == "other":
+        np.save(part, np.zeros((3, 2, 2, 3), dtype=np.float64))
+    else:
+        part.write_bytes(good[:-5] if damage == "short" else damage)
+    assert Pictures(source, 3, tmp_path, quiet=True).pixels(np.array([2]))[0, 0, 0, 0] == 2
+    assert part.read_bytes() == good
+    Pictures(source, 3, tmp_path, quiet=True).prepare()
+    assert source.rendered == 2
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "expected"),
+    [
+        ("seed", -1, "--seed: expected at least 0"),
+        ("z_dim", 0, "--z-dim: expected at least 1"),
+        ("rate", 0.0, "--rate: expected a number above 0"),
+        ("rate", math.nan, "--rate: expected a number above 0"),
+        ("rate", math.inf, "--rate: expected a number above 0"),
+        ("mapping_layers", 0, "--mapping-layers: expected at least 1"),
+        ("half_life", 0.0, "--half-life: expected a number above 0"),
+        ("mixing", 1.01, "--mixing: expected a number from 0 to 1"),
+        ("path", -1.0, "--path: expected at least 0"),
+        ("r1", -1.0, "--r1: expected at least 0"),
+        ("max_channels", 0, "--max-channels: expected at least 1"),
+        ("fade", -1, "--fade: expected at least 0"),
+        ("batch", 0, "--batch: expected at least 1"),
+    ],
+)
+def test_numbers_that_cannot_be_are_refused(setting, value, expected):
+    with pytest.raises(BadInput, match=expected):
+        Plan("stylegan2", **{"images": 10, setting: value})
+
+
+def test_numbers_at_the_edge_are_allowed():
+    assert Plan("stylegan2", 1, mixing=1.0, path=0.0, r1=0.0, fade=0, seed=0).mixing == 1.0
+
+
+def test_the_same_condition_twice_is_refused():
+    with pytest.raises(BadInput, match="each attribute once, got age again"):
+        Plan("conditional", 10, conditions=("age=30", "hat", "age=50"))
