@@ -1,8 +1,12 @@
 """Shape checking across the suite: jaxtyping's annotations hold at run time. And: no property fails of a busy machine."""
 
+import importlib.util
+import itertools
 import sys
+import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
@@ -12,3 +16,30 @@ _hook = install_import_hook("transect", "shape_checker.check")
 # Time says what else a machine does, not what the code does: speed is measured in benchmarks/.
 settings.register_profile("transect", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("transect")
+
+# A second conftest.py would be a second module of that name, which collection with doctests refuses.
+_numbers = itertools.count()
+collect_ignore_glob = [] if importlib.util.find_spec("sqlalchemy") else ["annotation/*"]
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory):
+    """The address of a PostgreSQL server of our own."""
+    pytest.importorskip("psycopg", reason="needs PostgreSQL's driver: pip install 'transect[postgres]'")
+    from postgres_server import server
+
+    # The folders above a pytest folder are the owner's alone; the server's user has to reach its own.
+    with tempfile.TemporaryDirectory(prefix="pg") as folder:
+        Path(folder).chmod(0o755)
+        with server(Path(folder) / "server") as address:
+            yield address
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request, tmp_path):
+    """An empty database of each kind."""
+    if request.param == "sqlite":
+        return str(tmp_path / "ratings.sqlite")
+    from postgres_server import empty_database
+
+    return empty_database(request.getfixturevalue("postgres"), f"test{next(_numbers)}")

@@ -48,6 +48,7 @@ def serve(
 
     The organiser's password is taken from TRANSECT_ADMIN_PASSWORD; without it, one is made and printed once.
     """
+    import transect.annotation.database  # noqa: F401  (says which extra is missing)
     from transect.annotation import sessions
     from transect.annotation.examples import render_examples
     from transect.annotation.server.app import create_app, serve
@@ -202,11 +203,12 @@ def _announce(address: str, host: str, port: int, password: str | None, as_json:
         made = {"url": address, "admin": f"{address}/admin", "host": host, "port": port, "password": password}
         print(json_format.dumps(made), flush=True)
         return
-    print(f"raters and organiser: {address} (open to {open_to}; organiser: {address}/admin)", flush=True)
+    lines = [f"raters and organiser: {address} (open to {open_to}; organiser: {address}/admin)"]
+    if password is not None:
+        lines.append(f"the organiser's password, shown this once: {password}")
+    print("\n".join(lines), flush=True)
     if host not in LOOPBACK and not address.startswith("https://"):
         print("warning: without HTTPS in front of it, links and answers can be read on their way", file=sys.stderr)
-    if password is not None:
-        print(f"the organiser's password, shown this once: {password}", flush=True)
 
 
 def _tell(told: dict[str, Any], as_json: bool) -> None:

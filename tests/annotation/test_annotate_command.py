@@ -73,7 +73,10 @@ def test_the_password_is_printed_once(tmp_path):
         )
         first = process.stdout.readline()
         process.terminate()
-        return first + process.communicate(timeout=60)[0]
+        rest = process.stdout.read()  # communicate() would leave out what the pipe's reader holds already
+        process.stdout.close()
+        process.wait(timeout=60)
+        return first + rest
 
     once, again = first_lines(), first_lines()
     assert "open to this machine alone" in once

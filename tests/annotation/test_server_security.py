@@ -311,13 +311,16 @@ def test_too_many_requests_of_one_session_are_refused():
         if message["type"] == "http.response.start":
             sent.append(message["status"])
 
+    async def nothing():
+        return {"type": "http.disconnect"}
+
     guard = Guard(inner, frozenset(), False, {hash_of("ada"), hash_of("ben")}, lambda: now[0])
 
     def ask(session, times):
         scope = {"type": "http", "method": "GET", "client": ("127.0.0.1", 1)}
         scope["headers"] = [(b"cookie", f"transect_rater={session}".encode())]
         for _ in range(times):
-            asyncio.run(guard(scope, None, send))
+            asyncio.run(guard(scope, nothing, send))
         return sent[-times:]
 
     assert ask("ada", 61) == [200] * 60 + [429]

@@ -120,9 +120,11 @@ def rater_reliability(ratings: ArrayLike) -> Reliability:
     Correlations are NaN where a rater shares fewer than three units or one side does not vary; bias is the rater's mean
     minus that of the others, in the units of the ratings.
 
+    The first two below are each beside others whose mean is always 2:
+
     >>> made = rater_reliability([[1, 1, 3], [2, 2, 2], [3, 3, 1], [4, 4, 0]])
     >>> made.correlation.round(2).tolist(), made.bias.round(2).tolist()
-    ([-1.0, -1.0, -1.0], [0.5, 0.5, -1.0])
+    ([nan, nan, -1.0], [0.5, 0.5, -1.0])
     """
     made = checked(ratings)
     known = np.isfinite(made)
