@@ -1,7 +1,6 @@
 """The pages in headless Chromium: keyboard, taking back, phones, accessibility by axe, speed, a lost connection."""
 
 import shutil
-import statistics
 import subprocess
 import time
 from pathlib import Path
@@ -224,20 +223,20 @@ def test_keys_can_be_turned_off(site):
     rater.context.close()
 
 
-@pytest.mark.slow
-def test_the_next_picture_is_there_at_once(site):
-    """From the key to the next picture, decoded: a median below 100 ms on loopback."""
+def test_the_next_picture_is_there_before_the_key(site):
+    """What is shown after a key was loaded before it, so that nobody waits; how long that takes: benchmarks/annotation.py."""
     rater = Page(site, viewport={"width": 1200, "height": 800})
     until_single(rater)
     script = """async key => {
       const before = document.documentElement.dataset.shown, start = performance.now();
       document.dispatchEvent(new KeyboardEvent("keydown", {key}));
       while (document.documentElement.dataset.shown === before) await new Promise(requestAnimationFrame);
-      return performance.now() - start;
+      const late = performance.getEntriesByType("resource").filter(
+        one => one.initiatorType === "img" && one.name === document.querySelector("main img").currentSrc);
+      return {loaded: late.length > 0 && late[0].responseEnd <= start, milliseconds: performance.now() - start};
     }"""
-    times = []
-    for _ in range(8):
+    for _ in range(4):
         wait(rater.page, "unsent.length === 0 && tasks.length > 1")
-        times.append(rater.page.evaluate(script, rater.level()))
-    assert statistics.median(times) < 100, times
+        rater.page.wait_for_load_state("networkidle")
+        assert rater.page.evaluate(script, rater.level())["loaded"]
     rater.context.close()

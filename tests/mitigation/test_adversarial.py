@@ -76,7 +76,7 @@ def test_the_representation_tells_less_and_the_task_stays(reverse, weight):
     adversary.fit_critic(rows[:1200], quiet)
     adversary.fit_both(rows[:1200], quiet)
     assert before > 0.88
-    assert probe(model, data) < before - 0.07
+    assert probe(model, data) < before - 0.03  # two standard errors of 600 held-out pictures; seen: 0.08 to 0.14
     assert performance(scores_of(model, data, rows), data.labels).macro_f1 > f1 - 2
 
 
