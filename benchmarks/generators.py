@@ -4,7 +4,7 @@ python benchmarks/generators.py
 
 The literal form scales a copy of every kernel for every picture (Karras et al. 2020, equations 1 and 3); ours scales
 inputs and outputs. Times are of the processor. The last column is
-what the reference implementation took on one core of the machine where Transect was planned. Exit 1 where ours is
+what the reference implementation took on one core of another machine. Exit 1 where ours is
 slower than the literal form by more than a twentieth.
 """
 
