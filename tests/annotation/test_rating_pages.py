@@ -237,6 +237,6 @@ def test_the_next_picture_is_there_before_the_key(site):
     }"""
     for _ in range(4):
         wait(rater.page, "unsent.length === 0 && tasks.length > 1")
-        rater.page.wait_for_load_state("networkidle")
+        wait(rater.page, "tasks[1].pictures.every(address => pictures.get(address)?.naturalWidth)")
         assert rater.page.evaluate(script, rater.level())["loaded"]
     rater.context.close()
