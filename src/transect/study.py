@@ -15,15 +15,27 @@ from typing import Any, final
 
 import pyarrow as pa
 
-from transect import boundary, costs, edits, findings, interpolation, negative_control, provenance, pruned, publication
+from transect import (
+    boundary,
+    costs,
+    edits,
+    findings,
+    interpolation,
+    negative_control,
+    provenance,
+    pruned,
+    publication,
+    verifying,
+)
 from transect import tables as columns
 from transect.canaries import canary_sections, keep_canaries
 from transect.designs import population_design, transect_design, transect_latents
 from transect.edits import EditCheck
 from transect.effects.shares import read_shares
 from transect.effects.truth import Truth
+from transect.effects.verification import NO_RULE, Rule
 from transect.engine import map_parts
-from transect.errors import BadInput, Interrupted, TooManyFailures, UnknownName
+from transect.errors import BadInput, Interrupted, TooManyFailures
 from transect.finished import slug
 from transect.outcome_choice import choose_outcomes, rehearse
 from transect.progress import Progress
@@ -33,7 +45,7 @@ from transect.ratings import check as check_ratings
 from transect.records import Design, Task
 from transect.sections import directions as fitted_directions
 from transect.store import RunFolder
-from transect.worlds import open_world, population_of, truth_attributes
+from transect.worlds import check_hold, chosen_of, open_world, population_of, truth_attributes
 
 STUDIES = "studies"
 IMAGES_PER_PART = 256
@@ -61,7 +73,8 @@ class Study:
 
     compared: attributes or nuisances by which images as they come are compared; every attribute where it is empty. It
     chooses what is shown alone: adjustments hold every attribute equal. edits: how images of a transect are checked
-    for what was set and what was not; None where attributes are set exactly.
+    for what was set and what was not; None where attributes are set exactly. rule: when embedding targets take two
+    images for one person.
     """
 
     name: str
@@ -73,6 +86,7 @@ class Study:
     limits: Limits = Limits()
     compared: tuple[str, ...] = ()
     edits: EditCheck | None = None
+    rule: Rule = NO_RULE
 
     def __post_init__(self) -> None:
         slugs = [slug(target.name) for target in self.targets]
@@ -122,13 +136,16 @@ class Study:
             "targets": [self._target_spec(target) for target in self.targets],
             "limits": {"timeout": self.limits.timeout, "batch": self.limits.batch},
             **({} if self.edits is None else {"edits": self.edits.describe()}),
+            **verifying.spec_entry(self.rule, self.targets, self.design, self.world.attributes),
         }
 
     def _target_spec(self, target: Target) -> dict[str, Any]:
         from transect.targets import describe
 
         task, truth = Task(target.task), self.truth.text if self.truth else None
-        outcomes = choose_outcomes(task, truth, self.outcomes)
+        outcomes = choose_outcomes(
+            task, truth, self.outcomes, verifies=verifying.verifies(target, self.design, self.rule)
+        )
         rehearse(target, outcomes, self.truth, truth_attributes(self.world))
         return {
             "name": target.name,
@@ -163,6 +180,8 @@ def audit(
     prune: Sequence[str] = (),
     directions: str | Path | None = None,
     check_edits: EditCheck | None = None,
+    false_match_rate: float | None = None,
+    within: Sequence[str] = (),
     out: str | Path | None = None,
     quiet: bool = False,
 ) -> publication.Result:
@@ -175,7 +194,9 @@ def audit(
     ("balanced") and device ("cpu"), or an object that generates and controls, which has its own. directions: a file of
     fitted directions, which set the attributes of a learned generator. perceived, ratings, prune: what was seen on the
     images and rules about it, see `rate`. check_edits: what measures whether images became what was set; with
-    directions they are checked with what the generator knows even without. Returns the Result, whose `effects` are
+    directions they are checked with what the generator knows even without. false_match_rate, within: of embedding
+    targets, the rate that finds the threshold of verification, and varied attributes that are no edits of a subject but
+    say who is shown (`effects.verification`). Returns the Result, whose `effects` are
     records and whose `report` is the page's path.
 
     Raises BadInput, UnknownName or MissingExtra before anything is made; TooManyFailures and Interrupted keep what is
@@ -185,11 +206,12 @@ def audit(
     world = open_world(generator, image_size, population, device, directions)
     design = _design(world, vary, subjects, images, hold, seed)
     resolved = resolve_targets(targets, target_options)
+    rule = verifying.chosen(resolved, design, false_match_rate, within)
     known = truth_attributes(world)
     stated = None if truth is None else Truth.parse(truth, known)
     check_hold(world, design)
     chosen = chosen_of(compare, world) if images is not None else ()
-    study = Study(name, world, design, tuple(resolved), stated, tuple(outcomes), limits or Limits(), chosen)
+    study = Study(name, world, design, tuple(resolved), stated, tuple(outcomes), limits or Limits(), chosen, rule=rule)
     study = replace(study, edits=edits.for_world(world, design, check_edits))
     folder = Path(out) if out is not None else Path("runs") / slug(resolved[0].name)
     run(study, folder, quiet=quiet)
@@ -216,18 +238,6 @@ def rate(
         print(line, file=sys.stderr)
 
 
-def chosen_of(compare: Sequence[str], world: Any) -> tuple[str, ...]:
-    """The attributes and nuisances of a world to compare its images by, once each.
-
-    Raises UnknownName for another name.
-    """
-    known = [attribute.name for attribute in world.attributes]
-    for name in compare:
-        if name not in known:
-            raise UnknownName("attribute", name, known, hint="see: transect attributes")
-    return tuple(dict.fromkeys(compare))
-
-
 def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:
     """Ask the targets of a finished study about a negative control, into a folder of its own beside the tables.
 
@@ -238,7 +248,9 @@ def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:
         return
     name = f"{study.name}: negative control"
     try:
-        run(replace(study, name=name, design=design, edits=None), out / negative_control.FOLDER, quiet=quiet)
+        outcomes = tuple(one for one in study.outcomes if one != verifying.NON_MATCH)
+        made = replace(study, name=name, design=design, edits=None, outcomes=outcomes, rule=NO_RULE)
+        run(made, out / negative_control.FOLDER, quiet=quiet)
     except TooManyFailures as error:
         print(f"{name} left out: {error}", file=sys.stderr)
 
@@ -250,18 +262,6 @@ def resolve_targets(targets: Any, options: Mapping[str, Any] | None = None) -> l
     asked = [targets] if isinstance(targets, str) or not isinstance(targets, Sequence) else list(targets)
     given = dict(options or {})
     return [resolve(one, **given) if isinstance(one, str) else as_target(one, **given) for one in asked]
-
-
-def check_hold(world: Any, design: Design) -> None:
-    """Refuse to hold what nothing varied changes: the report would call a total effect direct."""
-    if not design.hold:
-        return
-    subjects = world.sample(design.subject_seeds(0, 4))
-    free = world.read(transect_latents(replace(design, hold=()), subjects, world))
-    own = world.read(subjects.repeat(design.n_cells))
-    for name in design.hold:
-        if free[name].equals(own[name]):
-            raise BadInput(f"--hold {name}: nothing that is varied changes {name}; drop it")
 
 
 def _design(

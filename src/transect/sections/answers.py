@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float, Int
 
+from transect.effects.verification import Verified
 from transect.records import Attribute, Design, Task
 
 
@@ -29,7 +30,7 @@ class Answers:
     else that rated them. people_truth: 0 or 1, the truth as people alone saw it (empty
     where they were not asked about it); people_yes: the share of a yes in their answers, of `perceived` where they were
     not asked (empty where neither tells it). failures: why the target has no valid answer, "" where it has one (empty
-    where that is not known).
+    where that is not known). verified: of an embedding target, which images verify; None without a threshold.
     """
 
     study: str
@@ -58,6 +59,7 @@ class Answers:
     people_truth: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))
     people_yes: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))
     failures: tuple[str, ...] = ()
+    verified: Verified | None = None
 
     @property
     def known(self) -> Mapping[str, Attribute]:
