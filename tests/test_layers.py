@@ -53,7 +53,7 @@ LAYERS = [
     {"search_errors"},
     {"audits", "searching", "labelling", "inverting"},
     {"rendering", "fitting"},
-    {"match_files"},
+    {"match_files", "match_outcomes"},
     {"match_input"},
     {"matching"},
     {"match_page"},
