@@ -31,7 +31,7 @@ def test_the_rate_of_an_edit_is_of_the_images_that_have_it_alone():
     assert row["edit"] == "glasses: off to on"
     assert (row["non-match rate"], row["images"], row["without an answer"]) == (6 / 15, 15, 1)
     assert row["mean distance"] == pytest.approx(6 * 0.25 / 15)
-    assert [row[f"rate at the threshold's {end} end"] for end in ("low", "high")] == [6 / 15, 0]
+    assert [row[f"at threshold's {end}"] for end in ("low", "high")] == [6 / 15, 0]
 
 
 def test_groups_that_were_set_are_the_same_subjects():

@@ -259,8 +259,8 @@ def _edit_table(found: Verified, rates: list[_Row]) -> dict[str, Any]:
     heads = [("edit", "text"), ("non-match rate", "proportion"), ("low", "proportion"), ("high", "proportion")]
     heads += [("mean distance", "number"), ("distance: low", "number"), ("distance: high", "number")]
     heads += [("images", "count"), ("without an answer", "count")]
-    ends = () if np.isnan(found.threshold.asked) else ("threshold's low end", "threshold's high end")
-    heads += [(f"rate at the {end}", "proportion") for end in ends]
+    ends = () if np.isnan(found.threshold.asked) else ("low", "high")
+    heads += [(f"at threshold's {end}", "proportion") for end in ends]
     rows = [[r["edit"], *r["rate"], *r["distance"], r["n"], r["missing"], *r["ends"][: len(ends)]] for r in rates]
     return table("Non-matches by edit", heads, rows)
 
