@@ -55,10 +55,11 @@ def with_world(text: str, name: str, made: str) -> str:
     """The page with one world's section replaced, or added at the end of the table."""
     head, _, rest = text.partition(START)
     tables, _, tail = rest.partition(END)
-    own = re.compile(rf"### {re.escape(name)}\n.*?(?=\n### |\Z)", flags=re.S)
-    tables = (
-        own.sub(lambda _: made.rstrip("\n") + "\n", tables) if own.search(tables) else f"{tables.rstrip()}\n\n{made}\n"
-    )
+    own = re.compile(rf"### {re.escape(name)}\n.*?(?=\n\n### |\s*\Z)", flags=re.S)
+    if own.search(tables):
+        tables = own.sub(lambda _: made.rstrip(), tables)
+    else:
+        tables = f"{tables.rstrip()}\n\n{made.rstrip()}\n\n"
     return f"{head}{START}{tables}{END}{tail}"
 
 

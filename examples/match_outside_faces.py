@@ -60,17 +60,15 @@ def main() -> dict[str, float]:
     groups = np.flatnonzero(striped == 1), np.flatnonzero(striped == 0)
     matched = pair_outcome(missed, pairs.a, pairs.b)
     adjusted = adjusted_pair_outcome(missed, covariates, pairs.a, pairs.b)
-    test = disagreement((adjusted.estimate, adjusted.low, adjusted.high), experiment)
+    within = adjusted.estimate, adjusted.low, adjusted.high
+    test = disagreement(within, experiment)
 
     unadjusted = float(missed[groups[0]].mean() - missed[groups[1]].mean())
     print(f"as they come:          {100 * unadjusted:+.1f} points")
     print(f"{len(pairs)} matched pairs:     {100 * matched.estimate:+.1f} points")
-    print(
-        f"matched, adjusted:     {100 * adjusted.estimate:+.1f} ({100 * adjusted.low:+.1f} to {100 * adjusted.high:+.1f})"
-    )
-    print(
-        f"set by experiment:     {100 * experiment[0]:+.1f} ({100 * experiment[1]:+.1f} to {100 * experiment[2]:+.1f})"
-    )
+    for name, made in (("matched, adjusted:", within), ("set by experiment:", experiment)):
+        estimate, low, high = (100 * one for one in made)
+        print(f"{name}     {estimate:+.1f} ({low:+.1f} to {high:+.1f})")
     print(f"pairs less experiment: {100 * test.difference:+.1f}, p = {test.p:.2f}")
     print(verdict(balance(covariates, *groups, (pairs.a, pairs.b))))
     return {"unadjusted": unadjusted, "matched": matched.estimate, "experiment": experiment[0], "p": test.p}
