@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from transect import boundary, costs, edits, interpolation, publication, study, worlds
+from transect import boundary, costs, edits, error_conditions, interpolation, publication, study, worlds
 from transect.designs import population_design, transect_design
 from transect.designs.lines import Lines, lines_design
 from transect.designs.steps import Steps, parse_steps
@@ -58,6 +58,7 @@ def audit(
     perceived: str | Path | None = None,
     ratings: str | Path | None = None,
     prune: Sequence[str] = (),
+    by: Sequence[str] = (),
     directions: str | Path | None = None,
     check_edits: EditCheck | None = None,
     out: str | Path | None = None,
@@ -79,6 +80,7 @@ def audit(
 
     directions: a file of fitted directions, which set the attributes of a learned generator. check_edits: what measures
     whether their images became what was set, beside what the generator knows.
+    by: attributes whose combinations errors are counted by too, of one study at least.
     perceived, ratings, prune: what was seen on each image, people's single answers, and rules by which images are left
     out, as `study.rate` has them; an audit that is finished is not made again for them.
 
@@ -115,6 +117,7 @@ def audit(
             perceived=perceived,
             ratings=ratings,
             prune=prune,
+            by=by,
             directions=directions,
             check_edits=check_edits,
             out=out,
@@ -135,6 +138,7 @@ def audit(
         replace(one, edits=edits.for_world(one.world, one.design, check_edits)) if one.design.levels else one
         for one in asked
     ]
+    crossed = error_conditions.check(by, [one.counted_by for one in asked])
     joined = None if lines is None else _lines(world, lines, seed, resolved, limits)
     controlled = next((one for one in asked if one.design.levels), None) if control else None
     for one in asked:
@@ -145,6 +149,7 @@ def audit(
     if joined is not None:
         study.run(joined, folder / interpolation.FOLDER, quiet=quiet)
     boundary.keep(folder, near)
+    error_conditions.keep(folder, crossed)
     study.rate(folder, perceived, prune, ratings)
     return study.report(folder)
 
@@ -211,7 +216,7 @@ def _studies(
         if vary:
             usual = getattr(world, "usual_levels", None)
             made.append(Study(EXPERIMENT, world, transect_design(vary, world.attributes, usual=usual, **options), ()))
-            study.check_hold(world, made[-1].design)
+            worlds.check_hold(world, made[-1].design)
         for stepped, levels in parse_steps(steps, world):
             design = transect_design({stepped.own.name: levels}, stepped.attributes, **options)
             made.append(Study(f"steps-{stepped.own.name}", stepped, design, ()))

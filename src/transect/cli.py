@@ -17,6 +17,17 @@ import typer
 from transect import __version__
 from transect.annotate_command import annotate
 from transect.attributes_command import attributes
+from transect.audit_options import (
+    Boundary,
+    By,
+    CheckAttribute,
+    CheckIdentity,
+    CheckRealism,
+    Perceived,
+    Prune,
+    Ratings,
+    Redraw,
+)
 from transect.console import table
 from transect.datasets_command import datasets
 from transect.directions_command import directions as directions_group
@@ -58,39 +69,6 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard outpu
 Out = Annotated[Path | None, typer.Option(help="The run folder; default runs/<target>.")]
 Seed = Annotated[int, typer.Option(help="Seed of the run; the same seed gives the same subjects.")]
 Device = Annotated[str, typer.Option(help="Where images are computed: cpu, cuda, cuda:1 and so on.")]
-Boundary = Annotated[
-    tuple[float, float] | None,
-    typer.Option(
-        metavar="LOW HIGH",
-        help="With --steps: a subject is near the decision boundary where its own score lies between; default 0.3 0.7.",
-    ),
-]
-Perceived = Annotated[
-    Path | None,
-    typer.Option(
-        help="CSV or Parquet of what was seen, a row per image: id, a column per attribute (study, for several); kept."
-    ),
-]
-Ratings = Annotated[
-    Path | None,
-    typer.Option(
-        help="CSV or Parquet of people's single answers on some images: id, rater, a column per attribute (study, for "
-        "several); kept."
-    ),
-]
-Prune = Annotated[
-    list[str] | None,
-    typer.Option(help="Leave out images by their ratings, e.g. 'fakeness>=0.75', or as-published; repeat; kept."),
-]
-CheckAttribute = Annotated[
-    list[str] | None,
-    typer.Option(help="NAME=TARGET: a model that reads an attribute off images, to see what was set; repeat."),
-]
-CheckIdentity = Annotated[str | None, typer.Option(help="A TARGET with embeddings: does an edit stay the person?")]
-CheckRealism = Annotated[str | None, typer.Option(help="A TARGET with a score of realism, higher for more real.")]
-Redraw = Annotated[
-    int, typer.Option(help="Draw a subject with images that fail a check so many times again; 0: count them alone.")
-]
 Population = Annotated[
     str, typer.Option(help="A shipped population or a TOML file: where subjects come from. See the how-to.")
 ]
@@ -214,6 +192,7 @@ def audit(
     perceived: Perceived = None,
     ratings: Ratings = None,
     prune: Prune = None,
+    by: By = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how many images, calls and how much money at most, and stop.")
     ] = False,
@@ -261,6 +240,7 @@ def audit(
         perceived=perceived,
         ratings=ratings,
         prune=prune or (),
+        by=by or (),
         out=out,
     )
     _show(result, json, costs.made(resolved))
@@ -323,6 +303,7 @@ def report(
     perceived: Perceived = None,
     ratings: Ratings = None,
     prune: Prune = None,
+    by: By = None,
     boundary: Boundary = None,
     json: Json = False,
 ) -> None:
@@ -331,7 +312,8 @@ def report(
 
     models = sections.check(model or ())
     study.rate(folder, perceived, prune or (), ratings)
-    _show(study.report(folder, shares=shares or (), correction=correction, models=models, near=boundary), json)
+    asked: dict[str, Any] = {"shares": shares or (), "correction": correction, "near": boundary, "by": by or ()}
+    _show(study.report(folder, models=models, **asked), json)
 
 
 def _show_cost(cost: Any, as_json: bool) -> None:

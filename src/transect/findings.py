@@ -15,6 +15,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float
 
+from transect.condition_faces import counted_by, mean_faces_of
 from transect.effects.analysis import Analysis, analyse_population, analyse_transects
 from transect.effects.outcomes import Outcome, category, compute, offered
 from transect.effects.overlap import IOU
@@ -69,12 +70,15 @@ class Findings:
         return "steps" in self.entry["spec"]["generator"]
 
 
-def analyse(path: Path, boundary: tuple[float, float] | None = None) -> Findings:
-    """Everything that the tables of one finished run say. boundary: as `Answers` has it.
+def analyse(path: Path, boundary: tuple[float, float] | None = None, by: Sequence[str] = ()) -> Findings:
+    """Everything that the tables of one finished run say. boundary, by: as `Answers` has them.
+
+    Attributes of `by` that the run does not know are not asked for there: nothing is counted by the others alone.
 
     Raises CorruptedPart or BadInput (not finished).
     """
     run = read(path)
+    crossed = tuple(by) if set(by) <= counted_by(run.spec) else ()
     effects: list[Effect] = []
     rates: list[Mapping[str, Any]] = []
     galleries: list[Gallery] = []
@@ -94,8 +98,8 @@ def analyse(path: Path, boundary: tuple[float, float] | None = None) -> Findings
             differences += analysis.differences
             rates += [_rate_entry(run, target["name"], outcome, rate) for rate in analysis.rates]
         entries.append(_target_entry(run, target, predictions))
-        galleries.append(_gallery(run, target, predictions, outcomes))
-        answers.append(replace(answers_of(run, target), boundary=boundary))
+        answers.append(replace(answers_of(run, target), boundary=boundary, by=crossed))
+        galleries.append(replace(_gallery(run, target, predictions, outcomes), faces=mean_faces_of(run, answers[-1])))
     entry = {**_study_entry(run, entries, groups), "cells_left_out": left_out}
     return Findings(
         entry,
@@ -117,6 +121,7 @@ def merge(galleries: Sequence[Gallery]) -> Gallery:
         tuple(failure for gallery in galleries for failure in gallery.failures),
         sum(gallery.total for gallery in galleries),
         tuple(flip for gallery in galleries for flip in gallery.flips),
+        tuple(face for gallery in galleries for face in gallery.faces),
     )
 
 

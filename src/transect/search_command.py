@@ -28,6 +28,10 @@ def search(
         str | None,
         typer.Option(help="What the right answer is: 'smile>0.5', an attribute, or face (default for detectors)."),
     ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(help="Count errors by the combinations of these searched attributes too; repeat; two or three."),
+    ] = None,
     generator: Annotated[str, typer.Option(help="What makes the images.")] = "faceworld",
     size: Annotated[int | None, typer.Option(help="Width and height of the images, in pixels; default 128.")] = None,
     device: Annotated[str, typer.Option(help="Where images are computed: cpu, cuda, cuda:1 and so on.")] = "cpu",
@@ -68,6 +72,7 @@ def search(
         seed=seed,
         population=worlds.population_of(world),
         limits=study.Limits(timeout=timeout, max_failures=max_failures),
+        by=by or (),
     )
     if not json:
         searching.announce(asked)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, final
@@ -16,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, UInt8
 
-from transect import costs, provenance
+from transect import costs, error_conditions, provenance
 from transect import tables as columns
 from transect.canaries import canary_sections, keep_canaries
 from transect.designs.search import History, Strategy, eager
@@ -46,7 +47,10 @@ SMALLEST: Final = 20
 @final
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is searched: where `target` errs by `truth` on subjects of `world`, over `space`, with `budget` calls."""
+    """What is searched: where `target` errs by `truth` on subjects of `world`, over `space`, with `budget` calls.
+
+    by: attributes whose combinations errors are counted by; no part of the spec, since it changes no call.
+    """
 
     world: Any
     target: Target
@@ -58,6 +62,7 @@ class Search:
     seed: int = 0
     population: str = "balanced"
     limits: Limits = field(default_factory=Limits)
+    by: tuple[str, ...] = ()
 
     @property
     def design(self) -> Design:
@@ -113,10 +118,12 @@ def search_for(
     seed: int = 0,
     population: str = "balanced",
     limits: Limits | None = None,
+    by: Sequence[str] = (),
 ) -> Search:
     """The search, checked before anything is made.
 
-    truth: what is right; default for a detector that every image shows a face. Raises BadInput for fewer than 20 calls,
+    truth: what is right; default for a detector that every image shows a face. by: searched attributes whose
+    combinations errors are counted by. Raises BadInput for fewer than 20 calls,
     a bad seed, or a target whose errors are not yes or no or whose truth is not stated; UnknownName for another goal.
     """
     if goal not in GOALS:
@@ -133,9 +140,10 @@ def search_for(
         raise BadInput("a search needs to know what is right, got no truth; give --truth, for example 'smile>0.5'")
     known = {attribute.name: attribute for attribute in world.attributes}
     stated = Truth.parse(text, known)
+    crossed = error_conditions.check(by, [[one.name for one in space.attributes]])
     outcome = "miss" if stated.text == FACE else "error"
     rehearse(target, choose_outcomes(task, text, (outcome,)), stated, known)
-    return Search(world, target, space, stated, outcome, budget, goal, seed, population, limits or Limits())
+    return Search(world, target, space, stated, outcome, budget, goal, seed, population, limits or Limits(), crossed)
 
 
 def run(search: Search, out: Path, *, quiet: bool = False) -> dict[str, Any]:
@@ -159,8 +167,8 @@ def run(search: Search, out: Path, *, quiet: bool = False) -> dict[str, Any]:
             raise Interrupted(message) from None
         for line in keep_canaries(out, [search.target]):
             print(line, file=sys.stderr)
-        errors = error_tables(search, history, _reasons(folder, part))
-        faces = mean_faces(search, history, errors["shown"], part, lambda number: _pixels(folder, number))
+        errors = error_tables(search, history, _reasons(folder, part), search.by)
+        faces = mean_faces(search, history, errors["shown"], part, lambda number: _pixels(folder, number), search.by)
         found = {**summary(search, history, _paid(folder, part), canary_sections(out)), "errors": errors}
         write_atomically(out / "search.html", search_page.build(found, faces).encode())
         write_atomically(out / "search.json", search_page.to_json(found).encode())

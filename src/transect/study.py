@@ -15,15 +15,28 @@ from typing import Any, final
 
 import pyarrow as pa
 
-from transect import boundary, costs, edits, findings, interpolation, negative_control, provenance, pruned, publication
+from transect import (
+    boundary,
+    costs,
+    edits,
+    error_conditions,
+    findings,
+    interpolation,
+    negative_control,
+    provenance,
+    pruned,
+    publication,
+    worlds,
+)
 from transect import tables as columns
 from transect.canaries import canary_sections, keep_canaries
+from transect.condition_faces import counted_by
 from transect.designs import population_design, transect_design, transect_latents
 from transect.edits import EditCheck
 from transect.effects.shares import read_shares
 from transect.effects.truth import Truth
 from transect.engine import map_parts
-from transect.errors import BadInput, Interrupted, TooManyFailures, UnknownName
+from transect.errors import BadInput, Interrupted, TooManyFailures
 from transect.finished import slug
 from transect.outcome_choice import choose_outcomes, rehearse
 from transect.progress import Progress
@@ -32,7 +45,7 @@ from transect.ratings import attach
 from transect.ratings import check as check_ratings
 from transect.records import Design, Task
 from transect.sections import directions as fitted_directions
-from transect.store import RunFolder
+from transect.store import RunFolder, read_spec
 from transect.worlds import open_world, population_of, truth_attributes
 
 STUDIES = "studies"
@@ -90,6 +103,14 @@ class Study:
     def n_parts(self) -> int:
         """Parts of each table."""
         return -(-self.design.subjects // self.subjects_per_part)
+
+    @property
+    def counted_by(self) -> tuple[str, ...]:
+        """Attributes that errors may be counted by; none of steps λ."""
+        if "steps" in provenance.described(self.world):
+            return ()
+        everything = [one.name for one in self.world.attributes if one.role == "attribute"]
+        return tuple(self.design.levels) or tuple(dict.fromkeys([*everything, *self.compared]))
 
     def subjects_of(self, part: int) -> slice:
         """Which subjects a part holds."""
@@ -161,6 +182,7 @@ def audit(
     perceived: str | Path | None = None,
     ratings: str | Path | None = None,
     prune: Sequence[str] = (),
+    by: Sequence[str] = (),
     directions: str | Path | None = None,
     check_edits: EditCheck | None = None,
     out: str | Path | None = None,
@@ -174,9 +196,9 @@ def audit(
     about something that cannot matter, where that is cheap. generator: a name, with image_size (128), population
     ("balanced") and device ("cpu"), or an object that generates and controls, which has its own. directions: a file of
     fitted directions, which set the attributes of a learned generator. perceived, ratings, prune: what was seen on the
-    images and rules about it, see `rate`. check_edits: what measures whether images became what was set; with
-    directions they are checked with what the generator knows even without. Returns the Result, whose `effects` are
-    records and whose `report` is the page's path.
+    images and rules about it, see `rate`. by: attributes whose combinations errors are counted by. check_edits: what
+    measures whether images became what was set; with directions they are checked with what the generator knows even
+    without. Returns the Result, whose `effects` are records and whose `report` is the page's path.
 
     Raises BadInput, UnknownName or MissingExtra before anything is made; TooManyFailures and Interrupted keep what is
     done, and the same call goes on.
@@ -187,15 +209,17 @@ def audit(
     resolved = resolve_targets(targets, target_options)
     known = truth_attributes(world)
     stated = None if truth is None else Truth.parse(truth, known)
-    check_hold(world, design)
-    chosen = chosen_of(compare, world) if images is not None else ()
+    worlds.check_hold(world, design)
+    chosen = worlds.compared_of(compare, world) if images is not None else ()
     study = Study(name, world, design, tuple(resolved), stated, tuple(outcomes), limits or Limits(), chosen)
     study = replace(study, edits=edits.for_world(world, design, check_edits))
+    crossed = error_conditions.check(by, [study.counted_by])
     folder = Path(out) if out is not None else Path("runs") / slug(resolved[0].name)
     run(study, folder, quiet=quiet)
     if control:
         run_control(study, folder, quiet=quiet)
     rate(folder, perceived, prune, ratings)
+    error_conditions.keep(folder, crossed)
     return report(folder)
 
 
@@ -214,18 +238,6 @@ def rate(
     files = [None if path is None else Path(path) for path in (perceived, ratings)]
     for line in attach(folder, files[0], prune, files[1]):
         print(line, file=sys.stderr)
-
-
-def chosen_of(compare: Sequence[str], world: Any) -> tuple[str, ...]:
-    """The attributes and nuisances of a world to compare its images by, once each.
-
-    Raises UnknownName for another name.
-    """
-    known = [attribute.name for attribute in world.attributes]
-    for name in compare:
-        if name not in known:
-            raise UnknownName("attribute", name, known, hint="see: transect attributes")
-    return tuple(dict.fromkeys(compare))
 
 
 def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:
@@ -252,18 +264,6 @@ def resolve_targets(targets: Any, options: Mapping[str, Any] | None = None) -> l
     return [resolve(one, **given) if isinstance(one, str) else as_target(one, **given) for one in asked]
 
 
-def check_hold(world: Any, design: Design) -> None:
-    """Refuse to hold what nothing varied changes: the report would call a total effect direct."""
-    if not design.hold:
-        return
-    subjects = world.sample(design.subject_seeds(0, 4))
-    free = world.read(transect_latents(replace(design, hold=()), subjects, world))
-    own = world.read(subjects.repeat(design.n_cells))
-    for name in design.hold:
-        if free[name].equals(own[name]):
-            raise BadInput(f"--hold {name}: nothing that is varied changes {name}; drop it")
-
-
 def _design(
     world: Any,
     vary: Iterable[str] | Mapping[str, Iterable[float] | None],
@@ -288,7 +288,7 @@ def run(study: Study, out: Path, *, quiet: bool = False) -> None:
     spec = study.spec()
     with RunFolder(out, spec) as folder:
         try:
-            _announce(study, folder, quiet)
+            costs.announce(study, folder, quiet=quiet)
             _make_parts(study, folder, quiet)
             for line in keep_canaries(out, study.targets):
                 print(line, file=sys.stderr)
@@ -345,16 +345,6 @@ def _prediction_part(study: Study, folder: RunFolder, part: int, target: Target,
     folder.write_part(table, part, columns.predictions_table(images["id"].to_pylist(), answers))
 
 
-def _announce(study: Study, folder: RunFolder, quiet: bool) -> None:
-    """Say what the design costs before it starts, as timed on a few images."""
-    left = sum(not folder.has_part("images", part) for part in range(study.n_parts)) / study.n_parts
-    seconds = costs.seconds_per_image(study.world, study.design, study.targets, study.limits.timeout)
-    images, minutes = study.design.n_images, seconds * study.design.n_images * left / 60
-    folder.log("cost", images=images, calls=images * len(study.targets), minutes=round(minutes, 3))
-    for line in [] if quiet else costs.announcement(study.name, study.design, study.targets, minutes):
-        print(line, file=sys.stderr)
-
-
 def report(
     folder: Path,
     *,
@@ -362,24 +352,29 @@ def report(
     correction: str = "holm",
     models: Sequence[str] = (),
     near: tuple[float, float] | None = None,
+    by: Sequence[str] = (),
 ) -> publication.Result:
     """Analyse a finished run folder, or every study under it, and write its effects, results and page anew.
 
     shares: files of populations' shares (CSV, TOML) to project to. correction: for many tests,
     "holm", "benjamini-hochberg" or "max-t". models: by which errors are adjusted too: "ols", "logit", "poisson", "gee",
-    "fractional". near: the scores between which a subject is near the decision boundary, kept in the folder; default
-    what is kept there.
+    "fractional". near: the scores between which a subject is near the decision boundary; by: attributes whose
+    combinations errors are counted by; both kept in the folder, default what is kept there.
     """
     band = boundary.check(near) or boundary.kept(folder)
     runs = sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
-    found = [findings.analyse(path, band) for path in runs]
+    known = [counted_by(read_spec(path)) for path in runs]
+    crossed = error_conditions.check(by or error_conditions.kept(folder), known)
+    found = [findings.analyse(path, band, crossed) for path in runs]
+    if by:
+        error_conditions.keep(folder, crossed)
     if near is not None:
         boundary.of_steps(any(one.in_steps for one in found))
         boundary.keep(folder, near)
     # An experiment comes first: shares are of its levels, and not of steps λ or of what other studies observed.
     order = sorted(found, key=lambda one: one.in_steps or not one.design.levels)
-    known = {name: attribute for one in reversed(order) for name, attribute in one.attributes.items()}
-    populations = [read_shares(path, known) for path in shares]
+    attributes = {name: attribute for one in reversed(order) for name, attribute in one.attributes.items()}
+    populations = [read_shares(path, attributes) for path in shares]
     controls = [negative_control.finished(path) for path in runs]
     notes = [note for path in runs for note in negative_control.unfinished(path)]
     own = [[*edits.sections(path), *canary_sections(path), *pruned.sections(path)] for path in runs]
