@@ -36,7 +36,7 @@ def condition_of(points: Float[np.ndarray, "n d"], steps: Steps) -> Int[np.ndarr
     shape = sizes(steps)
     if not shape:
         return np.zeros(len(points), dtype=np.int64)
-    return np.ravel_multi_index(tuple(level_codes(points, steps).T), shape).astype(np.int64)
+    return np.asarray(np.ravel_multi_index(tuple(level_codes(points, steps).T), shape), dtype=np.int64)
 
 
 def encoded(points: Float[np.ndarray, "n d"], steps: Steps) -> Float[np.ndarray, "n e"]:

@@ -6,13 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from transect.errors import BadInput
 from transect.records import Attribute, Latents
 
 DIRECTIONS: Final = 4
 """Latent coordinates that are searched where nobody says how many."""
+_SUBJECTS: Final = 1024
+"""Subjects that principal directions are taken of: a space w+ has thousands of coordinates."""
 _CHANCE: Final = 1.2
 """How far beyond the edge of chance a variance must lie to count as more than the others."""
 
@@ -70,7 +72,7 @@ def latent_part(latents: Latents, count: int) -> LatentPart:
             f"expected --latent-dims from 1 to {len(free)}, the latent coordinates that there are, got {count}"
         )
     directions = np.zeros((count, rows.shape[1]))
-    directions[:, free] = _directions(rows[:, free], count)
+    directions[:, free] = _directions(rows[:_SUBJECTS, free], count)
     return LatentPart(directions, np.sort([[float(one @ row) for row in rows] for one in directions], axis=1))
 
 
@@ -85,6 +87,6 @@ def _directions(rows: Float[np.ndarray, "n k"], count: int) -> Float[np.ndarray,
     return np.asarray(principal[:count] * signs[:count, None])
 
 
-def latent_part_of(world: Any, seeds: Any, count: int) -> LatentPart:
+def latent_part_of(world: Any, seeds: Int[np.ndarray, " n"], count: int) -> LatentPart:
     """The latent part of a world's subjects of these seeds. Raises BadInput as `latent_part` does."""
     return latent_part(world.sample(seeds), count)
