@@ -177,6 +177,8 @@ def answers_of(run: Run, target: Mapping[str, Any]) -> Answers:
         people_truth=people_truth,
         people_yes=people_yes,
         failures=predictions.failures,
+        said=run.seen.answers,
+        stated=truth,
     )
 
 

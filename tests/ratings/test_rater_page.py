@@ -124,3 +124,21 @@ def test_a_truth_of_its_own_is_kept(tmp_path):
     transect.audit(audited.brightness, vary=["glasses"], subjects=1, out=run, **options)
     with pytest.raises(BadInput, match="expected a run without a truth of its own, got glasses"):
         rater_report.judge(run, "smile>0.5")
+
+
+def test_the_report_says_what_other_raters_would_change(rated):
+    """Of the perceived smile on the score, the table's estimate is two-stage least squares on mean ratings."""
+    from transect.effects.instruments import instrumental
+
+    run = finished.read(rated)
+    made = study.report(rated).results["sections"]
+    assert {"raters", "seen along", "other raters"} <= {one["key"] for one in made}
+    (section,) = [one for one in made if one["key"] == "other raters"]
+    row = dict(zip(section["tables"][0]["columns"], section["tables"][0]["rows"][0], strict=True))
+    said = run.predictions(run.spec["targets"][0]).scores[:, 0] >= 0.5
+    y = np.where(run.seen.reasons == "", said.astype(float), np.nan)
+    if np.ptp(y[np.isfinite(y)]) > 0:
+        (theirs,) = instrumental(y, {"smile": run.seen.people["smile"]}, {"z": run.true["smile"]})
+        assert row["estimate"] == pytest.approx(theirs.estimate)
+    assert row["raters"] == 3
+    assert row["standard error"] >= row["by subject alone"]

@@ -12,6 +12,7 @@ from transect.sections import (
     comparison,
     confounding,
     models,
+    other_raters,
     people,
     perceived,
     sensitivity,
@@ -67,6 +68,7 @@ def _of_target(own: Sequence[Answers], chosen: Sequence[str]) -> list[dict[str, 
     if chosen and (untaken := [one for one in own if not _modelled(one)]):
         made.append(models.refused(untaken))
     made += [found for one in plain if (found := people.section(one))]
+    made += [found for one in plain if (found := other_raters.section(one))]
     made += [found for one in observations if (found := confounding.section(one))]
     made += [thresholds.section(one) for one in plain if thresholds.has_section(one)]
     return made
