@@ -224,7 +224,7 @@ def audit(
         "seed": seed,
     }
     if dry_run:
-        _show_cost(audits.cost(resolved, **asked), json)
+        costs.show(audits.cost(resolved, **asked), json)
         costs.close(resolved)
         return
     result = audits.audit(
@@ -304,28 +304,22 @@ def report(
     ratings: Ratings = None,
     prune: Prune = None,
     by: By = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(help="Where the run has no truth: what raters' mean or majority decides, as 'gender>=0.5'; kept."),
+    ] = None,
     boundary: Boundary = None,
     json: Json = False,
 ) -> None:
     """Build the report of a finished run again from its tables, with other corrections or populations if you like."""
-    from transect import sections, study
+    from transect import rater_report, sections, study
 
     models = sections.check(model or ())
     study.rate(folder, perceived, prune or (), ratings)
+    if reference is not None:
+        rater_report.judge(folder, reference)
     asked: dict[str, Any] = {"shares": shares or (), "correction": correction, "near": boundary, "by": by or ()}
     _show(study.report(folder, models=models, **asked), json)
-
-
-def _show_cost(cost: Any, as_json: bool) -> None:
-    """What an audit would cost, a line per target, or the same as JSON."""
-    from transect.costs import line
-
-    if as_json:
-        print(json_format.dumps(cost, indent=2, allow_nan=False))
-        return
-    for one in cost["targets"]:
-        text = line(one) if "calls_left" in one else f"{one['target']}: {one['images']} images, no metered calls"
-        print(text)
 
 
 def _show(result: Any, as_json: bool, cost: Any = None) -> None:

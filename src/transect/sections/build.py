@@ -13,6 +13,7 @@ from transect.sections import (
     confounding,
     interrogation,
     models,
+    other_raters,
     people,
     perceived,
     sensitivity,
@@ -69,6 +70,7 @@ def _of_target(own: Sequence[Answers], chosen: Sequence[str]) -> list[dict[str, 
     if chosen and (untaken := [one for one in own if not _modelled(one)]):
         made.append(models.refused(untaken))
     made += [found for one in plain if (found := people.section(one))]
+    made += [found for one in plain if (found := other_raters.section(one))]
     made += [found for one in observations if (found := confounding.section(one))]
     made += [thresholds.section(one) for one in plain if thresholds.has_section(one)]
     return made
