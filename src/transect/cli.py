@@ -25,6 +25,7 @@ from transect.generators_command import generators
 from transect.invert_command import invert
 from transect.leakage_command import leakage
 from transect.match_command import match
+from transect.mitigate_command import mitigate
 from transect.plan_command import plan
 from transect.search_command import search
 from transect.targets_command import targets as targets_group
@@ -48,6 +49,7 @@ app.command()(plan)
 app.add_typer(verify)
 app.command()(leakage)
 app.command()(match)
+app.command()(mitigate)
 app.command()(search)
 train.command()(classifier)
 app.add_typer(train)
