@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
+from zipfile import BadZipFile
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -186,9 +187,9 @@ def _read_weights(file: Path) -> dict[str, Any] | None:
 
 def _read_answers(file: Path) -> dict[str, Float[np.ndarray, ...]] | None:
     try:
-        with np.load(file, allow_pickle=False) as found:
+        with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as found:
             return {name: found[name] for name in found.files}
-    except (OSError, ValueError, EOFError):
+    except (OSError, ValueError, EOFError, BadZipFile):
         return None
 
 

@@ -99,4 +99,5 @@ def boxed(masks: Bool[np.ndarray, "m h w"]) -> Bool[np.ndarray, "m h w"]:
         from_start = np.logical_or.accumulate(hit, axis=1)
         return np.asarray(from_start & np.logical_or.accumulate(hit[:, ::-1], axis=1)[:, ::-1])
 
-    return spanned(masks.any(axis=2))[:, :, None] & spanned(masks.any(axis=1))[:, None, :]
+    rows, columns = np.asarray(masks.any(axis=2)), np.asarray(masks.any(axis=1))
+    return np.asarray(spanned(rows)[:, :, None] & spanned(columns)[:, None, :])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, final
 
 import numpy as np
@@ -156,7 +157,9 @@ def _noise(method: Any, setup: Setup, start: Fitted) -> Fitted:
     def answer(pictures: Pixels, _: Regions | None, wanted: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
         def noisy(made: Tensor, rows: Int[np.ndarray, " b"]) -> Tensor:
             drawn = [_normal(setup.seed, int(row), made[0].numel()) for row in rows]
-            return made + size * torch.from_numpy(np.stack(drawn)).to(made).reshape(made.shape)
+            noise: Tensor = torch.from_numpy(np.stack(drawn)).to(made).reshape(made.shape)
+            noisy_output: Tensor = made + size * noise
+            return noisy_output
 
         return _with_change(start.network, method.module, noisy, pictures, wanted, setup.device)
 
@@ -219,8 +222,8 @@ def _rba(method: Any, setup: Setup, start: Fitted) -> Fitted:
     def answer(pictures: Pixels, _: Regions | None, wanted: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
         plain = _energies(start.network, _scores(start.network, pictures, wanted, setup.device))
         shifted = Energies(plain.labels, plain.classes, plain.pairs + shift)
-        odds, (said, _) = marginal_logits(shifted), best(shifted)
-        return np.where(said, np.maximum(odds, 0.0), np.minimum(odds, -np.finfo(np.float64).tiny))
+        odds, said = marginal_logits(shifted), best(shifted)[0]
+        return np.asarray(np.where(said, np.maximum(odds, 0.0), np.minimum(odds, -np.finfo(np.float64).tiny)))
 
     notes = {"farthest share outside its margin": found.worst, "steps": found.steps}
     return Fitted(start.network, answer, rows, notes)
@@ -328,9 +331,15 @@ def _with_change(
     parts = []
     for start in range(0, len(rows), _AT_ONCE):
         some = rows[start : start + _AT_ONCE]
-        with changed(network, module, lambda made, some=some: change(made, some)):
+        with changed(network, module, partial(_changed, change, some)):
             parts.append(_scores(network, pictures, some, device))
     return np.concatenate(parts)
+
+
+def _changed(
+    change: Callable[[Tensor, Int[np.ndarray, " b"]], Tensor], rows: Int[np.ndarray, " b"], made: Tensor
+) -> Tensor:
+    return change(made, rows)
 
 
 def _output(network: nn.Module, module: str, pictures: Pixels, rows: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m d"]:

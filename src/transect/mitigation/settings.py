@@ -29,10 +29,10 @@ class Data(Strict):
 
     source: str = "faceworld"
     population: str = "celebrity-like"
-    size: int = Field(64, ge=32, le=512)
-    train: int = Field(3000, ge=2)
-    check: int = Field(500, ge=2)
-    test: int = Field(2000, ge=2)
+    size: int = Field(default=64, ge=32, le=512)
+    train: int = Field(default=3000, ge=2)
+    check: int = Field(default=500, ge=2)
+    test: int = Field(default=2000, ge=2)
     protected: str = _PROTECTED
     labels: dict[str, str] = Field(default_factory=dict)
 
@@ -46,10 +46,10 @@ class Network(Strict):
 class Training(Strict):
     """Of every model that is trained for its task; see `adversarial.Settings`."""
 
-    epochs: int = Field(15, ge=1)
-    patience: int = Field(4, ge=1)
-    batch: int = Field(64, ge=2)
-    rate: float = Field(2e-3, gt=0)
+    epochs: int = Field(default=15, ge=1)
+    patience: int = Field(default=4, ge=1)
+    batch: int = Field(default=64, ge=2)
+    rate: float = Field(default=2e-3, gt=0)
 
 
 class _Mitigation(Strict):
@@ -85,7 +85,7 @@ class Balanced(_Mitigation):
     """Training on the largest subset in which no label is more than α times as frequent with one class."""
 
     kind: Literal["balanced"]
-    alpha: float = Field(1.0, ge=1)
+    alpha: float = Field(default=1.0, ge=1)
 
 
 class Reweighed(_Mitigation):
@@ -98,7 +98,7 @@ class GroupDro(_Mitigation):
     """The group of label and class with the largest loss leads."""
 
     kind: Literal["group_dro"]
-    rate: float = Field(0.01, ge=0)
+    rate: float = Field(default=0.01, ge=0)
 
 
 class Thresholds(_Mitigation):
@@ -122,13 +122,13 @@ class Adversarial(_Mitigation):
     kind: Literal["adversarial"]
     module: str = "blocks.2"
     critic: Literal["map", "convolution", "image"] = "map"
-    weight: float = Field(1.0, ge=0)
-    reconstruction: float = Field(1.0, ge=0)
+    weight: float = Field(default=1.0, ge=0)
+    reconstruction: float = Field(default=1.0, ge=0)
     reverse: bool = False
-    critic_epochs: int = Field(3, ge=0)
-    epochs: int = Field(10, ge=1)
-    rate: float = Field(3e-4, gt=0)
-    critic_rate: float = Field(3e-3, gt=0)
+    critic_epochs: int = Field(default=3, ge=0)
+    epochs: int = Field(default=10, ge=1)
+    rate: float = Field(default=3e-4, gt=0)
+    critic_rate: float = Field(default=3e-3, gt=0)
 
 
 class Star(_Mitigation):
@@ -141,7 +141,7 @@ class Rba(_Mitigation):
     """Constraints on all answers of a `crf` together, which `start` names."""
 
     kind: Literal["rba"]
-    margin: float = Field(0.05, ge=0)
+    margin: float = Field(default=0.05, ge=0)
 
 
 Mitigation = Annotated[
@@ -153,7 +153,7 @@ Mitigation = Annotated[
 class Audit(Strict):
     """The protocol by transects, the same for every model: subjects, the attribute set, and its two levels."""
 
-    subjects: int = Field(200, ge=0)
+    subjects: int = Field(default=200, ge=0)
     attribute: str = "face_shape"
     low: float = 0.15
     high: float = 0.85
@@ -165,7 +165,7 @@ class Config(Strict):
 
     seeds: tuple[int, ...] = (0, 1, 2)
     attackers: tuple[str, ...] = ("logistic", "trees", "mlp-2")
-    rounds: int = Field(2, ge=1)
+    rounds: int = Field(default=2, ge=1)
     data: Data = Data()
     network: Network = Network()
     training: Training = Training()

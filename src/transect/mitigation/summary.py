@@ -55,6 +55,7 @@ def summary(
         "transect_version": __version__,
         "config": config.model_dump(mode="json"),
         "finished": len(rows) == len(methods),
+        "confidence": 95,
         "protected": bench.protected,
         "classes": list(bench.classes),
         "pictures": {"train": len(bench.train), "check": len(bench.check), "test": len(bench.test)},

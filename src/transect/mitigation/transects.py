@@ -85,7 +85,7 @@ def effects(protocol: Protocol, scores: Float[np.ndarray, "r k"], names: tuple[s
     """
     said: Bool[np.ndarray, "s 2 k"] = (scores >= 0).reshape(-1, 2, len(names))
     none = np.full(said.shape[:2], "", dtype=object)
-    rows = []
+    rows, sizes = [], []
     for label, name in enumerate(names):
         table = analyse_transects(
             said[:, :, label].astype(np.float64), none, protocol.design, protocol.attributes, target=model, outcome=name
@@ -93,7 +93,8 @@ def effects(protocol: Protocol, scores: Float[np.ndarray, "r k"], names: tuple[s
         one = table.effects[0]
         ends = [number(100 * value) for value in (one.estimate, one.low, one.high)]
         rows.append({"label": name, **dict(zip(("estimate", "low", "high"), ends, strict=True)), "p": number(one.p)})
-    sizes = [abs(row["estimate"]) for row in rows if row["estimate"] is not None]
+        if one.estimable:
+            sizes.append(abs(100 * one.estimate))
     return {
         "labels": rows,
         "mean_size": number(float(np.mean(sizes))) if sizes else None,

@@ -97,7 +97,7 @@ def plane(rows: list[dict[str, Any]], across: str, up: str) -> Plane | None:
     if len(known) < 2:
         return None
     x = covering_tightly(_value(row, across) for _, row in known)
-    y = covering(_value(row, up) or 0.0 for _, row in known)
+    y = covering([_value(row, up) or 0.0 for _, row in known])
     points = tuple(
         Point(
             index,
