@@ -36,6 +36,7 @@ from transect.generators_command import generators
 from transect.invert_command import invert
 from transect.leakage_command import leakage
 from transect.match_command import match
+from transect.mitigate_command import mitigate
 from transect.plan_command import plan
 from transect.search_command import search
 from transect.targets_command import targets as targets_group
@@ -57,9 +58,8 @@ app.add_typer(targets_group)
 app.add_typer(directions_group)
 app.command()(plan)
 app.add_typer(verify)
-app.command()(leakage)
-app.command()(match)
-app.command()(search)
+for stage in (leakage, match, mitigate, search):
+    app.command()(stage)
 train.command()(classifier)
 app.add_typer(train)
 app.command()(attributes)
