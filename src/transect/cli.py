@@ -23,10 +23,13 @@ from transect.audit_options import (
     CheckAttribute,
     CheckIdentity,
     CheckRealism,
+    FalseMatchRate,
     Perceived,
     Prune,
     Ratings,
     Redraw,
+    Threshold,
+    Within,
 )
 from transect.console import table
 from transect.datasets_command import datasets
@@ -35,6 +38,7 @@ from transect.errors import BadInput, TransectError
 from transect.generators_command import generators
 from transect.invert_command import invert
 from transect.leakage_command import leakage
+from transect.limits import Limits
 from transect.match_command import match
 from transect.mitigate_command import mitigate
 from transect.plan_command import plan
@@ -154,7 +158,8 @@ def audit(
         typer.Option(help="What the right answer is: 'smile>0.5', an attribute, or face (every image shows one)."),
     ] = None,
     outcome: Annotated[
-        list[str] | None, typer.Option(help="What to count: answer, score, miss, false_alarm, error, loss, distance.")
+        list[str] | None,
+        typer.Option(help="What to count: answer, score, miss, false_alarm, error, loss, distance, non_match."),
     ] = None,
     generator: Annotated[
         str, typer.Option(help="What makes the images: a name, or a network's FILE.safetensors.")
@@ -176,7 +181,9 @@ def audit(
     preprocess: Annotated[Path | None, typer.Option(help="TOML file that says how images enter the model.")] = None,
     labels: Annotated[str | None, typer.Option(help="Names of the model's classes, separated by commas.")] = None,
     positive: Annotated[str | None, typer.Option(help="The class or label that counts as yes.")] = None,
-    threshold: Annotated[float | None, typer.Option(help="Score from which the answer is yes.")] = None,
+    threshold: Threshold = None,
+    false_match_rate: FalseMatchRate = None,
+    within: Within = None,
     output: Annotated[str | None, typer.Option(help="What the model returns: probability or logit.")] = None,
     timeout: Annotated[float, typer.Option(help="Seconds that a target may take for an image.")] = 10.0,
     batch: Annotated[int, typer.Option(help="Images that a target gets at a time.")] = 16,
@@ -233,9 +240,11 @@ def audit(
         compare=compare or (),
         truth=truth,
         outcomes=outcome or (),
-        limits=study.Limits(timeout=timeout, batch=batch, max_failures=max_failures),
+        limits=Limits(timeout=timeout, batch=batch, max_failures=max_failures),
         control=control,
         check_edits=check_of(check_attribute or (), check_identity, check_realism, redraw),
+        false_match_rate=false_match_rate,
+        within=within or (),
         near=boundary,
         perceived=perceived,
         ratings=ratings,

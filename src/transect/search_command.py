@@ -71,6 +71,7 @@ def search(
     from transect import costs, search_results, searching, study, target_options, worlds
     from transect.designs.search.space import space_of
     from transect.finished import slug
+    from transect.limits import Limits
 
     options = target_options.given(
         task=task, preprocess=preprocess, labels=labels, positive=positive, threshold=threshold, output=output
@@ -86,7 +87,7 @@ def search(
         goal=goal,
         seed=seed,
         population=worlds.population_of(world),
-        limits=study.Limits(timeout=timeout, max_failures=max_failures),
+        limits=Limits(timeout=timeout, max_failures=max_failures),
         by=by or (),
         method=method,
         alpha=alpha,

@@ -28,6 +28,7 @@ from transect.effects.outcomes import compute
 from transect.effects.truth import FACE, Truth
 from transect.errors import BadInput, Interrupted, UnknownName
 from transect.finished import slug
+from transect.limits import Limits
 from transect.outcome_choice import choose_outcomes, rehearse
 from transect.progress import Progress
 from transect.protocols import Target
@@ -36,7 +37,6 @@ from transect.report import search_page
 from transect.search_errors import error_tables, mean_faces
 from transect.search_results import best_rule, summary
 from transect.store import RunFolder, canonical_json, write_atomically
-from transect.study import Limits
 from transect.targets.boxes import BoxConvention
 
 GOALS: Final = ("regions", "failures", "rate")

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from transect.effects.truth import Truth
+from transect.effects.verification import Verified
 from transect.records import Annotations, Attribute, Design, Task
 
 
@@ -32,6 +33,7 @@ class Answers:
     where they were not asked about it); people_yes: the share of a yes in their answers, of `perceived` where they were
     not asked (empty where neither tells it). failures: why the target has no valid answer, "" where it has one (empty
     where that is not known). said: people's single answers by attribute; stated: the truth, as it was asked about.
+    verified: of an embedding target, which images verify; None without a threshold.
     """
 
     study: str
@@ -63,6 +65,7 @@ class Answers:
     failures: tuple[str, ...] = ()
     said: Mapping[str, Annotations] = field(default_factory=dict)
     stated: Truth | None = None
+    verified: Verified | None = None
 
     @property
     def known(self) -> Mapping[str, Attribute]:
