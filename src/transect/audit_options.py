@@ -1,4 +1,4 @@
-"""Options of `transect audit` and `report`: how images are checked, rated and compared, as typer reads them."""
+"""Options that several commands about audits share: what was seen on images, how they are checked and counted."""
 
 from __future__ import annotations
 
@@ -51,4 +51,11 @@ Ratings = Annotated[
 Prune = Annotated[
     list[str] | None,
     typer.Option(help="Leave out images by their ratings, e.g. 'fakeness>=0.75', or as-published; repeat; kept."),
+]
+By = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Count errors by this attribute; repeat for all combinations of two or three, as their table by race and "
+        "gender; kept."
+    ),
 ]

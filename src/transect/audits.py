@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from transect import boundary, costs, edits, interpolation, publication, study, verifying, worlds
+from transect import boundary, costs, edits, error_conditions, interpolation, publication, study, verifying, worlds
 from transect.designs import population_design, transect_design
 from transect.designs.lines import Lines, lines_design
 from transect.designs.steps import Steps, parse_steps
@@ -20,9 +20,10 @@ from transect.edits import EditCheck
 from transect.effects.truth import Truth
 from transect.errors import BadInput, UnknownName
 from transect.finished import slug
+from transect.limits import Limits
 from transect.protocols import Target
 from transect.ratings import check as check_ratings
-from transect.study import Limits, Study
+from transect.study import Study
 
 EXPERIMENT: Final = "experiment"
 OBSERVATION: Final = "observation"
@@ -58,6 +59,7 @@ def audit(
     perceived: str | Path | None = None,
     ratings: str | Path | None = None,
     prune: Sequence[str] = (),
+    by: Sequence[str] = (),
     directions: str | Path | None = None,
     check_edits: EditCheck | None = None,
     false_match_rate: float | None = None,
@@ -81,6 +83,7 @@ def audit(
 
     directions: a file of fitted directions, which set the attributes of a learned generator. check_edits: what measures
     whether their images became what was set, beside what the generator knows.
+    by: attributes whose combinations errors are counted by too, of one study at least.
     false_match_rate, within: how embedding targets verify the experiment's images, as `study.audit` has them.
     perceived, ratings, prune: what was seen on each image, people's single answers, and rules by which images are left
     out, as `study.rate` has them; an audit that is finished is not made again for them.
@@ -118,6 +121,7 @@ def audit(
             perceived=perceived,
             ratings=ratings,
             prune=prune,
+            by=by,
             directions=directions,
             check_edits=check_edits,
             false_match_rate=false_match_rate,
@@ -142,6 +146,7 @@ def audit(
         replace(one, edits=edits.for_world(one.world, one.design, check_edits)) if one.design.levels else one
         for one in asked
     ]
+    crossed = error_conditions.check(by, [one.counted_by for one in asked])
     joined = None if lines is None else _lines(world, lines, seed, resolved, limits)
     controlled = next((one for one in asked if one.design.levels), None) if control else None
     for one in asked:
@@ -152,6 +157,7 @@ def audit(
     if joined is not None:
         study.run(joined, folder / interpolation.FOLDER, quiet=quiet)
     boundary.keep(folder, near)
+    error_conditions.keep(folder, crossed)
     study.rate(folder, perceived, prune, ratings)
     return study.report(folder)
 

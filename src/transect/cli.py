@@ -19,6 +19,7 @@ from transect.annotate_command import annotate
 from transect.attributes_command import attributes
 from transect.audit_options import (
     Boundary,
+    By,
     CheckAttribute,
     CheckIdentity,
     CheckRealism,
@@ -37,7 +38,9 @@ from transect.errors import BadInput, TransectError
 from transect.generators_command import generators
 from transect.invert_command import invert
 from transect.leakage_command import leakage
+from transect.limits import Limits
 from transect.match_command import match
+from transect.mitigate_command import mitigate
 from transect.plan_command import plan
 from transect.search_command import search
 from transect.targets_command import targets as targets_group
@@ -59,9 +62,8 @@ app.add_typer(targets_group)
 app.add_typer(directions_group)
 app.command()(plan)
 app.add_typer(verify)
-app.command()(leakage)
-app.command()(match)
-app.command()(search)
+for stage in (leakage, match, mitigate, search):
+    app.command()(stage)
 train.command()(classifier)
 app.add_typer(train)
 app.command()(attributes)
@@ -197,6 +199,7 @@ def audit(
     perceived: Perceived = None,
     ratings: Ratings = None,
     prune: Prune = None,
+    by: By = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how many images, calls and how much money at most, and stop.")
     ] = False,
@@ -228,7 +231,7 @@ def audit(
         "seed": seed,
     }
     if dry_run:
-        _show_cost(audits.cost(resolved, **asked), json)
+        costs.show(audits.cost(resolved, **asked), json)
         costs.close(resolved)
         return
     result = audits.audit(
@@ -237,7 +240,7 @@ def audit(
         compare=compare or (),
         truth=truth,
         outcomes=outcome or (),
-        limits=study.Limits(timeout=timeout, batch=batch, max_failures=max_failures),
+        limits=Limits(timeout=timeout, batch=batch, max_failures=max_failures),
         control=control,
         check_edits=check_of(check_attribute or (), check_identity, check_realism, redraw),
         false_match_rate=false_match_rate,
@@ -246,6 +249,7 @@ def audit(
         perceived=perceived,
         ratings=ratings,
         prune=prune or (),
+        by=by or (),
         out=out,
     )
     _show(result, json, costs.made(resolved))
@@ -308,27 +312,23 @@ def report(
     perceived: Perceived = None,
     ratings: Ratings = None,
     prune: Prune = None,
+    by: By = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(help="Where the run has no truth: what raters' mean or majority decides, as 'gender>=0.5'; kept."),
+    ] = None,
     boundary: Boundary = None,
     json: Json = False,
 ) -> None:
     """Build the report of a finished run again from its tables, with other corrections or populations if you like."""
-    from transect import sections, study
+    from transect import rater_report, sections, study
 
     models = sections.check(model or ())
     study.rate(folder, perceived, prune or (), ratings)
-    _show(study.report(folder, shares=shares or (), correction=correction, models=models, near=boundary), json)
-
-
-def _show_cost(cost: Any, as_json: bool) -> None:
-    """What an audit would cost, a line per target, or the same as JSON."""
-    from transect.costs import line
-
-    if as_json:
-        print(json_format.dumps(cost, indent=2, allow_nan=False))
-        return
-    for one in cost["targets"]:
-        text = line(one) if "calls_left" in one else f"{one['target']}: {one['images']} images, no metered calls"
-        print(text)
+    if reference is not None:
+        rater_report.judge(folder, reference)
+    asked: dict[str, Any] = {"shares": shares or (), "correction": correction, "near": boundary, "by": by or ()}
+    _show(study.report(folder, models=models, **asked), json)
 
 
 def _show(result: Any, as_json: bool, cost: Any = None) -> None:

@@ -12,8 +12,10 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
 
-from transect import ratings
+from transect import ratings, reference
 from transect import tables as columns
+from transect.effects.outcomes import offered
+from transect.effects.truth import Truth
 from transect.errors import BadInput
 from transect.records import Attribute, Design, Predictions, Task
 from transect.store import FinishedRun
@@ -44,6 +46,32 @@ class Run:
     images: pa.Table
     true: Mapping[str, Float[np.ndarray, " n"]]
     seen: ratings.Ratings
+    reference: Truth | None = None
+    """What raters' answers are the reference for, where the run has no truth of its own."""
+
+    @property
+    def truth(self) -> Truth | None:
+        """What is asked about: the run's own truth, or what raters are the reference for; None without either."""
+        stated = self.spec["truth"]
+        return self.reference if stated is None else Truth(**stated)
+
+    def labels(self, task: Task) -> Float[np.ndarray, " n"] | None:
+        """The right answer of each image: the world's or the labels', else the raters'; None where there is none."""
+        stated = self.spec["truth"]
+        if stated is not None:
+            return Truth(**stated).of({**self.true, "": np.zeros(len(self.images))})
+        if self.reference is None or task is Task.EMBEDDING:
+            return None
+        name = self.reference.attribute
+        seen = self.seen.people.get(name, self.seen.columns.get(name))
+        nobody = np.full(len(self.images), np.nan)
+        return reference.labels(self.reference, nobody if seen is None else seen, task, self.known.get(name))
+
+    def outcomes(self, target: Mapping[str, Any]) -> tuple[str, ...]:
+        """What is counted on a target; its errors too, where raters are the reference."""
+        asked = tuple(target["outcomes"])
+        judged = self.reference is not None and "error" in offered(Task(target["task"]), truth=True)
+        return asked if not judged or "error" in asked else (*asked, "error")
 
     @property
     def parts(self) -> int:
@@ -97,7 +125,9 @@ def read(path: Path) -> Run:
     images = folder.read_table("images", parts, without=("image",))
     seen = ratings.read(path, images["id"].to_pylist())
     true = columns.columns_of(images, "true")
-    return Run(folder, spec, design, attributes, images, true, seen)
+    known = {fields["name"]: attribute_of(fields) for fields in spec.get("nominal", ())} | attributes
+    judged = None if spec["truth"] is not None else reference.kept(path, known)
+    return Run(folder, spec, design, attributes, images, true, seen, judged)
 
 
 def attribute_of(fields: Mapping[str, Any]) -> Attribute:

@@ -9,7 +9,7 @@ import json
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -19,6 +19,7 @@ from transect import (
     boundary,
     costs,
     edits,
+    error_conditions,
     findings,
     interpolation,
     negative_control,
@@ -26,9 +27,11 @@ from transect import (
     pruned,
     publication,
     verifying,
+    worlds,
 )
 from transect import tables as columns
 from transect.canaries import canary_sections, keep_canaries
+from transect.condition_faces import counted_by
 from transect.designs import population_design, transect_design, transect_latents
 from transect.edits import EditCheck
 from transect.effects.shares import read_shares
@@ -37,6 +40,7 @@ from transect.effects.verification import NO_RULE, Rule
 from transect.engine import map_parts
 from transect.errors import BadInput, Interrupted, TooManyFailures
 from transect.finished import slug
+from transect.limits import Limits
 from transect.outcome_choice import choose_outcomes, rehearse
 from transect.progress import Progress
 from transect.protocols import Target
@@ -44,26 +48,12 @@ from transect.ratings import attach
 from transect.ratings import check as check_ratings
 from transect.records import Design, Task
 from transect.sections import directions as fitted_directions
-from transect.store import RunFolder
-from transect.worlds import check_hold, chosen_of, open_world, population_of, truth_attributes
+from transect.store import RunFolder, read_spec
+from transect.worlds import open_world, population_of, truth_attributes
 
 STUDIES = "studies"
 IMAGES_PER_PART = 256
 PIXELS_PER_PART = 1 << 24
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How patiently targets are asked: seconds an image, images a call, share of failed images that stops the run."""
-
-    timeout: float = 10.0
-    batch: int = 16
-    max_failures: float = 0.05
-
-    def __post_init__(self) -> None:
-        if not (self.timeout > 0 and self.batch >= 1 and 0 <= self.max_failures <= 1):
-            raise BadInput("expected a timeout above 0, a batch of at least 1 and max failures from 0 to 1")
 
 
 @final
@@ -83,7 +73,7 @@ class Study:
     targets: tuple[Target, ...]
     truth: Truth | None = None
     outcomes: tuple[str, ...] = ()
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     compared: tuple[str, ...] = ()
     edits: EditCheck | None = None
     rule: Rule = NO_RULE
@@ -104,6 +94,14 @@ class Study:
     def n_parts(self) -> int:
         """Parts of each table."""
         return -(-self.design.subjects // self.subjects_per_part)
+
+    @property
+    def counted_by(self) -> tuple[str, ...]:
+        """Attributes that errors may be counted by; none of steps λ."""
+        if "steps" in provenance.described(self.world):
+            return ()
+        everything = [one.name for one in self.world.attributes if one.role == "attribute"]
+        return tuple(self.design.levels) or tuple(dict.fromkeys([*everything, *self.compared]))
 
     def subjects_of(self, part: int) -> slice:
         """Which subjects a part holds."""
@@ -178,6 +176,7 @@ def audit(
     perceived: str | Path | None = None,
     ratings: str | Path | None = None,
     prune: Sequence[str] = (),
+    by: Sequence[str] = (),
     directions: str | Path | None = None,
     check_edits: EditCheck | None = None,
     false_match_rate: float | None = None,
@@ -193,11 +192,11 @@ def audit(
     about something that cannot matter, where that is cheap. generator: a name, with image_size (128), population
     ("balanced") and device ("cpu"), or an object that generates and controls, which has its own. directions: a file of
     fitted directions, which set the attributes of a learned generator. perceived, ratings, prune: what was seen on the
-    images and rules about it, see `rate`. check_edits: what measures whether images became what was set; with
-    directions they are checked with what the generator knows even without. false_match_rate, within: of embedding
-    targets, the rate that finds the threshold of verification, and varied attributes that are no edits of a subject but
-    say who is shown (`effects.verification`). Returns the Result, whose `effects` are
-    records and whose `report` is the page's path.
+    images and rules about it, see `rate`. by: attributes whose combinations errors are counted by. check_edits: what
+    measures whether images became what was set; with directions they are checked with what the generator knows even
+    without. false_match_rate, within: of embedding targets, the rate that finds the threshold of verification, and
+    varied attributes that are no edits of a subject but say who is shown (`effects.verification`). Returns the Result,
+    whose `effects` are records and whose `report` is the page's path.
 
     Raises BadInput, UnknownName or MissingExtra before anything is made; TooManyFailures and Interrupted keep what is
     done, and the same call goes on.
@@ -209,15 +208,17 @@ def audit(
     rule = verifying.chosen(resolved, design, false_match_rate, within)
     known = truth_attributes(world)
     stated = None if truth is None else Truth.parse(truth, known)
-    check_hold(world, design)
-    chosen = chosen_of(compare, world) if images is not None else ()
+    worlds.check_hold(world, design)
+    chosen = worlds.compared_of(compare, world) if images is not None else ()
     study = Study(name, world, design, tuple(resolved), stated, tuple(outcomes), limits or Limits(), chosen, rule=rule)
     study = replace(study, edits=edits.for_world(world, design, check_edits))
+    crossed = error_conditions.check(by, [study.counted_by])
     folder = Path(out) if out is not None else Path("runs") / slug(resolved[0].name)
     run(study, folder, quiet=quiet)
     if control:
         run_control(study, folder, quiet=quiet)
     rate(folder, perceived, prune, ratings)
+    error_conditions.keep(folder, crossed)
     return report(folder)
 
 
@@ -288,7 +289,7 @@ def run(study: Study, out: Path, *, quiet: bool = False) -> None:
     spec = study.spec()
     with RunFolder(out, spec) as folder:
         try:
-            _announce(study, folder, quiet)
+            costs.announce(study, folder, quiet=quiet)
             _make_parts(study, folder, quiet)
             for line in keep_canaries(out, study.targets):
                 print(line, file=sys.stderr)
@@ -345,16 +346,6 @@ def _prediction_part(study: Study, folder: RunFolder, part: int, target: Target,
     folder.write_part(table, part, columns.predictions_table(images["id"].to_pylist(), answers))
 
 
-def _announce(study: Study, folder: RunFolder, quiet: bool) -> None:
-    """Say what the design costs before it starts, as timed on a few images."""
-    left = sum(not folder.has_part("images", part) for part in range(study.n_parts)) / study.n_parts
-    seconds = costs.seconds_per_image(study.world, study.design, study.targets, study.limits.timeout)
-    images, minutes = study.design.n_images, seconds * study.design.n_images * left / 60
-    folder.log("cost", images=images, calls=images * len(study.targets), minutes=round(minutes, 3))
-    for line in [] if quiet else costs.announcement(study.name, study.design, study.targets, minutes):
-        print(line, file=sys.stderr)
-
-
 def report(
     folder: Path,
     *,
@@ -362,24 +353,29 @@ def report(
     correction: str = "holm",
     models: Sequence[str] = (),
     near: tuple[float, float] | None = None,
+    by: Sequence[str] = (),
 ) -> publication.Result:
     """Analyse a finished run folder, or every study under it, and write its effects, results and page anew.
 
     shares: files of populations' shares (CSV, TOML) to project to. correction: for many tests,
     "holm", "benjamini-hochberg" or "max-t". models: by which errors are adjusted too: "ols", "logit", "poisson", "gee",
-    "fractional". near: the scores between which a subject is near the decision boundary, kept in the folder; default
-    what is kept there.
+    "fractional". near: the scores between which a subject is near the decision boundary; by: attributes whose
+    combinations errors are counted by; both kept in the folder, default what is kept there.
     """
     band = boundary.check(near) or boundary.kept(folder)
     runs = sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
-    found = [findings.analyse(path, band) for path in runs]
+    known = [counted_by(read_spec(path)) for path in runs]
+    crossed = error_conditions.check(by or error_conditions.kept(folder), known)
+    found = [findings.analyse(path, band, crossed) for path in runs]
+    if by:
+        error_conditions.keep(folder, crossed)
     if near is not None:
         boundary.of_steps(any(one.in_steps for one in found))
         boundary.keep(folder, near)
     # An experiment comes first: shares are of its levels, and not of steps λ or of what other studies observed.
     order = sorted(found, key=lambda one: one.in_steps or not one.design.levels)
-    known = {name: attribute for one in reversed(order) for name, attribute in one.attributes.items()}
-    populations = [read_shares(path, known) for path in shares]
+    attributes = {name: attribute for one in reversed(order) for name, attribute in one.attributes.items()}
+    populations = [read_shares(path, attributes) for path in shares]
     controls = [negative_control.finished(path) for path in runs]
     notes = [note for path in runs for note in negative_control.unfinished(path)]
     own = [[*edits.sections(path), *canary_sections(path), *pruned.sections(path)] for path in runs]

@@ -74,18 +74,6 @@ def population_of(world: Any) -> str:
     return str(provenance.described(world).get("population", ""))
 
 
-def chosen_of(compare: Sequence[str], world: Any) -> tuple[str, ...]:
-    """The attributes and nuisances of a world to compare its images by, once each.
-
-    Raises UnknownName for another name.
-    """
-    known = [attribute.name for attribute in world.attributes]
-    for name in compare:
-        if name not in known:
-            raise UnknownName("attribute", name, known, hint="see: transect attributes")
-    return tuple(dict.fromkeys(compare))
-
-
 def check_hold(world: Any, design: Design) -> None:
     """Refuse to hold what nothing varied changes: the report would call a total effect direct."""
     if not design.hold:
@@ -96,3 +84,15 @@ def check_hold(world: Any, design: Design) -> None:
     for name in design.hold:
         if free[name].equals(own[name]):
             raise BadInput(f"--hold {name}: nothing that is varied changes {name}; drop it")
+
+
+def compared_of(compare: Sequence[str], world: Any) -> tuple[str, ...]:
+    """The attributes and nuisances of a world to compare its images by, once each.
+
+    Raises UnknownName for another name.
+    """
+    known = [attribute.name for attribute in world.attributes]
+    for name in compare:
+        if name not in known:
+            raise UnknownName("attribute", name, known, hint="see: transect attributes")
+    return tuple(dict.fromkeys(compare))
