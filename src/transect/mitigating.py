@@ -122,8 +122,9 @@ class _Run:
         if self.protocol is not None:
             figures["effects"] = effects(self.protocol, answers["audit"], self.bench.data.names, unit.method.name)
         figures = {"seed": unit.seed, **figures, "notes": json.loads(str(answers["notes"]))}
-        write_atomically(unit.folder / FIGURES, canonical_json({"by": by, "figures": figures}).encode())
-        return figures
+        text = canonical_json({"by": by, "figures": figures})
+        write_atomically(unit.folder / FIGURES, text.encode())
+        return dict(json.loads(text)["figures"])  # in the order in which a resumed run reads them
 
     def _answers(self, unit: Unit) -> dict[str, Any]:
         kept = _read_answers(unit.folder / ANSWERS)

@@ -90,6 +90,15 @@ def test_constraints_by_hand():
     assert labels.all()
 
 
+def test_multipliers_by_hand():
+    # Class 1 has 0.8 where 0.6 + 0.1 is allowed, class 0 has 0.2 where 0.4 - 0.1 is: both violate by 0.1, so that both
+    # multipliers become 1.25 · 0.1. With class 0 the label gains 0.125 - (0.125 · 0.4 - 0.125 · 0.6) + 0.1 · 0.25,
+    # with class 1 it loses 0.125 and gains the same two terms, 0.05. Class 1 falls behind by 0.25: two items change.
+    made = constrained(leaning(), np.array([[0.4, 0.6]]), margin=0.1, rate=1.25)
+    assert made.steps == 1
+    assert made.energies.pairs == pytest.approx(np.array([[0.125 + 0.05, -0.125 + 0.05]]))
+
+
 def test_what_lies_inside_its_margin_stays_as_it_is():
     energies = leaning()
     made = constrained(energies, np.array([[0.2, 0.8]]), margin=0.05)
