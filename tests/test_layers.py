@@ -35,6 +35,7 @@ LAYERS = [
     {"finished", "outcome_choice"},
     {"findings"},
     {"rater_report"},
+    {"rater_validation"},
     {"pilots", "pruned", "interpolation", "edits", "canaries"},
     {"further"},
     {"publication", "negative_control", "costs", "worlds"},
