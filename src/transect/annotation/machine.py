@@ -71,9 +71,9 @@ class ClipRater:
         from safetensors import SafetensorError
 
         try:
-            options = {"local_files_only": True}
-            self._model = CLIPModel.from_pretrained(folder, use_safetensors=True, **options).eval().to(device)
-            self._tokens = CLIPTokenizer.from_pretrained(folder, **options)
+            model: Any = CLIPModel.from_pretrained(folder, use_safetensors=True, local_files_only=True)
+            self._model = model.eval().to(device)
+            self._tokens: Any = CLIPTokenizer.from_pretrained(folder, local_files_only=True)
         except (OSError, ValueError, KeyError, RuntimeError, TypeError, SafetensorError) as error:
             first = (str(error).splitlines() or ["unknown"])[0][:200]
             raise BadInput(f"{folder}: expected a saved CLIP with its tokenizer, got {first}; save it again") from None

@@ -135,10 +135,9 @@ def against_distance(
     n = np.bincount(pair[known], minlength=len(distance))
     decided, there = (2 * yes != n) & (n > 0), np.isfinite(distance)
     called, others = (distance[decided & there & side] for side in (2 * yes > n, 2 * yes < n))
-    medians = [float(np.median(one)) if len(one) else np.nan for one in (called, others)]
+    near, far = (float(np.median(one)) if len(one) else np.nan for one in (called, others))
     both = len(called) > 0 and len(others) > 0
     p = float(mannwhitneyu(called, others).pvalue) if both else np.nan
     reason = "" if both else "no pair that most raters call " + ("different" if len(called) else "the same")
-    return Distances(
-        *medians, p, len(called), len(others), int((~decided).sum()), int((decided & ~there).sum()), reason
-    )
+    tied, missing = int((~decided).sum()), int((decided & ~there).sum())
+    return Distances(near, far, p, len(called), len(others), tied, missing, reason)
