@@ -24,8 +24,9 @@ from transect.errors import (
     TooManyFailures,
     UnknownName,
 )
+from transect.limits import Limits
 from transect.records import Predictions, Task
-from transect.study import Limits, report
+from transect.study import report
 
 SMALL = {"subjects": 12, "image_size": 32, "seed": 3, "quiet": True}
 TABLES = ["images", "predictions"]

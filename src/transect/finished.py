@@ -81,12 +81,12 @@ class Run:
     @property
     def others(self) -> Mapping[str, Attribute]:
         """Attributes whose levels have no order, varied or not."""
-        return {fields["name"]: _attribute(fields) for fields in self.spec.get("nominal", ())}
+        return {fields["name"]: attribute_of(fields) for fields in self.spec.get("nominal", ())}
 
     @property
     def held(self) -> Mapping[str, Attribute]:
         """Attributes of observed images that they are not compared by, and that adjustments hold equal all the same."""
-        return {fields["name"]: _attribute(fields) for fields in self.spec.get("held") or ()}
+        return {fields["name"]: attribute_of(fields) for fields in self.spec.get("held") or ()}
 
     @property
     def known(self) -> Mapping[str, Attribute]:
@@ -120,15 +120,16 @@ def read(path: Path) -> Run:
     row = spec["design"]
     levels = {level["attribute"]: tuple(level["values"]) for level in row["levels"]}
     design = Design(levels, row["subjects"], row["seed"], row["population"], tuple(row["hold"]))
-    attributes = {fields["name"]: _attribute(fields) for fields in spec["attributes"]}
+    attributes = {fields["name"]: attribute_of(fields) for fields in spec["attributes"]}
     parts = -(-design.subjects // int(spec["subjects_per_part"]))
     images = folder.read_table("images", parts, without=("image",))
     seen = ratings.read(path, images["id"].to_pylist())
     true = columns.columns_of(images, "true")
-    known = {fields["name"]: _attribute(fields) for fields in spec.get("nominal", ())} | attributes
+    known = {fields["name"]: attribute_of(fields) for fields in spec.get("nominal", ())} | attributes
     judged = None if spec["truth"] is not None else reference.kept(path, known)
     return Run(folder, spec, design, attributes, images, true, seen, judged)
 
 
-def _attribute(fields: Mapping[str, Any]) -> Attribute:
+def attribute_of(fields: Mapping[str, Any]) -> Attribute:
+    """An attribute as a spec holds it."""
     return Attribute(**{**fields, "levels": tuple(fields["levels"])})

@@ -26,7 +26,7 @@ from transect.store import write_atomically
 
 ALPHA: Final = 0.05
 LARGEST: Final = 3
-UNTRUE: Final = ("answer", "score", "distance")
+UNTRUE: Final = ("answer", "score", "distance", "non_match")
 """Outcomes that no truth enters."""
 TRANSECTS: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"

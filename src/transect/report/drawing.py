@@ -251,7 +251,8 @@ def _rows(place: str, panel: PanelEntry, scale: Scale, names: Sequence[str]) -> 
     """Dots by label, one row of the page each: marks carry per cent across and the row's number down."""
     labels = _labels(place, panel)
     ticks = tuple(
-        (100 * scale.fraction(t), tick_text(scale, t, panel.unit != "number", signed=True), t) for t in scale.ticks
+        (100 * scale.fraction(t), tick_text(scale, t, panel.unit != "number", signed=panel.unit != "proportion"), t)
+        for t in scale.ticks
     )
     lines = []
     for j, series in enumerate(panel.series):

@@ -128,6 +128,7 @@ def _render(document: Document, shown: Gallery) -> str:
             studies=studies,
             sections=drawing.sections(document.results.sections),
             flips=album.flip_rows(document, shown),
+            faces=album.mean_faces(shown),
             attribute_note=ATTRIBUTE_NOTE,
             correction=correction(document),
             methods=_methods(document),

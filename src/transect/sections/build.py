@@ -11,6 +11,7 @@ from transect.sections import (
     balance,
     comparison,
     confounding,
+    interrogation,
     models,
     other_raters,
     people,
@@ -18,6 +19,7 @@ from transect.sections import (
     sensitivity,
     thresholds,
     unanswered,
+    verification,
 )
 from transect.sections.answers import Answers
 from transect.sections.models import check
@@ -58,6 +60,8 @@ def _of_target(own: Sequence[Answers], chosen: Sequence[str]) -> list[dict[str, 
         made.append(sensitivity.section(stepped))
     plain = [one for one in own if not one.steps]
     made += [found for one in plain if (found := unanswered.section(one))]
+    made += [found for one in plain if (found := interrogation.section(one))]
+    made += [found for one in plain if (found := verification.section(one))]
     experiments = [one for one in plain if one.design.levels]
     observations = [one for one in plain if not one.design.levels]
     for experiment in experiments:
