@@ -48,6 +48,7 @@ LAYERS = [
     {"verifying"},
     {"findings"},
     {"rater_report"},
+    {"rater_validation"},
     {"pilots", "pruned", "interpolation", "edits", "canaries"},
     {"further"},
     {"publication", "negative_control", "costs", "worlds"},

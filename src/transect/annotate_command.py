@@ -187,23 +187,115 @@ def report(
 
     Answers come from the annotation database, or, where the run has none, from the file kept by --ratings.
     """
-    from transect import rater_report
+    from transect import rater_report, rater_validation
     from transect.annotation.pictures import Pictures
     from transect.ratings import parse_rules
     from transect.report import rater_page
 
     rules = [rule for each in parse_rules(prune or ()).values() for rule in each]
-    if database is None and not (run / "annotations" / "annotation.sqlite").exists():
-        answered = rater_report.from_kept(run)
-    else:
-        project = _open(run, database, None)
-        try:
-            answered = rater_report.from_project(run, project, scale)
-        finally:
-            project.database.close()
+    answered = _answered(run, database, scale)
     found = rater_report.page(answered, rules, resamples, run.name)
+    for one in answered:
+        if {"condition", "quality"} <= {rated.name for rated in one.rated}:
+            made = rater_validation.of_generator(one)
+            found["sections"].append(rater_validation.section(one.name, made, one.run.attributes))
     path = rater_page.write(found, Pictures(run).png, out or run / "annotations")
     _tell({"report": str(path), **found["facts"]}, json)
+
+
+def _answered(run: Path, database: str | None, scale: str) -> Any:
+    """Answers from the database, or the file kept beside the run where it has none."""
+    from transect import rater_report
+
+    if database is None and not (run / "annotations" / "annotation.sqlite").exists():
+        return rater_report.from_kept(run)
+    project = _open(run, database, None)
+    try:
+        return rater_report.from_project(run, project, scale)
+    finally:
+        project.database.close()
+
+
+@annotate.command()
+def machine(
+    run: Run,
+    rater: Annotated[
+        str, typer.Option(help="attributes (the network that ships), or clip:FOLDER of a saved CLIP in safetensors.")
+    ] = "attributes",
+    questions: Questions = None,
+    out: Annotated[Path | None, typer.Option(help="CSV or Parquet; default RUN/annotations/machine.parquet.")] = None,
+    device: Annotated[str, typer.Option(help="Where the network runs: cpu, cuda and so on.")] = "cpu",
+    json: Json = False,
+) -> None:
+    """Have a machine answer the questions about single images; its answers are kept as a machine's.
+
+    The file is for `--perceived` of report, never for `--ratings`: a machine is no person.
+    """
+    from transect.annotation import machine_answers
+
+    _tell(machine_answers.write(run, rater, tuple(questions or ("paper",)), out, device), json)
+
+
+@annotate.command()
+def validate(
+    run: Run,
+    condition: Annotated[
+        str, typer.Option(help="The question that asks what was asked of the generator.")
+    ] = "condition",
+    quality: Annotated[str, typer.Option(help="The question about the picture's quality.")] = "quality",
+    max_differing: Annotated[float, typer.Option(help="Gate: share of images seen as another condition.")] = 0.05,
+    min_quality: Annotated[float, typer.Option(help="Gate: mean quality, in its own units.")] = 2.5,
+    require: Annotated[bool, typer.Option("--require", help="Stop with an error where a gate is not met.")] = False,
+    database: Address = None,
+    json: Json = False,
+) -> None:
+    """Check by raters whether images show what was asked for and look equally good (McDuff et al. 2019).
+
+    Writes RUN/validation.json. The questions are those of `--questions quality`.
+    """
+    from transect import rater_validation
+    from transect.effects.image_validation import Gates
+
+    gates = Gates(differing=max_differing, quality=min_quality)
+    answered = [one for one in _answered(run, database, "attribute") if one.rated]
+    made = [(one.name, rater_validation.of_generator(one, condition, quality, gates)) for one in answered]
+    path = rater_validation.keep(run, made)
+    if json:
+        print(path.read_text(encoding="utf-8"), end="")
+    for study, one in [] if json else made:
+        every = one.groups[0]
+        print(
+            f"{study}: {every.differing} of {every.judged} images ({100 * every.share:.2f} %) seen as another, "
+            f"quality {every.quality:.2f} (SD {every.spread:.2f}); "
+            + ("every gate is met" if one.passed else "not met: " + "; ".join(one.failures.values()))
+        )
+    if require:
+        rater_validation.require(run)
+
+
+@annotate.command("same-person")
+def same_person(
+    answers: Annotated[Path, typer.Argument(metavar="ANSWERS", help="Answers about pairs, as exported.")],
+    pairs: Annotated[Path, typer.Option(help="CSV of pairs: first, second, kind, and if you like group, distance.")],
+    unanswered: Annotated[str, typer.Option(help='What no answer counts as: "left out" or "same".')] = "left out",
+    json: Json = False,
+) -> None:
+    """Say how often raters take a reconstruction for the person, by familiarity and group (Singh et al. 2021)."""
+    from transect import rater_validation
+
+    if unanswered not in ("left out", "same"):
+        raise BadInput(f'--unanswered: expected "left out" or "same", got {unanswered!r}; mend it')
+    made = rater_validation.same_person(answers, pairs, unanswered)
+    if json:
+        print(json_format.dumps(made, indent=2, allow_nan=False))
+        return
+    for one in made["rows"]:
+        share = (
+            "–"
+            if one["share"] is None
+            else "{:.1f} ({:.1f}, {:.1f})".format(*(100 * one[name] for name in ("share", "low", "high")))
+        )
+        print(f"{one['by']}, {one['group']}, {one['kind']}: {share} % same of {one['answers']}")
 
 
 def _open(run: Path, database: str | None, questions: list[str] | None) -> Any:

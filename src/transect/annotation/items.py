@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from transect.annotation.pictures import Picture, Pictures
-from transect.annotation.questions import Asked, Questionnaire
+from transect.annotation.questions import Asked, Plan, Questionnaire
 from transect.errors import BadInput
 
 
@@ -30,7 +30,9 @@ def rows_of(asked: Questionnaire, pictures: Pictures) -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = []
     for block, question in enumerate(asked.question):
         gold = _gold(question, pictures)
+        chosen = None if question.pairs or not asked.plan.per_cell else _sampled(pictures, asked.plan)
         units = [one for one in dict.fromkeys(_units(question, pictures)) if one not in gold]
+        units = units if chosen is None else [one for one in units if one in chosen]
         random.Random(f"{asked.plan.seed}/{question.name}").shuffle(units)  # noqa: S311  (an order, no secret)
         for position, unit in enumerate([*units, *gold]):
             made.append(
@@ -45,6 +47,18 @@ def rows_of(asked: Questionnaire, pictures: Pictures) -> list[dict[str, Any]]:
                     "done": False,
                 }
             )
+    return made
+
+
+def _sampled(pictures: Pictures, plan: Plan) -> set[Unit]:
+    """So many images of each cell of each study, the same for all questions; all where there are fewer."""
+    cells: dict[tuple[str, int], list[Unit]] = {}
+    for one in pictures.all:
+        cells.setdefault((one.study, one.cell), []).append(Unit(one.study, one.id))
+    made: set[Unit] = set()
+    for (study, cell), units in cells.items():
+        draw = random.Random(f"{plan.seed}/{study}/{cell}")  # noqa: S311  (a sample, no secret)
+        made |= set(draw.sample(units, min(plan.per_cell, len(units))))
     return made
 
 

@@ -77,7 +77,7 @@ def _begin(database: Database, given: Questionnaire | None, pictures: Pictures, 
                 f"{database.address}: expected the ratings of {run}, got those of other images; name another"
             )
         asked = Questionnaire.model_validate(json.loads(kept))
-        if given is not None and text_of(given) != kept:
+        if given is not None and given != asked:
             raise BadInput(
                 f"{database.address}: expected the questions that it was begun with "
                 f"({', '.join(one.name for one in asked.question)}), got others; leave --questions out, or "

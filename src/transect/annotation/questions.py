@@ -161,6 +161,7 @@ class Plan(_Table):
     ratings: per image and question. order: one question after another, each rater beginning with another, or mixed.
     gold_every, repeat_every: every so many tasks one with a known answer, or one that the rater has had; 0: none.
     lease_minutes: how long a task waits for its rater. break_every: tasks after which a break is suggested.
+    per_cell: so many images of each cell of the design, drawn by the seed; 0: all. Pairs are always asked in whole.
     """
 
     ratings: int = Field(default=5, ge=1, le=1000)
@@ -170,6 +171,7 @@ class Plan(_Table):
     repeat_every: int = Field(default=0, ge=0)
     lease_minutes: float = Field(default=10.0, gt=0, le=24 * 60)
     break_every: int = Field(default=50, ge=0)
+    per_cell: int = Field(default=0, ge=0)
     seed: int = Field(default=0, ge=0, lt=2**31)
 
 

@@ -91,9 +91,8 @@ def raters_resampled(
     estimate = np.atleast_1d(np.asarray(statistic(means, ones), dtype=np.float64))
     each = _answers_each(answers, n)
     if reason := _reason(n_subjects, n_raters, each, estimate):
-        nothing = np.full(len(estimate), np.nan)
-        a, b, c, d, e = (nothing.copy() for _ in range(5))
-        return RaterUncertainty(estimate, a, b, c, d, e, n_subjects, n_raters, reason)
+        no = np.full(len(estimate), np.nan)
+        return RaterUncertainty(estimate, no, no, no, no, no, n_subjects, n_raters, reason)
     rng = np.random.default_rng(seed)
     by_subject = _variance(statistic(means, c[places]) for c in _counts(rng, n_subjects, resamples))
     of_rater, of_cell = (

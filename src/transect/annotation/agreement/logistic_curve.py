@@ -69,7 +69,8 @@ def fit_logistic(x: ArrayLike, said: ArrayLike, low: float, high: float, level: 
     distinct = np.unique(places)
     if len(distinct) < 3:
         reason = f"answers at {len(distinct)} places of the transect; a curve needs three"
-        return LogisticCurve(*[np.nan] * 5, len(answers), len(distinct), reason)
+        nan = float("nan")
+        return LogisticCurve(nan, nan, nan, nan, nan, len(answers), len(distinct), reason)
     start, end, middle, slope = _fit(places, answers, distinct, low, high)
     if abs(end - start) < 1e-6 * (high - low):  # a level line has no place where it bends
         start = end = float(answers.mean())

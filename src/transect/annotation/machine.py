@@ -1,0 +1,166 @@
+"""Machines as raters: the attribute network that ships, and CLIP asked in words; what they say is a machine's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.annotation.questions import Asked
+from transect.errors import BadInput, MissingExtra, UnknownName
+from transect.model_files import sha256
+from transect.records import Annotations, Images, Question
+
+CLIP: Final = (
+    "Radford et al. 2021, Learning transferable visual models from natural language supervision, arXiv:2103.00020"
+)
+_AT_ONCE: Final = 32
+
+
+@final
+class AttributeRater:
+    """Answers questions about FaceWorld's attributes by the network that ships, which saw FaceWorld alone.
+
+    An answer is the level whose value is nearest to what the network reads off the image.
+    """
+
+    name = "machine-attributes"
+
+    def __init__(self, asked: Sequence[Asked], device: str = "cpu") -> None:
+        from transect.perceptual.features import WEIGHTS
+
+        self._asked, self._device = {one.name: one for one in asked}, device
+        self.facts = {"rater": self.name, "weights": WEIGHTS.name, "weights_sha256": sha256(WEIGHTS)}
+
+    def rate(self, images: Images, question: Question) -> Annotations:
+        """The level of each image. Raises BadInput for a question about no attribute that the network reads."""
+        from transect.perceptual.features import read
+
+        asked = _of(self._asked, question)
+        readings = read(images.pixels, device=self._device)
+        if asked.attribute not in readings or asked.levels[0].value is None:
+            raise BadInput(
+                f"question {question.name}: expected levels with values of an attribute that the network reads, got "
+                f"{asked.attribute or 'none'}; use clip:FOLDER, or leave it to people"
+            )
+        apart = np.abs(readings[asked.attribute][:, None] - np.asarray(asked.values))
+        return _annotations(self.name, question, apart.argmin(axis=1))
+
+
+@final
+class ClipRater:
+    """Answers by CLIP: the level whose words lie nearest to the image (zero-shot, Radford et al. 2021).
+
+    folder: a CLIP as `save_pretrained` writes it, with its tokenizer; safetensors alone, no network, no code of its
+    own. template: what the level's name is put into. Raises MissingExtra without transformers, BadInput for a folder
+    that holds no such model.
+    """
+
+    def __init__(
+        self, folder: Path, device: str = "cpu", template: str = "a photo of a face, {question} {level}"
+    ) -> None:
+        _check(folder)
+        try:
+            from transformers import CLIPModel, CLIPTokenizer
+        except ModuleNotFoundError:
+            raise MissingExtra("diffusers", "CLIP as a rater") from None
+        from safetensors import SafetensorError
+
+        try:
+            model: Any = CLIPModel.from_pretrained(folder, use_safetensors=True, local_files_only=True)
+            self._model = model.eval().to(device)
+            self._tokens: Any = CLIPTokenizer.from_pretrained(folder, local_files_only=True)
+        except (OSError, ValueError, KeyError, RuntimeError, TypeError, SafetensorError) as error:
+            first = (str(error).splitlines() or ["unknown"])[0][:200]
+            raise BadInput(f"{folder}: expected a saved CLIP with its tokenizer, got {first}; save it again") from None
+        self.name, self._device, self._template = f"machine-clip-{folder.name}", device, template
+        self._shape = _preprocessing(folder)
+        weights = folder / "model.safetensors"
+        self.facts = {"rater": self.name, "weights_sha256": sha256(weights), "template": template}
+
+    def shares(self, images: Images, question: Question) -> Float[np.ndarray, "n levels"]:
+        """How probable each level is by the model's own scale; rows add up to 1."""
+        import torch
+
+        if not question.levels:
+            raise BadInput(f"question {question.name}: expected levels to choose from, got none; ask with levels")
+        texts = [self._template.format(question=question.text, level=level) for level in question.levels]
+        tokens = self._tokens(texts, padding=True, truncation=True, return_tensors="pt").to(self._device)
+        found = []
+        with torch.inference_mode():
+            for start in range(0, len(images), _AT_ONCE):
+                pixels = self._pixels(images.pixels[start : start + _AT_ONCE])
+                made = self._model(pixel_values=pixels.to(self._device), **tokens)
+                found.append(made.logits_per_image.softmax(dim=1).double().cpu().numpy())
+        return np.concatenate(found) if found else np.empty((0, len(texts)))
+
+    def rate(self, images: Images, question: Question) -> Annotations:
+        """The most probable level of each image. Raises BadInput for a question without levels."""
+        return _annotations(self.name, question, self.shares(images, question).argmax(axis=1))
+
+    def _pixels(self, pixels: np.ndarray) -> Any:
+        """Resized to the model's side by the shorter one, cut to its middle, and standardised."""
+        import torch
+        from PIL import Image
+
+        side, mean, spread = self._shape
+        made = []
+        for one in pixels:
+            image = Image.fromarray(one)
+            scale = side / min(image.size)
+            image = image.resize([max(side, round(k * scale)) for k in image.size], Image.Resampling.BICUBIC)
+            left, top = ((k - side) // 2 for k in image.size)
+            made.append(np.asarray(image.crop((left, top, left + side, top + side)), dtype=np.float32) / 255)
+        return torch.from_numpy(((np.stack(made) - mean) / spread).transpose(0, 3, 1, 2).astype(np.float32))
+
+
+def _check(folder: Path) -> None:
+    """Raises BadInput unless the folder has settings and safetensors, and refers to no code of its own."""
+    settings = folder / "config.json"
+    if not settings.is_file() or not (folder / "model.safetensors").is_file():
+        raise BadInput(f"{folder}: expected config.json and model.safetensors of a saved CLIP, found no such files")
+    for file in sorted(folder.glob("*.json")):
+        try:
+            content = json.loads(file.read_text(encoding="utf-8"))
+        except (ValueError, OSError) as error:
+            raise BadInput(f"{file}: expected JSON, got {error}; save the model again") from None
+        if isinstance(content, dict) and "auto_map" in content:
+            raise BadInput(f"{file}: expected settings, found a reference to code of its own; it is not run")
+    if (kind := json.loads(settings.read_text(encoding="utf-8")).get("model_type")) != "clip":
+        raise BadInput(f"{settings}: expected a model of type clip, found {kind!r}; give another folder")
+
+
+def _preprocessing(folder: Path) -> tuple[int, Float[np.ndarray, " 3"], Float[np.ndarray, " 3"]]:
+    """Side, mean and spread as the folder says; CLIP's own mean and spread where it does not."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    side = int(config.get("vision_config", {}).get("image_size", 224))
+    path = folder / "preprocessor_config.json"
+    given = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    mean = given.get("image_mean", [0.48145466, 0.4578275, 0.40821073])
+    spread = given.get("image_std", [0.26862954, 0.26130258, 0.27577711])
+    return side, np.asarray(mean, dtype=np.float64), np.asarray(spread, dtype=np.float64)
+
+
+def open_rater(text: str, asked: Sequence[Asked], device: str = "cpu") -> AttributeRater | ClipRater:
+    """The machine that a text names: attributes, or clip:FOLDER. Raises UnknownName for another."""
+    kind, _, folder = text.partition(":")
+    if kind == "clip" and folder:
+        return ClipRater(Path(folder), device)
+    if text == "attributes":
+        return AttributeRater(asked, device)
+    raise UnknownName("rater", text, ("attributes", "clip:FOLDER"))
+
+
+def _of(asked: dict[str, Asked], question: Question) -> Asked:
+    if question.name not in asked:
+        raise UnknownName("question", question.name, asked)
+    return asked[question.name]
+
+
+def _annotations(name: str, question: Question, levels: np.ndarray) -> Annotations:
+    n = len(levels)
+    return Annotations(question, np.arange(n), (name,) * n, levels.astype(np.float64))

@@ -1,0 +1,192 @@
+"""Generators and inversions validated by raters: from answers to `validation.json`, and whether its gates are met."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from transect import tables as columns
+from transect.effects.identity_pairs import against_distance, same_shares
+from transect.effects.image_validation import SOURCE, Gates, Validation, validate
+from transect.errors import BadInput, UnknownName
+from transect.rater_report import Answered
+from transect.sections.answers import table, words
+from transect.sections.raters import Rated
+from transect.store import write_atomically
+
+FILE: Final = "validation.json"
+_NEEDED: Final = ("id", "second", "answer")
+
+
+def of_generator(
+    answered: Answered, condition: str = "condition", quality: str = "quality", gates: Gates | None = None
+) -> Validation:
+    """Whether a study's images show what was asked for and look equally good, by its raters' majority and mean.
+
+    condition, quality: names of questions; what the first asks is an attribute that was varied or is known. Raises
+    UnknownName for another question, BadInput where it is about no attribute of the run.
+    """
+    asked, good = _named(answered, condition), _named(answered, quality)
+    run = answered.run
+    intended = columns.columns_of(run.images, "intended")
+    known = {**run.true, **intended}
+    if asked.attribute not in known:
+        raise BadInput(
+            f"question {condition}: expected one about an attribute of the run ({', '.join(known)}), got "
+            f"{asked.attribute or 'none'}; name the attribute in the questions"
+        )
+    values = np.asarray(asked.values)
+    wanted = values[np.abs(known[asked.attribute][:, None] - values).argmin(axis=1)]
+    return validate(
+        wanted,
+        asked.majority,
+        good.mean,
+        {name: intended[name] for name in run.design.levels if name in intended},
+        run.people,
+        answered=np.isfinite(asked.ratings).any(axis=1),
+        worst=good.majority == good.values[0],
+        gates=gates,
+    )
+
+
+def _named(answered: Answered, name: str) -> Rated:
+    for one in answered.rated:
+        if one.name == name:
+            return one
+    raise UnknownName("question", name, [one.name for one in answered.rated], hint="nobody answered it yet, or another")
+
+
+def entry(found: Validation) -> dict[str, Any]:
+    """The validation as JSON values; what cannot be told is null."""
+    made = {
+        "passed": found.passed,
+        "failures": dict(found.failures),
+        "groups": [one._asdict() for one in found.groups],
+        "equal_quality": [one._asdict() for one in found.equal],
+        **{name: getattr(found, name) for name in ("unidentifiable", "undecided", "unrated")},
+    }
+    return dict(_plain(made))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def keep(folder: Path, found: Sequence[tuple[str, Validation]]) -> Path:
+    """Write `validation.json`: an entry by study. Returns its path."""
+    made = {study: entry(one) for study, one in found}
+    write_atomically(folder / FILE, (json.dumps(made, indent=1, allow_nan=False) + "\n").encode())
+    return folder / FILE
+
+
+def require(folder: Path) -> None:
+    """Raises BadInput unless the images of a run were validated by raters and met every gate."""
+    path = folder / FILE
+    if not path.exists():
+        raise BadInput(f"{folder}: expected images validated by raters, got none; run transect annotate validate")
+    made = json.loads(path.read_text(encoding="utf-8"))
+    failed = [f"{study}: {text}" for study, one in made.items() for text in one["failures"].values()]
+    if failed:
+        raise BadInput(f"{path}: expected every gate to be met, got {'; '.join(failed)}; mend the generator")
+
+
+def section(study: str, found: Validation, attributes: Any) -> dict[str, Any]:
+    """The validation as a section of the page on raters."""
+    heads = [("images", "text"), ("judged", "count"), ("seen as another", "count"), ("share", "proportion")]
+    heads += [("low", "proportion"), ("high", "proportion"), ("mean quality", "number"), ("SD", "number")]
+    heads += [("rated", "count")]
+    rows: list[list[Any]] = []
+    for one in found.groups:
+        label = attributes[one.attribute].label(one.level) if one.attribute else ""
+        name = f"{words(one.attribute)}: {label}" if one.attribute else "all images"
+        rows.append([name, one.judged, one.differing, one.share, one.low, one.high, one.quality, one.spread, one.rated])
+    tests = [[words(e.attribute), e.f, e.p, e.p_ranks, e.reason] for e in found.equal]
+    of_tests = [("attribute", "text"), ("F", "number"), ("p", "p"), ("p by ranks", "p"), ("note", "text")]
+    return {
+        "key": "validation",
+        "study": study,
+        "title": f"Do the images show what was asked for: {words(study)}",
+        "text": [
+            "The majority of an image's raters against the condition that was asked for, and how good the pictures "
+            "look by group (McDuff et al. 2019: 50 images a condition, five raters). Raters were evenly split on "
+            f"{found.undecided:,} images; {found.unrated:,} were not rated; of {found.unidentifiable:,} most raters "
+            "say that no face is identifiable."
+        ],
+        "warnings": [f"Gate not met: {text}" for text in found.failures.values()],
+        "figures": [],
+        "tables": [
+            table("Seen as another condition, and quality", heads, rows),
+            table("Equal quality", of_tests, tests),
+        ],
+        "sources": [SOURCE],
+    }
+
+
+def same_person(answers: Path, pairs: Path, unanswered: str = "left out") -> dict[str, Any]:
+    """Shares of "same" by kind of pair, familiarity and group, and face distances, from files.
+
+    answers: as `transect annotate export` writes it (.csv or .parquet), of a question about pairs whose first level
+    says "same"; pairs: a CSV with first, second, kind and, if you like, group and distance. Raises BadInput for files
+    that cannot be read or answers about pairs that are not listed.
+    """
+    listed = _listed(pairs)
+    rows = _rows(answers)
+    unknown = [one for one in rows if (one["id"], one["second"]) not in listed]
+    if unknown or not rows:
+        told = f"{unknown[0]['id']}, {unknown[0]['second']}" if unknown else "no answer"
+        raise BadInput(f"{answers}: expected answers about the pairs of {pairs}, got {told}; list every pair")
+    place = {key: k for k, key in enumerate(listed)}
+    pair = np.array([place[one["id"], one["second"]] for one in rows], dtype=np.int64)
+    same = np.array([np.nan if one["level"] is None else float(one["level"] == 0) for one in rows])
+    about = [listed[one["id"], one["second"]] for one in rows]
+    groups = {
+        "familiarity": [one.get("follow_up") or "" for one in rows],
+        "group": [a.get("group") or "" for a in about],
+    }
+    made = same_shares(
+        [a["kind"] for a in about], same, groups, pair, unanswered="same" if unanswered == "same" else "left out"
+    )
+    distance = np.array([float(one.get("distance") or "nan") for one in listed.values()])
+    found = {"rows": [asdict(one) for one in made], "distance": asdict(against_distance(same, pair, distance))}
+    return dict(_plain(found))
+
+
+def _listed(path: Path) -> dict[tuple[str, str], dict[str, str]]:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise BadInput(f"{path}: expected a readable CSV of pairs, got {error}; mend it") from None
+    if not rows or not {"first", "second", "kind"} <= rows[0].keys():
+        got = ", ".join(rows[0]) if rows else "no row"
+        raise BadInput(f"{path}: expected columns first, second and kind, got {got}; mend it")
+    return {(row["first"], row["second"]): row for row in rows}
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    """Answers about pairs that count: no repeats, no raters who were shut out."""
+    from pyarrow import ArrowException, parquet
+    from pyarrow import csv as arrow_csv
+
+    try:
+        read = arrow_csv.read_csv if path.suffix.lower() == ".csv" else parquet.read_table
+        made: list[dict[str, Any]] = read(path).to_pylist()
+    except (OSError, ArrowException) as error:
+        raise BadInput(f"{path}: expected readable answers, got {error}; export them again") from None
+    if made and (missing := [name for name in (*_NEEDED, "level") if name not in made[0]]):
+        raise BadInput(f"{path}: expected columns {', '.join(_NEEDED)} and level, got no {', '.join(missing)}")
+    return [
+        {**one, "id": str(one["id"]), "second": str(one["second"])}
+        for one in made
+        if one["second"] and not one.get("repeat") and not one.get("excluded")
+    ]

@@ -1,0 +1,97 @@
+"""`transect annotate validate`, `same-person` and `report` from answers in a database, and sampling by cell."""
+
+import json
+
+import pytest
+from small_run import make_run, write_questions
+from typer.testing import CliRunner
+
+import audited
+import transect
+from transect import finished, rater_validation
+from transect.annotate_command import annotate
+from transect.annotation.exchange.incoming import Incoming, take_in
+from transect.annotation.project import open_project
+from transect.annotation.reading import rows
+from transect.errors import BadInput
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    """Three subjects with either face; five raters; of the first image three see the other condition."""
+    run = tmp_path_factory.mktemp("judged") / "run"
+    options = {"image_size": 32, "quiet": True, "control": False}
+    transect.audit(audited.brightness, vary=["face_shape=0:1:2"], subjects=3, out=run, **options)
+    project = open_project(run, None, ("quality",))
+    ids = finished.read(run).images["id"].to_pylist()
+    given = []
+    for k, image in enumerate(ids):
+        for r in range(5):
+            seen = k % 2 if k or r < 2 else 1
+            given.append(Incoming("test", "", image, "", "condition", f"r{r}", seen))
+            given.append(Incoming("test", "", image, "", "quality", f"r{r}", 3 + (r == k % 5)))
+    take_in(project, given, 1.0)
+    project.database.close()
+    return run
+
+
+def test_conditions_are_judged_by_majority(judged):
+    done = CliRunner().invoke(annotate, ["validate", str(judged), "--json"])
+    assert done.exit_code == 0, done.output
+    (made,) = json.loads(done.stdout).values()
+    every = made["groups"][0]
+    assert (every["judged"], every["differing"]) == (6, 1)
+    assert every["quality"] == pytest.approx(3.2)  # four say 3 and one says 4, of each image
+    assert made["failures"] == {"conditions": "1 of 6 images are seen as another condition"}
+    assert made["equal_quality"][0]["reason"] == "quality does not vary within groups"
+    with pytest.raises(BadInput, match="expected every gate to be met, got audit: 1 of 6 images"):
+        rater_validation.require(judged)
+    again = CliRunner().invoke(annotate, ["validate", str(judged), "--max-differing", "0.2", "--require"])
+    assert again.exit_code == 0
+    assert "every gate is met" in again.stdout
+    with pytest.raises(BadInput, match="expected images validated by raters, got none"):
+        rater_validation.require(judged / "annotations")
+
+
+def test_the_page_on_raters_has_it_too(judged):
+    done = CliRunner().invoke(annotate, ["report", str(judged), "--resamples", "0", "--json"])
+    assert done.exit_code == 0, done.output
+    content = json.loads((judged / "annotations" / "raters.json").read_text())
+    assert [one["key"] for one in content["sections"]] == ["raters", "seen along", "validation"]
+    assert content["facts"]["raters of one question, at most"] == 5
+    assert "Images by mean quality" in (judged / "annotations" / "raters.html").read_text()
+
+
+def test_so_many_images_of_each_cell_are_asked_about(tmp_path):
+    run = make_run(tmp_path / "run", subjects=6, cells=2)
+    project = open_project(run, None, (write_questions(tmp_path / "q.toml", plan="per_cell = 4"),))
+    with project.database.reading() as connection:
+        from transect.annotation.schema import items
+
+        asked = [row.first for row in connection.execute(items.select())]
+    assert sorted(one[-4:] for one in asked) == ["0000"] * 4 + ["0001"] * 4
+    assert rows(project.database) == []
+    project.database.close()
+
+
+def test_pairs_from_files(tmp_path):
+    answers, pairs = tmp_path / "answers.csv", tmp_path / "pairs.csv"
+    answers.write_text(
+        "id,second,question,rater,answer,level,follow_up,repeat,excluded\n"
+        "a,b,same_person,r1,same person,0,well,false,false\n"
+        "a,b,same_person,r2,look-alike,1,not at all,false,false\n"
+        "c,d,same_person,r1,same person,0,well,false,false\n"
+        "c,d,same_person,r2,look-alike,1,,false,true\n"
+    )
+    pairs.write_text("first,second,kind,group,distance\na,b,fake,x,0.4\nc,d,real,x,0.2\n")
+    done = CliRunner().invoke(annotate, ["same-person", str(answers), "--pairs", str(pairs), "--json"])
+    assert done.exit_code == 0, done.output
+    made = json.loads(done.stdout)
+    found = {(one["group"], one["kind"]): (one["share"], one["answers"]) for one in made["rows"]}
+    assert found["all", "fake"] == (0.5, 2)
+    assert found["all", "real"] == (1.0, 1), "a rater who was shut out does not count"
+    assert found["well", "fake"] == (1.0, 1)
+    assert made["distance"]["tied"] == 1
+    pairs.write_text("first,second,kind\na,b,fake\n")
+    with pytest.raises(BadInput, match="expected answers about the pairs of .*, got c, d; list every pair"):
+        rater_validation.same_person(answers, pairs)
