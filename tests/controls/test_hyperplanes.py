@@ -150,6 +150,13 @@ def test_collinear_attributes_are_named():
             function(planes)
     with pytest.raises(BadInput, match="got collinear"):
         dual_directions(random_planes(0, k=5, d=4))
+    three = Hyperplanes.of(
+        ["age", "smile", "years", "months"],
+        np.array([normals[0], normals[1], *normals[:1] * 2, -normals[0]]),
+        np.zeros(4),
+    )
+    with pytest.raises(BadInput, match="got collinear age, years, months "):
+        dual_directions(three)
 
 
 def test_unsound_hyperplanes_are_named():

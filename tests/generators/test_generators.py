@@ -39,6 +39,12 @@ def test_checkpoints_are_converted_first(name, message):
         generators.load(name)
 
 
+@pytest.mark.parametrize("name", ["faceworld", "reference", "g.safetensors"])
+def test_devices_that_are_not_there_are_one_line(name):
+    with pytest.raises(BadInput, match=r"device: expected cpu.*, got 'cuda:99'"):
+        generators.load(name, device="cuda:99")
+
+
 def test_unknown_attribute_of_the_module():
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         _ = generators.Nothing

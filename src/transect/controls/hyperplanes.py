@@ -99,7 +99,9 @@ def _check_independent(planes: Hyperplanes) -> None:
     condition = float(np.linalg.cond(planes.normals)) if len(planes.names) <= planes.normals.shape[1] else np.inf
     if condition <= LARGEST_CONDITION:
         return
-    weights = np.abs(np.linalg.svd(planes.normals)[0][:, -1])
+    turns, lengths, _ = np.linalg.svd(planes.normals)
+    lengths = np.pad(lengths, (0, len(planes.names) - len(lengths)))  # more attributes than dimensions
+    weights = np.linalg.norm(turns[:, lengths < lengths[0] / LARGEST_CONDITION], axis=1)
     involved = ", ".join(name for name, w in zip(planes.names, weights, strict=True) if w > 0.1 * weights.max())
     raise BadInput(
         f"directions: expected attributes that differ in the latent space, got collinear {involved}"

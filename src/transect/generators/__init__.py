@@ -57,6 +57,7 @@ def load(
     if Path(name).suffix.lower() in _CHECKPOINTS:
         return _network(Path(name), image_size, device)
     if name == "reference":
+        _check_device(device)
         return _sized(_reference(device), image_size, name)
     if name not in _AVAILABLE:
         raise UnknownName("generator", name, _AVAILABLE)
@@ -77,7 +78,14 @@ def _network(path: Path, image_size: int | None, device: str) -> Generator:
             f"{path}: expected a safetensors file, got {path.suffix}; first: transect generators convert {path}"
             f" {path.with_suffix('.safetensors').name}"
         )
+    _check_device(device)
     return _sized(_of_file(path, device), image_size, str(path))
+
+
+def _check_device(device: str) -> None:
+    from transect.generators.devices import device_of
+
+    device_of(device)
 
 
 def _sized(network: Generator, image_size: int | None, name: str) -> Generator:

@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 
 from transect.errors import BadInput
+from transect.generators.devices import device_of
 from transect.generators.faceworld import camera, exposure
 from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY
 from transect.generators.faceworld.canvas import canvas_of
@@ -63,7 +64,7 @@ class FaceWorld:
     ) -> None:
         self.image_size = _whole("image_size", image_size, SMALLEST, LARGEST, "pixels")
         self.threads = _whole("threads", (os.cpu_count() or 1) if threads is None else threads, 1, 1024, "workers")
-        self.device = _device(device)
+        self.device = device_of(device)
         self.model = CausalModel(load_population(population))
 
     @property
@@ -211,16 +212,6 @@ class FaceWorld:
     def validity(self) -> dict[str, Any]:
         """What is known of the world's likeness to photographs; every report carries it. See validity_of."""
         return validity_of(measured(), RENDERER_VERSION)
-
-
-def _device(name: Any) -> torch.device:
-    """The device of that name; raises BadInput unless it is the CPU or a GPU that PyTorch can use."""
-    seen = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    known = ["cpu", *(["cuda"] if seen else []), *(f"cuda:{number}" for number in range(seen))]
-    if name not in known:
-        advice = "change it" if seen else "PyTorch sees no CUDA GPU here: use cpu, or install PyTorch with CUDA"
-        raise BadInput(f"device: expected {' or '.join(known)}, got {name!r}; {advice}")
-    return torch.device(name)
 
 
 def _whole(name: str, value: Any, low: int, high: int, unit: str) -> int:

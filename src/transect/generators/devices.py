@@ -1,0 +1,23 @@
+"""Where PyTorch computes: the devices that are there, by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from transect.errors import BadInput
+
+
+def device_of(name: Any) -> torch.device:
+    """The device of that name; raises BadInput unless it is the CPU or a GPU that PyTorch can use.
+
+    >>> device_of("cpu")
+    device(type='cpu')
+    """
+    seen = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    known = ["cpu", *(["cuda"] if seen else []), *(f"cuda:{number}" for number in range(seen))]
+    if name not in known:
+        advice = "change it" if seen else "PyTorch sees no CUDA GPU here: use cpu, or install PyTorch with CUDA"
+        raise BadInput(f"device: expected {' or '.join(known)}, got {name!r}; {advice}")
+    return torch.device(name)
