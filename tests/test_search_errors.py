@@ -11,9 +11,10 @@ from PIL import Image
 from transect.designs.search import History, eager
 from transect.designs.search.space import Space
 from transect.effects.interrogation import ATTRIBUTE, COUNTED, DETECTION, GIVEN
+from transect.mean_faces import SIDE
 from transect.records import Attribute
 from transect.report import search_page
-from transect.search_errors import SIDE, conditions_of, error_tables, mean_faces
+from transect.search_errors import conditions_of, error_tables, mean_faces
 from transect.search_results import summary
 from transect.targets import as_target
 

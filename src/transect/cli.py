@@ -17,6 +17,20 @@ import typer
 from transect import __version__
 from transect.annotate_command import annotate
 from transect.attributes_command import attributes
+from transect.audit_options import (
+    Boundary,
+    By,
+    CheckAttribute,
+    CheckIdentity,
+    CheckRealism,
+    FalseMatchRate,
+    Perceived,
+    Prune,
+    Ratings,
+    Redraw,
+    Threshold,
+    Within,
+)
 from transect.console import table
 from transect.datasets_command import datasets
 from transect.directions_command import directions as directions_group
@@ -24,7 +38,9 @@ from transect.errors import BadInput, TransectError
 from transect.generators_command import generators
 from transect.invert_command import invert
 from transect.leakage_command import leakage
+from transect.limits import Limits
 from transect.match_command import match
+from transect.mitigate_command import mitigate
 from transect.plan_command import plan
 from transect.search_command import search
 from transect.targets_command import targets as targets_group
@@ -46,9 +62,8 @@ app.add_typer(targets_group)
 app.add_typer(directions_group)
 app.command()(plan)
 app.add_typer(verify)
-app.command()(leakage)
-app.command()(match)
-app.command()(search)
+for stage in (leakage, match, mitigate, search):
+    app.command()(stage)
 train.command()(classifier)
 app.add_typer(train)
 app.command()(attributes)
@@ -58,39 +73,6 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard outpu
 Out = Annotated[Path | None, typer.Option(help="The run folder; default runs/<target>.")]
 Seed = Annotated[int, typer.Option(help="Seed of the run; the same seed gives the same subjects.")]
 Device = Annotated[str, typer.Option(help="Where images are computed: cpu, cuda, cuda:1 and so on.")]
-Boundary = Annotated[
-    tuple[float, float] | None,
-    typer.Option(
-        metavar="LOW HIGH",
-        help="With --steps: a subject is near the decision boundary where its own score lies between; default 0.3 0.7.",
-    ),
-]
-Perceived = Annotated[
-    Path | None,
-    typer.Option(
-        help="CSV or Parquet of what was seen, a row per image: id, a column per attribute (study, for several); kept."
-    ),
-]
-Ratings = Annotated[
-    Path | None,
-    typer.Option(
-        help="CSV or Parquet of people's single answers on some images: id, rater, a column per attribute (study, for "
-        "several); kept."
-    ),
-]
-Prune = Annotated[
-    list[str] | None,
-    typer.Option(help="Leave out images by their ratings, e.g. 'fakeness>=0.75', or as-published; repeat; kept."),
-]
-CheckAttribute = Annotated[
-    list[str] | None,
-    typer.Option(help="NAME=TARGET: a model that reads an attribute off images, to see what was set; repeat."),
-]
-CheckIdentity = Annotated[str | None, typer.Option(help="A TARGET with embeddings: does an edit stay the person?")]
-CheckRealism = Annotated[str | None, typer.Option(help="A TARGET with a score of realism, higher for more real.")]
-Redraw = Annotated[
-    int, typer.Option(help="Draw a subject with images that fail a check so many times again; 0: count them alone.")
-]
 Population = Annotated[
     str, typer.Option(help="A shipped population or a TOML file: where subjects come from. See the how-to.")
 ]
@@ -176,7 +158,8 @@ def audit(
         typer.Option(help="What the right answer is: 'smile>0.5', an attribute, or face (every image shows one)."),
     ] = None,
     outcome: Annotated[
-        list[str] | None, typer.Option(help="What to count: answer, score, miss, false_alarm, error, loss, distance.")
+        list[str] | None,
+        typer.Option(help="What to count: answer, score, miss, false_alarm, error, loss, distance, non_match."),
     ] = None,
     generator: Annotated[
         str, typer.Option(help="What makes the images: a name, or a network's FILE.safetensors.")
@@ -198,7 +181,9 @@ def audit(
     preprocess: Annotated[Path | None, typer.Option(help="TOML file that says how images enter the model.")] = None,
     labels: Annotated[str | None, typer.Option(help="Names of the model's classes, separated by commas.")] = None,
     positive: Annotated[str | None, typer.Option(help="The class or label that counts as yes.")] = None,
-    threshold: Annotated[float | None, typer.Option(help="Score from which the answer is yes.")] = None,
+    threshold: Threshold = None,
+    false_match_rate: FalseMatchRate = None,
+    within: Within = None,
     output: Annotated[str | None, typer.Option(help="What the model returns: probability or logit.")] = None,
     timeout: Annotated[float, typer.Option(help="Seconds that a target may take for an image.")] = 10.0,
     batch: Annotated[int, typer.Option(help="Images that a target gets at a time.")] = 16,
@@ -214,6 +199,7 @@ def audit(
     perceived: Perceived = None,
     ratings: Ratings = None,
     prune: Prune = None,
+    by: By = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how many images, calls and how much money at most, and stop.")
     ] = False,
@@ -245,7 +231,7 @@ def audit(
         "seed": seed,
     }
     if dry_run:
-        _show_cost(audits.cost(resolved, **asked), json)
+        costs.show(audits.cost(resolved, **asked), json)
         costs.close(resolved)
         return
     result = audits.audit(
@@ -254,13 +240,16 @@ def audit(
         compare=compare or (),
         truth=truth,
         outcomes=outcome or (),
-        limits=study.Limits(timeout=timeout, batch=batch, max_failures=max_failures),
+        limits=Limits(timeout=timeout, batch=batch, max_failures=max_failures),
         control=control,
         check_edits=check_of(check_attribute or (), check_identity, check_realism, redraw),
+        false_match_rate=false_match_rate,
+        within=within or (),
         near=boundary,
         perceived=perceived,
         ratings=ratings,
         prune=prune or (),
+        by=by or (),
         out=out,
     )
     _show(result, json, costs.made(resolved))
@@ -323,27 +312,23 @@ def report(
     perceived: Perceived = None,
     ratings: Ratings = None,
     prune: Prune = None,
+    by: By = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(help="Where the run has no truth: what raters' mean or majority decides, as 'gender>=0.5'; kept."),
+    ] = None,
     boundary: Boundary = None,
     json: Json = False,
 ) -> None:
     """Build the report of a finished run again from its tables, with other corrections or populations if you like."""
-    from transect import sections, study
+    from transect import rater_report, sections, study
 
     models = sections.check(model or ())
     study.rate(folder, perceived, prune or (), ratings)
-    _show(study.report(folder, shares=shares or (), correction=correction, models=models, near=boundary), json)
-
-
-def _show_cost(cost: Any, as_json: bool) -> None:
-    """What an audit would cost, a line per target, or the same as JSON."""
-    from transect.costs import line
-
-    if as_json:
-        print(json_format.dumps(cost, indent=2, allow_nan=False))
-        return
-    for one in cost["targets"]:
-        text = line(one) if "calls_left" in one else f"{one['target']}: {one['images']} images, no metered calls"
-        print(text)
+    if reference is not None:
+        rater_report.judge(folder, reference)
+    asked: dict[str, Any] = {"shares": shares or (), "correction": correction, "near": boundary, "by": by or ()}
+    _show(study.report(folder, models=models, **asked), json)
 
 
 def _show(result: Any, as_json: bool, cost: Any = None) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 from transect.designs import transect_latents
 from transect.protocols import Target
 from transect.records import Design, Images
+from transect.store import RunFolder
 
 
 def quotes(targets: Sequence[Target], images: int) -> list[dict[str, Any]]:
@@ -69,6 +72,16 @@ def announcement(name: str, design: Design, targets: Sequence[Target], minutes: 
     return [first, *lines(targets, design.n_images)]
 
 
+def announce(study: Any, folder: RunFolder, *, quiet: bool) -> None:
+    """Say what a study's design costs before it starts, as timed on a few images."""
+    left = sum(not folder.has_part("images", part) for part in range(study.n_parts)) / study.n_parts
+    seconds = seconds_per_image(study.world, study.design, study.targets, study.limits.timeout)
+    images, minutes = study.design.n_images, seconds * study.design.n_images * left / 60
+    folder.log("cost", images=images, calls=images * len(study.targets), minutes=round(minutes, 3))
+    for text in [] if quiet else announcement(study.name, study.design, study.targets, minutes):
+        print(text, file=sys.stderr)
+
+
 def seconds_per_image(world: Any, design: Design, targets: Sequence[Target], timeout: float) -> float:
     """Rendering and asking, on at most eight images; a first image warms both up and shows whether targets answer.
 
@@ -107,3 +120,13 @@ def _quote(target: Target, images: int) -> dict[str, Any]:
     if hasattr(target, "quote"):
         return dict(target.quote(images))
     return {"images": images, "calls": 0, "cost": 0.0, "currency": ""}
+
+
+def show(cost: Any, as_json: bool) -> None:
+    """Print what an audit would cost, a line per target, or the same as JSON."""
+    if as_json:
+        print(json.dumps(cost, indent=2, allow_nan=False))
+        return
+    for one in cost["targets"]:
+        text = line(one) if "calls_left" in one else f"{one['target']}: {one['images']} images, no metered calls"
+        print(text)

@@ -40,6 +40,10 @@ def search(
         str | None,
         typer.Option(help="What the right answer is: 'smile>0.5', an attribute, or face (default for detectors)."),
     ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(help="Count errors by the combinations of these searched attributes too; repeat; two or three."),
+    ] = None,
     generator: Annotated[str, typer.Option(help="What makes the images.")] = "faceworld",
     directions: Annotated[
         Path | None, typer.Option(help="Fitted directions that set the attributes of a learned generator.")
@@ -67,6 +71,7 @@ def search(
     from transect import costs, search_results, searching, study, target_options, worlds
     from transect.designs.search.space import space_of
     from transect.finished import slug
+    from transect.limits import Limits
 
     options = target_options.given(
         task=task, preprocess=preprocess, labels=labels, positive=positive, threshold=threshold, output=output
@@ -82,7 +87,8 @@ def search(
         goal=goal,
         seed=seed,
         population=worlds.population_of(world),
-        limits=study.Limits(timeout=timeout, max_failures=max_failures),
+        limits=Limits(timeout=timeout, max_failures=max_failures),
+        by=by or (),
         method=method,
         alpha=alpha,
     )

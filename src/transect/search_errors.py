@@ -6,7 +6,6 @@ a search that follows up failures finds more of them than there are.
 
 from __future__ import annotations
 
-import io
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -18,8 +17,9 @@ from jaxtyping import Float, UInt8
 from transect.designs.search import History, Interrogation
 from transect.designs.search.space import Space
 from transect.effects import interrogation
-from transect.effects.interrogation import Condition
+from transect.effects.interrogation import Condition, crossed, crossing
 from transect.effects.outcomes import FAILED
+from transect.mean_faces import means
 from transect.records import declared
 from transect.search_results import Searched, surely_explored
 
@@ -30,21 +30,20 @@ GROUPS: Final = 3
 """Groups of a continuous attribute, of equal shares of the searched space."""
 SHOWN: Final = 3
 """Attributes whose mean faces are shown: those whose groups' error rates differ most."""
-SIDE: Final = 64
-"""Width and height of a mean face, in pixels."""
 _NO_FACE: Final = f"{FAILED}: no face"
 
 
-def error_tables(search: Searched, history: History, reasons: Sequence[str]) -> dict[str, Any]:
+def error_tables(search: Searched, history: History, reasons: Sequence[str], by: Sequence[str] = ()) -> dict[str, Any]:
     """The tables as JSON has them, one per sampler: of the exploration's first calls, and of all calls.
 
-    reasons: why a call has no outcome, "" where it has one. The target's own word that it found no face is a miss
+    reasons: why a call has no outcome, "" where it has one. by: searched attributes whose combinations are a condition
+    too. The target's own word that it found no face is a miss
     where the attribute was asked for; without it an attribute's errors stand alone.
 
     samples: {sampler, calls, rows}, rows as `transect.effects.interrogation.ErrorRate`, null for NaN, the same places
-    in the same order in every sample; shown: attributes whose groups differ most.
+    in the same order in every sample; shown: conditions with mean faces, the combinations or those that differ most.
     """
-    conditions = conditions_of(search.space, history)
+    conditions = conditions_of(search.space, history, by)
     missed, wrong = _misses_and_errors(search.outcome, history.failures, reasons)
     samples: list[dict[str, Any]] = []
     for sampler, rows in (
@@ -56,7 +55,8 @@ def error_tables(search: Searched, history: History, reasons: Sequence[str]) -> 
             None if missed is None else missed[rows], None if wrong is None else wrong[rows], own
         )
         samples.append({"sampler": sampler, "calls": len(rows), "rows": [_plain(asdict(rate)) for rate in made]})
-    return {"samples": samples, "shown": _most_uneven(samples[0]["rows"]), "source": interrogation.SOURCE}
+    shown = [crossing(by)] if by else _most_uneven(samples[0]["rows"])
+    return {"samples": samples, "shown": shown, "source": interrogation.SOURCE}
 
 
 def _exploration(search: Searched) -> str:
@@ -66,8 +66,11 @@ def _exploration(search: Searched) -> str:
     return IN_TURN if search.space.conditions_alone else EXPLORATION
 
 
-def conditions_of(space: Space, history: History) -> dict[str, Condition]:
-    """Each call's group along each searched attribute: its level, or the third of the searched space it lies in."""
+def conditions_of(space: Space, history: History, by: Sequence[str] = ()) -> dict[str, Condition]:
+    """Each call's group along each searched attribute: its level, or the third of the searched space it lies in.
+
+    by: attributes whose combinations come last, as one condition.
+    """
     values = space.values(history.points)
     made = {}
     for attribute, ranked in zip(space.attributes, space.ranked, strict=True):
@@ -82,6 +85,8 @@ def conditions_of(space: Space, history: History) -> dict[str, Condition]:
         ends = [float(ranked[0]), *inner.tolist(), float(ranked[-1])]
         groups = tuple(f"{low:.3g} to {high:.3g}" for low, high in itertools.pairwise(ends))
         made[attribute.name] = Condition(groups, np.searchsorted(inner, asked, side="right").astype(np.int64))
+    if len(by) > 1:
+        made[crossing(by)] = crossed({name: made[name] for name in by})
     return made
 
 
@@ -115,21 +120,22 @@ def mean_faces(
     names: Sequence[str],
     parts: int,
     pixels: Callable[[int], UInt8[np.ndarray, "m h w 3"]],
+    by: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
-    """Mean pictures of right and of wrong answers: of all calls, then of each group of the named attributes.
+    """Mean pictures of right and of wrong answers: of all calls, then of each group of the named conditions.
 
     pixels: a part's pictures, in the order of the calls, one part in memory at a time. Calls without an outcome are in
     neither. Returns {by, group, right, wrong, right_picture, wrong_picture} (PNG, None where there is no call).
     """
-    conditions = conditions_of(search.space, history)
+    conditions = conditions_of(search.space, history, by)
     places: list[tuple[str, str, np.ndarray]] = [("", "", np.ones(len(history), dtype=np.bool_))]
     for name in names:
         one = conditions[name]
         places += [(name, group, one.codes == code) for code, group in enumerate(one.groups)]
     chosen = np.array([rows & (history.failures == answer) for _, _, rows in places for answer in (0.0, 1.0)])
-    sums = _sums(chosen.astype(np.float64), parts, pixels)
     counts = chosen.sum(axis=1).astype(np.int64)
-    pictures = [_png(total / n) if n else None for total, n in zip(sums, counts, strict=True)]
+    every = (one for part in range(parts) for one in pixels(part))
+    pictures = means(chosen, enumerate(every))
     return [
         {
             "by": by,
@@ -141,23 +147,3 @@ def mean_faces(
         }
         for i, (by, group, _) in enumerate(places)
     ]
-
-
-def _sums(
-    chosen: Float[np.ndarray, "k n"], parts: int, pixels: Callable[[int], UInt8[np.ndarray, "m h w 3"]]
-) -> Float[np.ndarray, "k h w 3"]:
-    sums, start = np.zeros(()), 0
-    for part in range(parts):
-        shown = pixels(part)
-        sums = sums + np.tensordot(chosen[:, start : start + len(shown)], shown.astype(np.float64), axes=1)
-        start += len(shown)
-    return np.asarray(sums)
-
-
-def _png(mean: Float[np.ndarray, "h w 3"]) -> bytes:
-    from PIL import Image
-
-    image, sink = Image.fromarray(np.round(mean).astype(np.uint8)), io.BytesIO()
-    image.thumbnail((SIDE, SIDE), Image.Resampling.BOX)
-    image.save(sink, "PNG")
-    return sink.getvalue()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, final
@@ -16,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, UInt8
 
-from transect import costs, provenance
+from transect import costs, error_conditions, provenance
 from transect import tables as columns
 from transect.canaries import canary_sections, keep_canaries
 from transect.designs.search import History, Interrogation, Strategy, Suggestions, Thompson, eager
@@ -27,6 +28,7 @@ from transect.effects.outcomes import compute
 from transect.effects.truth import FACE, Truth
 from transect.errors import BadInput, Interrupted, UnknownName
 from transect.finished import slug
+from transect.limits import Limits
 from transect.outcome_choice import choose_outcomes, rehearse
 from transect.progress import Progress
 from transect.protocols import Target
@@ -35,7 +37,6 @@ from transect.report import search_page
 from transect.search_errors import error_tables, mean_faces
 from transect.search_results import best_rule, summary
 from transect.store import RunFolder, canonical_json, write_atomically
-from transect.study import Limits
 from transect.targets.boxes import BoxConvention
 
 GOALS: Final = ("regions", "failures", "rate")
@@ -47,7 +48,10 @@ SMALLEST: Final = 20
 @final
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is searched: where `target` errs by `truth` on subjects of `world`, over `space`, with `budget` calls."""
+    """What is searched: where `target` errs by `truth` on subjects of `world`, over `space`, with `budget` calls.
+
+    by: attributes whose combinations errors are counted by; no part of the spec, since it changes no call.
+    """
 
     world: Any
     target: Target
@@ -61,6 +65,7 @@ class Search:
     limits: Limits = field(default_factory=Limits)
     method: str = "ours"
     alpha: float = 0.6
+    by: tuple[str, ...] = ()
 
     @property
     def batch(self) -> int:
@@ -128,11 +133,13 @@ def search_for(
     limits: Limits | None = None,
     method: str = "ours",
     alpha: float = 0.6,
+    by: Sequence[str] = (),
 ) -> Search:
     """The search, checked before anything is made.
 
     truth: what is right; default for a detector that every image shows a face. method: ours, or that of McDuff et al.
-    2019 with its α, which has the goal `failures` alone. Raises BadInput for fewer than 20 calls, a bad seed or α, or a
+    2019 with its α, which has the goal `failures` alone. by: searched attributes whose
+    combinations errors are counted by. Raises BadInput for fewer than 20 calls, a bad seed or α, or a
     target whose errors are not yes or no or whose truth is not stated; UnknownName for another goal or method.
     """
     _check_method(method, goal, alpha)
@@ -148,10 +155,23 @@ def search_for(
         raise BadInput("a search needs to know what is right, got no truth; give --truth, for example 'smile>0.5'")
     known = {attribute.name: attribute for attribute in world.attributes}
     stated = Truth.parse(text, known)
+    crossed = error_conditions.check(by, [[one.name for one in space.attributes]])
     outcome = "miss" if stated.text == FACE else "error"
     rehearse(target, choose_outcomes(task, text, (outcome,)), stated, known)
     return Search(
-        world, target, space, stated, outcome, budget, goal, seed, population, limits or Limits(), method, alpha
+        world,
+        target,
+        space,
+        stated,
+        outcome,
+        budget,
+        goal,
+        seed,
+        population,
+        limits or Limits(),
+        method=method,
+        alpha=alpha,
+        by=crossed,
     )
 
 
@@ -187,8 +207,8 @@ def run(search: Search, out: Path, *, quiet: bool = False) -> dict[str, Any]:
             raise Interrupted(message) from None
         for line in keep_canaries(out, [search.target]):
             print(line, file=sys.stderr)
-        errors = error_tables(search, history, _reasons(folder, part))
-        faces = mean_faces(search, history, errors["shown"], part, lambda number: _pixels(folder, number))
+        errors = error_tables(search, history, _reasons(folder, part), search.by)
+        faces = mean_faces(search, history, errors["shown"], part, lambda number: _pixels(folder, number), search.by)
         found = {**summary(search, history, _paid(folder, part), canary_sections(out)), "errors": errors}
         write_atomically(out / "search.html", search_page.build(found, faces).encode())
         write_atomically(out / "search.json", search_page.to_json(found).encode())

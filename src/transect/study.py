@@ -9,22 +9,38 @@ import json
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
 
 import pyarrow as pa
 
-from transect import boundary, costs, edits, findings, interpolation, negative_control, provenance, pruned, publication
+from transect import (
+    boundary,
+    costs,
+    edits,
+    error_conditions,
+    findings,
+    interpolation,
+    negative_control,
+    provenance,
+    pruned,
+    publication,
+    verifying,
+    worlds,
+)
 from transect import tables as columns
 from transect.canaries import canary_sections, keep_canaries
+from transect.condition_faces import counted_by
 from transect.designs import population_design, transect_design, transect_latents
 from transect.edits import EditCheck
 from transect.effects.shares import read_shares
 from transect.effects.truth import Truth
+from transect.effects.verification import NO_RULE, Rule
 from transect.engine import map_parts
-from transect.errors import BadInput, Interrupted, TooManyFailures, UnknownName
+from transect.errors import BadInput, Interrupted, TooManyFailures
 from transect.finished import slug
+from transect.limits import Limits
 from transect.outcome_choice import choose_outcomes, rehearse
 from transect.progress import Progress
 from transect.protocols import Target
@@ -32,7 +48,7 @@ from transect.ratings import attach
 from transect.ratings import check as check_ratings
 from transect.records import Design, Task
 from transect.sections import directions as fitted_directions
-from transect.store import RunFolder
+from transect.store import RunFolder, read_spec
 from transect.worlds import open_world, population_of, truth_attributes
 
 STUDIES = "studies"
@@ -42,26 +58,13 @@ PIXELS_PER_PART = 1 << 24
 
 @final
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """How patiently targets are asked: seconds an image, images a call, share of failed images that stops the run."""
-
-    timeout: float = 10.0
-    batch: int = 16
-    max_failures: float = 0.05
-
-    def __post_init__(self) -> None:
-        if not (self.timeout > 0 and self.batch >= 1 and 0 <= self.max_failures <= 1):
-            raise BadInput("expected a timeout above 0, a batch of at least 1 and max failures from 0 to 1")
-
-
-@final
-@dataclass(frozen=True, slots=True)
 class Study:
     """One design put to some targets.
 
     compared: attributes or nuisances by which images as they come are compared; every attribute where it is empty. It
     chooses what is shown alone: adjustments hold every attribute equal. edits: how images of a transect are checked
-    for what was set and what was not; None where attributes are set exactly.
+    for what was set and what was not; None where attributes are set exactly. rule: when embedding targets take two
+    images for one person.
     """
 
     name: str
@@ -70,9 +73,10 @@ class Study:
     targets: tuple[Target, ...]
     truth: Truth | None = None
     outcomes: tuple[str, ...] = ()
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     compared: tuple[str, ...] = ()
     edits: EditCheck | None = None
+    rule: Rule = NO_RULE
 
     def __post_init__(self) -> None:
         slugs = [slug(target.name) for target in self.targets]
@@ -90,6 +94,14 @@ class Study:
     def n_parts(self) -> int:
         """Parts of each table."""
         return -(-self.design.subjects // self.subjects_per_part)
+
+    @property
+    def counted_by(self) -> tuple[str, ...]:
+        """Attributes that errors may be counted by; none of steps λ."""
+        if "steps" in provenance.described(self.world):
+            return ()
+        everything = [one.name for one in self.world.attributes if one.role == "attribute"]
+        return tuple(self.design.levels) or tuple(dict.fromkeys([*everything, *self.compared]))
 
     def subjects_of(self, part: int) -> slice:
         """Which subjects a part holds."""
@@ -122,13 +134,16 @@ class Study:
             "targets": [self._target_spec(target) for target in self.targets],
             "limits": {"timeout": self.limits.timeout, "batch": self.limits.batch},
             **({} if self.edits is None else {"edits": self.edits.describe()}),
+            **verifying.spec_entry(self.rule, self.targets, self.design, self.world.attributes),
         }
 
     def _target_spec(self, target: Target) -> dict[str, Any]:
         from transect.targets import describe
 
         task, truth = Task(target.task), self.truth.text if self.truth else None
-        outcomes = choose_outcomes(task, truth, self.outcomes)
+        outcomes = choose_outcomes(
+            task, truth, self.outcomes, verifies=verifying.verifies(target, self.design, self.rule)
+        )
         rehearse(target, outcomes, self.truth, truth_attributes(self.world))
         return {
             "name": target.name,
@@ -161,8 +176,11 @@ def audit(
     perceived: str | Path | None = None,
     ratings: str | Path | None = None,
     prune: Sequence[str] = (),
+    by: Sequence[str] = (),
     directions: str | Path | None = None,
     check_edits: EditCheck | None = None,
+    false_match_rate: float | None = None,
+    within: Sequence[str] = (),
     out: str | Path | None = None,
     quiet: bool = False,
 ) -> publication.Result:
@@ -174,9 +192,11 @@ def audit(
     about something that cannot matter, where that is cheap. generator: a name, with image_size (128), population
     ("balanced") and device ("cpu"), or an object that generates and controls, which has its own. directions: a file of
     fitted directions, which set the attributes of a learned generator. perceived, ratings, prune: what was seen on the
-    images and rules about it, see `rate`. check_edits: what measures whether images became what was set; with
-    directions they are checked with what the generator knows even without. Returns the Result, whose `effects` are
-    records and whose `report` is the page's path.
+    images and rules about it, see `rate`. by: attributes whose combinations errors are counted by. check_edits: what
+    measures whether images became what was set; with directions they are checked with what the generator knows even
+    without. false_match_rate, within: of embedding targets, the rate that finds the threshold of verification, and
+    varied attributes that are no edits of a subject but say who is shown (`effects.verification`). Returns the Result,
+    whose `effects` are records and whose `report` is the page's path.
 
     Raises BadInput, UnknownName or MissingExtra before anything is made; TooManyFailures and Interrupted keep what is
     done, and the same call goes on.
@@ -185,17 +205,20 @@ def audit(
     world = open_world(generator, image_size, population, device, directions)
     design = _design(world, vary, subjects, images, hold, seed)
     resolved = resolve_targets(targets, target_options)
+    rule = verifying.chosen(resolved, design, false_match_rate, within)
     known = truth_attributes(world)
     stated = None if truth is None else Truth.parse(truth, known)
-    check_hold(world, design)
-    chosen = chosen_of(compare, world) if images is not None else ()
-    study = Study(name, world, design, tuple(resolved), stated, tuple(outcomes), limits or Limits(), chosen)
+    worlds.check_hold(world, design)
+    chosen = worlds.compared_of(compare, world) if images is not None else ()
+    study = Study(name, world, design, tuple(resolved), stated, tuple(outcomes), limits or Limits(), chosen, rule=rule)
     study = replace(study, edits=edits.for_world(world, design, check_edits))
+    crossed = error_conditions.check(by, [study.counted_by])
     folder = Path(out) if out is not None else Path("runs") / slug(resolved[0].name)
     run(study, folder, quiet=quiet)
     if control:
         run_control(study, folder, quiet=quiet)
     rate(folder, perceived, prune, ratings)
+    error_conditions.keep(folder, crossed)
     return report(folder)
 
 
@@ -216,18 +239,6 @@ def rate(
         print(line, file=sys.stderr)
 
 
-def chosen_of(compare: Sequence[str], world: Any) -> tuple[str, ...]:
-    """The attributes and nuisances of a world to compare its images by, once each.
-
-    Raises UnknownName for another name.
-    """
-    known = [attribute.name for attribute in world.attributes]
-    for name in compare:
-        if name not in known:
-            raise UnknownName("attribute", name, known, hint="see: transect attributes")
-    return tuple(dict.fromkeys(compare))
-
-
 def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:
     """Ask the targets of a finished study about a negative control, into a folder of its own beside the tables.
 
@@ -238,7 +249,9 @@ def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:
         return
     name = f"{study.name}: negative control"
     try:
-        run(replace(study, name=name, design=design, edits=None), out / negative_control.FOLDER, quiet=quiet)
+        outcomes = tuple(one for one in study.outcomes if one != verifying.NON_MATCH)
+        made = replace(study, name=name, design=design, edits=None, outcomes=outcomes, rule=NO_RULE)
+        run(made, out / negative_control.FOLDER, quiet=quiet)
     except TooManyFailures as error:
         print(f"{name} left out: {error}", file=sys.stderr)
 
@@ -250,18 +263,6 @@ def resolve_targets(targets: Any, options: Mapping[str, Any] | None = None) -> l
     asked = [targets] if isinstance(targets, str) or not isinstance(targets, Sequence) else list(targets)
     given = dict(options or {})
     return [resolve(one, **given) if isinstance(one, str) else as_target(one, **given) for one in asked]
-
-
-def check_hold(world: Any, design: Design) -> None:
-    """Refuse to hold what nothing varied changes: the report would call a total effect direct."""
-    if not design.hold:
-        return
-    subjects = world.sample(design.subject_seeds(0, 4))
-    free = world.read(transect_latents(replace(design, hold=()), subjects, world))
-    own = world.read(subjects.repeat(design.n_cells))
-    for name in design.hold:
-        if free[name].equals(own[name]):
-            raise BadInput(f"--hold {name}: nothing that is varied changes {name}; drop it")
 
 
 def _design(
@@ -288,7 +289,7 @@ def run(study: Study, out: Path, *, quiet: bool = False) -> None:
     spec = study.spec()
     with RunFolder(out, spec) as folder:
         try:
-            _announce(study, folder, quiet)
+            costs.announce(study, folder, quiet=quiet)
             _make_parts(study, folder, quiet)
             for line in keep_canaries(out, study.targets):
                 print(line, file=sys.stderr)
@@ -345,16 +346,6 @@ def _prediction_part(study: Study, folder: RunFolder, part: int, target: Target,
     folder.write_part(table, part, columns.predictions_table(images["id"].to_pylist(), answers))
 
 
-def _announce(study: Study, folder: RunFolder, quiet: bool) -> None:
-    """Say what the design costs before it starts, as timed on a few images."""
-    left = sum(not folder.has_part("images", part) for part in range(study.n_parts)) / study.n_parts
-    seconds = costs.seconds_per_image(study.world, study.design, study.targets, study.limits.timeout)
-    images, minutes = study.design.n_images, seconds * study.design.n_images * left / 60
-    folder.log("cost", images=images, calls=images * len(study.targets), minutes=round(minutes, 3))
-    for line in [] if quiet else costs.announcement(study.name, study.design, study.targets, minutes):
-        print(line, file=sys.stderr)
-
-
 def report(
     folder: Path,
     *,
@@ -362,24 +353,29 @@ def report(
     correction: str = "holm",
     models: Sequence[str] = (),
     near: tuple[float, float] | None = None,
+    by: Sequence[str] = (),
 ) -> publication.Result:
     """Analyse a finished run folder, or every study under it, and write its effects, results and page anew.
 
     shares: files of populations' shares (CSV, TOML) to project to. correction: for many tests,
     "holm", "benjamini-hochberg" or "max-t". models: by which errors are adjusted too: "ols", "logit", "poisson", "gee",
-    "fractional". near: the scores between which a subject is near the decision boundary, kept in the folder; default
-    what is kept there.
+    "fractional". near: the scores between which a subject is near the decision boundary; by: attributes whose
+    combinations errors are counted by; both kept in the folder, default what is kept there.
     """
     band = boundary.check(near) or boundary.kept(folder)
     runs = sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
-    found = [findings.analyse(path, band) for path in runs]
+    known = [counted_by(read_spec(path)) for path in runs]
+    crossed = error_conditions.check(by or error_conditions.kept(folder), known)
+    found = [findings.analyse(path, band, crossed) for path in runs]
+    if by:
+        error_conditions.keep(folder, crossed)
     if near is not None:
         boundary.of_steps(any(one.in_steps for one in found))
         boundary.keep(folder, near)
     # An experiment comes first: shares are of its levels, and not of steps λ or of what other studies observed.
     order = sorted(found, key=lambda one: one.in_steps or not one.design.levels)
-    known = {name: attribute for one in reversed(order) for name, attribute in one.attributes.items()}
-    populations = [read_shares(path, known) for path in shares]
+    attributes = {name: attribute for one in reversed(order) for name, attribute in one.attributes.items()}
+    populations = [read_shares(path, attributes) for path in shares]
     controls = [negative_control.finished(path) for path in runs]
     notes = [note for path in runs for note in negative_control.unfinished(path)]
     own = [[*edits.sections(path), *canary_sections(path), *pruned.sections(path)] for path in runs]

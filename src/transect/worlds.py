@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from transect import provenance
-from transect.errors import BadInput
+from transect.designs import transect_latents
+from transect.errors import BadInput, UnknownName
 from transect.protocols import Controls, Generator
-from transect.records import Attribute
+from transect.records import Attribute, Design
 
 
 def open_world(
@@ -69,3 +72,27 @@ def truth_attributes(world: Any) -> dict[str, Attribute]:
 def population_of(world: Any) -> str:
     """The population that a world says it draws from; "" where it says none."""
     return str(provenance.described(world).get("population", ""))
+
+
+def check_hold(world: Any, design: Design) -> None:
+    """Refuse to hold what nothing varied changes: the report would call a total effect direct."""
+    if not design.hold:
+        return
+    subjects = world.sample(design.subject_seeds(0, 4))
+    free = world.read(transect_latents(replace(design, hold=()), subjects, world))
+    own = world.read(subjects.repeat(design.n_cells))
+    for name in design.hold:
+        if free[name].equals(own[name]):
+            raise BadInput(f"--hold {name}: nothing that is varied changes {name}; drop it")
+
+
+def compared_of(compare: Sequence[str], world: Any) -> tuple[str, ...]:
+    """The attributes and nuisances of a world to compare its images by, once each.
+
+    Raises UnknownName for another name.
+    """
+    known = [attribute.name for attribute in world.attributes]
+    for name in compare:
+        if name not in known:
+            raise UnknownName("attribute", name, known, hint="see: transect attributes")
+    return tuple(dict.fromkeys(compare))

@@ -7,6 +7,7 @@ moves the rate over all images; beside it stands the rate with every group of a 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, final
@@ -28,6 +29,8 @@ ATTRIBUTE: Final = "attribute"
 GIVEN: Final = "attribute given detection"
 COUNTED: Final = "attribute, misses counted as errors"
 UNKNOWN: Final = "not known"
+CROSSED: Final = " × "
+"""Between the names of attributes whose combinations are one condition."""
 NO_ANSWER: Final = "no image has an answer"
 
 _Column = Float[np.ndarray, " n"]
@@ -75,6 +78,33 @@ class Condition:
         """
         groups = tuple(sorted({str(name) for name in named if name}))
         return cls(groups, np.array([groups.index(str(name)) if name else -1 for name in named], dtype=np.int64))
+
+
+def crossed(conditions: Mapping[str, Condition]) -> Condition:
+    """All combinations of conditions as one, also those that no image has; -1 where an image lacks a group of any.
+
+    The rate of a combination without an answer cannot be estimated, and then neither can that of all weighted equally.
+
+    >>> both = crossed({"tone": Condition.of(["dark", "light"]), "beard": Condition.of(["no", ""])})
+    >>> both.groups, both.codes.tolist()
+    (('tone dark, beard no', 'tone light, beard no'), [0, -1])
+    """
+    made = list(conditions.values())
+    called = [[f"{name.replace('_', ' ')} {group}" for group in one.groups] for name, one in conditions.items()]
+    groups = tuple(", ".join(names) for names in itertools.product(*called))
+    codes = np.zeros(len(made[0].codes), dtype=np.int64)
+    for one in made:
+        codes = codes * len(one.groups) + one.codes
+    return Condition(groups, np.where(np.any([one.codes < 0 for one in made], axis=0), -1, codes))
+
+
+def crossing(names: Sequence[str]) -> str:
+    """How combinations of these are called.
+
+    >>> crossing(["skin_tone", "face_shape"])
+    'skin_tone × face_shape'
+    """
+    return CROSSED.join(names)
 
 
 def measures(missed: _Column | None, wrong: _Column | None) -> dict[str, _Column]:

@@ -14,7 +14,7 @@ from typing import final
 from markupsafe import Markup
 
 from transect.report.document import Document, pointer
-from transect.report.records import Example, Gallery, Strip
+from transect.report.records import Example, Gallery, MeanFace, Strip
 from transect.report.results import ExampleEntry
 from transect.report.wording import level, listed, spaced
 
@@ -23,6 +23,11 @@ LARGEST_SIDE = 160
 
 FAILURES_SHARE = 0.4
 """Share of the bytes that is kept for the failures gallery."""
+
+FACES_SHARE = 0.25
+"""Share of the bytes that mean faces may take."""
+
+RIGHT, FOUND = ("right", "wrong"), ("found", "missed")
 
 FLIPS_SHARE = 0.25
 """Share of the bytes that pairs around a flip may take."""
@@ -58,6 +63,29 @@ class Row:
 
 @final
 @dataclass(frozen=True)
+class FacePair:
+    """One group's mean faces of right and wrong answers, as addresses ("" without an answer); its name in words."""
+
+    place: str
+    name: str
+    right: str
+    wrong: str
+
+
+@final
+@dataclass(frozen=True)
+class Faces:
+    """The mean faces of one target in one study by one measure; words: what right and wrong are called there."""
+
+    study: str
+    target: str
+    measure: str
+    words: tuple[str, str]
+    pairs: tuple[FacePair, ...]
+
+
+@final
+@dataclass(frozen=True)
 class Flips:
     """Subjects whose answer flips one way: their own image and the other; the target as it is and as text."""
 
@@ -68,10 +96,13 @@ class Flips:
 
 
 def choose(gallery: Gallery, budget: int) -> Gallery:
-    """The strips, flips and failures that fit into `budget` bytes of the page, first come first.
+    """The mean faces, strips, flips and failures that fit into `budget` bytes of the page, first come first.
 
-    Whole strips only. Flips take at most a quarter of the room; failures keep two fifths, and what the others leave.
+    Whole strips only. Mean faces and flips take at most a quarter of the room each; failures keep two fifths, and what
+    the others leave.
     """
+    faces, for_faces = _faces_fitting(gallery.faces, int(FACES_SHARE * budget))
+    budget -= for_faces
     failures_cost = sum(_cost(example.png) for example in gallery.failures)
     kept = min(failures_cost, int(FAILURES_SHARE * budget))
     flips, for_flips = _fitting(gallery.flips, min(int(FLIPS_SHARE * budget), budget - kept))
@@ -83,7 +114,19 @@ def choose(gallery: Gallery, budget: int) -> Gallery:
         if spent > budget:
             break
         failures.append(example)
-    return Gallery(strips, tuple(failures), gallery.total, flips)
+    return Gallery(strips, tuple(failures), gallery.total, flips, faces)
+
+
+def _faces_fitting(faces: Sequence[MeanFace], room: int) -> tuple[tuple[MeanFace, ...], int]:
+    """Those that fit, those of all images first, in their order; and what they cost."""
+    chosen: set[int] = set()
+    spent = 0
+    for place in sorted(range(len(faces)), key=lambda place: faces[place].by != ""):
+        cost = sum(_cost(png) for png in (faces[place].right_png, faces[place].wrong_png) if png)
+        if spent + cost <= room:
+            chosen.add(place)
+            spent += cost
+    return tuple(face for place, face in enumerate(faces) if place in chosen), spent
 
 
 def _fitting(strips: Sequence[Strip], room: int) -> tuple[tuple[Strip, ...], int]:
@@ -151,6 +194,22 @@ def _moving(entries: list[ExampleEntry]) -> set[str]:
     return {name for name in entries[0].cell if len({entry.cell.get(name) for entry in entries}) > 1}
 
 
+def mean_faces(shown: Gallery) -> tuple[Faces, ...]:
+    """The mean faces of all targets of all studies."""
+    found: dict[tuple[str, str, str], list[FacePair]] = {}
+    for number, face in enumerate(shown.faces):
+        name = f"{spaced(face.by)}: {face.group}" if face.by else "all images"
+        name = face.group if "×" in face.by else name  # it names the attributes itself
+        right, wrong = (_address(png) if png else "" for png in (face.right_png, face.wrong_png))
+        pair = FacePair(pointer("gallery", "faces", number), name, right, wrong)
+        found.setdefault((face.study, face.target, face.measure), []).append(pair)
+    return tuple(Faces(*whose, FOUND if whose[2] == "detection" else RIGHT, tuple(own)) for whose, own in found.items())
+
+
+def _address(png: bytes) -> str:
+    return "data:image/png;base64," + base64.b64encode(png).decode("ascii")
+
+
 def flip_rows(document: Document, shown: Gallery) -> tuple[Flips, ...]:
     """The pairs around flips of all studies."""
     studies = [study.name for study in document.results.studies]
@@ -194,7 +253,7 @@ def _picture(document: Document, study: int, place: str, example: Example, named
     width, height = example.size
     return Picture(
         place=place,
-        source="data:image/png;base64," + base64.b64encode(png).decode("ascii"),
+        source=_address(png),
         width=width,
         height=height,
         alternative=_alternative(document, study, place, example),

@@ -65,16 +65,37 @@ class Strip:
 
 @final
 @dataclass(frozen=True, slots=True)
+class MeanFace:
+    """Mean pictures of one group's right and wrong answers (PNG, None without one), and how many answers they are of.
+
+    measure: what is right or wrong; by, group: the condition and the group, "" for all images.
+    """
+
+    study: str
+    target: str
+    measure: str
+    by: str
+    group: str
+    right: int
+    wrong: int
+    right_png: bytes | None = field(default=None, repr=False)
+    wrong_png: bytes | None = field(default=None, repr=False)
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Gallery:
     """The examples of a report. failures_total: how many images failed or were wrong, if more than are given here.
 
     flips: images two by two, a subject's own and one on which the answer is another; a strip per attribute and way.
+    faces: mean faces of right and wrong answers, by study, target and measure.
     """
 
     strips: tuple[Strip, ...] = ()
     failures: tuple[Example, ...] = ()
     failures_total: int | None = None
     flips: tuple[Strip, ...] = ()
+    faces: tuple[MeanFace, ...] = ()
 
     def __post_init__(self) -> None:
         for strip in self.flips:

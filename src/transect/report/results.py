@@ -18,7 +18,7 @@ from transect.records import Basis, Kind
 from transect.report.analyses import SectionEntry
 from transect.report.entries import ComparedEntry, PlanEntry, ProjectionEntry, TestFamily, VarianceEntry
 from transect.report.models import Count, Estimate, JsonObject, Model, Number, Probability
-from transect.report.records import Example, Gallery, Strip
+from transect.report.records import Example, Gallery, MeanFace, Strip
 from transect.report.world_entries import FigureEntry, PhotometryEntry, ReadingEntry
 
 STANDING_LIMITS = (
@@ -183,6 +183,18 @@ class StripEntry(Model):
     examples: list[ExampleEntry]
 
 
+class MeanFaceEntry(Model):
+    """Mean faces of one group's right and wrong answers that the page shows, and how many answers there are."""
+
+    study: str
+    target: str
+    measure: str = Field(description="what is right or wrong, as in the tables of errors by condition")
+    by: str = Field(description='the condition, "" for all images')
+    group: str
+    right: Count
+    wrong: Count
+
+
 class GalleryEntry(Model):
     """What the page shows of the images, and of how many."""
 
@@ -191,6 +203,8 @@ class GalleryEntry(Model):
     flips: list[StripEntry] = Field(default=[], description="images two by two, a subject's own and one that flips")
     flips_shown: Count = Field(default=0, description="attributes and ways whose flips the page shows")
     flips_total: Count = 0
+    faces: list[MeanFaceEntry] = Field(default=[])
+    faces_total: Count = 0
     strips_shown: Count = 0
     strips_total: Count = 0
     failures_shown: Count = 0
@@ -241,7 +255,7 @@ class Results(Model):
         for name in ("interactions", "variance_shares", "projections", "negative_controls", "plans"):
             for index, row in enumerate(getattr(self, name)):
                 _known(f"{name}.{index}", row, studies)
-        for example in self._shown():
+        for example in [*self._shown(), *self.gallery.faces]:
             _known("gallery", example, studies)
         return self
 
@@ -250,7 +264,9 @@ class Results(Model):
         return [example for strip in strips for example in strip.examples] + self.gallery.failures
 
 
-_OfStudy = EffectEntry | RateEntry | ExampleEntry | ComparedEntry | VarianceEntry | ProjectionEntry | PlanEntry
+_OfStudy = (
+    EffectEntry | RateEntry | ExampleEntry | MeanFaceEntry | ComparedEntry | VarianceEntry | ProjectionEntry | PlanEntry
+)
 
 
 def _known(place: str, row: _OfStudy, studies: Mapping[str, StudyEntry]) -> StudyEntry:
@@ -327,6 +343,8 @@ def complete(results: Results, gallery: Gallery, shown: Gallery) -> Results:
         flips=_strips(shown.flips),
         flips_shown=len(shown.flips),
         flips_total=len(gallery.flips),
+        faces=[_mean_face(face) for face in shown.faces],
+        faces_total=len(gallery.faces),
     )
     whole = results.model_copy(update={"family": family, "limits": limits, "gallery": entry})
     return read(tree(whole))
@@ -335,6 +353,11 @@ def complete(results: Results, gallery: Gallery, shown: Gallery) -> Results:
 def significant(effect: EffectEntry, alpha: float) -> bool:
     """Whether the effect stays significant after adjustment (adjusted p at most alpha)."""
     return effect.p_adjusted is not None and effect.p_adjusted <= alpha
+
+
+def _mean_face(face: MeanFace) -> MeanFaceEntry:
+    told = {name: getattr(face, name) for name in ("study", "target", "measure", "by", "group")}
+    return MeanFaceEntry(**told, right=face.right, wrong=face.wrong)
 
 
 def _strips(strips: Sequence[Strip]) -> list[StripEntry]:

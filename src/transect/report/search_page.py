@@ -121,6 +121,7 @@ def _error_rows(errors: Mapping[str, Any] | None) -> list[ErrorRow]:
 
 def _mean_face(face: Mapping[str, Any]) -> MeanFace:
     name = f"{face['by'].replace('_', ' ')}: {face['group']}" if face["by"] else "all calls"
+    name = face["group"] if "×" in face["by"] else name  # it names the attributes itself
     right, wrong = (_address(face[f"{answer}_picture"]) for answer in ("right", "wrong"))
     return MeanFace(name, right, wrong, face["right"], face["wrong"])
 

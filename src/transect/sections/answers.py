@@ -9,7 +9,9 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float, Int
 
-from transect.records import Attribute, Design, Task
+from transect.effects.truth import Truth
+from transect.effects.verification import Verified
+from transect.records import Annotations, Attribute, Design, Task
 
 
 @final
@@ -23,13 +25,15 @@ class Answers:
     or 1 (empty where nobody said); others: further attributes that raters may have seen, whose levels have no order,
     and those of `held`: values of attributes that observed images are not compared by, but adjusted for.
     steps: for a study in steps λ the attribute's size of a step, else empty. boundary: the scores between which a
-    subject is near it, where the user says so; None for the published ones. cells: index of each image's cell;
+    subject is near it, where the user says so; None for the published ones. by: attributes whose combinations errors
+    are counted by, where the user says so. cells: index of each image's cell;
     subjects: the subject of each image. pruned: images that rules leave out, which have no answers here. people: mean
     answers of people, by attribute, NaN for images that nobody rated; by_machine: whether `perceived` is of something
     else that rated them. people_truth: 0 or 1, the truth as people alone saw it (empty
     where they were not asked about it); people_yes: the share of a yes in their answers, of `perceived` where they were
     not asked (empty where neither tells it). failures: why the target has no valid answer, "" where it has one (empty
-    where that is not known).
+    where that is not known). said: people's single answers by attribute; stated: the truth, as it was asked about.
+    verified: of an embedding target, which images verify; None without a threshold.
     """
 
     study: str
@@ -50,6 +54,7 @@ class Answers:
     held: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
     steps: Mapping[str, Any] = field(default_factory=dict)
     boundary: tuple[float, float] | None = None
+    by: tuple[str, ...] = ()
     rated: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))
     others: Mapping[str, Attribute] = field(default_factory=dict)
     pruned: int = 0
@@ -58,6 +63,9 @@ class Answers:
     people_truth: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))
     people_yes: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))
     failures: tuple[str, ...] = ()
+    said: Mapping[str, Annotations] = field(default_factory=dict)
+    stated: Truth | None = None
+    verified: Verified | None = None
 
     @property
     def known(self) -> Mapping[str, Attribute]:

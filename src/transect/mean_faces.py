@@ -1,0 +1,74 @@
+"""Mean pictures of groups of images, such as those that were answered rightly and wrongly (McDuff et al. 2019, Fig. 3).
+
+They show what a group has in common, and not why it was answered so.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from typing import Final
+
+import numpy as np
+from jaxtyping import Bool, UInt8
+
+SIDE: Final = 64
+"""Longest side of a mean picture, in pixels."""
+MOST: Final = 512
+"""Images of one mean, where not all can be read in reasonable time."""
+
+
+def means(
+    chosen: Bool[np.ndarray, "k n"], pictures: Iterable[tuple[int, UInt8[np.ndarray, "h w 3"]]]
+) -> list[bytes | None]:
+    """The mean of each group as PNG, None for a group without an image.
+
+    chosen: which images each group has. pictures: row and pixels of every image that any group has, all of one size,
+    one in memory at a time.
+    """
+    sums: list[np.ndarray | None] = [None] * len(chosen)
+    for row, pixels in pictures:
+        small = _reduced(pixels)
+        for place in np.flatnonzero(chosen[:, row]):
+            before = sums[place]
+            sums[place] = small if before is None else before + small
+    counts = chosen.sum(axis=1)
+    return [None if total is None else _png(total / n) for total, n in zip(sums, counts, strict=True)]
+
+
+def evenly(rows: Bool[np.ndarray, " n"], most: int = MOST) -> Bool[np.ndarray, " n"]:
+    """At most so many of the rows, evenly spaced in their order.
+
+    >>> evenly(np.array([True, True, False, True, True]), most=2).tolist()
+    [True, False, False, False, True]
+    """
+    places = np.flatnonzero(rows)
+    if len(places) > most:
+        places = places[np.round(np.linspace(0, len(places) - 1, most)).astype(np.int64)]
+    made = np.zeros(len(rows), dtype=np.bool_)
+    made[places] = True
+    return made
+
+
+def decoded(png: bytes) -> UInt8[np.ndarray, "h w 3"]:
+    """The pixels of a PNG of the run folder."""
+    from PIL import Image
+
+    with Image.open(io.BytesIO(png), formats=("PNG",)) as image:
+        return np.asarray(image.convert("RGB"))
+
+
+def _reduced(pixels: UInt8[np.ndarray, "h w 3"]) -> np.ndarray:
+    from PIL import Image
+
+    image = Image.fromarray(pixels)
+    image.thumbnail((SIDE, SIDE), Image.Resampling.BOX)
+    return np.asarray(image, dtype=np.float64)
+
+
+def _png(mean: np.ndarray) -> bytes:
+    from PIL import Image
+
+    sink = io.BytesIO()
+    Image.fromarray(np.round(mean).astype(np.uint8)).save(sink, "PNG", optimize=True)
+    return sink.getvalue()
