@@ -149,17 +149,24 @@ def table(found):
     return "\n".join(lines)
 
 
-COLORS = ("#57606a", "#c2571a", "#9a5b88", "#1f6f8b")
+COLORS = ("#57606a", "#c2571a", "#9a5b88", "#1f6f8b", "#5d7a2f")
 LEFT_PANEL = ("random", "α = 0.2", "α = 0.6", "Thompson")
-RIGHT_PANEL = ("latent, faces: random", "conditions, faces: ours", "attributes, faces: ours", "latent, faces: ours")
+RIGHT_PANEL = (
+    "latent, faces: random",
+    "conditions, faces: ours",
+    "attributes, faces: ours",
+    "latent, faces: ours",
+    "latent, faces: α = 0.2",
+)
 WORDS = {
     "α = 0.2": "McDuff et al., α = 0.2",
     "α = 0.6": "McDuff et al., α = 0.6",
     "Thompson": "Thompson sampling",
     "latent, faces: random": "random",
-    "conditions, faces: ours": "conditions alone",
-    "attributes, faces: ours": "and attributes",
-    "latent, faces: ours": "and a latent part",
+    "conditions, faces: ours": "ours, conditions alone",
+    "attributes, faces: ours": "ours, and attributes",
+    "latent, faces: ours": "ours, and a latent part",
+    "latent, faces: α = 0.2": "McDuff et al., α = 0.2, and a latent part",
 }
 
 
@@ -181,7 +188,7 @@ def figure(found):
 def _panel(left, curves, words, ticks):
     top = max(made["high"][-1] for made in curves.values())
     body = [_axes(left, top, words, ticks)]
-    for number, ((name, made), color) in enumerate(zip(curves.items(), COLORS, strict=True)):
+    for number, ((name, made), color) in enumerate(zip(curves.items(), COLORS, strict=False)):
         calls = len(made["mean"])
         x = [left + PANEL * (i + 1) / calls for i in range(calls)]
         ends = [*zip(x, made["high"], strict=True), *zip(x[::-1], made["low"][::-1], strict=True)]
