@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= runs/demo
+# A worker per core, each with one thread: more threads than cores halve the speed.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal
 .DEFAULT_GOAL := help
 .PHONY: help demo test slow lint bench clean
 
@@ -23,10 +25,10 @@ demo: $(VENV)/demo.stamp   ## audit two stock detectors on rendered faces and wr
 	$(BIN)/transect demo --out $(OUT)
 
 test: $(VENV)/test.stamp   ## the default test suite
-	$(BIN)/python -m pytest -q -n auto
+	$(PYTEST)
 
 slow: $(VENV)/test.stamp   ## the long statistical tests
-	$(BIN)/python -m pytest -q -n auto -m slow
+	$(PYTEST) -m slow
 
 lint: $(VENV)/test.stamp   ## style and types
 	$(BIN)/ruff check .
