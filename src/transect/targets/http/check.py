@@ -23,8 +23,9 @@ def check(target: HttpTarget, pixels: Pixels) -> dict[str, Any]:
     """What one image shows, as JSON has it, without secrets.
 
     target, task, sent (address, method, headers as written, body), reply (status, content type, bytes, start; None
-    where nothing came back), final (whether it is kept as the image's answer), answer (an outline), found (what each path finds), prediction, failure ("" for an answer),
-    kept (the answer was there already and cost nothing), calls and cost of this check, budget.
+    where nothing came back), final (whether it is kept as the image's answer), answer (an outline), found (what each
+    path finds), prediction, failure ("" for an answer), kept (the answer was there already and cost nothing), calls and
+    cost of this check, budget.
 
     Raises BudgetSpent and AnswersUnusable.
     """

@@ -236,7 +236,8 @@ def _place(text: str, keys: Sequence[str]) -> str:
 
 def _fault(settings: Settings, table: Mapping[str, Any]) -> tuple[str, str] | None:
     """The key of the first thing that is wrong between settings, and what it is."""
-    return _secret_fault(table) or _address_fault(settings) or _kind_fault(settings) or _path_fault(settings) or _task_fault(settings)
+    faults = (_address_fault, _kind_fault, _path_fault, _task_fault)
+    return _secret_fault(table) or next((found for fault in faults if (found := fault(settings))), None)
 
 
 def _secret_fault(table: Mapping[str, Any]) -> tuple[str, str] | None:
