@@ -55,7 +55,7 @@ def warnings(kept: Mapping[str, Any]) -> list[str]:
     when = f", seen after {seen}" if at_once else ""
     return [
         f"{kept['target']} changed its behaviour between its answers number {before} and {since} (p = {found.p:.2g}"
-        f"{when}): answers from before and after are not of one model; set another `version` and run again"
+        f"{when}): answers from before and after are not of one model; set another version in its file and run again"
     ]
 
 
