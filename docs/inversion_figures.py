@@ -139,7 +139,7 @@ def _cell(value: float | None) -> str:
 
 
 def main() -> None:
-    """Measure and write; --figures FILE keeps the numbers, and is read again where it is there."""
+    """Measure and write; --figures FILE keeps each table, and what it has is not measured again."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--generator", required=True)
     parser.add_argument("--described", help="what the page calls the generator")
@@ -150,26 +150,33 @@ def main() -> None:
         parser.add_argument(f"--{name.replace('_', '-')}", type=int)
     given = vars(parser.parse_args())
     kept = given["figures"]
-    if not kept.exists():
-        chosen = {name: given[name] for name in names if given[name] is not None}
-        kept.write_text(json.dumps(measure(given["generator"], given["described"], chosen), indent=1))
-    found = json.loads(kept.read_text())
+    chosen = {name: given[name] for name in names if given[name] is not None}
+    found = json.loads(kept.read_text()) if kept.exists() else {}
+    for part, measure in (("latent_view", of_view), ("generator", of_generator)):
+        if part not in found:
+            found[part] = measure(given["generator"], chosen)
+            kept.write_text(json.dumps(found, indent=1))
+    found["described"] = given["described"] or Path(given["generator"]).name
     (given["out"] / "explanation" / "inversion-figures.md").write_text(page(found))
     (given["out"] / "images" / "inversion.svg").write_text(figure(found["generator"]["rows"]))
 
 
-def measure(path: str, described: str | None, chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Both tables."""
-    from transect.generators import load
+def of_view(path: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """The table of FaceWorld's latent view."""
+    del path
     from transect.generators.faceworld.world import FaceWorld
-    from transect.inversion.protocol import invertible
-    from transect.verify.inversions import Sizes, sweep_generator, sweep_latent_view
+    from transect.verify.inversions import Sizes, sweep_latent_view
 
-    sizes = Sizes(**chosen)
-    view = sweep_latent_view(FaceWorld(image_size=64, threads=1), sizes)
-    print(json.dumps(view), flush=True)
-    rows = sweep_generator(invertible(load(path)), sizes)
-    return {"generator": rows, "latent_view": view, "described": described or Path(path).name}
+    return sweep_latent_view(FaceWorld(image_size=64, threads=1), Sizes(**chosen))
+
+
+def of_generator(path: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """The table of the generator in that file."""
+    from transect.generators import load
+    from transect.inversion.protocol import invertible
+    from transect.verify.inversions import Sizes, sweep_generator
+
+    return sweep_generator(invertible(load(path)), Sizes(**chosen))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Writes the figures of docs/explanation/proving-ground.md.
 
-python docs/proving_ground.py [--seeds 500]: the table of planted worlds.
+python docs/proving_ground.py [--seeds 500]: the table of planted worlds; --world NAME: that of one alone.
 python docs/proving_ground.py --images [FOLDER]: the comparison with images and its figure; FOLDER keeps what is
 computed, as `transect verify images --out` does.
 """
@@ -10,14 +10,14 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 import effects_figure
 
-from transect.verify.claims import CLAIMS, WORLDS
+from transect.verify.claims import CLAIMS, WORLDS, Claim
 from transect.verify.estimators import SEEDS, as_rows, prove
 from transect.verify.images.sizes import Sizes
 from transect.verify.images.study import compare_methods
@@ -32,18 +32,34 @@ COLUMNS = ("method", "expected", "bias", "RMSE", "covers %", "type I %", "power 
 
 def table(seeds: int) -> str:
     """A section per world: what is planted, and what each method made of it."""
-    rows = as_rows(prove(seeds, progress=lambda world: print(world, flush=True)))
+    return f"{seeds} tables per world and row.\n\n" + "\n".join(sections(seeds, CLAIMS))
+
+
+def sections(seeds: int, claims: Sequence[Claim]) -> list[str]:
+    """The sections of the worlds that claims are of."""
+    rows = as_rows(prove(seeds, claims=claims, progress=lambda world: print(world, flush=True)))
     why = {(claim.method, claim.world): claim.why for claim in CLAIMS}
-    sections = []
-    for world in WORLDS:
+    made_sections = []
+    for world in [world for world in WORLDS if any(claim.world == world.name for claim in claims)]:
         cells = [
             (method, expected, bias, rmse, covers, one, power, why[method, name])
             for method, name, bias, rmse, covers, one, power, expected, _ in rows
             if name == world.name
         ]
         made = effects_figure.table(COLUMNS, cells)
-        sections.append(f"### {world.name}\n\n{world.meaning[0].upper()}{world.meaning[1:]}.\n\n{made}")
-    return f"{seeds} tables per world and row.\n\n" + "\n".join(sections)
+        made_sections.append(f"### {world.name}\n\n{world.meaning[0].upper()}{world.meaning[1:]}.\n\n{made}")
+    return made_sections
+
+
+def with_world(text: str, name: str, made: str) -> str:
+    """The page with one world's section replaced, or added at the end of the table."""
+    head, _, rest = text.partition(START)
+    tables, _, tail = rest.partition(END)
+    own = re.compile(rf"### {re.escape(name)}\n.*?(?=\n### |\Z)", flags=re.S)
+    tables = (
+        own.sub(lambda _: made.rstrip("\n") + "\n", tables) if own.search(tables) else f"{tables.rstrip()}\n\n{made}\n"
+    )
+    return f"{head}{START}{tables}{END}{tail}"
 
 
 def image_tables(found: Mapping[str, Any]) -> str:
@@ -85,9 +101,14 @@ def main() -> None:
     """Replaces what stands between two marks of the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--world", choices=[world.name for world in WORLDS])
     parser.add_argument("--images", type=Path, nargs="?", const=Path("runs/verify-images"), metavar="FOLDER")
     asked = parser.parse_args()
     text = PAGE.read_text(encoding="utf-8")
+    if asked.world is not None:
+        (made,) = sections(asked.seeds, [claim for claim in CLAIMS if claim.world == asked.world])
+        PAGE.write_text(with_world(text, asked.world, made), encoding="utf-8")
+        return
     if asked.images is None:
         PAGE.write_text(replaced(text, START, END, table(asked.seeds)), encoding="utf-8")
         return

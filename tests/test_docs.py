@@ -65,6 +65,7 @@ TOML_READERS = {
     "audit-your-own-model.md": "transect.targets.preprocess:Preprocess.from_toml",
     "plan-and-project.md": "tomllib:loads",  # its reader needs the run's attributes: tests/effects/test_shares.py
     "use-a-diffusion-pipeline.md": "transect.generators.diffusion.settings:read_settings",
+    "mitigate.md": "transect.mitigation.settings:read_config",
     "rate-with-people.md": "transect.annotation.questions:load_file",
     "write-a-target.md": "tomllib:loads",  # entry points, which packaging tools read
 }

@@ -17,6 +17,7 @@ from transect import inverting
 from transect.cli import app
 from transect.errors import BadInput, FolderOfAnotherSpec, Interrupted, UnknownName
 from transect.generators import load
+from transect.generators.encoder import Network
 from transect.inversion.pictures import Pictures
 from transect.inversion.protocol import invertible
 
@@ -93,6 +94,20 @@ def test_an_encoder_begins_where_the_features_point(files, tmp_path):
     assert summary["encoder_r2"] is not None
     assert summary["penalty"] == 0.1
     assert inverting.read(tmp_path / "run" / "latents.safetensors")[1].values.shape == (3, 4 * 8)
+
+
+def test_a_trained_encoders_file_begins_it(files, tmp_path):
+    """The file belongs to the spec, whatever its name; a run begun otherwise is another run."""
+    torch.manual_seed(1)
+    path = tmp_path / "e.safetensors"
+    save_file(Network(8, (4, 6), 8).state_dict(), path, {"kind": "transect.encoder", "space": "w", "size": "8"})
+    summary = inverting.run(asked(files, encoder=path), tmp_path / "run", quiet=True)
+    assert (summary["start"], summary["encoder_r2"], summary["failed"]) == ("encoder", None, 0)
+    assert set(asked(files, encoder=path).spec()["start"]) == {"name", "sha256"}
+    with pytest.raises(FolderOfAnotherSpec, match=r"start\.name"):
+        inverting.run(asked(files), tmp_path / "run", quiet=True)
+    with pytest.raises(BadInput, match="expected an encoder, found another file"):
+        asked(files, encoder=files / "small.safetensors")
 
 
 def test_a_failed_image_is_counted_and_said(files, tmp_path, monkeypatch):

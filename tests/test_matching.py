@@ -314,3 +314,48 @@ def test_an_outcome_that_does_not_fit_is_refused(folder):
     assert "expected a column that pairs are not made by" in refused(*given, "--exact", "error")
     assert "--outcome needs pairs of two groups" in refused(*given, "--method", "overlap", "--covariate", "young")
     assert "'nothing'" in refused(*arguments(folder, "--outcome", "nothing"))
+
+
+def experiment_of(folder, **changes):
+    """A finished audit's results with one contrast: .1 (.05 to .15) in the rate of errors."""
+    effect = {"kind": "contrast", "basis": "experimental", "attribute": "face_shape", "outcome": "error"}
+    effect |= {"name": "face_shape: 0.2 to 0.8", "target": "mine", "estimate": 0.1, "low": 0.05, "high": 0.15}
+    made = folder / "audit"
+    made.mkdir()
+    (made / "results.json").write_text(
+        json.dumps({"effects": [effect | {"n_subjects": 50, "unit": "proportion"} | changes]})
+    )
+    return "--experiment", str(made), "--experiment-attribute", "face_shape"
+
+
+def test_an_experiment_stands_beside_the_pairs(folder):
+    """The pairs' difference less .1, with square-and-add of both intervals, as it is and adjusted."""
+    with_outcome(folder)
+    beside = experiment_of(folder)
+    summary, _ = answer(folder, "--outcome", "error", *beside, "--report", str(folder / "page"))
+    (one,) = summary["outcomes"]
+    (effect,) = one["experiment"]
+    for name, side in (("matched", one), ("adjusted", one["adjusted"])):
+        test = effect[name]
+        assert test["difference"] == pytest.approx(side["estimate"] - 0.1)
+        assert test["low"] == pytest.approx(test["difference"] - np.hypot(side["estimate"] - side["low"], 0.05))
+    page = (folder / "page" / "matching.html").read_text()
+    assert "Adjusted for what still differs" in page
+    assert f"{100 * effect['matched']['difference']:.1f} points" in page
+    told = printed(*[word for word in arguments(folder, "--outcome", "error", *beside) if word != "--json"])
+    assert "experiment (face_shape: 0.2 to 0.8, mine): +10 points (+5 to +15)" in told
+    assert f"matched minus experiment: {100 * effect['matched']['difference']:+.3g} points" in told
+
+
+def test_an_experiment_that_does_not_fit_is_refused_or_said(folder):
+    with_outcome(folder)
+    other = experiment_of(folder, unit="score")
+    summary, _ = answer(folder, "--outcome", "error", *other)
+    assert summary["outcomes"][0]["experiment"][0]["reason"] == "the experiment counts score, the pairs shares"
+    assert "expected error by male, found error by face_shape" in refused(
+        *arguments(folder, "--outcome", "error", *other[:2])
+    )
+    assert "name them with --outcome" in refused(*arguments(folder, *other))
+    assert "expected a finished audit's results.json" in refused(
+        *arguments(folder, "--outcome", "error", "--experiment", str(folder))
+    )

@@ -97,6 +97,46 @@ def test_regions_are_in_words_with_an_interval_that_holds_the_truth(tmp_path):
     assert json.loads((tmp_path / "run" / "search.json").read_text()) == found
 
 
+def conditioned(counting, goal, **options):
+    """Six conditions, of which the one that is dark and large always fails."""
+    world = Panes()
+    space = space_of(world, ["tone=0.2,0.5,0.8", "size=0.3,0.9"], kind="conditions")
+    return search_for(world, as_target(counting), space, truth="face", goal=goal, **options)
+
+
+def test_a_condition_that_fails_is_said_by_its_levels(tmp_path):
+    found = run(conditioned(Counting(), "regions", budget=96), tmp_path / "run", quiet=True)
+    (region, *_) = found["regions"]
+    assert (region["rule"], region["rate"]) == ("tone = 0.8 and size = 0.9", 1.0)
+    assert found["found"] == 1  # pictures of one condition count as one
+    assert found["estimate"]["low"] <= 1 / 6 <= found["estimate"]["high"]
+    assert found["errors"]["samples"][0]["sampler"] == "conditions in turn"
+    groups = [row["group"] for row in found["errors"]["samples"][0]["rows"] if row["by"] == "tone"]
+    assert {"0.2", "0.5", "0.8"} <= set(groups)
+
+
+def test_the_paper_s_method_over_conditions_asks_one_after_the_other_and_goes_on(tmp_path):
+    whole, first = Counting(), Counting(stop_at=15)
+    options = {"budget": 20, "method": "mcduff2019", "alpha": 0.2}
+    found = run(conditioned(whole, "failures", **options), tmp_path / "whole", quiet=True)
+    with pytest.raises(Interrupted):
+        run(conditioned(first, "failures", **options), tmp_path / "killed", quiet=True)
+    assert run(conditioned(Counting(), "failures", **options), tmp_path / "killed", quiet=True) == found
+    assert found["strategy"] == "McDuff et al. 2019"
+    assert (whole.seen, found["estimate"]["n"]) == (20, 10)  # the ten at random are the rate's
+
+
+def test_a_latent_part_is_searched_and_read_in_words(tmp_path):
+    world = Panes()
+    space = space_of(world, ["tone"], kind="latent", latent_dims=2)  # size is the second latent coordinate
+    search = search_for(world, as_target(Counting()), space, truth="face", budget=160)
+    found = run(search, tmp_path / "run", quiet=True)
+    assert [one["name"] for one in found["space"]] == ["tone", "latent_1", "latent_2"]
+    rules = " ".join(region["rule"] for region in found["regions"])
+    assert "tone > 0." in rules
+    assert "latent_2 > 0." in rules
+
+
 def test_the_contract_s_keys(tmp_path):
     found = run(made(Counting(), goal="rate", budget=40), tmp_path / "run", quiet=True)
     assert {"calls", "cost", "found", "regions", "estimate"} <= found.keys()
@@ -134,6 +174,8 @@ def test_another_budget_is_another_run(tmp_path):
     [
         ({"budget": 0}, "--budget of at least 20 calls, got 0"),
         ({"seed": -1}, "--seed from 0"),
+        ({"method": "mcduff2019"}, "give --goal failures"),
+        ({"method": "mcduff2019", "goal": "failures", "alpha": 2.0}, "--alpha from 0 to 1"),
     ],
 )
 def test_what_cannot_be_searched_is_refused(options, message):
@@ -144,6 +186,8 @@ def test_what_cannot_be_searched_is_refused(options, message):
 def test_an_unknown_goal_is_refused():
     with pytest.raises(UnknownName, match="did you mean regions"):
         made(Counting(), goal="region")
+    with pytest.raises(UnknownName, match="did you mean mcduff2019"):
+        made(Counting(), goal="failures", method="mcduff")
 
 
 def test_the_truth_must_be_known_and_answers_right_or_wrong():

@@ -24,8 +24,9 @@ from transect.errors import (
     TooManyFailures,
     UnknownName,
 )
+from transect.limits import Limits
 from transect.records import Predictions, Task
-from transect.study import Limits, report
+from transect.study import report
 
 SMALL = {"subjects": 12, "image_size": 32, "seed": 3, "quiet": True}
 TABLES = ["images", "predictions"]
@@ -328,16 +329,19 @@ def test_kill_nine_at_ten_random_moments_and_resume_is_byte_identical(tmp_path):
 
     draw = random.Random(20)
     events = tmp_path / "killed" / "log.jsonl"
+
+    def finished():
+        return len(list(tmp_path.glob("killed/predictions/*/*.parquet")))
+
     for kill in range(10):
-        run = begin("killed")
-        while run.poll() is None and count(events, "cost") <= kill:
-            time.sleep(0.01)  # until this start has taken the folder
-        time.sleep(draw.uniform(0, 1))
+        run, before, more = begin("killed"), finished(), draw.randint(0, 3)
+        while run.poll() is None and (count(events, "cost") <= kill or finished() < before + more):
+            time.sleep(0.01)  # until this start has taken the folder, and none to three parts are done
+        time.sleep(draw.uniform(0, 0.1))
         run.send_signal(signal.SIGKILL)
         run.communicate()
         assert run.returncode == -signal.SIGKILL, "the run was over before the kill: make it longer"
-    done = len(list(tmp_path.glob("killed/predictions/*/*.parquet")))
-    assert 0 < done < 60, "the kills fell before or after the work"
+    assert 0 < finished() < 60, "the kills fell before or after the work"
 
     last = begin("killed")
     while last.poll() is None and len(list(tmp_path.glob("killed/predictions/*/part-00059.parquet"))) == 0:

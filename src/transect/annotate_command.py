@@ -171,6 +171,41 @@ def agreement(
     print(json_format.dumps(made, indent=2, allow_nan=False) if json else "\n".join(lines(made)))
 
 
+@annotate.command()
+def report(
+    run: Run,
+    database: Address = None,
+    out: Annotated[Path | None, typer.Option(help="The folder of the page; default RUN/annotations.")] = None,
+    scale: Annotated[str, typer.Option(help="Of answers: attribute (its units) or unit (0 to 1).")] = "attribute",
+    prune: Annotated[
+        list[str] | None, typer.Option(help="Mark images that such a rule leaves out, e.g. 'fakeness>=0.75'; repeat.")
+    ] = None,
+    resamples: Annotated[int, typer.Option(help="Resamples of the intervals; 0 for none.")] = 1000,
+    json: Json = False,
+) -> None:
+    """Write the page on the raters: agreement, answers along transects, faces by score, largest deviations.
+
+    Answers come from the annotation database, or, where the run has none, from the file kept by --ratings.
+    """
+    from transect import rater_report
+    from transect.annotation.pictures import Pictures
+    from transect.ratings import parse_rules
+    from transect.report import rater_page
+
+    rules = [rule for each in parse_rules(prune or ()).values() for rule in each]
+    if database is None and not (run / "annotations" / "annotation.sqlite").exists():
+        answered = rater_report.from_kept(run)
+    else:
+        project = _open(run, database, None)
+        try:
+            answered = rater_report.from_project(run, project, scale)
+        finally:
+            project.database.close()
+    found = rater_report.page(answered, rules, resamples, run.name)
+    path = rater_page.write(found, Pictures(run).png, out or run / "annotations")
+    _tell({"report": str(path), **found["facts"]}, json)
+
+
 def _open(run: Path, database: str | None, questions: list[str] | None) -> Any:
     from transect.annotation.database import Database  # says which part to install, before anything else is read
     from transect.annotation.project import open_project

@@ -7,6 +7,27 @@ from typing import Annotated
 
 import typer
 
+CheckAttribute = Annotated[
+    list[str] | None,
+    typer.Option(help="NAME=TARGET: a model that reads an attribute off images, to see what was set; repeat."),
+]
+CheckIdentity = Annotated[str | None, typer.Option(help="A TARGET with embeddings: does an edit stay the person?")]
+CheckRealism = Annotated[str | None, typer.Option(help="A TARGET with a score of realism, higher for more real.")]
+Redraw = Annotated[
+    int, typer.Option(help="Draw a subject with images that fail a check so many times again; 0: count them alone.")
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option(help="Score from which the answer is yes; of embeddings, cosine distance from which none match."),
+]
+FalseMatchRate = Annotated[
+    float | None,
+    typer.Option(help="Embeddings: use the threshold that accepts this share of different subjects' reference images."),
+]
+Within = Annotated[
+    list[str] | None,
+    typer.Option(help="Embeddings: a varied attribute that is no edit but says who is shown, as skin_tone; repeat."),
+]
 Boundary = Annotated[
     tuple[float, float] | None,
     typer.Option(
@@ -30,15 +51,6 @@ Ratings = Annotated[
 Prune = Annotated[
     list[str] | None,
     typer.Option(help="Leave out images by their ratings, e.g. 'fakeness>=0.75', or as-published; repeat; kept."),
-]
-CheckAttribute = Annotated[
-    list[str] | None,
-    typer.Option(help="NAME=TARGET: a model that reads an attribute off images, to see what was set; repeat."),
-]
-CheckIdentity = Annotated[str | None, typer.Option(help="A TARGET with embeddings: does an edit stay the person?")]
-CheckRealism = Annotated[str | None, typer.Option(help="A TARGET with a score of realism, higher for more real.")]
-Redraw = Annotated[
-    int, typer.Option(help="Draw a subject with images that fail a check so many times again; 0: count them alone.")
 ]
 By = Annotated[
     list[str] | None,

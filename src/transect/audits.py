@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from transect import boundary, costs, edits, error_conditions, interpolation, publication, study, worlds
+from transect import boundary, costs, edits, error_conditions, interpolation, publication, study, verifying, worlds
 from transect.designs import population_design, transect_design
 from transect.designs.lines import Lines, lines_design
 from transect.designs.steps import Steps, parse_steps
@@ -20,9 +20,10 @@ from transect.edits import EditCheck
 from transect.effects.truth import Truth
 from transect.errors import BadInput, UnknownName
 from transect.finished import slug
+from transect.limits import Limits
 from transect.protocols import Target
 from transect.ratings import check as check_ratings
-from transect.study import Limits, Study
+from transect.study import Study
 
 EXPERIMENT: Final = "experiment"
 OBSERVATION: Final = "observation"
@@ -61,6 +62,8 @@ def audit(
     by: Sequence[str] = (),
     directions: str | Path | None = None,
     check_edits: EditCheck | None = None,
+    false_match_rate: float | None = None,
+    within: Sequence[str] = (),
     out: str | Path | None = None,
     quiet: bool = False,
 ) -> publication.Result:
@@ -81,6 +84,7 @@ def audit(
     directions: a file of fitted directions, which set the attributes of a learned generator. check_edits: what measures
     whether their images became what was set, beside what the generator knows.
     by: attributes whose combinations errors are counted by too, of one study at least.
+    false_match_rate, within: how embedding targets verify the experiment's images, as `study.audit` has them.
     perceived, ratings, prune: what was seen on each image, people's single answers, and rules by which images are left
     out, as `study.rate` has them; an audit that is finished is not made again for them.
 
@@ -120,6 +124,8 @@ def audit(
             by=by,
             directions=directions,
             check_edits=check_edits,
+            false_match_rate=false_match_rate,
+            within=within,
             out=out,
             quiet=quiet,
         )
@@ -132,6 +138,8 @@ def audit(
     made = _studies(list_of(vary), moved, dataset, observe, subjects, hold, world, image_size, seed)
     folder = Path(out) if out is not None else Path("runs") / slug(resolved[0].name)
     asked = [_asked(one, resolved, truth, tuple(outcomes), limits) for one in _comparing(made, compare)]
+    if false_match_rate is not None or within:
+        asked = _verifying(asked, resolved, false_match_rate, within)
     if check_edits is not None and not check_edits.empty and not any(one.design.levels for one in asked):
         raise BadInput("--check-… and --redraw are of images whose attributes are set: give --vary or --steps")
     asked = [
@@ -270,6 +278,20 @@ def _asked(
     known = worlds.truth_attributes(_plain(one.world))
     stated = None if truth is None else Truth.parse(truth, known)
     return replace(one, targets=tuple(targets), truth=stated, outcomes=outcomes, limits=limits or Limits())
+
+
+def _verifying(
+    asked: Sequence[Study], targets: Sequence[Target], false_match_rate: float | None, within: Sequence[str]
+) -> list[Study]:
+    """The studies, of which the experiment is verified. Raises BadInput where there is none."""
+    if not any(one.name == EXPERIMENT for one in asked):
+        raise BadInput("--false-match-rate and --within are of images that --vary makes: give --vary, or drop them")
+    return [
+        replace(one, rule=verifying.chosen(targets, one.design, false_match_rate, within))
+        if one.name == EXPERIMENT
+        else one
+        for one in asked
+    ]
 
 
 def _plain(world: Any) -> Any:

@@ -23,10 +23,13 @@ from transect.audit_options import (
     CheckAttribute,
     CheckIdentity,
     CheckRealism,
+    FalseMatchRate,
     Perceived,
     Prune,
     Ratings,
     Redraw,
+    Threshold,
+    Within,
 )
 from transect.console import table
 from transect.datasets_command import datasets
@@ -35,7 +38,9 @@ from transect.errors import BadInput, TransectError
 from transect.generators_command import generators
 from transect.invert_command import invert
 from transect.leakage_command import leakage
+from transect.limits import Limits
 from transect.match_command import match
+from transect.mitigate_command import mitigate
 from transect.plan_command import plan
 from transect.search_command import search
 from transect.targets_command import targets as targets_group
@@ -57,9 +62,8 @@ app.add_typer(targets_group)
 app.add_typer(directions_group)
 app.command()(plan)
 app.add_typer(verify)
-app.command()(leakage)
-app.command()(match)
-app.command()(search)
+for stage in (leakage, match, mitigate, search):
+    app.command()(stage)
 train.command()(classifier)
 app.add_typer(train)
 app.command()(attributes)
@@ -154,7 +158,8 @@ def audit(
         typer.Option(help="What the right answer is: 'smile>0.5', an attribute, or face (every image shows one)."),
     ] = None,
     outcome: Annotated[
-        list[str] | None, typer.Option(help="What to count: answer, score, miss, false_alarm, error, loss, distance.")
+        list[str] | None,
+        typer.Option(help="What to count: answer, score, miss, false_alarm, error, loss, distance, non_match."),
     ] = None,
     generator: Annotated[
         str, typer.Option(help="What makes the images: a name, or a network's FILE.safetensors.")
@@ -176,7 +181,9 @@ def audit(
     preprocess: Annotated[Path | None, typer.Option(help="TOML file that says how images enter the model.")] = None,
     labels: Annotated[str | None, typer.Option(help="Names of the model's classes, separated by commas.")] = None,
     positive: Annotated[str | None, typer.Option(help="The class or label that counts as yes.")] = None,
-    threshold: Annotated[float | None, typer.Option(help="Score from which the answer is yes.")] = None,
+    threshold: Threshold = None,
+    false_match_rate: FalseMatchRate = None,
+    within: Within = None,
     output: Annotated[str | None, typer.Option(help="What the model returns: probability or logit.")] = None,
     timeout: Annotated[float, typer.Option(help="Seconds that a target may take for an image.")] = 10.0,
     batch: Annotated[int, typer.Option(help="Images that a target gets at a time.")] = 16,
@@ -224,7 +231,7 @@ def audit(
         "seed": seed,
     }
     if dry_run:
-        _show_cost(audits.cost(resolved, **asked), json)
+        costs.show(audits.cost(resolved, **asked), json)
         costs.close(resolved)
         return
     result = audits.audit(
@@ -233,9 +240,11 @@ def audit(
         compare=compare or (),
         truth=truth,
         outcomes=outcome or (),
-        limits=study.Limits(timeout=timeout, batch=batch, max_failures=max_failures),
+        limits=Limits(timeout=timeout, batch=batch, max_failures=max_failures),
         control=control,
         check_edits=check_of(check_attribute or (), check_identity, check_realism, redraw),
+        false_match_rate=false_match_rate,
+        within=within or (),
         near=boundary,
         perceived=perceived,
         ratings=ratings,
@@ -304,28 +313,22 @@ def report(
     ratings: Ratings = None,
     prune: Prune = None,
     by: By = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(help="Where the run has no truth: what raters' mean or majority decides, as 'gender>=0.5'; kept."),
+    ] = None,
     boundary: Boundary = None,
     json: Json = False,
 ) -> None:
     """Build the report of a finished run again from its tables, with other corrections or populations if you like."""
-    from transect import sections, study
+    from transect import rater_report, sections, study
 
     models = sections.check(model or ())
     study.rate(folder, perceived, prune or (), ratings)
+    if reference is not None:
+        rater_report.judge(folder, reference)
     asked: dict[str, Any] = {"shares": shares or (), "correction": correction, "near": boundary, "by": by or ()}
     _show(study.report(folder, models=models, **asked), json)
-
-
-def _show_cost(cost: Any, as_json: bool) -> None:
-    """What an audit would cost, a line per target, or the same as JSON."""
-    from transect.costs import line
-
-    if as_json:
-        print(json_format.dumps(cost, indent=2, allow_nan=False))
-        return
-    for one in cost["targets"]:
-        text = line(one) if "calls_left" in one else f"{one['target']}: {one['images']} images, no metered calls"
-        print(text)
 
 
 def _show(result: Any, as_json: bool, cost: Any = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -119,3 +120,13 @@ def _quote(target: Target, images: int) -> dict[str, Any]:
     if hasattr(target, "quote"):
         return dict(target.quote(images))
     return {"images": images, "calls": 0, "cost": 0.0, "currency": ""}
+
+
+def show(cost: Any, as_json: bool) -> None:
+    """Print what an audit would cost, a line per target, or the same as JSON."""
+    if as_json:
+        print(json.dumps(cost, indent=2, allow_nan=False))
+        return
+    for one in cost["targets"]:
+        text = line(one) if "calls_left" in one else f"{one['target']}: {one['images']} images, no metered calls"
+        print(text)

@@ -20,12 +20,14 @@ from transect.effects.analysis import Analysis, analyse_population, analyse_tran
 from transect.effects.outcomes import Outcome, category, compute, offered
 from transect.effects.overlap import IOU
 from transect.effects.rates import Rate
-from transect.effects.truth import FACE, Truth
+from transect.effects.truth import FACE
+from transect.effects.verification import Verified
 from transect.finished import Run, read
 from transect.records import Attribute, Design, Effect, Predictions, Task
 from transect.report import selection
 from transect.report.records import Gallery
 from transect.sections.answers import Answers
+from transect.verifying import NON_MATCH, references, rule_of, threshold_of, verified
 
 Groups = Mapping[float, str]
 """What is compared of one attribute: value and label of each level, or center and range of each group."""
@@ -89,7 +91,7 @@ def analyse(path: Path, boundary: tuple[float, float] | None = None, by: Sequenc
     entries, answers = [], []
     for target in run.spec["targets"]:
         predictions = run.predictions(target)
-        outcomes = [outcome_of(run, target, predictions, name) for name in target["outcomes"]]
+        outcomes = [outcome_of(run, target, predictions, name) for name in run.outcomes(target)]
         for outcome in outcomes:
             analysis = estimate(run, target["name"], outcome)
             answered += [_answered(run, target["name"], outcome)] if run.design.levels else []
@@ -127,26 +129,29 @@ def merge(galleries: Sequence[Gallery]) -> Gallery:
 
 def outcome_of(run: Run, target: Mapping[str, Any], predictions: Predictions, name: str) -> Outcome:
     """One outcome of one target; that of a pruned image is none, with the rule as its reason."""
-    n, description = len(predictions), target["description"]
-    stated = run.spec["truth"]
+    description = target["description"]
     made = compute(
         name,
         predictions,
-        truth=None if stated is None else Truth(**stated).of({**run.true, "": np.zeros(n)}),
-        threshold=0.5 if description.get("threshold") is None else float(description["threshold"]),
+        truth=run.labels(predictions.task),
+        threshold=threshold_of(run, target, predictions).value if name == NON_MATCH else _cut(description),
         positive=description.get("positive"),
         expected_boxes=run.expected_boxes(target),
-        reference=np.arange(n) // run.design.n_cells * run.design.n_cells,
+        reference=references(run, target),
     )
     reasons = np.where(made.reasons == "", run.seen.reasons, made.reasons)
     return replace(made, values=np.where(reasons == "", made.values, np.nan), reasons=reasons)
 
 
+def _cut(description: Mapping[str, Any]) -> float:
+    return 0.5 if description.get("threshold") is None else float(description["threshold"])
+
+
 def answers_of(run: Run, target: Mapping[str, Any]) -> Answers:
     """The target's answers as arrays, for the sections; a pruned image has no value there."""
     predictions = run.predictions(target)
-    task, truth = Task(target["task"]), run.spec["truth"]
-    possible, none = offered(task, truth is not None), np.full(len(predictions), np.nan)
+    task, truth, label = Task(target["task"]), run.truth, run.labels(Task(target["task"]))
+    possible, none = offered(task, label is not None), np.full(len(predictions), np.nan)
 
     def values(name: str) -> Float[np.ndarray, " n"]:
         return outcome_of(run, target, predictions, name).values if name in possible else none
@@ -154,8 +159,6 @@ def answers_of(run: Run, target: Mapping[str, Any]) -> Answers:
     def kept(columns: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
         return {name: np.where(run.seen.reasons == "", column, np.nan) for name, column in columns.items()}
 
-    label = none if truth is None else Truth(**truth).of({**run.true, "": np.zeros(len(predictions))})
-    threshold = target["description"].get("threshold")
     rated, people_truth, people_yes = _rated_truth(run, kept(run.seen.columns), kept(run.seen.people))
     return Answers(
         study=run.spec["name"],
@@ -167,10 +170,10 @@ def answers_of(run: Run, target: Mapping[str, Any]) -> Answers:
         cells=run.images["cell"].to_numpy().astype(np.int64),
         scores=values("score"),
         answers=values("answer"),
-        truth=np.where(run.seen.reasons == "", label, np.nan),
+        truth=np.where(run.seen.reasons == "", none if label is None else label, np.nan),
         errors=values("error"),
-        threshold=0.5 if threshold is None else float(threshold),
-        truth_attribute="" if truth is None or truth["attribute"] == FACE else truth["attribute"],
+        threshold=_cut(target["description"]),
+        truth_attribute="" if truth is None or truth.attribute == FACE else truth.attribute,
         values=kept({name: run.true[name] for name in run.attributes if name in run.true}),
         # Labels of photographs are of every image; people's few answers alone tell what an experiment moved.
         perceived=kept(run.seen.columns or (run.seen.people if run.design.levels else {})),
@@ -184,7 +187,18 @@ def answers_of(run: Run, target: Mapping[str, Any]) -> Answers:
         people_truth=people_truth,
         people_yes=people_yes,
         failures=predictions.failures,
+        said=run.seen.answers,
+        stated=truth,
+        verified=_verified(run, target, predictions),
     )
+
+
+def _verified(run: Run, target: Mapping[str, Any], predictions: Predictions) -> Verified | None:
+    """None without a threshold, or where no experiment has reference images."""
+    if not (run.design.levels and rule_of(run, target).verifies):
+        return None
+    distance, non_match = (outcome_of(run, target, predictions, name).values for name in ("distance", NON_MATCH))
+    return verified(run, target, predictions, distance, non_match)
 
 
 _Labels = Float[np.ndarray, " _"]
@@ -198,9 +212,9 @@ def _rated_truth(
     Shares are of people's answers where they were asked about it, else of the file by image. Empty where there is none.
     """
     nothing = np.empty(0)
-    if run.spec["truth"] is None:
+    stated = run.truth
+    if stated is None:
         return nothing, nothing, nothing
-    stated = Truth(**run.spec["truth"])
     name, attribute = stated.attribute, run.known.get(stated.attribute)
     seen = columns.get(name, people.get(name))
     if seen is None:
@@ -239,7 +253,7 @@ def _answered(run: Run, target: str, outcome: Outcome) -> Answered:
         outcome=outcome.name,
         unit=outcome.unit,
         is_binary=outcome.is_binary,
-        tested=outcome.name != "distance",
+        tested=outcome.name not in ("distance", NON_MATCH),
         values=outcome.values.reshape(shape),
         reasons=outcome.reasons.reshape(shape),
     )
@@ -291,12 +305,18 @@ def _study_entry(run: Run, targets: Sequence[Mapping[str, Any]], groups: Mapping
         "images": design.n_images,
         "hold": list(design.hold),
         "population": design.population,
-        "truth": spec["truth"]["text"] if spec["truth"] else None,
+        "truth": _truth_text(run),
         "seed": design.seed,
         "attributes": [_attribute_entry(attribute, groups[name]) for name, attribute in run.attributes.items()],
         "targets": list(targets),
-        "outcomes": list(dict.fromkeys(name for target in spec["targets"] for name in target["outcomes"])),
+        "outcomes": list(dict.fromkeys(name for target in spec["targets"] for name in run.outcomes(target))),
     }
+
+
+def _truth_text(run: Run) -> str | None:
+    if run.spec["truth"] is None and run.reference is not None:
+        return f"{run.reference.text} (as raters saw it)"
+    return None if run.truth is None else run.truth.text
 
 
 def _groups(run: Run, rates: Sequence[Rate]) -> Mapping[str, Groups]:

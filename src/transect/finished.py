@@ -12,8 +12,10 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
 
-from transect import ratings
+from transect import ratings, reference
 from transect import tables as columns
+from transect.effects.outcomes import offered
+from transect.effects.truth import Truth
 from transect.errors import BadInput
 from transect.records import Attribute, Design, Predictions, Task
 from transect.store import FinishedRun
@@ -44,6 +46,32 @@ class Run:
     images: pa.Table
     true: Mapping[str, Float[np.ndarray, " n"]]
     seen: ratings.Ratings
+    reference: Truth | None = None
+    """What raters' answers are the reference for, where the run has no truth of its own."""
+
+    @property
+    def truth(self) -> Truth | None:
+        """What is asked about: the run's own truth, or what raters are the reference for; None without either."""
+        stated = self.spec["truth"]
+        return self.reference if stated is None else Truth(**stated)
+
+    def labels(self, task: Task) -> Float[np.ndarray, " n"] | None:
+        """The right answer of each image: the world's or the labels', else the raters'; None where there is none."""
+        stated = self.spec["truth"]
+        if stated is not None:
+            return Truth(**stated).of({**self.true, "": np.zeros(len(self.images))})
+        if self.reference is None or task is Task.EMBEDDING:
+            return None
+        name = self.reference.attribute
+        seen = self.seen.people.get(name, self.seen.columns.get(name))
+        nobody = np.full(len(self.images), np.nan)
+        return reference.labels(self.reference, nobody if seen is None else seen, task, self.known.get(name))
+
+    def outcomes(self, target: Mapping[str, Any]) -> tuple[str, ...]:
+        """What is counted on a target; its errors too, where raters are the reference."""
+        asked = tuple(target["outcomes"])
+        judged = self.reference is not None and "error" in offered(Task(target["task"]), truth=True)
+        return asked if not judged or "error" in asked else (*asked, "error")
 
     @property
     def parts(self) -> int:
@@ -53,12 +81,12 @@ class Run:
     @property
     def others(self) -> Mapping[str, Attribute]:
         """Attributes whose levels have no order, varied or not."""
-        return {fields["name"]: _attribute(fields) for fields in self.spec.get("nominal", ())}
+        return {fields["name"]: attribute_of(fields) for fields in self.spec.get("nominal", ())}
 
     @property
     def held(self) -> Mapping[str, Attribute]:
         """Attributes of observed images that they are not compared by, and that adjustments hold equal all the same."""
-        return {fields["name"]: _attribute(fields) for fields in self.spec.get("held") or ()}
+        return {fields["name"]: attribute_of(fields) for fields in self.spec.get("held") or ()}
 
     @property
     def known(self) -> Mapping[str, Attribute]:
@@ -92,13 +120,16 @@ def read(path: Path) -> Run:
     row = spec["design"]
     levels = {level["attribute"]: tuple(level["values"]) for level in row["levels"]}
     design = Design(levels, row["subjects"], row["seed"], row["population"], tuple(row["hold"]))
-    attributes = {fields["name"]: _attribute(fields) for fields in spec["attributes"]}
+    attributes = {fields["name"]: attribute_of(fields) for fields in spec["attributes"]}
     parts = -(-design.subjects // int(spec["subjects_per_part"]))
     images = folder.read_table("images", parts, without=("image",))
     seen = ratings.read(path, images["id"].to_pylist())
     true = columns.columns_of(images, "true")
-    return Run(folder, spec, design, attributes, images, true, seen)
+    known = {fields["name"]: attribute_of(fields) for fields in spec.get("nominal", ())} | attributes
+    judged = None if spec["truth"] is not None else reference.kept(path, known)
+    return Run(folder, spec, design, attributes, images, true, seen, judged)
 
 
-def _attribute(fields: Mapping[str, Any]) -> Attribute:
+def attribute_of(fields: Mapping[str, Any]) -> Attribute:
+    """An attribute as a spec holds it."""
     return Attribute(**{**fields, "levels": tuple(fields["levels"])})

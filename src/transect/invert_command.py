@@ -10,7 +10,7 @@ import typer
 
 
 def invert(
-    generator: Annotated[str, typer.Option(help="A StyleGAN2 as safetensors; see: transect generators convert.")],
+    generator: Annotated[str, typer.Option(help="reference, or a safetensors file of a StyleGAN2 or progressive GAN.")],
     images: Annotated[Path, typer.Option(help="A folder of image files, or a run folder whose images are inverted.")],
     out: Annotated[Path, typer.Option(help="The folder of latents, reconstructions, summary and sheet.")],
     space: Annotated[
@@ -40,8 +40,15 @@ def invert(
         str, typer.Option(help="Where the search begins: mean, or encoder (a regression fitted on the generator).")
     ] = "mean",
     encoder_samples: Annotated[int, typer.Option(help="Images of the generator that the encoder is fitted on.")] = 2000,
+    encoder: Annotated[
+        Path | None,
+        typer.Option(help="Begin at what this file of `transect train encoder` says, in place of the regression."),
+    ] = None,
     precision: Annotated[
-        str, typer.Option(help="full, or mixed: steps in bfloat16, faster on processors that have it.")
+        str,
+        typer.Option(
+            help="full, or mixed: the first half of the steps in bfloat16, faster where the processor has it."
+        ),
     ] = "full",
     fit: Annotated[
         bool, typer.Option("--fit", help="Cut the middle square of images of another size, and resize it.")
@@ -68,6 +75,7 @@ def invert(
         weights=weights,
         heads=heads,
         start=start,
+        encoder=encoder,
         samples=encoder_samples,
         precision=precision,
         fit=fit,

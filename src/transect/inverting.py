@@ -26,7 +26,10 @@ from transect.records import Latents
 from transect.store import FinishedRun, RunFolder, write_atomically
 
 TABLE = "inversions"
-STARTS = {"mean": "the generator's mean code", "encoder": "ridge regression from features, fitted on its own images"}
+STARTS = {
+    "mean": "the generator's mean code",
+    "encoder": "ridge regression from features, fitted on its own images; or a trained encoder's file",
+}
 PRECISIONS = ("full", "mixed")
 _SHOWN = 8
 _MEASURES = ("perceptual", "pixels", "restriction", "identity_distance")
@@ -35,7 +38,10 @@ _MEASURES = ("perceptual", "pixels", "restriction", "identity_distance")
 @final
 @dataclass(frozen=True)
 class Order:
-    """What is to be inverted, and how. weights, heads: of the distance; see `appearance_of`. start: one of STARTS."""
+    """What is to be inverted, and how. weights, heads: of the distance; see `appearance_of`. start: one of STARTS.
+
+    encoder: a file of `transect train encoder`, where the search begins in place of the regression.
+    """
 
     generator: Any
     pictures: Pictures
@@ -44,6 +50,7 @@ class Order:
     weights: Path | None = None
     heads: Path | None = None
     start: str = "mean"
+    encoder: Path | None = None
     samples: int = 2_000
     batch: int = 16
     device: str = "cpu"
@@ -57,6 +64,9 @@ class Order:
     def spec(self) -> dict[str, Any]:
         """What the codes depend on."""
         files = {"weights": self.weights, "heads": self.heads}
+        start: dict[str, Any] = {"name": self.start}
+        if self.start == "encoder":
+            start |= {"samples": self.samples} if self.encoder is None else {"sha256": model_files.sha256(self.encoder)}
         return {
             "kind": "inversion",
             "generator": described(self.generator),
@@ -66,7 +76,7 @@ class Order:
                 "name": self.distance,
                 **{name: model_files.sha256(path) for name, path in files.items() if path},
             },
-            "start": {"name": self.start, **({"samples": self.samples} if self.start == "encoder" else {})},
+            "start": start,
             "batch": self.batch,
             "versions": versions(),
         }
@@ -78,6 +88,7 @@ def order(
     """The order that the command line's options mean. Raises BadInput and UnknownName for what does not fit."""
     from transect.errors import UnknownName
     from transect.generators import load
+    from transect.inversion.encoder import open_encoder
     from transect.inversion.optimisation import Search
     from transect.inversion.protocol import check_space, invertible
     from transect.perceptual.distance import appearance_of
@@ -89,6 +100,9 @@ def order(
         raise BadInput(f"penalty: expected none in space {space}, got {penalty:g}; it holds the layers of w+ together")
     if precision not in PRECISIONS:
         raise UnknownName("precision", precision, PRECISIONS)
+    if options.get("encoder") is not None:
+        options["start"] = "encoder"
+        open_encoder(options["encoder"], invertible(world), space)
     if options.get("start", "mean") not in STARTS:
         raise UnknownName("start", options["start"], STARTS)
     if options.get("batch", 1) < 1:
@@ -159,15 +173,19 @@ def _appearance(asked: Order) -> Any:
 
 
 def _encoder(asked: Order) -> Any:
-    """Fitted once, when the first part needs it."""
+    """Read or fitted once, when the first part needs it."""
     if asked.start != "encoder":
         return None
-    from transect.inversion.encoder import fit_encoder
+    from transect.inversion.encoder import fit_encoder, open_encoder
     from transect.perceptual.features import load
 
     if "encoder" not in asked._made:
-        network = load(device=asked.device).network
-        asked._made["encoder"] = fit_encoder(_seen(asked), asked.search.space, network, samples=asked.samples)
+        given, space = _seen(asked), asked.search.space
+        asked._made["encoder"] = (
+            fit_encoder(given, space, load(device=asked.device).network, samples=asked.samples)
+            if asked.encoder is None
+            else open_encoder(asked.encoder, given, space, asked.device)
+        )
     return asked._made["encoder"]
 
 
@@ -202,7 +220,7 @@ def _summary(asked: Order, out: Path, table: pa.Table) -> dict[str, Any]:
         "steps": asked.search.steps,
         "distance": asked.distance,
         "start": asked.start,
-        "encoder_r2": None if (encoder := asked._made.get("encoder")) is None else encoder.quality,
+        "encoder_r2": getattr(asked._made.get("encoder"), "quality", None),
         "median": medians,
         "latents": str(out / "latents.safetensors"),
         "sheet": str(out / "sheet.png"),

@@ -53,6 +53,13 @@ def match(
         list[str] | None,
         typer.Option(help="Column to compare within pairs, as a target's errors: difference, bounds of hidden bias."),
     ] = None,
+    experiment: Annotated[
+        Path | None,
+        typer.Option(help="A finished audit's folder: with --outcome, does its effect differ from that of the pairs?"),
+    ] = None,
+    experiment_attribute: Annotated[
+        str | None, typer.Option(help="The attribute of --experiment, where it is not called as --treatment.")
+    ] = None,
     ratio: Annotated[int, typer.Option(help="Controls for each treated image, with --method optimal.")] = 1,
     tolerance: Annotated[float, typer.Option(help="Standard deviations that cardinality matching leaves.")] = 0.1,
     bins: Annotated[int | None, typer.Option(help="Bins of a covariate, coarsened; default by Sturges.")] = None,
@@ -100,6 +107,8 @@ def match(
         "references": references,
         "covariates": covariate or (),
         "outcomes": outcome or (),
+        "experiment": experiment,
+        "experiment_attribute": experiment_attribute,
         "ratio": ratio,
         "tolerance": tolerance,
         "bins": bins,
@@ -138,6 +147,8 @@ def _writable(out: Path) -> None:
 
 def _show(summary: dict[str, Any], out: Path) -> None:
     """The answer in words: counts, reasons, the verdict, the farthest covariates."""
+    from transect.match_outcomes import lines
+
     of = f"{summary['treated']} treated and {summary['control']} control images"
     what = f"{summary['weighted']} images weighted" if "weighted" in summary else f"{summary['pairs']} pairs"
     print(f"{what} from {of} ({summary['method']})")
@@ -157,7 +168,7 @@ def _show(summary: dict[str, Any], out: Path) -> None:
             numbers = ["unknown" if one[side] is None else f"{one[side]:+.3f}" for side in ("before", "after")]
             print(f"{one['covariate']:<{width}}  {numbers[0]:>10} {numbers[1]:>7}")
     for one in summary.get("outcomes", ()):
-        for line in outcome_lines(one):
+        for line in [*outcome_lines(one), *lines(one)]:
             print(line)
     print(f"wrote {out}")
 

@@ -74,6 +74,8 @@ class Options:
     references: bool = False
     covariates: Sequence[str] = ()
     outcomes: Sequence[str] = ()
+    experiment: Path | None = None
+    experiment_attribute: str | None = None
     ratio: int = 1
     tolerance: float = 0.1
     bins: int | None = None

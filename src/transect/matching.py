@@ -9,7 +9,7 @@ import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, final
 
@@ -24,9 +24,9 @@ from transect.designs.matching.sample import CALIPER, MISSING
 from transect.designs.matching.several import Sets
 from transect.effects import balance as balancing
 from transect.effects.balance import Balance
-from transect.effects.matched_pairs import PairOutcome, pair_outcome
 from transect.errors import BadInput
 from transect.match_input import WEIGHTING, Options, Prepared, prepare
+from transect.match_outcomes import matched_effects, plain, read_experiment
 
 _MOST_LISTED = 20
 
@@ -81,6 +81,10 @@ def _check(options: Options, prepared: Prepared) -> None:
         raise BadInput("--references needs pairs of two groups")
     if options.outcomes and (prepared.labels is not None or options.method in WEIGHTING):
         raise BadInput("--outcome needs pairs of two groups: take a method that makes them")
+    if options.experiment is not None:
+        if not options.outcomes:
+            raise BadInput("--experiment stands beside outcomes within pairs: name them with --outcome")
+        _experiment(options)
     if options.caliper is not None and not options.caliper >= 0:
         raise BadInput(f"--caliper: expected a distance of 0 or more, got {options.caliper:g}")
 
@@ -134,28 +138,24 @@ def _paired(options: Options, prepared: Prepared) -> Matched:
         "pairs": len(made),
         "refused": made.refusals,
         "mean_distance": float(made.distance.mean()),
-        "facts": _plain(made.facts),
+        "facts": plain(made.facts),
     }
     if prepared.outcomes:
-        summary["outcomes"] = [
-            _outcome_entry(name, pair_outcome(values, made.a, made.b, seed=options.seed))
-            for name, values in prepared.outcomes.items()
-        ]
+        experiment = _experiment(options)
+        pairs = made.a, made.b
+        summary["outcomes"] = matched_effects(
+            prepared.outcomes, prepared.covariates, pairs, experiment, seed=options.seed
+        )
     if references is not None:
         summary["references"] = references.summary()
     log_odds = None if scores is None else scores.log_odds
     return Matched(summary, _pair_rows(made, references), found, prepared, made, log_odds=log_odds)
 
 
-def _outcome_entry(name: str, made: PairOutcome) -> dict[str, Any]:
-    """One row of `outcomes`: the difference within pairs and, by gamma, the largest p that hidden bias allows."""
-    entry = {"outcome": name, **{key: value for key, value in asdict(made).items() if key != "bounds"}}
-    bounds = made.bounds
-    if bounds is not None:
-        entry |= {"gammas": bounds.gammas.tolist(), "largest_p": bounds.largest_p.tolist()}
-        entry |= {"tolerated": bounds.tolerated, "discordant": bounds.n_pairs, "bounds_method": bounds.method}
-    plain: dict[str, Any] = _plain(entry)
-    return plain
+def _experiment(options: Options) -> list[dict[str, Any]]:
+    if options.experiment is None:
+        return []
+    return read_experiment(options.experiment, options.experiment_attribute or options.treatment, options.outcomes)
 
 
 def _nothing_matched(made: Matching, options: Options) -> str:
@@ -182,7 +182,7 @@ def _weighted(options: Options, prepared: Prepared) -> Matched:
         "pairs": 0,
         "weighted": len(rows),
         "refused": _missing_reasons(prepared.sample),
-        "facts": _plain(facts),
+        "facts": plain(facts),
     }
     return Matched(summary, pa.table({"row": rows, "weight": weights[rows]}), found, prepared, weights=weights)
 
@@ -244,7 +244,7 @@ def _summary(options: Options, prepared: Prepared, found: list[Balance]) -> dict
         "missing": len(missing),
         "notes": list(prepared.notes),
         "verdict": balancing.verdict(found, options.gate),
-        "balance": [_plain(_entry(one)) for one in found],
+        "balance": [plain(_entry(one)) for one in found],
     }
 
 
@@ -288,17 +288,6 @@ def _set_rows(made: Sets) -> pa.Table:
             "group": list(made.groups[1:]) * len(made.rows),
         }
     )
-
-
-def _plain(value: Any) -> Any:
-    """What JSON can say: NaN and infinity as null, numpy's numbers as Python's."""
-    if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _peak_megabytes() -> float:

@@ -13,10 +13,11 @@ from transect.protocols import Target
 from transect.records import Attribute, Predictions, Task
 
 
-def choose_outcomes(task: Task, truth: str | None, wanted: Sequence[str]) -> list[str]:
-    """The outcomes to count: those wanted, or the usual ones of the task.
+def choose_outcomes(task: Task, truth: str | None, wanted: Sequence[str], *, verifies: bool = False) -> list[str]:
+    """The outcomes to count: those wanted, or the usual ones of the task. verifies: whether there is a threshold, from
+    which two embeddings are no match.
 
-    Raises BadInput for an outcome that the task and the truth do not offer.
+    Raises BadInput for an outcome that the task, the truth or the threshold do not offer.
 
     >>> choose_outcomes(Task.DETECTION, None, ())
     ['answer']
@@ -28,7 +29,12 @@ def choose_outcomes(task: Task, truth: str | None, wanted: Sequence[str]) -> lis
             raise BadInput(
                 f"outcome {outcome!r} is not offered for a {task} target: choose from {', '.join(possible)}{hint}"
             )
-    return list(dict.fromkeys(wanted)) or _usual_outcomes(task, truth)
+    if "non_match" in wanted and not verifies:
+        raise BadInput("outcome non_match needs --vary and a threshold: give --threshold or --false-match-rate")
+    return list(dict.fromkeys(wanted)) or [
+        *_usual_outcomes(task, truth),
+        *(["non_match"] if verifies and task is Task.EMBEDDING else []),
+    ]
 
 
 def _usual_outcomes(task: Task, truth: str | None) -> list[str]:

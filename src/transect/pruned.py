@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from transect import findings, finished
+from transect import findings, finished, rater_report
 from transect.effects.outcomes import Outcome
 from transect.ratings import unknown_lines
 from transect.records import Effect
@@ -14,7 +14,7 @@ from transect.sections import rated
 
 
 def sections(path: Path) -> list[dict[str, Any]]:
-    """The section about a finished run's ratings; none where it has no ratings.
+    """The sections about a finished run's ratings and its raters; none where it has no ratings.
 
     Raises CorruptedPart or BadInput (not finished).
     """
@@ -26,7 +26,8 @@ def sections(path: Path) -> list[dict[str, Any]]:
     stages = [] if made is None else [_effects(run, step) for step in range(len(made.steps) + 1)]
     unordered = {fields["name"] for fields in run.spec.get("nominal", ())}
     kinds = {rated.BY_IMAGE: seen.columns, rated.OF_PEOPLE: seen.people}
-    return [rated.section(name, kinds, unknown_lines(name, seen), unordered, made, stages)]
+    own = [rated.section(name, kinds, unknown_lines(name, seen), unordered, made, stages)]
+    return [*own, *rater_report.sections(path)]
 
 
 def _effects(run: finished.Run, steps: int) -> list[Effect]:
@@ -35,7 +36,7 @@ def _effects(run: finished.Run, steps: int) -> list[Effect]:
     made: list[Effect] = []
     for target in run.spec["targets"]:
         predictions = run.predictions(target)
-        for name in target["outcomes"]:
+        for name in run.outcomes(target):
             outcome: Outcome = findings.outcome_of(stage, target, predictions, name)
             made += findings.estimate(stage, target["name"], outcome).effects
     return made

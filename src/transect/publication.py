@@ -26,7 +26,7 @@ from transect.store import write_atomically
 
 ALPHA: Final = 0.05
 LARGEST: Final = 3
-UNTRUE: Final = ("answer", "score", "distance")
+UNTRUE: Final = ("answer", "score", "distance", "non_match")
 """Outcomes that no truth enters."""
 TRANSECTS: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
@@ -149,7 +149,8 @@ def _photographs(spec: Mapping[str, Any]) -> bool:
 
 def studies_truth(found: Sequence[Findings]) -> list[str]:
     """For each effect, in order, the attribute that its study's truth is about; "" without one."""
-    return [(one.entry["spec"]["truth"] or {}).get("attribute", "") for one in found for _ in one.effects]
+    about = [next((answers.truth_attribute for answers in one.answers if answers.truth_attribute), "") for one in found]
+    return [name for one, name in zip(found, about, strict=True) for _ in one.effects]
 
 
 def largest(effects: Sequence[Effect], truths: Sequence[str]) -> list[int]:

@@ -29,6 +29,7 @@ from transect.effects.samples import read_columns
 from transect.errors import BadInput
 from transect.records import Annotations, Question
 from transect.store import FinishedRun, write_atomically
+from transect.tables import LEFT_OUT
 
 PERCEIVED: Final = "perceived.parquet"
 PEOPLE: Final = "ratings.parquet"
@@ -55,7 +56,8 @@ class Ratings:
     which images are left after each step of the rules; None without rules. people: people's mean answers by attribute
     [n], for levels in no order the most common one, NaN for images that nobody rated. unknown, unknown_people: ids of
     rows, of either kind, that are of no image of the run and are not used. answers: people's single answers, by
-    attribute. elsewhere, elsewhere_people: rows, of either kind, of other studies, by their names.
+    attribute. elsewhere, elsewhere_people: rows, of either kind, of other studies, by their names. left_out: raters
+    who were shut out before, and their answers; None where the file does not say.
     """
 
     columns: Mapping[str, Float[np.ndarray, " n"]]
@@ -67,6 +69,7 @@ class Ratings:
     answers: Mapping[str, Annotations] = field(default_factory=dict)
     elsewhere: Mapping[str, int] = field(default_factory=dict)
     elsewhere_people: Mapping[str, int] = field(default_factory=dict)
+    left_out: tuple[int, int] | None = None
 
     def reasons_after(self, steps: int) -> np.ndarray:
         """Why images are left out by the first so many steps of the rules; "" where they are not."""
@@ -164,7 +167,7 @@ def read(folder: Path, ids: Sequence[str]) -> Ratings:
 
     Raises BadInput for an id given twice, for ratings none of which is of these images, or a rule without a column.
     """
-    rules, made = _rules(folder), _seen(folder, ids, _attached(folder))
+    rules, made = kept_rules(folder), _seen(folder, ids, _attached(folder))
     if rules and not (made.columns or made.people):
         raise BadInput(_nothing_to_prune(folder))
     return _pruned(made, rules)
@@ -213,7 +216,7 @@ def _fitting(
             continue
         made = _seen(run, _ids(run), {**_attached(run), **files})
         if made.columns or made.people:
-            yield run, files, _pruned(made, parsed or _rules(run))
+            yield run, files, _pruned(made, parsed or kept_rules(run))
 
 
 def _rows_by_run(folder: Path, runs: Sequence[Path], table: Any, path: Path) -> Iterator[tuple[Path, Any]]:
@@ -274,8 +277,13 @@ def _seen(folder: Path, ids: Sequence[str], files: _Files) -> Ratings:
     elsewhere = {name: _elsewhere(table) for name, (table, _) in files.items()}
     return Ratings(
         columns, np.full(len(ids), "", dtype=object), None, unknown, people, unknown_people, answers,
-        elsewhere.get(PERCEIVED, {}), elsewhere.get(PEOPLE, {}),
+        elsewhere.get(PERCEIVED, {}), elsewhere.get(PEOPLE, {}), _left_out(files),
     )  # fmt: skip
+
+
+def _left_out(files: _Files) -> tuple[int, int] | None:
+    told = json.loads((files[PEOPLE][0].schema.metadata or {}).get(LEFT_OUT, b"null")) if PEOPLE in files else None
+    return None if told is None else (int(told[0]), int(told[1]))
 
 
 def _pruned(made: Ratings, rules: Mapping[str, tuple[Rule, ...]]) -> Ratings:
@@ -309,7 +317,8 @@ def _outside(values: Float[np.ndarray, " n"]) -> bool:
     return bool(((known < 0) | (known > 1)).any())
 
 
-def _rules(folder: Path) -> dict[str, tuple[Rule, ...]]:
+def kept_rules(folder: Path) -> dict[str, tuple[Rule, ...]]:
+    """The rules kept beside a run, each by its text."""
     path = folder / PRUNING
     return parse_rules(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
 

@@ -19,10 +19,22 @@ def search(
     vary: Annotated[
         list[str] | None,
         typer.Option(
-            help="An attribute to search along: NAME as the population has it, or NAME=LOW:HIGH evenly; repeat. "
-            "Default every continuous attribute."
+            help="An attribute to search along: NAME as the population has it, NAME=LOW:HIGH evenly, or NAME=A,B by "
+            "level; repeat. Default every continuous attribute."
         ),
     ] = None,
+    space: Annotated[
+        str,
+        typer.Option(
+            help="attributes; conditions: levels alone, each call a fresh subject, as McDuff et al. 2019; latent: "
+            "attributes and latent coordinates."
+        ),
+    ] = "attributes",
+    latent_dims: Annotated[int, typer.Option(help="Latent coordinates that --space latent searches.")] = 4,
+    method: Annotated[
+        str, typer.Option(help="ours, or mcduff2019 (with --goal failures): their Eq. 4, one call at a time.")
+    ] = "ours",
+    alpha: Annotated[float, typer.Option(help="Weight of diversity in mcduff2019, from 0 to 1.")] = 0.6,
     population: Annotated[str, typer.Option(help="A shipped population or a TOML file. See the how-to.")] = "balanced",
     truth: Annotated[
         str | None,
@@ -33,6 +45,9 @@ def search(
         typer.Option(help="Count errors by the combinations of these searched attributes too; repeat; two or three."),
     ] = None,
     generator: Annotated[str, typer.Option(help="What makes the images.")] = "faceworld",
+    directions: Annotated[
+        Path | None, typer.Option(help="Fitted directions that set the attributes of a learned generator.")
+    ] = None,
     size: Annotated[int | None, typer.Option(help="Width and height of the images, in pixels; default 128.")] = None,
     device: Annotated[str, typer.Option(help="Where images are computed: cpu, cuda, cuda:1 and so on.")] = "cpu",
     seed: Annotated[int, typer.Option(help="Seed of the search: of its points and of its subjects.")] = 0,
@@ -56,23 +71,26 @@ def search(
     from transect import costs, search_results, searching, study, target_options, worlds
     from transect.designs.search.space import space_of
     from transect.finished import slug
+    from transect.limits import Limits
 
     options = target_options.given(
         task=task, preprocess=preprocess, labels=labels, positive=positive, threshold=threshold, output=output
     )
     resolved = study.resolve_targets(target, options)
-    world = worlds.open_world(generator, size, population, device)
+    world = worlds.open_world(generator, size, population, device, directions)
     asked = searching.search_for(
         world,
         resolved[0],
-        space_of(world, vary or ()),
+        space_of(world, vary or (), kind=space, latent_dims=latent_dims),
         truth=truth,
         budget=budget,
         goal=goal,
         seed=seed,
         population=worlds.population_of(world),
-        limits=study.Limits(timeout=timeout, max_failures=max_failures),
+        limits=Limits(timeout=timeout, max_failures=max_failures),
         by=by or (),
+        method=method,
+        alpha=alpha,
     )
     if not json:
         searching.announce(asked)

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from transect.designs.search import History
+from transect.designs.search import History, Interrogation
 from transect.designs.search.space import Space
 from transect.effects import interrogation
 from transect.effects.interrogation import Condition, crossed, crossing
@@ -24,6 +24,8 @@ from transect.records import declared
 from transect.search_results import Searched, surely_explored
 
 EXPLORATION: Final = "Sobol points"
+IN_TURN: Final = "conditions in turn"
+AT_RANDOM: Final = "random"
 GROUPS: Final = 3
 """Groups of a continuous attribute, of equal shares of the searched space."""
 SHOWN: Final = 3
@@ -45,7 +47,7 @@ def error_tables(search: Searched, history: History, reasons: Sequence[str], by:
     missed, wrong = _misses_and_errors(search.outcome, history.failures, reasons)
     samples: list[dict[str, Any]] = []
     for sampler, rows in (
-        (EXPLORATION, surely_explored(search, history)),
+        (_exploration(search), surely_explored(search, history)),
         (search.strategy.name, np.arange(len(history))),
     ):
         own = {name: Condition(one.groups, one.codes[rows]) for name, one in conditions.items()}
@@ -57,6 +59,13 @@ def error_tables(search: Searched, history: History, reasons: Sequence[str], by:
     return {"samples": samples, "shown": shown, "source": interrogation.SOURCE}
 
 
+def _exploration(search: Searched) -> str:
+    """How the calls were drawn that there would be whatever was found."""
+    if isinstance(search.strategy, Interrogation):
+        return AT_RANDOM
+    return IN_TURN if search.space.conditions_alone else EXPLORATION
+
+
 def conditions_of(space: Space, history: History, by: Sequence[str] = ()) -> dict[str, Condition]:
     """Each call's group along each searched attribute: its level, or the third of the searched space it lies in.
 
@@ -66,7 +75,7 @@ def conditions_of(space: Space, history: History, by: Sequence[str] = ()) -> dic
     made = {}
     for attribute, ranked in zip(space.attributes, space.ranked, strict=True):
         asked = values[attribute.name]
-        if attribute.discrete:
+        if space.by_level(attribute):
             levels = np.unique(ranked)
             groups = tuple(str(attribute.label(float(level))) for level in levels)
             made[attribute.name] = Condition(groups, np.searchsorted(levels, asked).astype(np.int64))

@@ -9,8 +9,9 @@ from typing import Any, Final, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float, Int
 
-from transect.designs.search import APART, History, Strategy, apart, eager
+from transect.designs.search import APART, History, Interrogation, Strategy, Thompson, apart, eager
 from transect.designs.search.confirmation import ConfirmedSearch
+from transect.designs.search.interrogation import FIRST
 from transect.designs.search.rules import Rule, find_rules
 from transect.designs.search.space import Space
 from transect.designs.search.testing import Phases
@@ -149,6 +150,10 @@ def surely_explored(search: Searched, history: History) -> Int[np.ndarray, " m"]
         calls, most = strategy.searching, strategy.search.most
     elif isinstance(strategy, Phases):
         calls, most = strategy.first, strategy.search.most
+    elif isinstance(strategy, Thompson):
+        most = strategy.most
+    elif isinstance(strategy, Interrogation):
+        calls, most = FIRST, 0.0
     return np.asarray(np.flatnonzero(history.explored)[: int((1 - most) * calls)])
 
 

@@ -20,7 +20,7 @@ from jaxtyping import Float, UInt8
 from transect import costs, error_conditions, provenance
 from transect import tables as columns
 from transect.canaries import canary_sections, keep_canaries, watch
-from transect.designs.search import History, Strategy, eager
+from transect.designs.search import History, Interrogation, Strategy, Suggestions, Thompson, eager
 from transect.designs.search.confirmation import ConfirmedSearch
 from transect.designs.search.space import Space
 from transect.designs.search.testing import Phases
@@ -28,6 +28,7 @@ from transect.effects.outcomes import compute
 from transect.effects.truth import FACE, Truth
 from transect.errors import BadInput, Interrupted, UnknownName
 from transect.finished import slug
+from transect.limits import Limits
 from transect.outcome_choice import choose_outcomes, rehearse
 from transect.progress import Progress
 from transect.protocols import Target
@@ -36,10 +37,10 @@ from transect.report import search_page
 from transect.search_errors import error_tables, mean_faces
 from transect.search_results import best_rule, summary
 from transect.store import RunFolder, canonical_json, write_atomically
-from transect.study import Limits
 from transect.targets.boxes import BoxConvention
 
 GOALS: Final = ("regions", "failures", "rate")
+METHODS: Final = ("ours", "mcduff2019")
 BATCH: Final = 8
 SMALLEST: Final = 20
 
@@ -62,7 +63,14 @@ class Search:
     seed: int = 0
     population: str = "balanced"
     limits: Limits = field(default_factory=Limits)
+    method: str = "ours"
+    alpha: float = 0.6
     by: tuple[str, ...] = ()
+
+    @property
+    def batch(self) -> int:
+        """Calls that are chosen at once: one after the other as McDuff et al. 2019 do, else eight."""
+        return BATCH if self.method == "ours" else 1
 
     @property
     def design(self) -> Design:
@@ -72,11 +80,14 @@ class Search:
     @property
     def strategy(self) -> Strategy:
         """How the goal is searched for."""
+        if self.method == "mcduff2019":
+            return Interrogation(self.seed, self.alpha, self.space.steps)
+        own = Thompson(self.space.steps, self.seed) if self.space.conditions_alone else None
         if self.goal == "regions":
-            return ConfirmedSearch(self.seed, self.budget, self.space.thresholds)
+            return ConfirmedSearch(self.seed, self.budget, self.space.thresholds, own=own)
         if self.goal == "rate":
-            return Phases(self.seed, self.budget, self.space.thresholds)
-        return eager(self.seed)
+            return Phases(self.seed, self.budget, self.space.thresholds, own=own)
+        return eager(self.seed) if own is None else own
 
     def spec(self) -> dict[str, Any]:
         """What recreates the run, as run.json holds it."""
@@ -90,13 +101,15 @@ class Search:
             "goal": self.goal,
             "budget": self.budget,
             "seed": self.seed,
-            "batch": BATCH,
+            "batch": self.batch,
+            "method": {"name": self.method, "alpha": self.alpha if self.method == "mcduff2019" else None},
             "space": [
                 {
                     "attribute": asdict(one),
                     "low": float(row[0]),
                     "median": float(np.median(row)),
                     "high": float(row[-1]),
+                    "levels": np.unique(row).tolist() if one.name in self.space.stepped else None,
                 }
                 for one, row in zip(self.space.attributes, self.space.ranked, strict=True)
             ],
@@ -118,16 +131,18 @@ def search_for(
     seed: int = 0,
     population: str = "balanced",
     limits: Limits | None = None,
+    method: str = "ours",
+    alpha: float = 0.6,
     by: Sequence[str] = (),
 ) -> Search:
     """The search, checked before anything is made.
 
-    truth: what is right; default for a detector that every image shows a face. by: searched attributes whose
-    combinations errors are counted by. Raises BadInput for fewer than 20 calls,
-    a bad seed, or a target whose errors are not yes or no or whose truth is not stated; UnknownName for another goal.
+    truth: what is right; default for a detector that every image shows a face. method: ours, or that of McDuff et al.
+    2019 with its α, which has the goal `failures` alone. by: searched attributes whose
+    combinations errors are counted by. Raises BadInput for fewer than 20 calls, a bad seed or α, or a
+    target whose errors are not yes or no or whose truth is not stated; UnknownName for another goal or method.
     """
-    if goal not in GOALS:
-        raise UnknownName("goal", goal, GOALS)
+    _check_method(method, goal, alpha)
     if budget < SMALLEST:
         raise BadInput(f"expected a --budget of at least {SMALLEST} calls, got {budget}")
     if not 0 <= seed < 1 << 31:
@@ -143,7 +158,32 @@ def search_for(
     crossed = error_conditions.check(by, [[one.name for one in space.attributes]])
     outcome = "miss" if stated.text == FACE else "error"
     rehearse(target, choose_outcomes(task, text, (outcome,)), stated, known)
-    return Search(world, target, space, stated, outcome, budget, goal, seed, population, limits or Limits(), crossed)
+    return Search(
+        world,
+        target,
+        space,
+        stated,
+        outcome,
+        budget,
+        goal,
+        seed,
+        population,
+        limits or Limits(),
+        method=method,
+        alpha=alpha,
+        by=crossed,
+    )
+
+
+def _check_method(method: str, goal: str, alpha: float) -> None:
+    if goal not in GOALS:
+        raise UnknownName("goal", goal, GOALS)
+    if method not in METHODS:
+        raise UnknownName("method", method, METHODS)
+    if method == "mcduff2019" and goal != "failures":
+        raise BadInput(f"--method mcduff2019 looks for failures alone, got the goal {goal}; give --goal failures")
+    if not 0 <= alpha <= 1:
+        raise BadInput(f"expected an --alpha from 0 to 1, got {alpha:g}")
 
 
 def run(search: Search, out: Path, *, quiet: bool = False) -> dict[str, Any]:
@@ -187,7 +227,7 @@ def _pixels(folder: RunFolder, part: int) -> UInt8[np.ndarray, "m h w 3"]:
 
 def _label(search: Search, folder: RunFolder, history: History) -> str:
     """What the progress says: found, spent, and the region that looks best until now."""
-    calls, money = _paid(folder, len(history) // BATCH + 1)
+    calls, money = _paid(folder, len(history) // search.batch + 1)
     spent = f", {money:.9g} spent" if money else f", {calls} calls paid" if calls else ""
     best = best_rule(search.space, history)
     return f"search: {int(history.failed.sum())} failures{spent}{f', best region {best}' if best else ''}"
@@ -202,15 +242,14 @@ def _paid(folder: RunFolder, parts: int) -> tuple[int, float]:
 
 def _batch(search: Search, folder: RunFolder, part: int, history: History, budget: Any) -> History:
     """The history with one batch more: read back where it is there, else chosen, rendered and asked about."""
-    from transect.designs.search.history import Suggestions
-
     if folder.has_part("calls", part):
         rows = folder.read_part("calls", part)
         budget.add([reason if failed else "" for reason, failed in zip(*_answers(rows), strict=True)])
         points = np.array(rows["point"].to_pylist(), dtype=np.float64).reshape(len(rows), history.dimensions)
         asked = Suggestions(points, np.array(rows["explored"].to_pylist(), dtype=np.bool_))
         return history.told(asked, rows["failure"].to_numpy().astype(np.float64))
-    asked = search.strategy.suggest(history, min(BATCH, search.budget - len(history)))
+    chosen = search.strategy.suggest(history, min(search.batch, search.budget - len(history)))
+    asked = Suggestions(search.space.snapped(chosen.points), chosen.explored)
     images = _images(search, folder, part, len(history), asked.points)
     before = _before(search, folder, part)
     answers = _predictions(search, folder, part, images, budget)
@@ -257,7 +296,7 @@ def _answers(rows: pa.Table) -> tuple[list[str], list[bool]]:
 def _images(search: Search, folder: RunFolder, part: int, start: int, points: Float[np.ndarray, "m d"]) -> pa.Table:
     if not folder.has_part("images", part):
         seeds = search.design.subject_seeds(start, start + len(points))
-        latents = search.world.set(search.world.sample(seeds), search.space.values(points))
+        latents = search.space.subjects(search.world, seeds, points)
         rows = columns.images_table(search.design, seeds, search.world.read(latents), search.world.render(latents))
         folder.write_part("images", part, rows)
     return folder.read_part("images", part)

@@ -9,7 +9,7 @@ import json
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -26,6 +26,7 @@ from transect import (
     provenance,
     pruned,
     publication,
+    verifying,
     worlds,
 )
 from transect import tables as columns
@@ -35,9 +36,11 @@ from transect.designs import population_design, transect_design, transect_latent
 from transect.edits import EditCheck
 from transect.effects.shares import read_shares
 from transect.effects.truth import Truth
+from transect.effects.verification import NO_RULE, Rule
 from transect.engine import map_parts
 from transect.errors import BadInput, Interrupted, TooManyFailures
 from transect.finished import slug
+from transect.limits import Limits
 from transect.outcome_choice import choose_outcomes, rehearse
 from transect.progress import Progress
 from transect.protocols import Target
@@ -55,26 +58,13 @@ PIXELS_PER_PART = 1 << 24
 
 @final
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """How patiently targets are asked: seconds an image, images a call, share of failed images that stops the run."""
-
-    timeout: float = 10.0
-    batch: int = 16
-    max_failures: float = 0.05
-
-    def __post_init__(self) -> None:
-        if not (self.timeout > 0 and self.batch >= 1 and 0 <= self.max_failures <= 1):
-            raise BadInput("expected a timeout above 0, a batch of at least 1 and max failures from 0 to 1")
-
-
-@final
-@dataclass(frozen=True, slots=True)
 class Study:
     """One design put to some targets.
 
     compared: attributes or nuisances by which images as they come are compared; every attribute where it is empty. It
     chooses what is shown alone: adjustments hold every attribute equal. edits: how images of a transect are checked
-    for what was set and what was not; None where attributes are set exactly.
+    for what was set and what was not; None where attributes are set exactly. rule: when embedding targets take two
+    images for one person.
     """
 
     name: str
@@ -83,9 +73,10 @@ class Study:
     targets: tuple[Target, ...]
     truth: Truth | None = None
     outcomes: tuple[str, ...] = ()
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     compared: tuple[str, ...] = ()
     edits: EditCheck | None = None
+    rule: Rule = NO_RULE
 
     def __post_init__(self) -> None:
         slugs = [slug(target.name) for target in self.targets]
@@ -143,13 +134,16 @@ class Study:
             "targets": [self._target_spec(target) for target in self.targets],
             "limits": {"timeout": self.limits.timeout, "batch": self.limits.batch},
             **({} if self.edits is None else {"edits": self.edits.describe()}),
+            **verifying.spec_entry(self.rule, self.targets, self.design, self.world.attributes),
         }
 
     def _target_spec(self, target: Target) -> dict[str, Any]:
         from transect.targets import describe
 
         task, truth = Task(target.task), self.truth.text if self.truth else None
-        outcomes = choose_outcomes(task, truth, self.outcomes)
+        outcomes = choose_outcomes(
+            task, truth, self.outcomes, verifies=verifying.verifies(target, self.design, self.rule)
+        )
         rehearse(target, outcomes, self.truth, truth_attributes(self.world))
         return {
             "name": target.name,
@@ -185,6 +179,8 @@ def audit(
     by: Sequence[str] = (),
     directions: str | Path | None = None,
     check_edits: EditCheck | None = None,
+    false_match_rate: float | None = None,
+    within: Sequence[str] = (),
     out: str | Path | None = None,
     quiet: bool = False,
 ) -> publication.Result:
@@ -198,7 +194,9 @@ def audit(
     fitted directions, which set the attributes of a learned generator. perceived, ratings, prune: what was seen on the
     images and rules about it, see `rate`. by: attributes whose combinations errors are counted by. check_edits: what
     measures whether images became what was set; with directions they are checked with what the generator knows even
-    without. Returns the Result, whose `effects` are records and whose `report` is the page's path.
+    without. false_match_rate, within: of embedding targets, the rate that finds the threshold of verification, and
+    varied attributes that are no edits of a subject but say who is shown (`effects.verification`). Returns the Result,
+    whose `effects` are records and whose `report` is the page's path.
 
     Raises BadInput, UnknownName or MissingExtra before anything is made; TooManyFailures and Interrupted keep what is
     done, and the same call goes on.
@@ -207,11 +205,12 @@ def audit(
     world = open_world(generator, image_size, population, device, directions)
     design = _design(world, vary, subjects, images, hold, seed)
     resolved = resolve_targets(targets, target_options)
+    rule = verifying.chosen(resolved, design, false_match_rate, within)
     known = truth_attributes(world)
     stated = None if truth is None else Truth.parse(truth, known)
     worlds.check_hold(world, design)
     chosen = worlds.compared_of(compare, world) if images is not None else ()
-    study = Study(name, world, design, tuple(resolved), stated, tuple(outcomes), limits or Limits(), chosen)
+    study = Study(name, world, design, tuple(resolved), stated, tuple(outcomes), limits or Limits(), chosen, rule=rule)
     study = replace(study, edits=edits.for_world(world, design, check_edits))
     crossed = error_conditions.check(by, [study.counted_by])
     folder = Path(out) if out is not None else Path("runs") / slug(resolved[0].name)
@@ -250,7 +249,9 @@ def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:
         return
     name = f"{study.name}: negative control"
     try:
-        run(replace(study, name=name, design=design, edits=None), out / negative_control.FOLDER, quiet=quiet)
+        outcomes = tuple(one for one in study.outcomes if one != verifying.NON_MATCH)
+        made = replace(study, name=name, design=design, edits=None, outcomes=outcomes, rule=NO_RULE)
+        run(made, out / negative_control.FOLDER, quiet=quiet)
     except TooManyFailures as error:
         print(f"{name} left out: {error}", file=sys.stderr)
 

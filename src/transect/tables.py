@@ -18,6 +18,8 @@ from jaxtyping import Bool, Float, Int, UInt8
 
 from transect.records import Design, Images, Predictions, Task
 
+LEFT_OUT = b"transect.left_out"
+"""Metadata of a file of single answers: raters who were shut out, and how many answers are theirs, as JSON."""
 BOX = pa.struct([(name, pa.float64()) for name in ("x0", "y0", "x1", "y1", "confidence")])
 PREDICTIONS = pa.schema(
     [

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+import statsmodels.api as sm
 from scipy.stats import binom
 
-from transect.effects.matched_pairs import pair_outcome
+from transect.effects.matched_pairs import adjusted_pair_outcome, pair_outcome
 from transect.errors import BadInput
 
 
@@ -54,3 +55,61 @@ def test_an_image_in_several_pairs_counts_once():
 def test_rows_that_are_no_image_are_refused():
     with pytest.raises(BadInput, match="expected two rows of 2 images for each pair"):
         pair_outcome(np.zeros(2), np.array([0]), np.array([2]))
+
+
+class TestAdjusted:
+    @staticmethod
+    def drawn(n=60, seed=0):
+        """Pairs whose a is .5 ahead in x; the outcome is 2 x - z, and 3 more for an a."""
+        rng = np.random.default_rng(seed)
+        a, b = np.arange(n), np.arange(n, 2 * n)
+        x, z = rng.normal(size=2 * n), rng.normal(size=2 * n)
+        x[:n] += 0.5
+        y = 2 * x - z + rng.normal(size=2 * n)
+        y[:n] += 3
+        return y, {"x": x, "z": z}, a, b
+
+    def test_it_is_the_intercept_of_differences_with_hc3_errors(self):
+        y, covariates, a, b = self.drawn()
+        differences = np.column_stack([column[a] - column[b] for column in covariates.values()])
+        fit = sm.OLS(y[a] - y[b], sm.add_constant(differences)).fit(cov_type="HC3", use_t=True)
+        made = adjusted_pair_outcome(y, covariates, a, b)
+        assert made.estimate == pytest.approx(fit.params[0])
+        assert (made.low, made.high) == pytest.approx(tuple(fit.conf_int()[0]))
+        assert made.p == pytest.approx(fit.pvalues[0], rel=1e-6)
+        # the plain difference takes the .5 of x, times 2, for the treatment's own
+        assert abs(made.estimate - 3) < 0.5 < abs(pair_outcome(y, a, b).estimate - 3)
+
+    def test_a_column_that_tells_nothing_or_the_same_is_named(self):
+        """A difference that is 1 in every pair is the treatment itself; a copy of x is x."""
+        y, covariates, a, b = self.drawn()
+        ahead = np.zeros(120)
+        ahead[:60] = 1.0
+        more = {**covariates, "ahead": ahead, "copy": 3 * covariates["x"] + 1, "constant": np.ones(120)}
+        made = adjusted_pair_outcome(y, more, a, b)
+        plain = adjusted_pair_outcome(y, covariates, a, b)
+        assert (made.left_out, made.covariates) == (("ahead", "copy", "constant"), 2)
+        assert made.estimate == pytest.approx(plain.estimate)
+
+    def test_missing_covariates_are_counted_and_too_few_pairs_said(self):
+        y, covariates, a, b = self.drawn(n=8)
+        covariates["x"][[0, 1, 9]] = np.nan  # pairs 0 and 1; row 9 is pair 1's other image
+        made = adjusted_pair_outcome(y, covariates, a, b)
+        assert (made.n_pairs, made.n_missing) == (6, 2)
+        few = adjusted_pair_outcome(y, covariates, a[:5], b[:5])
+        assert np.isnan(few.estimate)
+        assert few.reason == "expected at least 5 pairs for 2 covariates, got 3"
+
+    def test_lengths_and_rows_are_checked(self):
+        y, covariates, a, b = self.drawn(n=8)
+        with pytest.raises(BadInput, match="x: expected one value per image, 16, got 3"):
+            adjusted_pair_outcome(y, {"x": np.zeros(3)}, a, b)
+        with pytest.raises(BadInput, match="expected two rows of 16 images"):
+            adjusted_pair_outcome(y, covariates, a, b + 1)
+
+    def test_without_covariates_it_is_the_mean_with_student_t(self):
+        """HC3 of a mean: sqrt(Σ (e / (1 - 1/n))²) / n; 1, 2, 3, 6 have mean 3 and residuals -2, -1, 0, 3."""
+        made = adjusted_pair_outcome(np.array([1.0, 2, 3, 6, 0, 0, 0, 0]), {}, np.arange(4), np.arange(4, 8))
+        error = np.sqrt(14) / (3 / 4) / 4
+        assert made.estimate == pytest.approx(3)
+        assert made.high == pytest.approx(3 + 3.182446 * error)

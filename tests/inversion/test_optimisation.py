@@ -6,6 +6,9 @@ import torch
 
 from planted_networks import Levels, pixels_of, small
 from transect.errors import BadInput, UnknownName
+from transect.generators.progressive.generator import Progressive
+from transect.generators.progressive.network import Network as ProgressiveNetwork
+from transect.generators.progressive.network import Shape
 from transect.inversion.optimisation import Inverted, Search, invert, pace, restriction, steps_of
 from transect.inversion.protocol import InvertibleNetwork, invertible
 from transect.perceptual.distance import PixelAppearance
@@ -167,10 +170,29 @@ def test_a_network_of_z_is_inverted():
     assert network.sample("z", 2, 5).shape == (2, 1)
 
 
+def test_a_progressive_gan_is_inverted_in_z():
+    """Its own picture of z is found again from near it; one with conditions has more than z, and is refused."""
+    torch.manual_seed(3)
+    channels = {4: 6, 8: 5}
+    weights = ProgressiveNetwork(Shape(7, 0, channels)).state_dict()
+    made = Progressive({name: value * (0.2 if "rgb" in name else 1) for name, value in weights.items()})
+    network = invertible(made)
+    z = network.sample("z", 1, 5)
+    np.testing.assert_allclose(z, made.sample([5]).values, rtol=1e-6)
+    search = Search("z", steps=60, rate=0.05)
+    found = invert(network, pixels_of(made, z, "z"), search, PIXELS, encoder=lambda _: z + 0.2 * z.flip(1), batch=1)
+    assert found.history[0, -1] < 0.1 * found.history[0, 0]
+    conditional = Progressive(
+        ProgressiveNetwork(Shape(7, 2, channels)).state_dict(), conditions=[("hat", ["off", "on"])]
+    )
+    with pytest.raises(BadInput, match="or of a progressive GAN without conditions"):
+        invertible(conditional)
+
+
 def test_paces_and_restrictions():
     assert pace(0.0) == 0
     assert pace(0.025) == pytest.approx(0.5)
-    assert pace(0.875) == pytest.approx(0.5)
+    assert pace(0.625) == pytest.approx(0.5)  # half of the last three quarters are over
     assert restriction(torch.ones(3, 4), "w").tolist() == [0, 0, 0]
 
 

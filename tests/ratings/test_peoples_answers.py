@@ -1,6 +1,5 @@
 """People's single answers beside a run: averaged by image, and asked one by one."""
 
-from dataclasses import asdict
 from types import SimpleNamespace
 from unittest.mock import Mock
 
@@ -131,7 +130,7 @@ def test_people_and_the_file_by_image_are_asked_one_by_one():
 
     def found(text):
         run = Mock(Run)
-        run.spec, run.known, run.seen = {"truth": asdict(Truth.parse(text, known))}, known, seen
+        run.truth, run.known, run.seen = Truth.parse(text, known), known, seen
         return [each.tolist() for each in findings._rated_truth(run, columns, people)]
 
     assert found("glasses") == [[0, 1], [], [0.25, 1]]

@@ -1,6 +1,7 @@
 """Trainings that learn what was planted, and that end the same whether or not they were interrupted."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from transect.generators import load
 from transect.training.chance import rows_of, step_generator
 from transect.training.encoder import EncoderRecipe, Generated
 from transect.training.gans import Plan, recipe_of
-from transect.training.loop import Run, train
+from transect.training.loop import Run, _batch, train
 from transect.training.processes import Processes
 
 SMALL = {"channels": 64, "max_channels": 8, "z_dim": 8, "mapping_layers": 2}
@@ -41,8 +42,8 @@ class Killed(Exception):
 class Interrupting(Colors):
     """Fails when it is asked for the batch after `asks`."""
 
-    def __init__(self, asks):
-        super().__init__()
+    def __init__(self, asks, size=8):
+        super().__init__(size=size)
         self.asks = asks
 
     def pixels(self, rows):
@@ -56,9 +57,9 @@ def plan_of(arch, **more):
     return Plan(arch, images=160, batch=8, **{**SMALL, **more})
 
 
-def recipe_for(arch, conditions=(), **more):
+def recipe_for(arch, conditions=(), size=8, **more):
     asked = {"conditions": ("class",)} if conditions else {}
-    return recipe_of(plan_of(arch, **asked, **more), 8, "cpu", conditions)
+    return recipe_of(plan_of(arch, **asked, **more), size, "cpu", conditions)
 
 
 def run_of(out, **more):
@@ -69,13 +70,21 @@ def files_of(folder):
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
-@pytest.mark.parametrize(("arch", "more"), [("stylegan2", {}), ("stylegan2", {"grow": None}), ("progressive", {})])
-def test_an_interrupted_training_ends_byte_for_byte_the_same(tmp_path, arch, more):
-    train(recipe_for(arch, **more), Colors(), run_of(tmp_path / "whole"))
+@pytest.mark.parametrize(
+    ("arch", "size", "more"),
+    [
+        ("stylegan2", 8, {}),
+        ("stylegan2", 8, {"precision": "half"}),
+        ("stylegan2", 16, {"grow": "8:40", "fade": 80}),  # goes on when 16 pixels begin, and when half of them are in
+        ("progressive", 8, {}),
+    ],
+)
+def test_an_interrupted_training_ends_byte_for_byte_the_same(tmp_path, arch, size, more):
+    train(recipe_for(arch, size=size, **more), Colors(size=size), run_of(tmp_path / "whole"))
     for asks in (7, 6):  # killed in the 8th step, where the state of the 5th stands, and again
         with pytest.raises(Killed):
-            train(recipe_for(arch, **more), Interrupting(asks), run_of(tmp_path / "again"))
-    train(recipe_for(arch, **more), Colors(), run_of(tmp_path / "again"))
+            train(recipe_for(arch, size=size, **more), Interrupting(asks, size), run_of(tmp_path / "again"))
+    train(recipe_for(arch, size=size, **more), Colors(size=size), run_of(tmp_path / "again"))
     assert files_of(tmp_path / "again") == files_of(tmp_path / "whole")
 
 
@@ -102,7 +111,6 @@ def test_metrics_are_of_every_step_once(tmp_path):
 
 def test_a_conditional_gan_learns_the_color_of_each_class(tmp_path):
     """Red for class 0 and blue for class 1, planted; before the training both are grey noise."""
-    torch.manual_seed(0)
     data, levels = Colors(), ("red", "blue")
     recipe = recipe_for("conditional", [("class", levels)], rate=0.01, half_life=200.0, grow=None)
     run = run_of(tmp_path, images=2400, classes=np.eye(2)[data.classes], every=2400)
@@ -115,15 +123,34 @@ def test_a_conditional_gan_learns_the_color_of_each_class(tmp_path):
         assert (mean[:, wanted] > mean[:, other] + 40).mean() >= 0.9
 
 
-def test_stylegan2_learns_where_the_colors_lie(tmp_path):
+@pytest.mark.parametrize(
+    ("arch", "more"),
+    [
+        ("stylegan2", {"rate": 0.005, "r1": 0.1, "path": 0.0}),
+        ("stylegan2", {"rate": 0.005, "r1": 0.1, "path": 0.0, "precision": "half"}),
+        ("progressive", {"rate": 0.005, "grow": "8:0"}),
+    ],
+)
+def test_a_gan_learns_where_the_colors_lie(tmp_path, arch, more):
     """Red or blue is about 187, the other and green are 0: red and blue sum to 187. Untrained, all are grey: 128, 256."""
     run = run_of(tmp_path, images=2400, every=2400)
-    path = train(recipe_for("stylegan2", half_life=200.0, rate=0.005, r1=0.1, path=0.0), Colors(), run)
-    made = load(path)
+    made = load(train(recipe_for(arch, half_life=200.0, **more), Colors(), run))
     means = made.render(made.sample(np.arange(30))).pixels.mean(axis=(0, 1, 2))
+    print(means)
     assert means[1] < 50
     assert 130 < means[0] + means[2] < 230
     assert min(means[0], means[2]) > 10
+
+
+def test_half_of_the_pictures_are_mirrored_and_the_others_are_as_they_are(tmp_path):
+    """Each picture is dark on the left. Of 400 shown, the mirrored are 200 give or take 4 deviations of 10."""
+    left = Colors(count=400)
+    left._pixels[:, :, :4] = 0
+    crew, plain = Processes.alone("cpu"), run_of(tmp_path, batch=400)
+    shown = [_batch(left, replace(plain, mirror=mirror), 1, 0, crew).images for mirror in (False, True)]
+    turned = (shown[1] != shown[0]).flatten(1).any(dim=1)
+    assert 160 <= int(turned.sum()) <= 240
+    assert torch.equal(shown[1][turned], shown[0][turned].flip(3))
 
 
 @pytest.mark.parametrize("space", ["z", "w"])

@@ -22,12 +22,13 @@ NO_TRUTH: Final = "no truth"
 NO_SCORE: Final = "no score"
 NOT_A_PROBABILITY: Final = "not a probability"
 NO_REFERENCE: Final = "reference failed"
+NO_THRESHOLD: Final = "no threshold"
 
 CLIP: Final = 1e-15
 """Probabilities are clipped to [CLIP, 1 - CLIP] before the logarithm: a loss is at most 34.5 nats."""
 
 _CLASSIFICATION = (Task.BINARY, Task.MULTICLASS, Task.MULTILABEL)
-_BINARY_OUTCOMES = ("answer", "miss", "false_alarm", "error")
+_BINARY_OUTCOMES = ("answer", "miss", "false_alarm", "error", "non_match")
 
 
 @final
@@ -66,7 +67,7 @@ def offered(task: Task, truth: bool) -> tuple[str, ...]:
     ('score',)
     """
     if task is Task.EMBEDDING:
-        return ("distance",)
+        return ("distance", "non_match")
     if task is Task.REGRESSION:
         return ("score", "error", "loss") if truth else ("score",)
     with_truth = ("miss", "false_alarm", "error") + (("loss",) if task in _CLASSIFICATION else ())
@@ -91,7 +92,8 @@ def compute(
     the best box that counts, 0 without one. miss: no where the truth is yes (other images have no value).
     false_alarm: yes where the truth is no. error: answer differs from truth; regression: |score - truth|. loss: -ln
     of the probability given to the truth, clipped at 1e-15; regression: (score - truth)^2. distance: 1 - cosine
-    similarity with the image of row `reference`, which is the subject's first cell.
+    similarity with the image of row `reference`, which is the subject's first cell. non_match: that distance is at or
+    above the threshold, so that a verifier would take the two for different people.
 
     positive: label or index of the class or label that means yes; needed for multiclass and multilabel. iou: overlap
     from which a box counts as the expected one; without expected_boxes any box counts.
@@ -109,6 +111,9 @@ def compute(
     reasons = np.array([f"{FAILED}: {why}" if why else "" for why in predictions.failures], dtype=object)
     if task is Task.EMBEDDING:
         values = _distances(predictions, reference, reasons)
+        if name == "non_match":
+            _mark(reasons, np.full(len(values), not np.isfinite(threshold)), NO_THRESHOLD)
+            values = (values >= threshold).astype(np.float64)
     else:
         answers, scores = _answers_and_scores(predictions, threshold, positive, expected_boxes, iou)
         if task is not Task.DETECTION or name == "score":

@@ -194,7 +194,7 @@ def _errors_of(
         fnmr=fnmr,
         fnmr_interval=np.stack(wilson_clustered(missed, counts, confidence), axis=1),
         fmr=fmr,
-        fmr_interval=_effective_wilson(fmr, variance, len(made.genuine), impostor, confidence),
+        fmr_interval=effective_wilson(fmr, variance, len(made.genuine), impostor, confidence),
         fmr_variance=variance,
         fnmr_variance=_ratio_variance(missed, counts),
         mean_variance=float(_ratio_variance(made.genuine_sum[:, None], made.genuine[:, None])[0]),
@@ -227,7 +227,7 @@ def _dyadic_variance(made: Comparisons, fmr: Float[np.ndarray, " t"], impostor: 
     return np.asarray(np.maximum((residual**2).sum(axis=0) - own, own) / impostor**2)
 
 
-def _effective_wilson(
+def effective_wilson(
     rate: Float[np.ndarray, " t"], variance: Float[np.ndarray, " t"], identities: int, n: float, confidence: float
 ) -> Float[np.ndarray, "t 2"]:
     """Wilson's interval on the number of independent comparisons that would vary as much.

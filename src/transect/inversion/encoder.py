@@ -1,4 +1,4 @@
-"""An encoder fitted in seconds: ridge regression from what the feature network sees to codes.
+"""Where a search begins: an encoder fitted in seconds, ridge regression from features to codes; or a trained one.
 
 Taught on the generator's own images, whose codes are known (as trained encoders are: Zhu et al. 2016, arXiv:1609.03552,
 §3.2, train a network so); linear in the features, so that a few thousand images suffice. It begins a search; it is no
@@ -7,15 +7,18 @@ substitute for one.
 
 from __future__ import annotations
 
-from typing import final
+from pathlib import Path
+from typing import Any, final
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from transect import model_files
 from transect.errors import BadInput
-from transect.inversion.protocol import Invertible, check_space
+from transect.generators.encoder import Encoder
+from transect.inversion.protocol import Invertible, InvertibleStyleGAN2, check_space
 from transect.perceptual.network import FeatureNetwork, resized
 
 SAMPLES = 2_000
@@ -49,6 +52,53 @@ class RidgeEncoder:
         with torch.no_grad():
             flat = (seen(self._network, images) - self._center.to(images)) @ self._weights.to(images)
             return self._mean.to(images) + flat.view(len(images), *self._mean.shape)
+
+
+@final
+class TrainedEncoder:
+    """The network of a file that `transect train encoder` wrote, as a start of a search: images ► codes [b, ...].
+
+    In w and w+ an encoder to z is followed by the generator's own mapping; in w+ all layers get the same w. Raises
+    BadInput for an encoder of another generator, to w where z is searched, or with another number of coordinates.
+    """
+
+    def __init__(self, encoder: Encoder, generator: Invertible, space: str) -> None:
+        self._encoder, self._mean = encoder, generator.codes(check_space(generator, space)).mean
+        self._map = generator.network.map if isinstance(generator, InvertibleStyleGAN2) else None
+        own = space.rstrip("+")
+        if encoder.space != own and (own == "z" or self._map is None):
+            raise BadInput(f"{encoder.name}: expected an encoder to {own}, found one to {encoder.space}; train one")
+        self._maps = encoder.space != own
+        found = encoder.network.head.out_features
+        wanted = generator.codes(encoder.space).mean.shape[-1]
+        if found != wanted:
+            raise BadInput(
+                f"{encoder.name}: expected {wanted} coordinates, as {generator.name} has in {encoder.space}, found"
+                f" {found}; it is another generator's"
+            )
+
+    def __call__(self, images: Float[Tensor, "b 3 h w"]) -> Tensor:
+        """The codes, without gradients."""
+        pixels = (images * 255).round().clamp(0, 255).to(torch.uint8).permute(0, 2, 3, 1)
+        with torch.no_grad():
+            codes = self._encoder(pixels)
+            if self._maps and self._map is not None:
+                codes = self._map(codes)[:, 0]
+            codes = codes.clone()  # inference tensors take no gradients
+            return codes.unsqueeze(1).repeat(1, len(self._mean), 1) if self._mean.dim() == 2 else codes
+
+
+def open_encoder(file: Path, generator: Invertible, space: str, device: str = "cpu") -> TrainedEncoder:
+    """The start in that file. Raises BadInput for other files, and where it was trained on another generator."""
+    encoder = Encoder.from_file(file, device)
+    made_for = model_files.metadata_of(file).get("generator_sha256", "")
+    facts: dict[str, Any] = getattr(getattr(generator, "network", None), "facts", {})
+    if made_for and made_for != facts.get("weights_sha256", made_for):
+        raise BadInput(
+            f"{file}: expected an encoder of {generator.name}, found that of the generator {made_for[:12]}…;"
+            " make one: transect train encoder"
+        )
+    return TrainedEncoder(encoder, generator, space)
 
 
 def seen(network: FeatureNetwork, images: Float[Tensor, "b 3 h w"]) -> Float[Tensor, "b d"]:

@@ -4,8 +4,9 @@
 
 D is a perceptual distance, here with a share of the pixels' mean square; j runs over layers. Space w is their
 restricted space, w+ with λ = 0 the expanded one, w+ with λ > 0 theirs. The steps are Adam's (Kingma and Ba 2015,
-arXiv:1412.6980) with the rise and fall of the rate of StyleGAN2's projector (Karras et al. 2020, arXiv:1912.04958,
-appendix D).
+arXiv:1412.6980) with a rise and fall of the rate as StyleGAN2's projector has it (Karras et al. 2020,
+arXiv:1912.04958, appendix D), but twice as large at first, and falling for three quarters of the steps in place of one:
+docs/explanation/inversion.md has what that saves.
 """
 
 from __future__ import annotations
@@ -28,7 +29,11 @@ from transect.perceptual.features import as_tensor
 Encoder: TypeAlias = Callable[[Tensor], Tensor]
 """From images [b, 3, h, w] in 0..1 to codes [b, ...] of the space: where the search begins."""
 
-_RISE, _FALL = 0.05, 0.25
+_RISE, _FALL = 0.05, 0.75
+_MOMENTS = (0.9, 0.99)
+_COARSE = 0.5
+"""Share of the steps that a mixed search makes in bfloat16: near the end its eight bits stand in the way."""
+
 _LEAST_STEPS = 1
 
 
@@ -39,15 +44,15 @@ class Search:
 
     penalty: λ of equation 1, for w+ alone. pixels: weight of the mean squared difference of values in 0..1 beside the
     perceptual distance; 0 as published. rate: the largest step, in spreads of the space's codes. every: steps between
-    two entries of the history. mixed: compute images and distances of the steps in bfloat16, which is faster on
-    processors that have it; what is reported is always computed in float32.
+    two entries of the history. mixed: compute images and distances of the first half of the steps in bfloat16, which is
+    faster on processors that have it; what is reported is always computed in float32.
     """
 
     space: str = "w+"
     penalty: float = 0.1
     steps: int = 300
     pixels: float = 1.0
-    rate: float = 0.1
+    rate: float = 0.2
     every: int = 10
     mixed: bool = False
 
@@ -97,9 +102,9 @@ def restriction(codes: Tensor, space: str) -> Float[Tensor, " b"]:
 
 
 def pace(share: float) -> float:
-    """The rate at a share of the steps, of its largest: a linear rise over 5 %, a cosine's fall over the last 25 %.
+    """The rate at a share of the steps, of its largest: a linear rise over 5 %, a cosine's fall over the last 75 %.
 
-    >>> pace(0.5), pace(1.0)
+    >>> pace(0.25), pace(1.0)
     (1.0, 0.0)
     """
     fall = min(1.0, (1 - share) / _FALL)
@@ -158,13 +163,14 @@ def _search(
         expected = [len(images), *where.mean.shape]
         raise BadInput(f"encoder: expected codes {expected} of space {space}, got {list(begin.shape)}; fit it for it")
     variables = _variables(begin.detach().float(), space)
-    optimizer = torch.optim.Adam(variables, lr=search.rate * where.spread, betas=(0.9, 0.999))
+    optimizer = torch.optim.Adam(variables, lr=search.rate * where.spread, betas=_MOMENTS)
     history = []
     for step in range(search.steps):
         for group in optimizer.param_groups:
             group["lr"] = search.rate * where.spread * pace((step + 1) / (search.steps + 1))
         codes = sum(variables[1:], variables[0])
-        with torch.autocast(codes.device.type, torch.bfloat16, enabled=search.mixed):
+        coarse = search.mixed and step < _COARSE * search.steps
+        with torch.autocast(codes.device.type, torch.bfloat16, enabled=coarse):
             made = generator.show(codes, space)
             perceptual = (appearance(made) - wanted).square().sum(dim=1)
         terms = (perceptual, (made - images).square().mean(dim=(1, 2, 3)), restriction(codes, space))

@@ -137,17 +137,23 @@ class InvertibleNetwork:
 
 
 def invertible(generator: Any) -> Invertible:
-    """The generator as inversion sees it: itself, or a StyleGAN2 in its adapter. Raises BadInput for others."""
+    """The generator as inversion sees it: itself, or a StyleGAN2 or a progressive GAN without conditions in an adapter.
+
+    Raises BadInput for others.
+    """
     if isinstance(generator, Invertible):
         return generator
+    from transect.generators.progressive.generator import Progressive
     from transect.generators.stylegan2.generator import StyleGAN2
 
     if isinstance(generator, StyleGAN2):
         return InvertibleStyleGAN2(generator)
+    if isinstance(generator, Progressive) and not generator.attributes:
+        return InvertibleNetwork(generator.generate, generator.latent_dim, generator.image_size, generator.name)
     raise BadInput(
         f"generator {getattr(generator, 'name', type(generator).__name__)}: expected one that can be differentiated"
-        " (a StyleGAN2 file, or an object with `codes`, `sample` and `show`), got another; FaceWorld's latent view has"
-        " transect.inversion.derivative_free"
+        " (a file of a StyleGAN2, or of a progressive GAN without conditions, or an object with `codes`, `sample` and"
+        " `show`), got another; FaceWorld's latent view has transect.inversion.derivative_free"
     )
 
 

@@ -13,7 +13,7 @@ import copy
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import final
+from typing import Protocol, final, runtime_checkable
 
 import numpy as np
 import torch
@@ -32,6 +32,12 @@ IMAGE = "image"
 
 Tell = Callable[[str, int, dict[str, float]], None]
 """Told the phase, the epoch and its figures."""
+
+Loss = Callable[[Tensor, Int[np.ndarray, " m"]], Tensor]
+"""The task's mean loss of what the model put out for those rows, instead of cross-entropy by label."""
+
+Read = Callable[[Float[np.ndarray, "m o"]], Float[np.ndarray, "m k"]]
+"""A score for each label from what the model put out, where these differ."""
 
 
 @final
@@ -74,21 +80,24 @@ def fit_predictor(
     check: Int[np.ndarray, " m"],
     settings: Settings,
     tell: Tell,
+    loss: Loss | None = None,
+    read: Read = np.asarray,
 ) -> nn.Module:
     """The first phase: the head, or all, until macro F1 on the rows `check` has not risen for `patience` epochs.
 
     The best epoch's weights are kept.
     """
+    task = loss or cross_entropy_of(data, settings.device)
     parameters = _chosen(model, settings.head)
     optimizer = torch.optim.Adam(parameters, lr=settings.rate)
     best, kept, waited = -1.0, copy.deepcopy(model.state_dict()), 0
     for epoch in range(settings.epochs):
         model.train()
         losses = [
-            _step(optimizer, _task_loss(model, data, rows, settings.device))
+            _step(optimizer, task(model(data.images(rows, settings.device)), rows))
             for rows in batches(train, settings.batch, settings.seed, epoch)
         ]
-        f1 = performance(scores_of(model, data, check, settings.device), data.labels[check]).macro_f1
+        f1 = performance(read(scores_of(model, data, check, settings.device)), data.labels[check]).macro_f1
         tell("predictor", epoch, {"loss": float(np.mean(losses)), "f1": f1})
         if f1 > best:
             best, kept, waited = f1, copy.deepcopy(model.state_dict()), 0
@@ -104,10 +113,18 @@ def fit_predictor(
 class Adversary:
     """A critic on a model's representation, and the mask where it stands at the image."""
 
-    def __init__(self, model: nn.Module, data: TaskData, settings: Settings, mask: nn.Module | None = None) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        data: TaskData,
+        settings: Settings,
+        mask: nn.Module | None = None,
+        loss: Loss | None = None,
+    ) -> None:
         if (mask is not None) != (settings.where == IMAGE):
             raise BadInput(f"mask: expected one at the image and only there, got where={settings.where}; change either")
         self.model, self.data, self.settings = model, data, settings
+        self._task = loss or cross_entropy_of(data, settings.device)
         self.mask = None if mask is None else mask.to(settings.device)
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
             model.eval()
@@ -170,7 +187,7 @@ class Adversary:
         self.critic.train().requires_grad_(False)  # by the batch: running statistics lag behind what h becomes
         told = functional.cross_entropy(self.critic(seen), self._hidden(even))
         self.critic.requires_grad_(True)
-        task = _cross_entropy(logits, self.data.targets(rows, self.settings.device))
+        task = self._task(logits, rows)
         loss = task + self.settings.reconstruction * lost - self.settings.weight * told
         _step(optimizer, loss)
         return task.item(), told.item()
@@ -189,7 +206,7 @@ class Adversary:
         _, seen, _ = self._pass(even)
         said = self.critic(reverse_gradient(seen, self.settings.weight))
         told = functional.cross_entropy(said, self._hidden(even))
-        task = _cross_entropy(logits, self.data.targets(rows, self.settings.device))
+        task = self._task(logits, rows)
         for one in (predictor, critic):
             one.zero_grad(set_to_none=True)
         (task + self.settings.reconstruction * lost + told).backward()  # type: ignore[no-untyped-call]
@@ -201,8 +218,17 @@ class Adversary:
         return self.data.hidden(rows, self.settings.device)
 
 
+@runtime_checkable
+class Shown(Protocol):
+    """What a model is asked about, by row."""
+
+    def images(self, rows: Int[np.ndarray, " m"], device: str = "cpu") -> Tensor:
+        """Pictures [m, 3, h, w] in 0..1."""
+        ...
+
+
 def scores_of(
-    model: nn.Module, data: TaskData, rows: Int[np.ndarray, " m"], device: str = "cpu"
+    model: nn.Module, data: Shown, rows: Int[np.ndarray, " m"], device: str = "cpu"
 ) -> Float[np.ndarray, "m k"]:
     """The model's logits for those rows, in evaluation."""
     model.eval()
@@ -211,12 +237,9 @@ def scores_of(
     return torch.cat(parts).double().cpu().numpy()
 
 
-def _task_loss(model: nn.Module, data: TaskData, rows: Int[np.ndarray, " m"], device: str) -> Tensor:
-    return _cross_entropy(model(data.images(rows, device)), data.targets(rows, device))
-
-
-def _cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
-    return functional.binary_cross_entropy_with_logits(logits, targets)
+def cross_entropy_of(data: TaskData, device: str = "cpu") -> Loss:
+    """Binary cross-entropy, the mean over labels and items."""
+    return lambda logits, rows: functional.binary_cross_entropy_with_logits(logits, data.targets(rows, device))
 
 
 def _step(optimizer: torch.optim.Optimizer, loss: Tensor) -> float:

@@ -14,7 +14,7 @@ from transect.report.models import Count, Estimate, Model, Number
 
 Unit = Literal["proportion", "points", "number"]
 """proportion: shown in per cent; points: a difference of proportions, in percentage points; number: as it is."""
-Kind = Literal["curves", "bars", "rows", "violins"]
+Kind = Literal["curves", "bars", "rows", "violins", "scatter"]
 
 
 class PointEntry(Model):
@@ -35,6 +35,7 @@ class SeriesEntry(Model):
 
     name: str
     points: list[PointEntry]
+    drawn: Literal["marks", "line"] = Field(default="marks", description="scatter: dots sized by n, or a line")
 
 
 class PanelEntry(Model):
@@ -57,7 +58,10 @@ class PanelEntry(Model):
 
 
 class FigureEntry(Model):
-    """Panels of one kind. curves: lines with bands over x; bars: by label; rows: dots by label; violins: by label."""
+    """Panels of one kind. curves: lines with bands over x; bars: by label; rows: dots by label; violins: by label.
+
+    scatter: dots over x whose area grows with n, and lines.
+    """
 
     kind: Kind
     title: str

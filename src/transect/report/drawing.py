@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 from transect.report.analyses import FigureEntry, PanelEntry, PointEntry, SectionEntry
-from transect.report.document import Document, Style, finite, pointer
+from transect.report.document import Style, finite, pointer
 from transect.report.scales import Scale, covering, tick_text
 
 HEIGHT = 168
@@ -18,6 +19,7 @@ _STYLES: dict[str, Style] = {"proportion": "percent", "points": "points", "numbe
 _MARGIN = 5.0
 _HALF_VIOLIN = 0.44
 _BAR_ROOM = 0.8
+_LARGEST_DOT = 6.0
 
 
 @final
@@ -94,9 +96,9 @@ class SectionView:
     tables: tuple[TableView, ...]
 
 
-def sections(document: Document) -> tuple[SectionView, ...]:
-    """All sections of the page."""
-    return tuple(_section(index, entry) for index, entry in enumerate(document.results.sections))
+def sections(entries: Sequence[SectionEntry]) -> tuple[SectionView, ...]:
+    """All sections of the page, which stand under "sections" in its document."""
+    return tuple(_section(index, entry) for index, entry in enumerate(entries))
 
 
 def _section(index: int, entry: SectionEntry) -> SectionView:
@@ -114,7 +116,7 @@ def _figure(place: str, entry: FigureEntry) -> FigureView:
         _scale([point for panel in entry.panels for point in _points(panel)], entry.kind) if entry.same_axis else None
     )
     names = list(dict.fromkeys(series.name for panel in entry.panels for series in panel.series))
-    draw = {"curves": _curves, "bars": _bars, "rows": _rows, "violins": _violins}[entry.kind]
+    draw = {"curves": _curves, "bars": _bars, "rows": _rows, "violins": _violins, "scatter": _scatter}[entry.kind]
     panels = tuple(
         draw(f"{place}/panels/{k}", panel, shared or _scale(_points(panel), entry.kind), names)
         for k, panel in enumerate(entry.panels)
@@ -166,6 +168,28 @@ def _curves(place: str, panel: PanelEntry, scale: Scale, names: Sequence[str]) -
     ticks = tuple((x_of(t), tick_text(axis, t, False), t) for t in axis.ticks if low - 1e-9 <= t <= high + 1e-9)
     zero = _down(scale, 0.0)
     return Axes(place, _style(panel), _ticks_down(scale, panel), ticks, (), zero, lines, _courses(panel))
+
+
+def _scatter(place: str, panel: PanelEntry, scale: Scale, names: Sequence[str]) -> Axes:
+    """Dots whose area grows with n, and lines without dots."""
+    axes = _curves(place, panel, scale, names)
+    most = max(
+        (point.n or 1 for series in panel.series if series.drawn == "marks" for point in series.points), default=1
+    )
+    lines = []
+    for line, series in zip(axes.lines, panel.series, strict=True):
+        if series.drawn == "line":
+            lines.append(replace(line, marks=(), band=""))
+            continue
+        counts = [point.n or 1 for point in series.points if point.value is not None and point.x is not None]
+        marks = [replace(m, width=_radius(n, most)) for m, n in zip(line.marks, counts, strict=True)]
+        lines.append(replace(line, marks=tuple(marks), path="", band=""))
+    return replace(axes, zero=None, lines=tuple(lines))
+
+
+def _radius(n: int, most: int) -> float:
+    """Pixels of a dot's radius, so that its area is in proportion to n."""
+    return round(max(_LARGEST_DOT * math.sqrt(n / most), 1.2), 2)
 
 
 def _curve(place: str, points: Sequence[PointEntry], number: int, scale: Scale, x_of: Callable[[float], float]) -> Line:

@@ -126,7 +126,7 @@ def _render(document: Document, shown: Gallery) -> str:
             summary=summarize(document),
             world=describe_world(document),
             studies=studies,
-            sections=drawing.sections(document),
+            sections=drawing.sections(document.results.sections),
             flips=album.flip_rows(document, shown),
             faces=album.mean_faces(shown),
             attribute_note=ATTRIBUTE_NOTE,

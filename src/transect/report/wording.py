@@ -22,6 +22,7 @@ _OUTCOMES = {
     "score": "mean score",
     "loss": "mean loss",
     "distance": "mean embedding distance",
+    "non_match": "non-match rate",
 }
 
 _OUTCOME_MEANINGS = {
@@ -32,6 +33,7 @@ _OUTCOME_MEANINGS = {
     "score": "the number that the target gives, averaged over images",
     "loss": "the loss of the target's score against the truth, averaged over images",
     "distance": "distance of the embedding from that of the same subject in the first cell",
+    "non_match": "share of images that a verifier would not take for the subject of the reference image",
 }
 
 _UNITLESS = {"proportion": "percentage points", "score": "score", "": "units of the outcome"}

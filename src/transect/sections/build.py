@@ -13,11 +13,13 @@ from transect.sections import (
     confounding,
     interrogation,
     models,
+    other_raters,
     people,
     perceived,
     sensitivity,
     thresholds,
     unanswered,
+    verification,
 )
 from transect.sections.answers import Answers
 from transect.sections.models import check
@@ -59,6 +61,7 @@ def _of_target(own: Sequence[Answers], chosen: Sequence[str]) -> list[dict[str, 
     plain = [one for one in own if not one.steps]
     made += [found for one in plain if (found := unanswered.section(one))]
     made += [found for one in plain if (found := interrogation.section(one))]
+    made += [found for one in plain if (found := verification.section(one))]
     experiments = [one for one in plain if one.design.levels]
     observations = [one for one in plain if not one.design.levels]
     for experiment in experiments:
@@ -69,6 +72,7 @@ def _of_target(own: Sequence[Answers], chosen: Sequence[str]) -> list[dict[str, 
     if chosen and (untaken := [one for one in own if not _modelled(one)]):
         made.append(models.refused(untaken))
     made += [found for one in plain if (found := people.section(one))]
+    made += [found for one in plain if (found := other_raters.section(one))]
     made += [found for one in observations if (found := confounding.section(one))]
     made += [thresholds.section(one) for one in plain if thresholds.has_section(one)]
     return made

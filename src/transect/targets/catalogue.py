@@ -90,6 +90,7 @@ def _others() -> list[TargetInfo]:
     http = all(map(installed, ("httpx2", "jmespath", "tenacity")))
     return [
         TargetInfo("dlib:hog-face", "detection", "dlib's frontal face detector (HOG and linear SVM)", "dlib", dlib),
+        TargetInfo("dlib:face-recognition@folder", "embedding", "dlib's ResNet; model files are yours", "dlib", dlib),
         TargetInfo("callable:module:attribute", "any", "a Python function of uint8 images, or a Target", "", True),
         TargetInfo("torch:module:attribute@weights", "any", "a PyTorch module with its weights", "", True),
         TargetInfo("torch:model.pt", "any", "a TorchScript file (it runs with your rights)", "", True),

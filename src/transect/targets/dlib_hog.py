@@ -51,7 +51,7 @@ def load(
         return find
 
     settings = {
-        "library": f"dlib {_version()}",
+        "library": f"dlib {version()}",
         "enlarge": enlarge,
         "adjust_threshold": adjust_threshold,
         "upsample": upsample,
@@ -62,7 +62,8 @@ def load(
     )
 
 
-def _version() -> str:
+def version() -> str:
+    """The installed dlib's version, whichever distribution brings it."""
     for distribution in ("dlib-bin", "dlib"):
         try:
             return importlib.metadata.version(distribution)

@@ -25,8 +25,8 @@ class OutputSpec:
     task: what is answered. scale: "logit" puts binary and multilabel outputs through the logistic function and
     multiclass ones through softmax; "probability" takes them as they are and fails what lies outside [0, 1].
     labels: names of the columns, in order; empty for none. threshold: yes from this score on; a detection with a
-    lower confidence is no box. positive: the column (by label or number) that counts as yes for multiclass and
-    multilabel.
+    lower confidence is no box; default 0.5, and none for embeddings, whose distances have no usual one. positive: the
+    column (by label or number) that counts as yes for multiclass and multilabel.
 
     Raises BadInput for settings that contradict each other.
     """
@@ -34,13 +34,16 @@ class OutputSpec:
     task: Task = Task.BINARY
     scale: Literal["probability", "logit"] = "probability"
     labels: tuple[str, ...] = ()
-    threshold: float = 0.5
+    threshold: float | None = None
     positive: str | int | None = None
 
     def __post_init__(self) -> None:
         if self.scale == "logit" and self.task not in PROBABILITIES:
             raise BadInput(f"output: {self.task.value} has no logits; leave output at probability")
-        if not isinstance(self.threshold, int | float) or not math.isfinite(self.threshold):
+        if self.threshold is None and self.task is not Task.EMBEDDING:
+            object.__setattr__(self, "threshold", 0.5)
+        stated = self.threshold is not None
+        if stated and not (isinstance(self.threshold, int | float) and math.isfinite(self.threshold)):
             raise BadInput(f"threshold: expected a finite number, got {self.threshold!r}")
         if isinstance(self.positive, str) and self.positive not in self.labels:
             raise UnknownName("positive label", self.positive, self.labels, "name the columns with labels")
@@ -108,7 +111,8 @@ class OutputSpec:
             found = f"{len(raw)} entries" if hasattr(raw, "__len__") else type(raw).__name__
             raise BadInput(f"expected a list of boxes for each of {n} images, got {found}")
         read = [_boxes_or_reason(one) for one in raw]
-        kept = [boxes[~(boxes[:, 4] < self.threshold)] for boxes, _ in read]
+        least = 0.5 if self.threshold is None else self.threshold
+        kept = [boxes[~(boxes[:, 4] < least)] for boxes, _ in read]
         return detections(kept, tuple(reason for _, reason in read))
 
 

@@ -19,6 +19,7 @@ from transect.targets.objects import NoSuchModule, import_object
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
 
+_DLIB_FACES = "face-recognition"
 _DETECTORS = {"opencv": "transect.targets.opencv", "dlib": "transect.targets.dlib_hog"}
 _MODELS = {"torch": "transect.targets.torch_model", "onnx": "transect.targets.onnx_model"}
 _CLASSIFIER = "classifier"
@@ -32,6 +33,7 @@ def resolve(spec: str, **options: Any) -> Target:
     | --- | --- |
     | `opencv:haarcascade_frontalface_default` | a cascade of the OpenCV 4 wheel |
     | `dlib:hog-face` | dlib's frontal face detector |
+    | `dlib:face-recognition@folder` | dlib's ResNet embedding; the folder holds its two model files |
     | `module:attribute`, `callable:module:attribute` | a function of uint8 images, or a Target or what makes one |
     | `torch:module:attribute@weights.safetensors` | a PyTorch module and its weights (state_dict or safetensors) |
     | `torch:model.pt` | a TorchScript file; its own program runs in PyTorch's interpreter |
@@ -57,6 +59,8 @@ def resolve(spec: str, **options: Any) -> Target:
         return _trained(argument, spec, given)
     if spec.endswith(".toml"):
         return _over_http(spec, given)
+    if scheme == "dlib" and argument.partition("@")[0] == _DLIB_FACES:
+        return _detector("transect.targets.dlib_face", argument, given)
     if argument and scheme in _DETECTORS:
         return _detector(_DETECTORS[scheme], argument, given)
     if argument and scheme in _MODELS:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, final
 
-from transect.verify import adjusting, contenders, modelling, rating
+from transect.verify import adjusting, contenders, matched, modelling, rating
 from transect.verify.contenders import Contender
+from transect.verify.faces_world import FACES, NAME
 from transect.verify.further_worlds import FURTHER
 from transect.verify.planted import SIMPLE
 
-WORLDS: Final = SIMPLE + FURTHER
+WORLDS: Final = SIMPLE + FURTHER + FACES
 """All worlds, in the order in which the proving ground shows them."""
 
 
@@ -249,5 +250,16 @@ _FURTHER_CLAIMS: Final = (
     Claim("Rosenbaum's bound", "hidden cause, pairs", modelling.pairs_bounded, True, "holds to the odds assumed", ""),
 )
 
-CLAIMS: Final = _SIMPLE_CLAIMS + _FURTHER_CLAIMS
+_FACES_CLAIMS: Final = (
+    Claim("transects", NAME, contenders.paired_contrast, True, "hair is set, all else held"),
+    Claim("unadjusted difference", NAME, contenders.unadjusted, False, "face shape, tone and age go along"),
+    Claim("OLS, adjusted", NAME, matched.faces_ols, True, "the causes are recorded, and nearly linear"),
+    Claim("AIPW", NAME, matched.faces_aipw, True, "the causes are recorded"),
+    Claim("matched, every pair", NAME, matched.every_pair, False, "distant pairs are not alike"),
+    Claim("matched, caliper", NAME, matched.near_pairs, True, "pairs are alike in what is recorded"),
+    Claim("matched, caliper, adjusted", NAME, matched.adjusted_pairs, True, "and what still differs is taken off"),
+    Claim("matched on propensity", NAME, matched.propensity_pairs, True, "groups are alike in what is recorded"),
+)
+
+CLAIMS: Final = _SIMPLE_CLAIMS + _FURTHER_CLAIMS + _FACES_CLAIMS
 """When to use which estimator: what the documents say of it, row by row."""

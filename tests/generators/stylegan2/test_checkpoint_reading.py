@@ -74,6 +74,14 @@ def test_the_communitys_layout(tmp_path, archived):
     torch.testing.assert_close(made, picture(Weights(weights())), rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["input.input", "conv1.conv.weight", "conv1.noise.weight", "noises.noise_0"])
+def test_misshapen_tensors_of_the_community_are_one_line(tmp_path, name):
+    """A vector of two numbers where a kernel, a constant, a number or a picture of noise belongs."""
+    torch.save({"g_ema": {**community(weights()), name: torch.zeros(2)}}, tmp_path / "x.pt")
+    with pytest.raises(BadInput, match="x.pt: .*expected"):
+        StyleGAN2(read_checkpoint(tmp_path / "x.pt"), name=str(tmp_path / "x.pt"))
+
+
 def test_conversion_keeps_every_number(official, tmp_path):
     from transect.generators import load
 

@@ -174,6 +174,18 @@ def test_a_class_is_asked_for_and_counts():
         (lambda w: w.update({"synthesis.b8.conv0.weight": torch.zeros(4, 5, 3, 3)}), r"expected shape \[4, 6, 3, 3\]"),
         (lambda w: [w.pop(k) for k in list(w) if "b8" in k], "expected blocks of 4, 8, 16 ... pixels, found 4, 16"),
         (lambda w: w.update({"synthesis.b8.skip.weight": torch.zeros(1)}), "found the residual one"),
+        (lambda w: w.update({"mapping.fc0.weight": torch.zeros(8)}), r"fc0.weight: expected 2 axes .*, got \[8\]"),
+        (lambda w: w.update({"synthesis.b4.conv1.weight": torch.zeros([])}), r"b4.conv1.weight: expected 4 axes"),
+        (lambda w: w.update({"mapping.fc0.weight": torch.zeros(10**9, 0)}), "expected 2 axes that are not empty"),
+        (
+            lambda w: w.update({"mapping.embed.weight": torch.zeros(8, 3)}),
+            "expected more than 8 inputs, of z and a class",
+        ),
+        # a few numbers that ask for 400 GB of kernels: refused by their shapes, without making them
+        (
+            lambda w: w.update({f"synthesis.b{s}.conv1.weight": torch.zeros(10**5, 1, 1, 1) for s in (4, 8)}),
+            "expected shape",
+        ),
     ],
 )
 def test_unsound_weights_are_named(change, message):

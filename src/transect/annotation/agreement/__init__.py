@@ -9,12 +9,15 @@ from transect.annotation.agreement.coefficients import (
 )
 from transect.annotation.agreement.dawid_skene import DawidSkene, dawid_skene
 from transect.annotation.agreement.krippendorff import Alpha, krippendorff_alpha
+from transect.annotation.agreement.logistic_curve import LogisticCurve, fit_logistic
 
 __all__ = [
     "Alpha",
     "DawidSkene",
+    "LogisticCurve",
     "cohen_kappa",
     "dawid_skene",
+    "fit_logistic",
     "fleiss_kappa",
     "krippendorff_alpha",
     "percent_agreement",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from typing import Any, Final, Literal
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ import pyarrow as pa
 from transect.annotation.project import Project
 from transect.annotation.questions import Asked
 from transect.annotation.reading import Row, rows
+from transect.tables import LEFT_OUT
 
 SCHEMA: Final = pa.schema(
     [
@@ -33,13 +35,13 @@ def ratings_table(project: Project, scale: Scale = "attribute") -> pa.Table:
     """A row per image and rater and a column per question about one image, as `transect report --ratings` takes it.
 
     scale: values of the levels in the units of the question's attribute, or from 0 to 1 (as rules of pruning want
-    them). Repeats, known answers and raters who were shut out are left out.
+    them). Repeats, known answers and raters who were shut out are left out; the table's metadata says how many raters
+    were, and how many answers.
     """
     asked = [one for one in project.asked.question if not one.pairs]
+    given = rows(project.database)
     said = [
-        one
-        for one in rows(project.database)
-        if not (one.second or one.repeat or one.excluded or one.value is None) and one.gold is None
+        one for one in given if not (one.second or one.repeat or one.excluded or one.value is None) and one.gold is None
     ]
     values = {one.name: one.values if scale == "attribute" else one.places for one in asked}
     made: dict[tuple[str, str, str], dict[str, Any]] = {}
@@ -52,7 +54,9 @@ def ratings_table(project: Project, scale: Scale = "attribute") -> pa.Table:
     for name in values:
         if any(name in row for row in made.values()):
             columns[name] = pa.array([row.get(name) for row in made.values()], pa.float64())
-    return pa.table(columns)
+    out = [one.rater for one in given if one.excluded and not one.second]
+    told = json.dumps([len(set(out)), len(out)]).encode()
+    return pa.table(columns).replace_schema_metadata({LEFT_OUT: told})
 
 
 def as_csv(table: pa.Table) -> bytes:

@@ -5,6 +5,7 @@ a batch from the history of what was asked and answered, so that a search goes o
 """
 
 from transect.designs.search.active import ActiveSearch, eager
+from transect.designs.search.conditions import Thompson
 from transect.designs.search.history import APART, AskFailures, History, Strategy, Suggestions, apart, conduct
 from transect.designs.search.interrogation import Interrogation
 from transect.designs.search.spread import Random, Sobol
@@ -19,6 +20,7 @@ __all__ = [
     "Sobol",
     "Strategy",
     "Suggestions",
+    "Thompson",
     "apart",
     "conduct",
     "eager",

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from transect.designs.search.active import ActiveSearch
+from transect.designs.search.conditions import Thompson
 from transect.designs.search.history import History, Suggestions, stream
 from transect.designs.search.rules import Rule, find_rules
 
@@ -21,7 +22,8 @@ CONFIRMING: Final = 0.25
 class ConfirmedSearch:
     """Active search with three quarters of the budget; the last quarter is drawn uniformly inside the rules, in turn.
 
-    Where no rule was found the search goes on instead. thresholds: where rules may cut, as `find_rules` has them.
+    Where no rule was found the search goes on instead. thresholds: where rules may cut, as `find_rules` has them. own:
+    what searches in place of the active search, over conditions.
 
     >>> ConfirmedSearch(seed=1, budget=40).suggest(History.empty(2), 8).explored.tolist() == [True] * 8
     True
@@ -31,6 +33,7 @@ class ConfirmedSearch:
     budget: int = 400
     thresholds: tuple[tuple[float, ...], ...] | None = None
     name: str = "active search, confirmed"
+    own: Thompson | None = None
 
     @property
     def searching(self) -> int:
@@ -38,9 +41,9 @@ class ConfirmedSearch:
         return self.budget - int(CONFIRMING * self.budget)
 
     @property
-    def search(self) -> ActiveSearch:
+    def search(self) -> ActiveSearch | Thompson:
         """The search of the first three quarters."""
-        return ActiveSearch(self.seed)
+        return ActiveSearch(self.seed) if self.own is None else self.own
 
     def suggest(self, history: History, n: int) -> Suggestions:
         """The next points; a batch ends where the search does."""

@@ -10,6 +10,9 @@ which is the default here.
 
 What the paper leaves open: ten points at random come first; length scale and noise are those of the highest marginal
 likelihood on a grid; expected improvement is maximised over 500 points at random and 100 near the best.
+
+As published θ is a one-hot vector of a condition (race and gender), whose picture is drawn anew each time: `steps` says
+which coordinates have levels, and one condition can then answer yes and no.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from jaxtyping import Float
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import ndtr
 
+from transect.designs.search.conditions import encoded
 from transect.designs.search.history import History, Suggestions, distances, stream
 from transect.designs.search.spread import Random
 from transect.errors import BadInput
@@ -34,7 +38,8 @@ REFIT: Final = 10
 """Length scale and noise are chosen anew after so many points."""
 LENGTHS: Final = (0.1, 0.2, 0.4, 0.8, 1.6)
 NOISES: Final = (1e-4, 1e-1)
-"""Variances of the noise, as shares of the signal's."""
+AGAIN: Final = (1.0, 10.0)
+"""Variances of the noise, as shares of the signal's; the last two where one point can be asked about again."""
 
 
 @final
@@ -42,12 +47,16 @@ NOISES: Final = (1e-4, 1e-1)
 class Interrogation:
     """Bayesian optimisation of Eq. 4. Raises BadInput unless α lies from 0 to 1.
 
+    steps: of each coordinate the ranks between its levels, nothing for one without; their combinations are one-hot
+    vectors in Eq. 4's distances and in the kernel. Without steps θ is the point.
+
     >>> Interrogation(seed=1).suggest(History.empty(2), 2).points.shape
     (2, 2)
     """
 
     seed: int = 0
     alpha: float = 0.6
+    steps: tuple[tuple[float, ...], ...] = ()
     name: str = "McDuff et al. 2019"
 
     def __post_init__(self) -> None:
@@ -59,11 +68,13 @@ class Interrogation:
         if len(history) < FIRST:
             return Random(self.seed).suggest(history, n)
         answered = np.isfinite(history.failures)
-        points, objective = history.points[answered], composite(history, self.alpha)[answered]
+        asked = History(encoded(history.points, self.steps), history.failures, history.explored)
+        points, objective = asked.points[answered], composite(asked, self.alpha)[answered]
         if not len(points) or objective.std() == 0:
             return Random(self.seed).suggest(history, n)
-        candidates = self._candidates(history, points[objective.argmax()])
-        best = np.argsort(-expected_improvement(points, objective, candidates), kind="stable")[:n]
+        candidates = self._candidates(history, history.points[answered][objective.argmax()])
+        gain = expected_improvement(points, objective, encoded(candidates, self.steps))
+        best = np.argsort(-gain, kind="stable")[:n]
         return Suggestions(candidates[best], np.zeros(n, dtype=np.bool_))
 
     def _candidates(self, history: History, best: Float[np.ndarray, " d"]) -> Float[np.ndarray, "m d"]:
@@ -96,13 +107,37 @@ def expected_improvement(
     y = (values - values.mean()) / values.std()
     told = max(FIRST, len(y) // REFIT * REFIT)
     length, noise = _chosen(points[:told].tobytes(), y[:told].tobytes(), points.shape[1])
-    L, scale, _ = _evidence(distances(points, points), y, length, noise)
-    across = _rbf(distances(candidates, points), length)
-    mean = across @ cho_solve((L, True), y, check_finite=False)
+    once = _once(points, y)
+    L, scale, _ = _evidence(distances(once.points, once.points), once, length, noise)
+    across = _rbf(distances(candidates, once.points), length)
+    mean = across @ cho_solve((L, True), once.means, check_finite=False)
     explained = (solve_triangular(L, across.T, lower=True, check_finite=False) ** 2).sum(axis=0)
     deviation = np.sqrt(scale * np.maximum(1 - explained, 1e-12))
     z = (mean - y.max()) / deviation
     return np.asarray(deviation * (z * ndtr(z) + np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Once:
+    """Each point once: the mean of its values, how often it was asked, and the squares around the means in all."""
+
+    points: Float[np.ndarray, "u d"]
+    means: Float[np.ndarray, " u"]
+    counts: Float[np.ndarray, " u"]
+    within: float
+
+
+def _once(points: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"]) -> _Once:
+    """Repeated points as one: they say as much about the process as all their values do."""
+    numbers: dict[bytes, int] = {}
+    which = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in points])
+    if len(numbers) == len(points):
+        return _Once(points, y, np.ones(len(y)), 0.0)
+    counts = np.bincount(which).astype(np.float64)
+    means = np.bincount(which, y) / counts
+    unique = points[np.unique(which, return_index=True)[1]]
+    return _Once(unique, means, counts, float(((y - means[which]) ** 2).sum()))
 
 
 def _rbf(between: Float[np.ndarray, "n m"], length: float) -> Float[np.ndarray, "n m"]:
@@ -112,17 +147,37 @@ def _rbf(between: Float[np.ndarray, "n m"], length: float) -> Float[np.ndarray, 
 @functools.lru_cache(maxsize=4)
 def _chosen(points: bytes, values: bytes, dimensions: int) -> tuple[float, float]:
     """Length scale and noise of the highest marginal likelihood; kept, since it serves the next points too."""
-    between, y = np.frombuffer(points).reshape(-1, dimensions), np.frombuffer(values)
-    between = distances(between, between)
+    once = _once(np.frombuffer(points).reshape(-1, dimensions), np.frombuffer(values))
+    between = distances(once.points, once.points)
+    if once.counts.max() > 1:
+        return _chosen_of_few(between, once)
     grid = [(length, noise) for length in LENGTHS for noise in NOISES]
-    return max(grid, key=lambda pair: _evidence(between, y, *pair)[2])
+    return max(grid, key=lambda pair: _evidence(between, once, *pair)[2])
+
+
+def _chosen_of_few(between: Float[np.ndarray, "u u"], once: _Once) -> tuple[float, float]:
+    """As `_evidence` for the whole grid at once: conditions are few, and one call of many small matrices is quicker."""
+    grid = np.array([(length, noise) for length in LENGTHS for noise in (*NOISES, *AGAIN)])
+    n, u, own = once.counts.sum(), len(once.means), grid[:, 1] + 1e-8
+    kernels = np.exp(-0.5 * (between / grid[:, 0, None, None]) ** 2)
+    L = np.linalg.cholesky(kernels + own[:, None, None] * np.diag(1 / once.counts))
+    solved = np.linalg.solve(L, np.broadcast_to(once.means[:, None], (len(grid), u, 1)))[..., 0]
+    scale = ((solved**2).sum(axis=1) + once.within / own) / n
+    spread = np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1) + 0.5 * (n - u) * np.log(own)
+    best = int((-0.5 * n * np.log(np.maximum(scale, 1e-300)) - spread).argmax())
+    return float(grid[best, 0]), float(grid[best, 1])
 
 
 def _evidence(
-    between: Float[np.ndarray, "n n"], y: Float[np.ndarray, " n"], length: float, noise: float
-) -> tuple[Float[np.ndarray, "n n"], float, float]:
-    """Cholesky factor, signal variance in closed form, and log marginal likelihood at it."""
-    n = len(y)
-    L = cholesky(_rbf(between, length) + (noise + 1e-8) * np.eye(n), lower=True, check_finite=False)
-    scale = float((solve_triangular(L, y, lower=True, check_finite=False) ** 2).mean())
-    return L, scale, -0.5 * n * np.log(max(scale, 1e-300)) - float(np.log(np.diag(L)).sum())
+    between: Float[np.ndarray, "u u"], once: _Once, length: float, noise: float
+) -> tuple[Float[np.ndarray, "u u"], float, float]:
+    """Cholesky factor, signal variance in closed form, and log marginal likelihood at it, but for a constant.
+
+    A point asked m times has the mean of m values, with an m-th of the noise; the m - 1 contrasts within are noise.
+    """
+    n, u, own = once.counts.sum(), len(once.means), noise + 1e-8
+    L = cholesky(_rbf(between, length) + np.diag(own / once.counts), lower=True, check_finite=False)
+    explained = float((solve_triangular(L, once.means, lower=True, check_finite=False) ** 2).sum())
+    scale = (explained + once.within / own) / n
+    spread = float(np.log(np.diag(L)).sum()) + 0.5 * (n - u) * np.log(own)
+    return L, scale, float(-0.5 * n * np.log(max(scale, 1e-300)) - spread)

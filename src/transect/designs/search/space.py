@@ -1,22 +1,33 @@
-"""What the unit cube stands for: one coordinate per attribute, its share of a population with a lower value."""
+"""What the unit cube stands for: one coordinate per attribute, its share of a population with a lower value.
+
+A space of conditions has levels alone, as McDuff et al. 2019 search (race and gender, eight conditions in all): the
+picture of a condition is a fresh subject, its latent drawn at random. A latent space has latent coordinates besides.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
+from transect.designs.search.conditions import cells
+from transect.designs.search.latents import DIRECTIONS, LatentPart, latent_part_of
 from transect.designs.search.rules import EVEN, Rule
 from transect.errors import BadInput, UnknownName
-from transect.records import Attribute
+from transect.records import Attribute, Latents
+
+KINDS: Final = ("attributes", "conditions", "latent")
 
 SUBJECTS: Final = 4096
 """Subjects whose values stand for the population's."""
 _SEEDS: Final = 1 << 62  # seeds that no run's subjects have
-_SYNTAX: Final = "expected NAME, or NAME=LOW:HIGH for values evenly between"
+MOST_CONDITIONS: Final = 64
+_SYNTAX: Final = "expected NAME, NAME=LOW:HIGH for values evenly between, or NAME=A,B for levels"
 
 
 @final
@@ -24,27 +35,60 @@ _SYNTAX: Final = "expected NAME, or NAME=LOW:HIGH for values evenly between"
 class Space:
     """Attributes that a search varies. ranked float64 [d, q]: each one's values, ascending, at evenly spaced ranks.
 
-    Whatever is uniform in the cube has each attribute as the population has it, and all independent.
+    Whatever is uniform in the cube has each attribute as the population has it, and all independent. stepped: names of
+    attributes that take the levels asked for and nothing between. latent: whose coordinates the last attributes are.
     """
 
     attributes: tuple[Attribute, ...]
     ranked: Float[np.ndarray, "d q"]
+    stepped: frozenset[str] = frozenset()
+    latent: LatentPart | None = None
 
     def values(self, points: Float[np.ndarray, "n d"]) -> dict[str, Float[np.ndarray, " n"]]:
         """The attributes' values at points of the cube, float64, in their units."""
         ranks = np.linspace(0, 1, self.ranked.shape[1])
         made = {}
         for j, attribute in enumerate(self.attributes):
-            if attribute.discrete:  # levels have nothing between them
+            if self.by_level(attribute):  # levels have nothing between them
                 made[attribute.name] = self.ranked[j][np.searchsorted(ranks, points[:, j], side="left")]
             else:
                 made[attribute.name] = np.interp(points[:, j], ranks, self.ranked[j])
         return made
 
+    def subjects(self, world: Any, seeds: Int[np.ndarray, " n"], points: Float[np.ndarray, "n d"]) -> Latents:
+        """The world's subjects of these seeds at points of the cube: latent coordinates first, then attributes."""
+        values, latents = self.values(points), world.sample(seeds)
+        if self.latent is not None:
+            wanted = np.column_stack([values.pop(one.name) for one in self.latent.attributes])
+            latents = self.latent.placed(latents, wanted)
+        made: Latents = world.set(latents, values)
+        return made
+
+    def by_level(self, attribute: Attribute) -> bool:
+        """Whether the attribute takes levels and nothing between them."""
+        return attribute.discrete or attribute.name in self.stepped
+
+    @property
+    def steps(self) -> tuple[tuple[float, ...], ...]:
+        """The ranks between an attribute's levels; none for one that is not searched by level."""
+        return tuple(
+            self._edges(row) if self.by_level(one) else ()
+            for one, row in zip(self.attributes, self.ranked, strict=True)
+        )
+
+    @property
+    def conditions_alone(self) -> bool:
+        """Whether there are levels and nothing else."""
+        return all(self.steps)
+
+    def snapped(self, points: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
+        """In a space of conditions each point as the middle of its condition; else the points as they are."""
+        return cells(points, self.steps) if self.conditions_alone else points
+
     @property
     def thresholds(self) -> tuple[tuple[float, ...], ...]:
         """Where rules may cut each attribute: between values that differ, so that a box is a statement about values."""
-        return tuple(self._cuts(row) for row in self.ranked)
+        return tuple(steps or self._cuts(row) for steps, row in zip(self.steps, self.ranked, strict=True))
 
     def words(self, rule: Rule) -> str:
         """The rule as a statement about values; of whatever has no condition it says nothing.
@@ -56,11 +100,28 @@ class Space:
         """
         said = []
         for j, attribute in enumerate(self.attributes):
+            if attribute.name in self.stepped:
+                said += self._levels_inside(j, attribute, rule)
+                continue
             if rule.low[j] > 0:
                 said.append(f"{attribute.name} > {attribute.label(self._value(j, rule.low[j]))}")
             if rule.high[j] < 1:
                 said.append(f"{attribute.name} <= {attribute.label(self._value(j, rule.high[j]))}")
         return " and ".join(said)
+
+    def _levels_inside(self, j: int, attribute: Attribute, rule: Rule) -> list[str]:
+        """The levels that a rule has of an attribute asked for by level, in one phrase; none where it has all."""
+        edges = (0.0, *self.steps[j], 1.0)
+        levels = np.unique(self.ranked[j])
+        inside = [rule.low[j] < high and low < rule.high[j] for low, high in itertools.pairwise(edges)]
+        if all(inside):
+            return []
+        names = [attribute.label(float(level)) for level, one in zip(levels, inside, strict=True) if one]
+        return [f"{attribute.name} = {' or '.join(names)}"]
+
+    def _edges(self, row: Float[np.ndarray, " q"]) -> tuple[float, ...]:
+        last = len(row) - 1
+        return tuple(float(i) / last for i in np.flatnonzero(row[1:] > row[:-1]))
 
     def _value(self, j: int, rank: float) -> float:
         return float(self.ranked[j][round(rank * (self.ranked.shape[1] - 1))])
@@ -71,23 +132,60 @@ class Space:
         return tuple(float(i) / last for i in np.unique(at) if 0 < i < last)
 
 
-def space_of(world: Any, vary: Iterable[str] = ()) -> Space:
+def space_of(world: Any, vary: Iterable[str] = (), *, kind: str = "attributes", latent_dims: int = DIRECTIONS) -> Space:
     """The space of the attributes named, by default all continuous ones of the world that differ between its subjects.
 
-    vary: NAME for the world's own population, NAME=LOW:HIGH for values evenly between. Raises UnknownName, and BadInput
-    for a range out of bounds, levels in no order, a name given twice or nothing that varies.
+    vary: NAME for the world's own population, NAME=LOW:HIGH for values evenly between, NAME=A,B for levels, each as
+    often as the others. kind: `conditions` has levels alone (NAME is all levels of a discrete attribute; default all
+    discrete ones), `latent` has latent_dims coordinates of the world's latents besides. Raises UnknownName, and
+    BadInput for a range out of bounds, levels in no order, a name given twice, too many conditions or nothing that
+    varies.
     """
-    texts = list(vary)
-    population = world.read(world.sample(np.arange(SUBJECTS) + _SEEDS))
+    if kind not in KINDS:
+        raise UnknownName("space", kind, KINDS)
     known = {attribute.name: attribute for attribute in world.attributes}
+    texts = list(vary)
+    seeds = np.arange(SUBJECTS) + _SEEDS
+    if kind == "conditions":
+        return _conditions([_levels_of(text, known) for text in texts or _discrete(known)])
+    made = _attributes(texts, known, world.read(world.sample(seeds)))
+    if kind == "attributes":
+        return made
+    latent = latent_part_of(world, seeds, latent_dims)
+    return Space((*made.attributes, *latent.attributes), np.vstack([made.ranked, latent.ranked]), made.stepped, latent)
+
+
+def _discrete(known: Mapping[str, Attribute]) -> list[str]:
+    names = [one.name for one in known.values() if one.discrete and one.role == "attribute"]
+    if not names:
+        raise BadInput("the world has no attribute with levels: give some with --vary NAME=A,B")
+    return names
+
+
+def _levels_of(text: str, known: Mapping[str, Attribute]) -> tuple[Attribute, list[float]]:
+    attribute, span = _parsed(text, known, nominal=True)
+    if isinstance(span, list):
+        return attribute, span
+    if span is not None or not attribute.discrete:
+        raise BadInput(f"--vary {text}: conditions are levels; give the levels of {attribute.name}, NAME=A,B")
+    return attribute, [float(level) for level in range(len(attribute.levels))]
+
+
+def _conditions(asked: Sequence[tuple[Attribute, list[float]]]) -> Space:
+    _check_once([attribute.name for attribute, _ in asked])
+    count = math.prod(len(levels) for _, levels in asked)
+    if count > MOST_CONDITIONS:
+        raise BadInput(f"expected at most {MOST_CONDITIONS} conditions, got {count}; name fewer attributes with --vary")
+    ranked = np.array([_repeated(levels) for _, levels in asked])
+    return Space(tuple(one for one, _ in asked), ranked, frozenset(one.name for one, _ in asked))
+
+
+def _attributes(texts: Sequence[str], known: Mapping[str, Attribute], population: Any) -> Space:
     if texts:
         parsed = [_parsed(text, known) for text in texts]
     else:
         parsed = [(one, None) for one in known.values() if one.kind == "continuous" and one.role == "attribute"]
-    names = [attribute.name for attribute, _ in parsed]
-    for name in names:
-        if names.count(name) > 1:
-            raise BadInput(f"--vary {name} is given twice: name it once")
+    _check_once([attribute.name for attribute, _ in parsed])
     rows = [_ranked(attribute, span, population) for attribute, span in parsed]
     kept = [i for i, row in enumerate(rows) if row[0] < row[-1]]
     for i, text in enumerate(texts):
@@ -95,16 +193,31 @@ def space_of(world: Any, vary: Iterable[str] = ()) -> Space:
             raise BadInput(f"--vary {text}: it is the same for all subjects; give it a range, NAME=LOW:HIGH")
     if not kept:
         raise BadInput("no continuous attribute of the world differs between its subjects: give --vary NAME=LOW:HIGH")
-    return Space(tuple(parsed[i][0] for i in kept), np.array([rows[i] for i in kept]))
+    stepped = frozenset(parsed[i][0].name for i in kept if isinstance(parsed[i][1], list))
+    return Space(tuple(parsed[i][0] for i in kept), np.array([rows[i] for i in kept]), stepped)
 
 
-def _parsed(text: str, known: dict[str, Attribute]) -> tuple[Attribute, tuple[float, float] | None]:
+def _check_once(names: Sequence[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise BadInput(f"--vary {name} is given twice: name it once")
+
+
+def _parsed(
+    text: str, known: Mapping[str, Attribute], *, nominal: bool = False
+) -> tuple[Attribute, tuple[float, float] | list[float] | None]:
+    """The attribute, and its range (two numbers), its levels (a list), or None for the population's values."""
     name, equals, span = (piece.strip() for piece in text.partition("="))
     if name not in known:
         raise UnknownName("attribute", name, known, hint="see: transect attributes")
     attribute = known[name]
-    if attribute.nominal:
-        raise BadInput(f"--vary {name}: its levels ({', '.join(attribute.levels)}) have no order to search along")
+    if "," in span:
+        return attribute, _given_levels(text, attribute, span)
+    if attribute.nominal and not nominal:
+        raise BadInput(
+            f"--vary {name}: its levels ({', '.join(attribute.levels)}) have no order to search along; name those to"
+            f" compare, --vary {name}={','.join(attribute.levels[:2])}"
+        )
     if not equals:
         return attribute, None
     try:
@@ -118,7 +231,23 @@ def _parsed(text: str, known: dict[str, Attribute]) -> tuple[Attribute, tuple[fl
     return attribute, (low, high)
 
 
-def _ranked(attribute: Attribute, span: Sequence[float] | None, population: Any) -> Float[np.ndarray, " q"]:
+def _given_levels(text: str, attribute: Attribute, span: str) -> list[float]:
+    levels = sorted(attribute.parse(one.strip()) for one in span.split(","))
+    if len(set(levels)) < len(levels):
+        raise BadInput(f"--vary {text}: a level is given twice; name it once")
+    return levels
+
+
+def _repeated(levels: Sequence[float]) -> Float[np.ndarray, " q"]:
+    """The levels, each of an equal share of the ranks."""
+    return np.asarray(levels)[np.arange(SUBJECTS) * len(levels) // SUBJECTS]
+
+
+def _ranked(
+    attribute: Attribute, span: tuple[float, float] | list[float] | None, population: Any
+) -> Float[np.ndarray, " q"]:
+    if isinstance(span, list):
+        return _repeated(span)
     if span is not None:
         return np.linspace(span[0], span[1], SUBJECTS)
     column = np.asarray(population[attribute.name].to_numpy(), dtype=np.float64)

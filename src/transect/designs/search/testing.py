@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from transect.designs.search.active import ActiveSearch
+from transect.designs.search.conditions import Thompson
 from transect.designs.search.history import History, Suggestions, stream
 from transect.designs.search.rules import Rule, find_rules, whole_cube
 
@@ -40,17 +41,21 @@ class Stratum:
 @final
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """The two phases as a strategy: a point depends on the seed, its number and the answers of the first phase."""
+    """The two phases as a strategy: a point depends on the seed, its number and the answers of the first phase.
+
+    own: what searches in place of the active search, over conditions.
+    """
 
     seed: int = 0
     budget: int = 400
     thresholds: tuple[tuple[float, ...], ...] | None = None
     name: str = "active testing"
+    own: Thompson | None = None
 
     @property
-    def search(self) -> ActiveSearch:
+    def search(self) -> ActiveSearch | Thompson:
         """The search of the first phase."""
-        return ActiveSearch(self.seed)
+        return ActiveSearch(self.seed) if self.own is None else self.own
 
     @property
     def first(self) -> int:

@@ -17,9 +17,11 @@ _AVERAGE = "mapping.w_avg"
 def configuration_of(tensors: Mapping[str, Tensor], clamp: float | None, source: str) -> Configuration:
     """The configuration that fits tensors in official names. Raises BadInput when none does."""
     depth = len({name for name in tensors if re.fullmatch(r"mapping\.fc\d+\.weight", name)})
-    _need(tensors, source, "synthesis.b4.const", "synthesis.b4.conv1.affine.weight", "mapping.fc0.weight")
-    w_dim = tensors["synthesis.b4.conv1.affine.weight"].shape[1]
     embedded = "mapping.embed.weight" in tensors
+    matrices = ["synthesis.b4.conv1.affine.weight", "mapping.fc0.weight", *["mapping.embed.weight"] * embedded]
+    _need(tensors, source, "synthesis.b4.const", *matrices)
+    _check_axes(tensors, source, 2, *matrices)
+    w_dim = tensors["synthesis.b4.conv1.affine.weight"].shape[1]
     classes = tensors["mapping.embed.weight"].shape[1] if embedded else 0
     z_dim = tensors["mapping.fc0.weight"].shape[1] - (w_dim if embedded else 0)
     sizes = sorted({int(match[1]) for name in tensors if (match := re.match(r"synthesis\.b(\d+)\.", name))})
@@ -27,6 +29,11 @@ def configuration_of(tensors: Mapping[str, Tensor], clamp: float | None, source:
         raise BadInput(f"{source}: expected blocks of 4, 8, 16 ... pixels, found {', '.join(map(str, sizes))}")
     kernels = [f"synthesis.b{size}.conv1.weight" for size in sizes]
     _need(tensors, source, *kernels)
+    _check_axes(tensors, source, 4, *kernels)
+    if z_dim < 1:
+        raise BadInput(
+            f"{source}: mapping.fc0.weight: expected more than {w_dim} inputs, of z and a class, got {w_dim + z_dim}"
+        )
     channels = {size: tensors[name].shape[0] for size, name in zip(sizes, kernels, strict=True)}
     if any(name.endswith(".skip.weight") for name in tensors):
         raise BadInput(f"{source}: expected a generator with color layers (skip or orig), found the residual one")
@@ -48,6 +55,13 @@ def check_weights(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor],
         if name in tensors and not bool(torch.isfinite(tensors[name]).all()):
             raise BadInput(f"{source}: {name}: expected finite weights, found NaN or infinity; the training failed")
     return {name: tensors[name] for name in expected if name in tensors}
+
+
+def _check_axes(tensors: Mapping[str, Tensor], source: str, axes: int, *names: str) -> None:
+    for name in names:
+        if tensors[name].dim() != axes or not tensors[name].numel():
+            got = list(tensors[name].shape)
+            raise BadInput(f"{source}: {name}: expected {axes} axes that are not empty, got {got}; it is damaged")
 
 
 def _need(tensors: Mapping[str, Tensor], source: str, *names: str) -> None:

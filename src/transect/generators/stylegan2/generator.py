@@ -56,8 +56,10 @@ class StyleGAN2:
         self.name, self.truncation, self.noise, self.facts = name, float(truncation), noise, dict(facts or {})
         self.shape = configuration_of(weights.tensors, weights.clamp, name)
         self.device = torch.device(device)
+        with torch.device("meta"):  # the shapes alone: a few bytes of a file can ask for more than the memory
+            expected = Network(self.shape).state_dict()
+        fitting = check_weights(weights.tensors, expected, name)
         self._network = Network(self.shape)
-        fitting = check_weights(weights.tensors, self._network.state_dict(), name)
         self._network.load_state_dict(fitting, strict=False)
         self._network.requires_grad_(False).to(self.device).eval()
         self._network.synthesis.freeze()

@@ -86,7 +86,11 @@ def of_names(tensors: Mapping[str, Any], source: str, extra: Mapping[str, Any] |
     if any(name.startswith("synthesis.b4.") for name in held):
         return Weights(held)
     if "input.input" in held and "conv1.conv.weight" in held:
-        return Weights(_of_community(held, extra or {}, source))
+        try:
+            return Weights(_of_community(held, extra or {}, source))
+        except (IndexError, RuntimeError) as error:  # a tensor without the axes, or numbers, that its name stands for
+            line = str(error).splitlines()[0][:200]
+            raise BadInput(f"{source}: expected the community's StyleGAN2, found misshapen weights ({line})") from None
     if any(re.match(r"synthesis\.L\d+_", name) for name in held):
         raise BadInput(f"{source}: expected StyleGAN2, found StyleGAN3, which has other layers; give StyleGAN2")
     some = ", ".join(sorted(held)[:4]) or "no tensor"

@@ -36,9 +36,8 @@ class AnswerReader:
             raise MissingExtra("http", "an HTTP target") from None
         self._response, self._task, self._key = settings.response, settings.task, settings.answers_to
         self._labels = settings.labels
-        self.spec = OutputSpec(
-            settings.task, settings.output, settings.labels, settings.threshold, positive=settings.positive
-        )
+        threshold = settings.threshold if "threshold" in settings.model_fields_set else None
+        self.spec = OutputSpec(settings.task, settings.output, settings.labels, threshold, positive=settings.positive)
         texts = {**settings.response.model_dump(exclude={"outcomes"}), **_conditions(settings.response)}
         names = ("score", "scores", "label", "boxes", "box", "embedding", "no_face", *_conditions(settings.response))
         self._paths = {name: jmespath.compile(texts[name]) for name in names if texts[name]}

@@ -71,7 +71,7 @@ class HttpTarget:
         self.settings, self.name = settings, settings.name or path.stem
         self.reader = AnswerReader(settings)
         self.messages = Messages(settings)
-        self.task, self.labels, self.threshold = settings.task, settings.labels, settings.threshold
+        self.task, self.labels, self.threshold = settings.task, settings.labels, self.reader.spec.threshold
         self.positive = self.reader.spec.positive_column
         self.request = request_key(settings)
         self._transport = _transport(settings)

@@ -1,0 +1,75 @@
+"""Do an experiment and matched photographs say the same? The difference of two independent estimates, tested.
+
+That an experiment finds an effect and photographs do not, or the other way round, is no disagreement: one may be
+the noisier. What is tested is their difference itself (Gelman and Stern 2006), and what it could have missed is said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from transect.errors import BadInput
+
+SOURCES: Final = (
+    "Gelman and Stern 2006, The difference between significant and not significant is not itself statistically "
+    "significant, doi:10.1198/000313006X152649",
+    "Zou and Donner 2008, Construction of confidence limits about effect measures: a general approach, "
+    "doi:10.1002/sim.3095",
+)
+METHOD: Final = "square-and-add of both intervals; z from their widths"
+POWER: Final = 0.8
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """One estimate minus another, its interval and p; NaN with a reason.
+
+    smallest_found: the true difference that would be found in 80 % of such studies; smaller ones are easily missed.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p: float
+    smallest_found: float
+    reason: str = ""
+
+
+def disagreement(
+    one: tuple[float, float, float], other: tuple[float, float, float], confidence: float = 0.95
+) -> Disagreement:
+    """`one` minus `other`, each an estimate with the ends of its interval, of different subjects.
+
+    The interval is by square-and-add, so that intervals that are not symmetric count as they are (Zou and Donner 2008);
+    p is of a z with the standard errors that the intervals' widths stand for.
+
+    Returns Disagreement; NaN with a reason where an estimate or an interval is missing.
+
+    Raises BadInput where an interval does not hold its estimate.
+
+    >>> found = disagreement((0.10, 0.04, 0.16), (0.02, -0.06, 0.10))
+    >>> round(found.difference, 2), round(found.low, 2), round(found.high, 2)  # .08 ∓ sqrt(.06² + .08²)
+    (0.08, -0.02, 0.18)
+    """
+    numbers = np.array([*one, *other], dtype=np.float64)
+    if not np.isfinite(numbers[[0, 3]]).all():
+        return Disagreement(*(np.nan,) * 5, "one of the two has no estimate")
+    difference = float(numbers[0] - numbers[3])
+    if not np.isfinite(numbers).all():
+        return Disagreement(difference, *(np.nan,) * 4, "one of the two has no interval")
+    (m, m_low, m_high), (e, e_low, e_high) = numbers[:3], numbers[3:]
+    if not (m_low <= m <= m_high and e_low <= e <= e_high):
+        raise BadInput(f"expected intervals that hold their estimates, got {tuple(one)} and {tuple(other)}")
+    low = difference - float(np.hypot(m - m_low, e_high - e))
+    high = difference + float(np.hypot(m_high - m, e - e_low))
+    z = float(ndtri((1 + confidence) / 2))
+    error = float(np.hypot(m_high - m_low, e_high - e_low)) / (2 * z)
+    if not error > 0:
+        return Disagreement(difference, low, high, np.nan, np.nan, "neither interval has a width: no test")
+    smallest = (float(ndtri(0.975)) + float(ndtri(POWER))) * error
+    return Disagreement(difference, low, high, float(2 * ndtr(-abs(difference) / error)), smallest)

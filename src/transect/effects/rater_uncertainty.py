@@ -1,0 +1,236 @@
+"""How sure is an effect of what people saw, if other people might have been asked? Subjects and raters are resampled.
+
+A rater's habit (a scale used more widely, a level lower throughout) moves all images that they rated together, which
+resampling subjects alone cannot see. Three variances are bootstrapped: of the estimate by subject (V_S, answers as
+they are), by rater (V_R, subjects as they are) and by what one rater says of one subject (V_E). V_S holds the noise of
+single answers already, V_R - V_E is what raters' habits add, and the whole is V_S + (V_R - V_E), as in Cameron, Gelbach
+& Miller 2011 for two crossed ways of clustering. Owen 2007 resamples both at once and counts that noise several times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, final
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.special import stdtrit
+
+from transect.errors import BadInput
+from transect.records import Annotations
+
+METHOD: Final = "bootstrap by subject and by rater"
+SOURCE: Final = (
+    "Cameron, Gelbach & Miller 2011, Robust inference with multiway clustering, doi:10.1198/jbes.2010.07136; Owen "
+    "2007, The pigeonhole bootstrap, doi:10.1214/07-AOAS122"
+)
+
+Statistic = Callable[[Float[np.ndarray, "n p"], Float[np.ndarray, " n"]], Float[np.ndarray, " k"]]
+"""From mean ratings of each image (NaN: not rated) and weights of images to k estimates; NaN where there is none."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RaterUncertainty:
+    """Estimates [k] with intervals that hold for other subjects and other raters.
+
+    error: standard errors; by_subject: those if the raters were the only ones there are; rater_share: of the variance,
+    0 to 1, due to which raters were asked. NaN with the reason where it cannot be told.
+    """
+
+    estimate: Float[np.ndarray, " k"]
+    low: Float[np.ndarray, " k"]
+    high: Float[np.ndarray, " k"]
+    error: Float[np.ndarray, " k"]
+    by_subject: Float[np.ndarray, " k"]
+    rater_share: Float[np.ndarray, " k"]
+    subjects: int
+    raters: int
+    reason: str = ""
+
+
+class _Answers(NamedTuple):
+    """One question's answers: image, rater and cell (a rater about a subject) of each, and what was said."""
+
+    image: Int[np.ndarray, " r"]
+    rater: Int[np.ndarray, " r"]
+    cell: Int[np.ndarray, " r"]
+    value: Float[np.ndarray, " r"]
+
+
+def raters_resampled(
+    statistic: Statistic,
+    said: Sequence[Annotations],
+    subjects: Int[np.ndarray, " n"],
+    *,
+    confidence: float = 0.95,
+    resamples: int = 400,
+    seed: int = 0,
+) -> RaterUncertainty:
+    """The estimate from mean ratings, with the uncertainty of subjects and of raters carried through.
+
+    said: single answers, p questions about images 0 to n - 1; subjects [n]: the cluster of each image. Intervals are
+    Student's, with degrees of freedom by Satterthwaite from subjects and raters.
+
+    NaN with a reason with fewer than two raters or subjects, or where no image has two answers. Raises BadInput for an
+    answer about another image.
+
+    >>> from transect.records import Question
+    >>> image, said = np.repeat(np.arange(4), 2), np.array([0.0, 0.2, 1.0, 0.8, 0.1, 0.1, 0.9, 1.0])
+    >>> smile = Annotations(Question("smile", "?"), image, ("a", "b") * 4, said)
+    >>> made = raters_resampled(lambda means, weights: np.average(means, axis=0, weights=weights), [smile],
+    ...                         np.array([0, 0, 1, 1]))
+    >>> made.estimate.round(4), made.raters
+    (array([0.5125]), 2)
+    """
+    answers, n_raters, n_cells = _read(said, subjects)
+    places = np.unique(subjects, return_inverse=True)[1].reshape(-1)
+    n, n_subjects = len(subjects), int(places.max(initial=-1)) + 1
+    means, ones = _means(answers, n, None), np.ones(n)
+    estimate = np.atleast_1d(np.asarray(statistic(means, ones), dtype=np.float64))
+    each = _answers_each(answers, n)
+    if reason := _reason(n_subjects, n_raters, each, estimate):
+        nothing = np.full(len(estimate), np.nan)
+        a, b, c, d, e = (nothing.copy() for _ in range(5))
+        return RaterUncertainty(estimate, a, b, c, d, e, n_subjects, n_raters, reason)
+    rng = np.random.default_rng(seed)
+    by_subject = _variance(statistic(means, c[places]) for c in _counts(rng, n_subjects, resamples))
+    of_rater, of_cell = (
+        _variance(_resampled(statistic, answers, n, c, way) for c in _counts(rng, size, resamples))
+        for way, size in (("rater", n_raters), ("cell", n_cells))
+    )
+    by_subject *= n_subjects / (n_subjects - 1)
+    # A rater's habit is measured against the mean of those who rated the same image, themselves among them: once where
+    # all rated all images; elsewhere the square to first order, less with few answers (simulated: 1.5 fits 3 to 8).
+    own = each / (each - 1)
+    added = np.maximum(of_rater - of_cell, 0.0) * (own if each > n_raters - 1e-9 else own**1.5)
+    whole = by_subject + added
+    freedom = whole**2 / np.maximum(by_subject**2 / (n_subjects - 1) + added**2 / (n_raters - 1), 1e-300)
+    half = stdtrit(np.maximum(freedom, 1.0), (1 + confidence) / 2) * np.sqrt(whole)
+    share = np.divide(added, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+    low, high = estimate - half, estimate + half
+    return RaterUncertainty(
+        estimate, low, high, np.sqrt(whole), np.sqrt(by_subject), share, n_subjects, n_raters
+    )  # fmt: skip
+
+
+def _read(said: Sequence[Annotations], subjects: Int[np.ndarray, " n"]) -> tuple[list[_Answers], int, int]:
+    """Answers with raters and cells as numbers, the same for all questions."""
+    names = {name: place for place, name in enumerate(dict.fromkeys(rater for one in said for rater in one.rater))}
+    places = np.unique(subjects, return_inverse=True)[1].reshape(-1)
+    made, used = [], set()
+    for one in said:
+        known = np.isfinite(one.value)
+        image = one.image[known]
+        if len(image) and not 0 <= image.min() <= image.max() < len(subjects):
+            raise BadInput(f"expected answers about images 0 to {len(subjects) - 1}, got {image.max()}; check the ids")
+        rater = np.array([names[name] for name, kept in zip(one.rater, known, strict=True) if kept], dtype=np.int64)
+        used |= set(rater.tolist())
+        made.append(_Answers(image, rater, rater * (int(places.max(initial=0)) + 1) + places[image], one.value[known]))
+    cells = {cell: place for place, cell in enumerate(sorted({c for one in made for c in one.cell.tolist()}))}
+    raters = {rater: place for place, rater in enumerate(sorted(used))}
+    numbered = [
+        one._replace(
+            rater=np.array([raters[r] for r in one.rater.tolist()], dtype=np.int64),
+            cell=np.array([cells[c] for c in one.cell.tolist()], dtype=np.int64),
+        )
+        for one in made
+    ]
+    return numbered, len(raters), len(cells)
+
+
+def _answers_each(answers: Sequence[_Answers], n: int) -> float:
+    """Answers about an image that has any: the harmonic mean over images and questions."""
+    counts = np.concatenate([np.bincount(one.image, minlength=n) for one in answers])
+    return float(1 / (1 / counts[counts > 0]).mean()) if counts.any() else 0.0
+
+
+def _reason(subjects: int, raters: int, each: float, estimate: Float[np.ndarray, " k"]) -> str:
+    if not np.isfinite(estimate).all():
+        return "not estimable from these ratings"
+    if subjects < 2:
+        return "fewer than two subjects"
+    if raters < 2:
+        return "fewer than two raters: how raters differ cannot be told"
+    return "" if each > 1 else "one answer an image: how raters differ cannot be told"
+
+
+def _means(answers: Sequence[_Answers], n: int, weights: list[np.ndarray] | None) -> Float[np.ndarray, "n p"]:
+    """Weighted mean answers of each image; NaN without any."""
+    columns = []
+    for k, one in enumerate(answers):
+        weight = np.ones(len(one.value)) if weights is None else weights[k]
+        below = np.bincount(one.image, weights=weight, minlength=n)
+        above = np.bincount(one.image, weights=weight * one.value, minlength=n)
+        columns.append(np.divide(above, below, out=np.full(n, np.nan), where=below > 0))
+    return np.stack(columns, axis=1)
+
+
+def _resampled(
+    statistic: Statistic, answers: Sequence[_Answers], n: int, counts: Float[np.ndarray, " u"], way: str
+) -> Float[np.ndarray, " k"]:
+    return statistic(_means(answers, n, [counts[getattr(one, way)] for one in answers]), np.ones(n))
+
+
+def _counts(rng: np.random.Generator, n: int, resamples: int) -> Iterator[Float[np.ndarray, " n"]]:
+    """How often each of n units enters each resample."""
+    for _ in range(resamples):
+        yield np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
+
+
+def _variance(found: Iterator[Float[np.ndarray, " k"]]) -> Float[np.ndarray, " k"]:
+    """Variance over resamples; those without an estimate are left out."""
+    rows = np.stack(list(found))
+    known = np.isfinite(rows).all(axis=1)
+    return np.asarray(rows[known].var(axis=0, ddof=1)) if known.sum() > 1 else np.full(rows.shape[1], np.nan)
+
+
+def instrumented(
+    y: Float[np.ndarray, " n"], instruments: Float[np.ndarray, "n q"], exogenous: Float[np.ndarray, "n r"]
+) -> Statistic:
+    """Two-stage least squares of y on mean ratings, with intended values as instruments; exogenous: held equal."""
+    ones = np.ones((len(y), 1))
+    outside = np.column_stack([ones, exogenous])
+    z = np.column_stack([outside, instruments])
+
+    def estimate(means: Float[np.ndarray, "n p"], weights: Float[np.ndarray, " n"]) -> Float[np.ndarray, " k"]:
+        kept = np.isfinite(y) & np.isfinite(means).all(axis=1) & (weights > 0)
+        root = np.sqrt(weights[kept])[:, None]
+        x = np.column_stack([means, outside])[kept] * root
+        fitted = _projected(z[kept] * root, x)
+        if fitted is None or np.linalg.matrix_rank(fitted) < x.shape[1]:
+            return np.full(means.shape[1], np.nan)
+        return np.linalg.solve(fitted.T @ x, fitted.T @ (y[kept] * root[:, 0]))[: means.shape[1]]
+
+    return estimate
+
+
+def _projected(z: Float[np.ndarray, "m q"], x: Float[np.ndarray, "m p"]) -> Float[np.ndarray, "m p"] | None:
+    """The columns x as far as the instruments tell it."""
+    if len(z) <= x.shape[1]:
+        return None
+    return np.asarray(z @ np.linalg.lstsq(z, x, rcond=None)[0])
+
+
+def error_difference(
+    answers: Float[np.ndarray, " n"],
+    label: Callable[[Float[np.ndarray, " n"]], Float[np.ndarray, " n"]],
+    first: np.ndarray,
+    last: np.ndarray,
+) -> Statistic:
+    """Error rate in the last group minus the first, where raters say what is right.
+
+    answers: 0 or 1; label: from mean ratings to the right answer, NaN at a tie; first, last: which images [n].
+    """
+
+    def estimate(means: Float[np.ndarray, "n p"], weights: Float[np.ndarray, " n"]) -> Float[np.ndarray, " k"]:
+        wrong = np.abs(answers - label(means[:, 0]))
+        known = np.isfinite(wrong) & (weights > 0)
+        rates = []
+        for group in (first, last):
+            rows = known & group
+            rates.append(np.average(wrong[rows], weights=weights[rows]) if rows.any() else np.nan)
+        return np.array([rates[1] - rates[0]])
+
+    return estimate

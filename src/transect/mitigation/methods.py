@@ -1,0 +1,354 @@
+"""Every mitigation as one thing: what is fitted on a bench, and how it then answers of any pictures.
+
+Those that train have weights of their own, which can be kept and put back; the others are worked out anew from the
+weights that they start from. An answer hangs on the picture and on its row alone.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final, final
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from transect.errors import BadInput
+from transect.leakage import labelled
+from transect.leakage.balance import balanced_subset
+from transect.mitigation.adversarial import IMAGE, Adversary, Loss, Read, Settings, Tell, fit_predictor, scores_of
+from transect.mitigation.critics import Mask
+from transect.mitigation.data import Pixels, TaskData
+from transect.mitigation.erasure import fit_eraser
+from transect.mitigation.hiding import HiddenPictures, Regions
+from transect.mitigation.hooks import Tap, changed
+from transect.mitigation.losses import StarNetwork, reweighed_loss, star_loss, worst_group_loss
+from transect.mitigation.network import new_network
+from transect.mitigation.settings import Training
+from transect.mitigation.structured import Energies, best, class_shares, constrained, marginal_logits
+from transect.mitigation.testbed import Bench
+from transect.mitigation.thresholds import fit_thresholds
+
+TRAINED: Final = ("plain", "hide", "balanced", "reweighed", "group_dro", "adversarial", "crf")
+"""The kinds that have weights of their own."""
+
+_AT_ONCE: Final = 256
+_NOISE_STREAM: Final = 7
+
+Answer = Callable[[Pixels, Regions | None, Int[np.ndarray, " m"]], Float[np.ndarray, "m k"]]
+
+
+@final
+@dataclass(frozen=True)
+class Setup:
+    """What every mitigation of one seed shares."""
+
+    bench: Bench
+    widths: tuple[int, ...]
+    training: Training
+    seed: int
+    device: str = "cpu"
+
+
+@final
+@dataclass(frozen=True)
+class Fitted:
+    """answer: a score for each label of the rows of any pictures, yes from 0 on. notes: what is to be known of it."""
+
+    network: nn.Module
+    answer: Answer
+    rows: Int[np.ndarray, " a"]
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+class _Masked(nn.Module):
+    """A model behind a mask."""
+
+    def __init__(self, mask: nn.Module, model: nn.Module) -> None:
+        super().__init__()
+        self.mask, self.model = mask, model
+
+    def forward(self, images: Tensor) -> Tensor:
+        logits: Tensor = self.model(images * self.mask(images))
+        return logits
+
+
+def fit(
+    method: Any, setup: Setup, start: Fitted | None, tell: Tell, kept: Mapping[str, Tensor] | None = None
+) -> Fitted:
+    """Fit a mitigation of `settings` on the bench. kept: weights of a finished training, put back instead.
+
+    start: what it starts from, where it does. Raises BadInput where the bench has no regions to hide, no subset is
+    balanced, or a module's name is unknown.
+    """
+    if method.kind == "adversarial":
+        return _adversarial(method, setup, _given(start), tell, kept)
+    if method.kind in TRAINED:
+        return _trained(method, setup, tell, kept)
+    return _DERIVED[method.kind](method, setup, _given(start))
+
+
+def training_rows(method: Any, bench: Bench, seed: int) -> Int[np.ndarray, " a"]:
+    """The rows that a model learns from: all, or for `balanced` the largest balanced subset of them."""
+    if method.kind != "balanced":
+        return bench.train
+    data, rows = bench.data, bench.train
+    found = balanced_subset(labelled(data.labels[rows], data.protected[rows], ids=rows), method.alpha, seed=seed).rows
+    if len(np.unique(data.protected[rows[found]])) < data.classes or not len(found):
+        raise BadInput(
+            f"{method.name}: expected a balanced subset with every class, got {len(found)} rows; raise alpha"
+        )
+    return np.asarray(rows[found])
+
+
+def _trained(method: Any, setup: Setup, tell: Tell, kept: Mapping[str, Tensor] | None) -> Fitted:
+    bench = setup.bench
+    if method.kind == "hide":
+        bench = bench.on(_hidden(method, bench.data.pictures, bench.regions))
+    rows = training_rows(method, bench, setup.seed)
+    network = _new(method, setup)
+    loss, read = _loss(method, bench.data, rows, network), _reader(network)
+    if kept is None:
+        fit_predictor(network, bench.data, rows, bench.check, _settings(setup), tell, loss, read)
+    else:
+        network.load_state_dict(dict(kept))
+
+    def answer(pictures: Pixels, regions: Regions | None, wanted: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
+        seen = _hidden(method, pictures, regions) if method.kind == "hide" else pictures
+        return np.asarray(read(_scores(network, seen, wanted, setup.device)))
+
+    return Fitted(network, answer, rows, {"training pictures": len(rows)})
+
+
+def _adversarial(method: Any, setup: Setup, start: Fitted, tell: Tell, kept: Mapping[str, Tensor] | None) -> Fitted:
+    data = setup.bench.data
+    network = _copied(start.network, setup)
+    mask = None
+    if method.module == IMAGE:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(setup.seed)
+            mask = Mask()
+    whole: nn.Module = network if mask is None else _Masked(mask, network)
+    loss = star_loss(data, network.pairs) if isinstance(network, StarNetwork) else None
+    if kept is None:
+        adversary = Adversary(network, data, _settings(setup, method), mask, loss)
+        adversary.fit_critic(start.rows, tell)
+        adversary.fit_both(start.rows, tell)
+    else:
+        whole.load_state_dict(dict(kept))
+    read = _reader(network)
+
+    def answer(pictures: Pixels, _: Regions | None, wanted: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
+        return np.asarray(read(_scores(whole, pictures, wanted, setup.device)))
+
+    return Fitted(whole, answer, start.rows, {"training pictures": len(start.rows)})
+
+
+def _noise(method: Any, setup: Setup, start: Fitted) -> Fitted:
+    spread = float(
+        _output(start.network, method.module, setup.bench.data.pictures, setup.bench.check).std(axis=0).mean()
+    )
+    size = method.levels[0] * spread
+
+    def answer(pictures: Pixels, _: Regions | None, wanted: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
+        def noisy(made: Tensor, rows: Int[np.ndarray, " b"]) -> Tensor:
+            drawn = [_normal(setup.seed, int(row), made[0].numel()) for row in rows]
+            noise: Tensor = torch.from_numpy(np.stack(drawn)).to(made).reshape(made.shape)
+            noisy_output: Tensor = made + size * noise
+            return noisy_output
+
+        return _with_change(start.network, method.module, noisy, pictures, wanted, setup.device)
+
+    return Fitted(start.network, answer, start.rows, {"standard deviation": size})
+
+
+def _erasure(method: Any, setup: Setup, start: Fitted) -> Fitted:
+    data, rows = setup.bench.data, start.rows
+    eraser = fit_eraser(_output(start.network, method.module, data.pictures, rows), data.protected[rows])
+
+    def answer(pictures: Pixels, _: Regions | None, wanted: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
+        def erased(made: Tensor, _rows: Int[np.ndarray, " b"]) -> Tensor:
+            flat = made.flatten(1).double().cpu().numpy()
+            return torch.from_numpy(eraser(flat)).to(made).reshape(made.shape)
+
+        return _with_change(start.network, method.module, erased, pictures, wanted, setup.device)
+
+    return Fitted(start.network, answer, rows, {"directions erased": eraser.rank})
+
+
+def _thresholds(method: Any, setup: Setup, start: Fitted) -> Fitted:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    data, check = setup.bench.data, setup.bench.check
+    infer = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000, class_weight="balanced"))
+    infer.fit(_output(start.network, method.module, data.pictures, start.rows), data.protected[start.rows])
+    inferred = infer.predict(_output(start.network, method.module, data.pictures, check))
+    scores = _scores(start.network, data.pictures, check, setup.device)
+    table = np.zeros((len(data.names), data.classes))
+    left = 0
+    for label in range(len(data.names)):
+        try:
+            found = fit_thresholds(scores[:, label], data.labels[check, label], inferred, method.goal)
+        except BadInput:  # a group without items that count: the common threshold stays
+            left += 1
+            continue
+        for one, value in found.values.items():
+            table[label, one] = value
+
+    def answer(pictures: Pixels, _: Regions | None, wanted: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
+        groups = infer.predict(_output(start.network, method.module, pictures, wanted))
+        return np.asarray(_scores(start.network, pictures, wanted, setup.device) - table.T[groups])
+
+    right = float(100 * (inferred == data.protected[check]).mean())
+    return Fitted(
+        start.network, answer, start.rows, {"group inferred rightly, %": right, "labels left as they were": left}
+    )
+
+
+def _rba(method: Any, setup: Setup, start: Fitted) -> Fitted:
+    data, rows = setup.bench.data, start.rows
+    shares = class_shares(data.labels[rows], data.protected[rows], data.classes)
+    wanted_on = setup.bench.check
+    energies = _energies(start.network, _scores(start.network, data.pictures, wanted_on, setup.device))
+    found = constrained(energies, shares, method.margin)
+    shift = found.energies.pairs - energies.pairs
+
+    def answer(pictures: Pixels, _: Regions | None, wanted: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
+        plain = _energies(start.network, _scores(start.network, pictures, wanted, setup.device))
+        shifted = Energies(plain.labels, plain.classes, plain.pairs + shift)
+        odds, said = marginal_logits(shifted), best(shifted)[0]
+        return np.asarray(np.where(said, np.maximum(odds, 0.0), np.minimum(odds, -np.finfo(np.float64).tiny)))
+
+    notes = {"farthest share outside its margin": found.worst, "steps": found.steps}
+    return Fitted(start.network, answer, rows, notes)
+
+
+_DERIVED: Final[Mapping[str, Callable[[Any, Setup, Fitted], Fitted]]] = {
+    "noise": _noise,
+    "erasure": _erasure,
+    "thresholds": _thresholds,
+    "rba": _rba,
+}
+
+
+def _given(start: Fitted | None) -> Fitted:
+    if start is None:
+        raise BadInput("start: expected a fitted model to begin with, got none; fit that first")
+    return start
+
+
+def _new(method: Any, setup: Setup) -> nn.Module:
+    k = setup.bench.data.labels.shape[1]
+    if method.kind != "crf":
+        return new_network(k, setup.widths, setup.seed).to(setup.device)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(setup.seed)
+        return StarNetwork(k, setup.bench.data.classes, setup.widths).to(setup.device)
+
+
+def _copied(network: nn.Module, setup: Setup) -> nn.Module:
+    return copy.deepcopy(network).to(setup.device)
+
+
+def _loss(method: Any, data: TaskData, rows: Int[np.ndarray, " a"], network: nn.Module) -> Loss | None:
+    if method.kind == "reweighed":
+        return reweighed_loss(data, rows)
+    if method.kind == "group_dro":
+        return worst_group_loss(data, method.rate)
+    return star_loss(data, network.pairs) if isinstance(network, StarNetwork) else None
+
+
+def _reader(network: nn.Module) -> Read:
+    """The logits themselves; of a star the marginals' log-odds."""
+    return (lambda made: marginal_logits(_energies(network, made))) if isinstance(network, StarNetwork) else np.asarray
+
+
+def _energies(network: nn.Module, made: Float[np.ndarray, "m o"]) -> Energies:
+    if not isinstance(network, StarNetwork):
+        raise BadInput(f"expected a network of labels and class together, got {type(network).__name__}; start from crf")
+    pairs = network.pairs.detach().double().cpu().numpy()
+    return Energies(made[:, : len(pairs)], made[:, len(pairs) :], pairs)
+
+
+def _settings(setup: Setup, method: Any = None) -> Settings:
+    shared: dict[str, Any] = {"seed": setup.seed, "device": setup.device, "batch": setup.training.batch}
+    if method is None:
+        own = setup.training
+        return Settings("embedding", rate=own.rate, epochs=own.epochs, patience=own.patience, **shared)
+    return Settings(
+        method.module,
+        critic=method.critic,
+        weight=method.weight,
+        reconstruction=method.reconstruction,
+        reverse=method.reverse,
+        joint_rate=method.rate,
+        critic_rate=method.critic_rate,
+        critic_epochs=method.critic_epochs,
+        joint_epochs=method.epochs,
+        **shared,
+    )
+
+
+def _hidden(method: Any, pictures: Pixels, regions: Regions | None) -> HiddenPictures:
+    if regions is None:
+        raise BadInput(f"{method.name}: expected pictures whose regions are known, as faceworld's; leave it out")
+    return HiddenPictures(pictures, regions, method.region, method.how)
+
+
+def _normal(seed: int, row: int, size: int) -> Float[np.ndarray, " size"]:
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, row, _NOISE_STREAM]))).normal(size=size)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Pictures without labels, in the shape that a pass over a model takes."""
+
+    pictures: Pixels
+
+    def images(self, rows: Int[np.ndarray, " m"], device: str = "cpu") -> Tensor:
+        pixels = np.ascontiguousarray(self.pictures.pixels(rows))
+        return torch.from_numpy(pixels).to(device).permute(0, 3, 1, 2).float() / 255
+
+
+def _scores(network: nn.Module, pictures: Pixels, rows: Int[np.ndarray, " m"], device: str) -> Float[np.ndarray, "m o"]:
+    return scores_of(network, _Asked(pictures), rows, device)
+
+
+def _with_change(
+    network: nn.Module,
+    module: str,
+    change: Callable[[Tensor, Int[np.ndarray, " b"]], Tensor],
+    pictures: Pixels,
+    rows: Int[np.ndarray, " m"],
+    device: str,
+) -> Float[np.ndarray, "m k"]:
+    parts = []
+    for start in range(0, len(rows), _AT_ONCE):
+        some = rows[start : start + _AT_ONCE]
+        with changed(network, module, partial(_changed, change, some)):
+            parts.append(_scores(network, pictures, some, device))
+    return np.concatenate(parts)
+
+
+def _changed(
+    change: Callable[[Tensor, Int[np.ndarray, " b"]], Tensor], rows: Int[np.ndarray, " b"], made: Tensor
+) -> Tensor:
+    return change(made, rows)
+
+
+def _output(network: nn.Module, module: str, pictures: Pixels, rows: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m d"]:
+    """A module's output for those rows, flattened."""
+    device = str(next(network.parameters()).device)
+    network.eval()
+    parts = []
+    with torch.no_grad(), Tap(network, module) as tap:
+        for start in range(0, len(rows), _AT_ONCE):
+            network(_Asked(pictures).images(rows[start : start + _AT_ONCE], device))
+            parts.append(tap.output.flatten(1).double().cpu().numpy())
+    return np.concatenate(parts)

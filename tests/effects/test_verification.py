@@ -1,0 +1,142 @@
+"""Thresholds of verification against all comparisons one by one, and their false matches by hand."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cosine
+
+from transect.effects.intervals import wilson
+from transect.effects.outcomes import compute
+from transect.effects.verification import Rule, find_threshold, reference_rows
+from transect.errors import BadInput, UnknownName
+from transect.records import Design, Predictions, Task
+
+DESIGN = Design({"skin_tone": (2.0, 9.0), "glasses": (0.0, 1.0), "age": (20.0, 40.0, 60.0)}, subjects=30)
+
+
+def one_by_one(x, subject, place):
+    """Distances of all images of two subjects at one place, by a loop."""
+    pairs = [(i, j) for i, j in itertools.combinations(range(len(x)), 2) if place[i] == place[j]]
+    return np.array([cosine(x[i], x[j]) for i, j in pairs if subject[i] != subject[j]])
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([0.01, 0.05, 0.2]))
+def test_at_most_the_stated_share_matches_and_one_more_would_be_too_many(seed, rate):
+    rng = np.random.default_rng(seed)
+    x, subject, place = rng.normal(size=(40, 5)), np.tile(np.arange(20), 2), np.repeat([0, 4], 20)
+    found = find_threshold(x, subject, place, Rule(false_match_rate=rate))
+    distance = np.sort(one_by_one(x, subject, place))
+    assert found.n == len(distance) == 380
+    assert found.false_matches == (distance < found.value - 1e-9).sum() == int(rate * 380 + 1e-9)
+    assert (distance <= found.value + 1e-9).mean() > rate
+    assert found.rate == found.false_matches / 380
+    assert found.low <= found.value <= found.high
+    assert sum(group[4] for group in found.groups) == found.false_matches
+
+
+def test_the_interval_of_a_false_match_rate_by_hand():
+    """Four subjects, of whom 0 and 1 match: one of six comparisons, residuals 5/6 and five times -1/6.
+
+    Sums by subject: 0 and 1 have 5/6 - 2/6 = 1/2 each, 2 and 3 have -1/2 each, together 1; less the squares of all
+    comparisons, 25/36 + 5/36 = 30/36, leaves 1/6, below the 30/36 of independent ones, which is taken. So the variance
+    is (5/6) / 36, as that of p (1 - p) / v = (5/36) / (5/216) = 6 independent comparisons.
+    """
+    x = np.array([[1.0, 0.0, 0, 0], [0.9, 0.1, 0, 0], [0, 0, 1.0, 0], [0, 0, 0, 1.0]])
+    found = find_threshold(x, np.arange(4), np.zeros(4, dtype=int), Rule(threshold=0.5))
+    assert (found.false_matches, found.n, found.n_subjects) == (1, 6, 4)
+    assert (found.rate_low, found.rate_high) == pytest.approx(tuple(map(float, wilson(1, 6))))
+    assert np.isnan([found.low, found.high, found.asked]).all()
+
+
+def test_a_subject_seen_at_two_places_is_no_second_subject():
+    """Everything said twice: comparisons double, but subjects, and so the interval, stay."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(25, 4))
+    once = find_threshold(x, np.arange(25), np.zeros(25, dtype=int), Rule(threshold=0.6))
+    twice = find_threshold(np.tile(x, (2, 1)), np.tile(np.arange(25), 2), np.repeat([0, 1], 25), Rule(threshold=0.6))
+    assert twice.n == 2 * once.n
+    assert (twice.rate_low, twice.rate_high) == pytest.approx((once.rate_low, once.rate_high))
+
+
+def test_too_few_comparisons_give_no_threshold_but_a_reason():
+    x = np.array([[1.0, 0.0], [0.0, 1.0], [np.nan, 1.0], [0.0, 0.0]])
+    found = find_threshold(x, np.arange(4), np.zeros(4, dtype=int), Rule(false_match_rate=0.1))
+    assert np.isnan(found.value)
+    assert (found.n, found.n_subjects) == (1, 2)  # a row of NaN and one of zeros have no direction
+    assert found.reason == "expected at least 10 comparisons of different subjects, got 1"
+    nobody = find_threshold(x[2:], np.arange(2), np.zeros(2, dtype=int), Rule(threshold=0.3))
+    assert (nobody.value, nobody.n, nobody.reason) == (0.3, 0, "no two subjects have a reference image")
+
+
+def test_subjects_beyond_the_most_are_counted(monkeypatch):
+    monkeypatch.setattr("transect.effects.verification.MOST_SUBJECTS", 3)
+    x = np.random.default_rng(1).normal(size=(5, 3))
+    found = find_threshold(x, np.arange(5), np.zeros(5, dtype=int), Rule(threshold=1.0))
+    assert (found.n_subjects, found.n, found.left_out) == (3, 3, 2)
+
+
+def test_the_threshold_covers_that_of_all_subjects():
+    """60 draws of 40 subjects of a population whose own threshold is known: 95 % intervals cover it."""
+    rng = np.random.default_rng(2)
+    population, n = rng.normal(size=(500, 6)) + 0.5, 500
+    rule = Rule(false_match_rate=0.05)
+    truth = find_threshold(population, np.arange(n), np.zeros(n, dtype=int), rule).value
+    covered = 0
+    for _ in range(60):
+        drawn = population[rng.choice(n, 40, replace=False)]
+        found = find_threshold(drawn, np.arange(40), np.zeros(40, dtype=int), rule)
+        covered += found.low <= truth <= found.high
+    assert covered / 60 >= 0.85
+
+
+class TestReferences:
+    def test_the_first_cell_by_default(self):
+        assert (reference_rows(DESIGN) == np.repeat(np.arange(30) * 12, 12)).all()
+
+    def test_within_an_attribute_its_own_level(self):
+        """Cells are tone x glasses x age: 0 to 5 have the first tone, 6 to 11 the second."""
+        assert reference_rows(DESIGN, ["skin_tone"])[:12].tolist() == [0] * 6 + [6] * 6
+        assert reference_rows(DESIGN, ["age"])[:12].tolist() == [0, 1, 2] * 4
+
+    def test_a_population_is_its_own_reference(self):
+        assert reference_rows(Design({}, subjects=3)).tolist() == [0, 1, 2]
+
+
+def test_a_non_match_is_a_distance_at_or_above_the_threshold():
+    said = Predictions(
+        Task.EMBEDDING, np.array([[1.0, 0.0], [0.6, 0.8], [1.0, 0.1], [np.nan, 1]]), ("",) * 3 + ("gone",)
+    )
+    reference = np.zeros(4, dtype=np.int64)
+    made = compute("non_match", said, threshold=0.4, reference=reference)  # distances 0, .4 and 1 - 1 / sqrt(1.01)
+    assert made.values[:3].tolist() == [0, 1, 0]
+    assert (made.is_binary, made.unit, made.reasons[3]) == (True, "proportion", "failed: gone")
+    unknown = compute("non_match", said, threshold=np.nan, reference=reference)
+    assert np.isnan(unknown.values).all()
+    assert unknown.reasons.tolist() == ["no threshold"] * 3 + ["failed: gone"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "says"),
+    [
+        ({"threshold": 0.3, "false_match_rate": 0.1}, "expected --threshold or --false-match-rate, got both"),
+        ({"threshold": 0.0}, "--threshold: expected a cosine distance above 0 and up to 2, got 0"),
+        ({"false_match_rate": 1.0}, "--false-match-rate: expected a share between 0 and 1, got 1"),
+    ],
+)
+def test_rules_that_cannot_be(rule, says):
+    with pytest.raises(BadInput, match=says):
+        Rule(**rule)
+
+
+def test_designs_that_cannot_tell_a_rate_are_refused():
+    """30 subjects at two tones: 2 x 435 comparisons, .001 needs 1,000."""
+    with pytest.raises(BadInput, match="needs at least 1,000 comparisons of different subjects, got 870"):
+        Rule(false_match_rate=0.001, within=("skin_tone",)).check(DESIGN)
+    with pytest.raises(BadInput, match="--within names all that varies"):
+        Rule(within=tuple(DESIGN.levels)).check(DESIGN)
+    with pytest.raises(UnknownName, match="in --within"):
+        Rule(within=("hat",)).check(DESIGN)

@@ -1,0 +1,64 @@
+"""dlib's recognition network as a target: what it is given and what it says, with models that tell what they saw."""
+
+import dlib
+import numpy as np
+import pytest
+from drawn_face import draw, pictures
+
+from transect.errors import BadInput
+from transect.records import Images, Task
+from transect.targets import describe, resolve
+from transect.targets.dlib_face import LANDMARKS, NETWORK, DlibFace, load
+
+SETTINGS = {"threshold": 0.3, "enlarge": 256, "adjust_threshold": 0.0, "jitters": 0}
+
+
+class Network:
+    """Says the face's box, and how large the image was."""
+
+    def compute_face_descriptor(self, image, shape, jitters):
+        box = shape
+        return [box.left(), box.top(), box.width(), image.shape[0], jitters, *[1.0] * 123]
+
+
+def told():
+    return DlibFace((dlib.get_frontal_face_detector(), lambda image, box: box, Network()), SETTINGS)
+
+
+def test_the_most_confident_face_of_the_enlarged_image_is_embedded():
+    image = draw(64)
+    answer = told().predict(Images(image[None]))
+    boxes = resolve("dlib:hog-face").predict(Images(image[None])).boxes[0]
+    assert answer.task is Task.EMBEDDING
+    assert answer.scores.shape == (1, 128)
+    assert answer.scores[0, :2].tolist() == pytest.approx((4 * boxes[0, :2]).tolist())  # 64 px enlarged four times
+    assert answer.scores[0, 3:5].tolist() == [256, 0]
+
+
+def test_an_image_without_a_face_has_no_embedding_and_says_so():
+    answer = told().predict(Images(pictures()))
+    assert answer.failures == ("", "", "", *["no face: as the answer says"] * 2)
+    assert np.isnan(answer.scores[3:]).all()
+
+
+def test_the_description_names_what_was_set():
+    assert {**describe(told()), **SETTINGS, "task": "embedding"} == describe(told())
+
+
+def test_files_that_are_missing_or_no_models_are_refused(tmp_path):
+    with pytest.raises(BadInput, match=f"{NETWORK}: expected a file, found none"):
+        resolve(f"dlib:face-recognition@{tmp_path}")
+    (tmp_path / NETWORK).write_bytes(b"no network")
+    with pytest.raises(BadInput, match=f"{LANDMARKS[0]}: expected a file, found none"):
+        resolve(f"dlib:face-recognition@{tmp_path}")
+    (tmp_path / LANDMARKS[1]).write_bytes(b"no landmarks")
+    with pytest.raises(BadInput, match=r"expected a model file of dlib's \(shape_predictor\)"):
+        resolve(f"dlib:face-recognition@{tmp_path}", threshold=0.2)
+
+
+def test_without_a_folder_the_package_is_looked_for(monkeypatch):
+    monkeypatch.setattr("transect.targets.dlib_face._packaged", lambda: None)
+    with pytest.raises(BadInput, match="give dlib:face-recognition@FOLDER, or install face_recognition_models"):
+        load("face-recognition")
+    with pytest.raises(BadInput, match="expected enlarge >= 1 and jitters >= 0, got 0 and 0"):
+        load("face-recognition", enlarge=0)
