@@ -116,6 +116,16 @@ def test_mean_faces_are_means_of_right_and_of_wrong_answers():
     assert np.unique(shown(light["wrong_picture"])).tolist() == [75]
 
 
+def test_combinations_of_searched_attributes_are_a_condition():
+    """Of the thirds of tone and glasses: the last three calls have light skin and glasses on, both failures of two."""
+    tables = error_tables(Missing(), history(FAILURES), [""] * 10, by=["skin_tone", "glasses"])
+    row = rates(tables, 1, DETECTION)["skin_tone × glasses", "skin tone 6 to 9, glasses on", False]
+    assert (row["errors"], row["images"], row["left_out"]) == (2, 2, 1)
+    assert tables["shown"] == ["skin_tone × glasses"]
+    faces = mean_faces(Searched(), history(FAILURES), tables["shown"], 2, pictures, ["skin_tone", "glasses"])
+    assert (faces[-1]["group"], faces[-1]["wrong"]) == ("skin tone 6 to 9, glasses on", 2)
+
+
 def test_the_page_shows_the_table_and_the_faces():
     asked = history(FAILURES)
     tables = error_tables(Searched(), asked, [""] * 10)

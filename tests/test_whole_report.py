@@ -103,7 +103,8 @@ def test_what_is_written_fits_the_schema_and_has_every_section(results):
     ]  # fmt: skip
     keys = [(one["key"], one["study"]) for one in results["sections"]]
     assert keys == [
-        ("sensitivity", ""), ("comparison", ""), ("perceived", "experiment"), ("adjustment", "experiment"),
+        ("sensitivity", ""), ("errors", "experiment"), ("errors", "photographs"), ("comparison", ""),
+        ("perceived", "experiment"), ("adjustment", "experiment"),
         ("adjustment", "photographs"), ("confounding", "photographs"), ("thresholds", "experiment"),
         ("thresholds", "photographs"), ("balance", ""),
         ("interpolation", ""), ("ratings", "experiment"), ("ratings", "steps-skin_tone"),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, final
 
 from transect.finished import slug
 from transect.protocols import Target
@@ -13,6 +14,26 @@ from transect.sections import steady
 from transect.store import canonical_json, write_atomically
 
 FOLDER: Final = "canaries"
+
+
+def watch(targets: Sequence[Target]) -> None:
+    """Let targets with canaries say on standard error, once and at once, that their behaviour seems to have changed."""
+    for target in targets:
+        if hasattr(target, "on_round"):
+            target.on_round = _Watch(target.name)
+
+
+@final
+class _Watch:
+    """Looks at one target's canaries after every round; silent once it has spoken."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._said = name, False
+
+    def __call__(self, record: Mapping[str, Any]) -> None:
+        if not self._said and (line := steady.alarm({"target": self._name, **record})):
+            self._said = True
+            print(line, file=sys.stderr, flush=True)
 
 
 def keep_canaries(folder: Path, targets: Sequence[Target]) -> list[str]:

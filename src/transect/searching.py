@@ -19,7 +19,7 @@ from jaxtyping import Float, UInt8
 
 from transect import costs, error_conditions, provenance
 from transect import tables as columns
-from transect.canaries import canary_sections, keep_canaries
+from transect.canaries import canary_sections, keep_canaries, watch
 from transect.designs.search import History, Interrogation, Strategy, Suggestions, Thompson, eager
 from transect.designs.search.confirmation import ConfirmedSearch
 from transect.designs.search.space import Space
@@ -194,6 +194,7 @@ def run(search: Search, out: Path, *, quiet: bool = False) -> dict[str, Any]:
     from transect.targets.guard import FailureBudget
 
     budget = FailureBudget(search.target.name, search.budget, limit_share=search.limits.max_failures)
+    watch([search.target])
     history, part = History.empty(len(search.space.attributes)), 0
     with RunFolder(out, search.spec()) as folder, Progress("search", search.budget, quiet=quiet) as progress:
         try:

@@ -30,7 +30,7 @@ from transect import (
     worlds,
 )
 from transect import tables as columns
-from transect.canaries import canary_sections, keep_canaries
+from transect.canaries import canary_sections, keep_canaries, watch
 from transect.condition_faces import counted_by
 from transect.designs import population_design, transect_design, transect_latents
 from transect.edits import EditCheck
@@ -289,6 +289,7 @@ def run(study: Study, out: Path, *, quiet: bool = False) -> None:
     spec = study.spec()
     with RunFolder(out, spec) as folder:
         try:
+            watch(study.targets)
             costs.announce(study, folder, quiet=quiet)
             _make_parts(study, folder, quiet)
             for line in keep_canaries(out, study.targets):

@@ -64,7 +64,7 @@ def test_what_is_missing_for_a_model_is_said():
 def test_a_report_has_them_where_asked():
     one = answers(Design({}, 16), answers=WRONG, truth=np.zeros(16), values=VALUES)
     keys = [section["key"] for section in build([one], ["logit"])]
-    assert keys[:2] == ["adjustment", "models"]
+    assert keys[:3] == ["errors", "adjustment", "models"]
     assert "models" not in [section["key"] for section in build([one])]
     with pytest.raises(UnknownName, match="unknown model 'logits': did you mean logit"):
         check(["logits"])

@@ -253,6 +253,6 @@ def test_which_sections_a_report_has():
     keys = [
         one["key"] for one in build([tried, seen, stepped([-1.0, 0.0, 1.0], scores=[[0.2, 0.4, 0.9], [0.1, 0.6, 0.7]])])
     ]
-    assert keys == ["sensitivity", "comparison", "adjustment", "confounding", "thresholds", "balance"]
+    assert keys == ["sensitivity", "errors", "comparison", "adjustment", "confounding", "thresholds", "balance"]
     assert [one["key"] for one in build([tried])] == []
     assert build([]) == []

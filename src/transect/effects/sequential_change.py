@@ -41,7 +41,8 @@ def evidence_of_change(distances: Float[np.ndarray, "images t t"], *, seed: int 
     made = np.ones(rounds)
     if rounds < 3 or not images:
         return made
-    ranked = [_p_values(image, np.random.default_rng([seed, i]).random(rounds)) for i, image in enumerate(distances)]
+    chances = [np.random.default_rng([seed, i]).random((rounds,)) for i in range(images)]
+    ranked = [_p_values(image, chance) for image, chance in zip(distances, chances, strict=True)]
     starts = np.arange(2, rounds)
     prior = 1 / (starts * (starts - 1))
     bets = np.zeros((len(SHARES), len(starts)))  # logarithms of what each share and start has won

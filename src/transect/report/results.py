@@ -255,7 +255,8 @@ class Results(Model):
         for name in ("interactions", "variance_shares", "projections", "negative_controls", "plans"):
             for index, row in enumerate(getattr(self, name)):
                 _known(f"{name}.{index}", row, studies)
-        for example in [*self._shown(), *self.gallery.faces]:
+        shown: list[_OfStudy] = [*self._shown(), *self.gallery.faces]
+        for example in shown:
             _known("gallery", example, studies)
         return self
 

@@ -206,7 +206,12 @@ def _figure(measured: Sequence[str], rates: Sequence[ErrorRate], shown: Sequence
         for measure in measured
     ]
     title = "How often does it err, and in which group?"
-    return {"kind": "rows", "title": title, "caption": "(the numbers are images that count)", "panels": panels}
+    return {
+        "kind": "rows",
+        "title": title,
+        "caption": "(share of the images that count, %, with 95 % intervals)",
+        "panels": panels,
+    }
 
 
 def _points(measure: str, rates: Sequence[ErrorRate], shown: Sequence[str]) -> Iterator[dict[str, Any]]:

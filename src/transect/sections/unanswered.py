@@ -105,6 +105,6 @@ def _figure(groups: list[_Group], rates: dict[str, list[_Numbers]]) -> dict[str,
         points = [point(r, low=low, high=high, label=_label(g), n=n) for g, (r, low, high, _, n) in pairs]
         series = [{"name": "share of images", "points": points}]
         panels.append({"heading": kind, "y_words": "share of images", "unit": "proportion", "series": series})
-    caption = "(the numbers are images sent)"
+    caption = "(share of the images sent, %, with 95 % intervals)"
     title = "How often was there no answer, and in which group?"
     return {"kind": "rows", "title": title, "caption": caption, "panels": panels}

@@ -66,6 +66,20 @@ class TestCheck:
         with pytest.raises(BadInput, match=message):
             raise error
 
+    def test_shows_what_came_back_with_a_refusal(self, tmp_path, face):
+        """The reply to a wrong key is no answer about the image, and says what is wrong all the same."""
+        plan = {"status": 401, "body": {"error": "unknown key"}}
+        with serving(lambda number, body: plan) as server:
+            file = write(tmp_path, server.url)
+            out, error = invoke("targets", "check", file, "--image", face, "--json")
+            again, _ = invoke("targets", "check", file, "--image", face, "--json")
+        explained = json.loads(out)
+        assert (explained["reply"]["status"], explained["final"], explained["kept"]) == (401, False, False)
+        assert "unknown key" in explained["reply"]["starts"]
+        assert explained["answer"] == "error (text)"
+        assert "expected an answer, got not allowed: HTTP 401" in str(error)
+        assert json.loads(again)["calls"] == 1, "no answer was kept"
+
     def test_of_what_is_no_image(self, tmp_path):
         with serving() as server:
             file = write(tmp_path, server.url)

@@ -29,6 +29,7 @@ score = "score"
         ("http://127.0.0.1:1/x", "http://me:pw@localhost/", ", line 3: request.url: expected no user or password"),
         ("http://127.0.0.1:1/x", "http://localhost/${KEY}", ", line 3: request.url: expected no ${NAME} here"),
         ("http://127.0.0.1:1/x", "https://api.acme.example", ": budget: expected calls = N or money = X for a target"),
+        ("bytes\"", 'bytes"\nheaders = { Content-Type = "application/json" }', ", line 5: request.headers.Content-Type: expected image/png of an image's bytes, got 'application/json': drop"),
         ('"score"', '"faces[0"', ", line 6: response.score: expected a JMESPath, got 'faces[0': "),
         ('score = "score"', "", "response.score: expected the path of a binary target's answer: add it"),
         ('task = "binary"', 'task = "multiclass"\npreset = "json"', ": labels: expected the names of a multiclass"),

@@ -43,6 +43,8 @@ class Canaries:
         self._lock = threading.Lock()
         self._full = False
         self._asked: set[int] = set()
+        self._read: dict[tuple[int, int], Predictions] = {}
+        self._apart: dict[tuple[int, int, int], float] = {}
 
     def choose(self, ledger: Ledger, pixels: UInt8[np.ndarray, "n h w 3"]) -> None:
         """Make canaries of the first images, until there are enough; the file of answers keeps them."""
@@ -56,11 +58,14 @@ class Canaries:
                     known.append(key)
             self._full = len(known) >= self._settings.images
 
-    def ask_again(self, ledger: Ledger, threads: int) -> None:
-        """Ask about all of them if it is time; a spent budget stops no run here, the next image says so itself."""
+    def ask_again(self, ledger: Ledger, threads: int) -> bool:
+        """Ask about all of them if it is time, and say whether it was.
+
+        A spent budget stops no run here, the next image says so itself.
+        """
         number = self._due(ledger)
         if number is None:
-            return
+            return False
 
         def one(pixels: Pixels) -> None:
             with contextlib.suppress(CallFailed, BudgetSpent):  # then there is no answer to compare
@@ -69,6 +74,7 @@ class Canaries:
         pictures = [_pixels(png) for _, png in ledger.canaries(self._request)]
         with ThreadPoolExecutor(max(1, threads)) as pool:
             list(pool.map(one, pictures))
+        return True
 
     def _due(self, ledger: Ledger) -> int | None:
         with self._lock:
@@ -92,13 +98,24 @@ class Canaries:
         rounds = [n for n in numbers if any(replies[n])]
         if len(rounds) < 2:
             return None
-        sizes = [_pixels(png).shape for _, png in kept]
         distances = []
-        for i, (height, width, _) in enumerate(sizes):
-            row = [replies[n][i] for n in rounds]
-            answers = [None if reply is None else read(reply, width, height) for reply in row]
-            distances.append([[_plain(apart(a, b)) for b in answers] for a in answers])
+        for i, (_, png) in enumerate(kept):
+            height, width, _ = _pixels(png).shape
+            for n in rounds:
+                if (i, n) not in self._read and (reply := replies[n][i]) is not None:
+                    self._read[i, n] = read(reply, width, height)
+            distances.append([[_plain(self._distance(i, n, m)) for m in rounds] for n in rounds])
         return {"every": self._settings.every, "images": len(kept), "rounds": rounds, "distances": distances}
+
+    def _distance(self, image: int, one: int, other: int) -> float:
+        """How far two rounds' final answers about an image are apart; kept, since a record is made after each round."""
+        place = (image, min(one, other), max(one, other))
+        if place not in self._apart:
+            first, second = (self._read.get((image, n)) for n in place[1:])
+            if first is None or second is None:
+                return float("nan")
+            self._apart[place] = apart(first, second)
+        return self._apart[place]
 
 
 def apart(one: Predictions | None, other: Predictions | None) -> float:

@@ -12,7 +12,7 @@ from transect.errors import BadInput
 from transect.records import Predictions, Task
 from transect.targets.http.answers import NoAnswer, failed, outline, parse
 from transect.targets.http.ledger import Reply
-from transect.targets.http.messages import Pixels, content_type, encoded
+from transect.targets.http.messages import Pixels, content_type, encoded, image_key
 from transect.targets.http.target import HttpTarget
 from transect.targets.http.transport import CallFailed
 
@@ -23,25 +23,28 @@ def check(target: HttpTarget, pixels: Pixels) -> dict[str, Any]:
     """What one image shows, as JSON has it, without secrets.
 
     target, task, sent (address, method, headers as written, body), reply (status, content type, bytes, start; None
-    where nothing came back), answer (an outline), found (what each path finds), prediction, failure ("" for an answer),
-    kept (the answer was there already and cost nothing), calls and cost of this check, budget.
+    where nothing came back), final (whether it is kept as the image's answer), answer (an outline), found (what each
+    path finds), prediction, failure ("" for an answer), kept (the answer was there already and cost nothing), calls and
+    cost of this check, budget.
 
     Raises BudgetSpent and AnswersUnusable.
     """
     before = target.made()
     reply, failure = _reply(target, pixels)
-    content = _content(reply)
-    found = {} if content is None else _found(target, content)
+    calls, cost = (now - then for now, then in zip(target.made(), before, strict=True))
+    came = reply or (target.ledger.latest(target.request, image_key(pixels)) if calls else None)
+    content = _content(came)
+    found = {} if content is None or reply is None else _found(target, content)
     if reply is None:
         prediction = failed(target.task, failure)
     else:
         prediction = target.reader.read(reply, pixels.shape[1], pixels.shape[0])
-    calls, cost = (now - then for now, then in zip(target.made(), before, strict=True))
     return {
         "target": target.name,
         "task": str(target.task),
         "sent": _sent(target, pixels),
-        "reply": reply and _shown(reply),
+        "reply": came and _shown(came),
+        "final": reply is not None,
         "answer": "" if content is None else outline(content),
         "found": found,
         "prediction": _plain(prediction),
@@ -58,7 +61,7 @@ def advice(target: HttpTarget, explained: Mapping[str, Any]) -> str:
     failure = explained["failure"]
     if not failure:
         return ""
-    if explained["reply"] is None:
+    if not explained["final"]:
         return f"{target.name}: expected an answer, got {failure}: mend [request] or [limits], and check again"
     path = f"response.{target.settings.answers_to}"
     if failure.startswith("no value at"):

@@ -150,6 +150,16 @@ class Ledger:
             ).fetchone()
         return None if row is None else Reply(row[0], row[1], row[2], row[3])
 
+    def latest(self, request: str, image: str) -> Reply | None:
+        """The reply to the latest call about an image, final or not; None where nothing came back."""
+        with self._lock, self._errors():
+            row = self._database.execute(
+                "SELECT status, content_type, body, reason FROM calls WHERE request = ? AND image = ? "
+                "AND body IS NOT NULL ORDER BY id DESC LIMIT 1",
+                (request, image),
+            ).fetchone()
+        return None if row is None else Reply(row[0], row[1], row[2], row[3])
+
     def under_way(self, request: str, image: str) -> bool:
         """Whether another thread or process is asking about the image just now."""
         query = "SELECT owner, until FROM calls WHERE request = ? AND image = ? AND state = 'sent'"

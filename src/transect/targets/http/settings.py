@@ -236,7 +236,8 @@ def _place(text: str, keys: Sequence[str]) -> str:
 
 def _fault(settings: Settings, table: Mapping[str, Any]) -> tuple[str, str] | None:
     """The key of the first thing that is wrong between settings, and what it is."""
-    return _secret_fault(table) or _address_fault(settings) or _path_fault(settings) or _task_fault(settings)
+    faults = (_address_fault, _kind_fault, _path_fault, _task_fault)
+    return _secret_fault(table) or next((found for fault in faults if (found := fault(settings))), None)
 
 
 def _secret_fault(table: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -275,6 +276,17 @@ def _address_fault(settings: Settings) -> tuple[str, str] | None:
     return None
 
 
+def _kind_fault(settings: Settings) -> tuple[str, str] | None:
+    """A header that says of the image's own bytes that they are something else."""
+    for name, value in settings.request.headers.items():
+        kind = value.partition(";")[0].strip().lower()
+        an_image = kind.startswith("image/") or kind == "application/octet-stream"
+        if settings.request.body == "bytes" and name.lower() == "content-type" and not an_image:
+            expected = f"image/{settings.request.image_format}"
+            return f"request.headers.{name}", f"expected {expected} of an image's bytes, got {value!r}: drop the header"
+    return None
+
+
 def _path_fault(settings: Settings) -> tuple[str, str] | None:
     try:
         import jmespath
@@ -286,7 +298,7 @@ def _path_fault(settings: Settings) -> tuple[str, str] | None:
         try:
             jmespath.compile(value)
         except jmespath.exceptions.JMESPathError as error:
-            first = str(error).splitlines()[0]
+            first = str(error).splitlines()[0].removesuffix(", for expression:")
             return f"response.{key}", f"expected a JMESPath, got {value!r}: {first}"
     return None
 

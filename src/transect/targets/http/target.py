@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
@@ -61,6 +61,7 @@ def load(path: str | Path) -> HttpTarget:
 class HttpTarget:
     """A Target that asks over HTTP. It counts its calls (`metered`), so that nobody asks it just to try.
 
+    on_round: called with `asked_again()` whenever the canaries were asked about again.
     patience: seconds that one image may take, with waiting and further tries; the guard gives it that long.
     """
 
@@ -79,6 +80,7 @@ class HttpTarget:
         self._allowance = Allowance(budget.calls, budget.money, price.per_call, price.currency)
         self._pacer = Pacer(settings.limits.rate)
         self.canaries = Canaries(settings.canary, self.request, self.ask)
+        self.on_round: Callable[[dict[str, Any]], None] | None = None
         self._slots = threading.BoundedSemaphore(settings.limits.concurrency)
         self._opening = threading.Lock()
         self._opened: Ledger | None = None
@@ -145,7 +147,8 @@ class HttpTarget:
         self.canaries.choose(self.ledger, images.pixels)
         with ThreadPoolExecutor(max(1, min(threads, len(images)))) as pool:
             rows = list(pool.map(self._one, images.pixels))
-        self.canaries.ask_again(self.ledger, threads)
+        if self.canaries.ask_again(self.ledger, threads) and self.on_round and (record := self.asked_again()):
+            self.on_round(record)
         return _together(self.task, rows, self.labels)
 
     def asked_again(self) -> dict[str, Any] | None:
