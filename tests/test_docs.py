@@ -48,7 +48,7 @@ def test_links_between_files_lead_somewhere(page):
 def test_commands_in_the_pages_exist_with_their_options(page):
     """Each `transect …` command in a shell block uses a command and options that the reference knows."""
     reference = (ROOT / "docs" / "reference" / "cli.md").read_text()
-    sections = dict(re.findall(r"^## `transect ([\w ]+)`\n(.*?)(?=^## |\Z)", reference, re.M | re.S))
+    sections = dict(re.findall(r"^## `transect ([\w -]+)`\n(.*?)(?=^## |\Z)", reference, re.M | re.S))
     for block in re.findall(r"^```(?:sh|bash|console)\n(.*?)^```", page.read_text(), re.M | re.S):
         for line in block.replace("\\\n", " ").splitlines():
             if match := re.match(r"\s*\$?\s*transect (.*)", line):
