@@ -181,10 +181,22 @@ def _indicators(attribute: Attribute, name: str, values: Float[np.ndarray, " n"]
     return {made.names[place]: made.x[:, place] for place in present[1:]}
 
 
+_TERCILES = 3
+
+
 def grouped(attribute: Attribute, values: Float[np.ndarray, " n"]) -> np.ndarray:
-    """Each image's group of an attribute as a text: its level, or its range at the terciles; "" without a value."""
+    """Each image's group of an attribute as a text: its level, or its range at the terciles; "" without a value.
+
+    Of three values at most, as an experiment sets them, each is a group of its own.
+
+    >>> grouped(Attribute("age", "continuous", "age", low=18, high=80), np.array([25.0, 70.0, 25.0, np.nan])).tolist()
+    ['25', '70', '25', '']
+    """
     from transect.effects.observational import cut
 
+    known = np.isfinite(values)
+    if not attribute.discrete and len(np.unique(values[known])) <= _TERCILES:
+        return np.array([f"{value:.3g}" if there else "" for value, there in zip(values, known, strict=True)], object)
     groups = cut(attribute, values)
     names = np.array([_range(groups, place) for place in range(len(groups.centers))] + [""], dtype=object)
     return np.asarray(names[groups.index])

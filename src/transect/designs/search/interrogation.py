@@ -17,7 +17,6 @@ which coordinates have levels, and one condition can then answer yes and no.
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -35,7 +34,7 @@ FIRST: Final = 10
 ANYWHERE: Final = 500
 NEAR: Final = 100
 REFIT: Final = 10
-"""Length scale and noise are chosen anew after so many points."""
+"""Length scale and noise are chosen from the first points alone, as many as the largest multiple of this."""
 LENGTHS: Final = (0.1, 0.2, 0.4, 0.8, 1.6)
 NOISES: Final = (1e-4, 1e-1)
 AGAIN: Final = (1.0, 10.0)
@@ -106,7 +105,7 @@ def expected_improvement(
     """
     y = (values - values.mean()) / values.std()
     told = max(FIRST, len(y) // REFIT * REFIT)
-    length, noise = _chosen(points[:told].tobytes(), y[:told].tobytes(), points.shape[1])
+    length, noise = _chosen(points[:told], y[:told])
     once = _once(points, y)
     L, scale, _ = _evidence(distances(once.points, once.points), once, length, noise)
     across = _rbf(distances(candidates, once.points), length)
@@ -144,10 +143,9 @@ def _rbf(between: Float[np.ndarray, "n m"], length: float) -> Float[np.ndarray, 
     return np.asarray(np.exp(-0.5 * (between / length) ** 2))
 
 
-@functools.lru_cache(maxsize=4)
-def _chosen(points: bytes, values: bytes, dimensions: int) -> tuple[float, float]:
-    """Length scale and noise of the highest marginal likelihood; kept, since it serves the next points too."""
-    once = _once(np.frombuffer(points).reshape(-1, dimensions), np.frombuffer(values))
+def _chosen(points: Float[np.ndarray, "n d"], values: Float[np.ndarray, " n"]) -> tuple[float, float]:
+    """Length scale and noise of the highest marginal likelihood."""
+    once = _once(points, values)
     between = distances(once.points, once.points)
     if once.counts.max() > 1:
         return _chosen_of_few(between, once)
