@@ -1,5 +1,7 @@
 """A target's file: what is refused, with line and key."""
 
+import time
+
 import pytest
 from hostile_server import write
 
@@ -81,6 +83,37 @@ def test_secrets_are_cleared_in_every_usual_form():
     said = 'p/ss "word"+1 p%2Fss%20%22word%22%2B1 p%2Fss+%22word%22%2B1 p/ss \\"word\\"+1 cC9zcyAid29yZCIrMQ=='
     assert secrets.redact_text(said) == "[KEY] [KEY] [KEY] [KEY] [KEY]"
     assert "ss" not in repr(secrets).replace("Secrets", "")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        r"p\/s\u0073-w\u00F6rd",  # as PHP and careful JSON write p/ss-wörd
+        r"p\\\/ss-w\\u00f6rd",  # JSON within JSON
+        "p%2fss-w%c3%b6rd",
+        "p%2Fss%2Dw%C3%B6rd",
+        "cC9zcy13w7ZyZA==",  # base64(1) of the secret, and without its padding
+        "cC9zcy13w7ZyZA",
+        r"QmVhcmVyIHAvc3Mtd8O2cmQ",  # of "Bearer p/ss-wörd"
+        "QmVhcmVyIHAvc3Mtd8O2cmQ%3d",
+    ],
+)
+def test_secrets_are_cleared_however_they_are_escaped(said):
+    secrets = Secrets({"headers": {"Authorization": "Bearer ${KEY}"}}, {"KEY": "p/ss-wörd"})
+    assert secrets.redact_text(f"<{said}>") == "<[KEY]>"
+
+
+def test_secrets_are_cleared_within_base64_of_other_texts():
+    """base64(1) of "me:p/ss-word" and "you:p/ss-word": all digits that the secret alone decides are gone."""
+    secrets = Secrets(["${KEY}"], {"KEY": "p/ss-word"})
+    assert secrets.redact_text("bWU6cC9zcy13b3Jk eW91OnAvc3Mtd29yZA==") == "bWU6[KEY] eW91On[KEY]A=="
+
+
+def test_a_content_of_backslashes_is_searched_quickly():
+    secrets = Secrets(["${KEY}"], {"KEY": "/////\\\\\\\\/////"})
+    before = time.perf_counter()
+    assert secrets.redact(b"\\" * 100_000) == b"\\" * 100_000
+    assert time.perf_counter() - before < 2
 
 
 def test_unknown_placeholders_are_named(tmp_path):
