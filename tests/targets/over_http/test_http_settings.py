@@ -41,6 +41,17 @@ score = "score"
         ("[response]", "[price]\nper_call = 1\n[response]", ": budget: expected calls = N or money = X"),
         ("[response]", "[limits]\nrate = 0\n[response]", ", line 6: limits.rate: input should be greater than 0"),
         ("[response]", '[request.headers]\nX-Api-Key = "abcdefgh"\n[response]', ", line 6: request.headers.X-Api-Key: expected a secret from the environment"),
+        ("1:1/x", "1:1/x?v=2&api_key=abcdefgh", ", line 3: request.url: expected no secret in the address, got the key 'api_key': write it as ${NAME} into request.query and set"),
+        ("1:1/x", "1:1/x?v=Bearer%20abcdefgh", ", line 3: request.url: expected no secret in the address, got the key 'v': write"),
+        *(
+            ("[response]", f'[request.{table}]\n{key} = "{value}"\n[response]', f", line 6: request.{table}.{key}: expected a secret from the environment, got one written into the file: write ${{NAME}} and set")
+            for table, key, value in [
+                ("headers", "Auth", "abcdefgh"), ("headers", "X-Auth", "abcdefgh"), ("headers", "X-JWT", "abcdefgh"),
+                ("headers", "X-Session-Id", "abcdefgh"), ("headers", "X-Any", "Bearer abcdefgh"),
+                ("headers", "X-Any", "basic abcdefgh"), ("query", "sig", "abcdefgh"), ("query", "bearer", "abcdefgh"),
+                ("fields", "accessKey", "abcdefgh"), ("json", "oauth", "abcdefgh"), ("json", "any", "Bearer abcdefgh"),
+            ]
+        ),
         ('"bytes"', '"json"', ": request.json: expected the JSON to send, with '{image_base64}'"),
         ('"bytes"', '"bytes"\npreprocess = { size = 0 }', ", line 5: request.preprocess: size: expected"),
     ],
@@ -55,6 +66,18 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path, old, new, message):
     assert text.startswith(str(path))
     assert "\n" not in text
     assert "abcdefgh" not in text
+
+
+def test_what_only_looks_like_a_secret_is_taken(tmp_path):
+    """Names of ways rather than of keys, a writer, and texts that begin like credentials."""
+    path = tmp_path / "acme.toml"
+    harmless = 'author = "me"\nauth_type = "none"\nprompt = "Basic questions about a face"\ntoken_count = "9"'
+    path.write_text(
+        GOOD.replace("1:1/x", "1:1/x?v=2&api-version=3").replace(
+            "[response]", f"[request.json]\n{harmless}\n[response]"
+        )
+    )
+    assert read_settings(path).request.template["author"] == "me"
 
 
 def test_plain_http_carries_no_secret_away(tmp_path):

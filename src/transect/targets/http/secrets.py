@@ -16,9 +16,12 @@ from transect.errors import BadInput
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET_NAME = re.compile(
-    r"authorization|api[-_]?key|[-_]key$|^key$|token$|secret|password|passwd|cookie|credential|signature", re.IGNORECASE
+    r"auth(?!or(?!i[sz]))|bearer|session|jwt|(?:api|access|private|subscription)[-_]?key|[-_]key$|^key$|token$|secret"
+    r"|password|passwd|passphrase|cookie|credential|signature|^sig$",
+    re.IGNORECASE,
 )
-_NO_SECRET = {"idempotency-key"}
+_NO_SECRET = re.compile(r"^idempotency-key$|(?:type|method|mode|scheme|version)$", re.IGNORECASE)
+_CREDENTIALS = re.compile(r"\s*(?:bearer\s+\S|basic\s+\S+\s*$)", re.IGNORECASE)
 SHORTEST = 8
 """Characters that a secret must have: shorter texts occur in answers by chance and could not be cleared from them."""
 
@@ -63,7 +66,7 @@ class Secrets:
         b'{"you sent": "[KEY]"}'
         """
         for pattern, shown in self._patterns:
-            content = pattern.sub(lambda _, shown=shown: shown, content)
+            content = pattern.sub(shown, content)
         return content
 
     def redact_cut(self, content: bytes) -> bytes:
@@ -88,26 +91,29 @@ def references(settings: Any) -> Iterable[str]:
         yield from _REFERENCE.findall(text)
 
 
-def written_out(settings: Any, path: str = "") -> str:
-    """The dotted path of the first setting that is named like a secret and does not come from the environment; "".
+def written_out(settings: Any, path: str = "", named: bool = False) -> str:
+    """The dotted path of the first setting that is a secret, by its name or as `Bearer …`, and not ${NAME}; "".
 
-    >>> written_out({"headers": {"Authorization": "Bearer abc", "Accept": "*/*"}})
+    >>> written_out({"headers": {"Authorization": "Token abc", "Accept": "*/*"}})
     'headers.Authorization'
+    >>> written_out({"json": {"as": ["Bearer abc"]}})
+    'json.as'
     >>> written_out({"headers": {"X-Api-Key": "${ACME_KEY}"}})
     ''
     """
+    if isinstance(settings, str):
+        is_secret = (named and settings) or _CREDENTIALS.match(settings)
+        return path if is_secret and not _REFERENCE.search(settings) else ""
     if isinstance(settings, list):
-        return next((found for value in settings if (found := written_out(value, path))), "")
+        return next((found for value in settings if (found := written_out(value, path, named))), "")
     if not isinstance(settings, Mapping):
         return ""
-    for key, value in settings.items():
-        here = f"{path}.{key}".strip(".")
-        named = _SECRET_NAME.search(str(key)) and str(key).lower() not in _NO_SECRET
-        if named and isinstance(value, str) and value and not _REFERENCE.search(value):
-            return here
-        if found := written_out(value, here):
-            return found
-    return ""
+    inside = (written_out(value, f"{path}.{key}".strip("."), _names_a_secret(key)) for key, value in settings.items())
+    return next((found for found in inside if found), "")
+
+
+def _names_a_secret(key: str) -> bool:
+    return bool(_SECRET_NAME.search(key)) and not _NO_SECRET.search(key)
 
 
 def _value(name: str, environment: Mapping[str, str]) -> str:

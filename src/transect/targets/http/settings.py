@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -262,6 +262,9 @@ def _address_fault(settings: Settings) -> tuple[str, str] | None:
         return "request.url", "expected an address such as 'https://api.example/v1/detect': add or mend it"
     if address.username or address.password:
         return "request.url", "expected no user or password in the address: use a header with ${NAME}"
+    if key := written_out(dict(parse_qsl(address.query))):
+        advice = "write it as ${NAME} into request.query and set that environment variable"
+        return "request.url", f"expected no secret in the address, got the key {key!r}: {advice}"
     secret = any(references([request.headers, request.query, request.fields, request.template]))
     if address.scheme == "http" and secret and not is_loopback(request.url):
         return "request.url", "expected https:// where secrets are sent, got http://: use https://"
