@@ -39,7 +39,7 @@ score = "score"
         ("[response]", "[budget]\nmoney = 0\n[response]", ", line 6: budget.money: input should be greater than 0"),
         ("[response]", "[budget]\nmoney = 1\n[response]", ": price.per_call: expected the price of a call"),
         ("[response]", "[price]\nper_call = 1\n[response]", ": budget: expected calls = N or money = X"),
-        ("[response]", "[limits]\nrate = 0\n[response]", ", line 6: limits.rate: input should be greater than 0"),
+        ("[response]", "[limits]\nrate = 0\n[response]", ", line 6: limits.rate: input should be greater than or equal to 0.00001"),
         ("[response]", '[request.headers]\nX-Api-Key = "abcdefgh"\n[response]', ", line 6: request.headers.X-Api-Key: expected a secret from the environment"),
         ("1:1/x", "1:1/x?v=2&api_key=abcdefgh", ", line 3: request.url: expected no secret in the address, got the key 'api_key': write it as ${NAME} into request.query and set"),
         ("1:1/x", "1:1/x?v=Bearer%20abcdefgh", ", line 3: request.url: expected no secret in the address, got the key 'v': write"),
@@ -52,6 +52,25 @@ score = "score"
                 ("fields", "accessKey", "abcdefgh"), ("json", "oauth", "abcdefgh"), ("json", "any", "Bearer abcdefgh"),
             ]
         ),
+        *(
+            ("[response]", f"[limits]\n{key} = {value}\n[response]", f", line 6: limits.{key}: input should be {message}")
+            for key, value, message in [
+                ("timeout", "inf", "a finite number"), ("timeout", "1e12", "less than or equal to 3600"),
+                ("timeout", "nan", "a finite number"), ("rate", "inf", "a finite number"),
+                ("rate", "1e-300", "greater than or equal to 0.00001"), ("first_wait", "1e6", "less than or equal to 86400"),
+                ("longest_wait", "inf", "a finite number"), ("longest_wait", "1e6", "less than or equal to 86400"),
+                ("largest_answer", "1e305", "less than or equal to 10000"),
+            ]
+        ),
+        ('"score"', '"score"\nscore_scale = inf', ", line 7: response.score_scale: input should be a finite number"),
+        ('"binary"', '"binary"\nthreshold = nan', ", line 2: threshold: input should be a finite number"),
+        ("127.0.0.1:1/x", "[::1/x", ", line 3: request.url: expected an address such as 'https://"),
+        ("127.0.0.1:1/x", "[me]/x", ", line 3: request.url: expected an address such as 'https://"),
+        ("127.0.0.1:1/x", "local host/x", ", line 3: request.url: expected an address such as 'https://"),
+        ("1:1/x", "1:99999/x", ", line 3: request.url: expected a port from 1 to 65535 in the address"),
+        ("1:1/x", "1:0/x", ", line 3: request.url: expected a port from 1 to 65535 in the address"),
+        ("1:1/x", "1:no/x", ", line 3: request.url: expected a port from 1 to 65535 in the address"),
+        ("[response]", 'public_url = "http://[::1/x"\n[response]', ", line 5: request.public_url: expected an address such"),
         ('"bytes"', '"json"', ": request.json: expected the JSON to send, with '{image_base64}'"),
         ('"bytes"', '"bytes"\npreprocess = { size = 0 }', ", line 5: request.preprocess: size: expected"),
     ],
