@@ -6,7 +6,7 @@ import logging
 import ssl
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, final, runtime_checkable
 
@@ -151,7 +151,8 @@ class _Deadline:
     def _bound(self, stream: Any) -> None:
         import httpcore2
 
-        read, write = stream.read, stream.write
+        read: Callable[[int, float | None], bytes] = stream.read
+        write: Callable[[bytes, float | None], None] = stream.write
 
         def read_in_time(max_bytes: int, timeout: float | None = None) -> bytes:
             return read(max_bytes, self._left(timeout, httpcore2.ReadTimeout))
@@ -164,7 +165,7 @@ class _Deadline:
         stream.read, stream.write = read_in_time, write_in_time
 
     def _left(self, timeout: float | None, late: type[Exception]) -> float:
-        left = self._of_thread.until - time.monotonic()
+        left: float = self._of_thread.until - time.monotonic()
         if left <= 0:
             raise late("the call took too long")
         return left if timeout is None else min(left, timeout)
