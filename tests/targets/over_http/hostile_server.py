@@ -75,6 +75,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         try:
+            if plan.get("deed") == "drip header":
+                self._drip_header(plan["drip"])
+                return
             self.send_response(plan["status"])
             declared = len(content) * 2 if plan.get("deed") == "truncate" else len(content)
             for name, value in {"Content-Type": "application/json", **plan.get("headers", {})}.items():
@@ -87,6 +90,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = plan.get("deed") == "truncate"
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
+
+    def _drip_header(self, pause):
+        """One byte at a time, for as long as the other side listens."""
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+        while True:
+            self.wfile.write(b"x")
+            time.sleep(pause)
 
     def log_message(self, *_):
         pass

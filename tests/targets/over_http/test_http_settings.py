@@ -1,5 +1,7 @@
 """A target's file: what is refused, with line and key."""
 
+import time
+
 import pytest
 from hostile_server import write
 
@@ -37,8 +39,38 @@ score = "score"
         ("[response]", "[budget]\nmoney = 0\n[response]", ", line 6: budget.money: input should be greater than 0"),
         ("[response]", "[budget]\nmoney = 1\n[response]", ": price.per_call: expected the price of a call"),
         ("[response]", "[price]\nper_call = 1\n[response]", ": budget: expected calls = N or money = X"),
-        ("[response]", "[limits]\nrate = 0\n[response]", ", line 6: limits.rate: input should be greater than 0"),
+        ("[response]", "[limits]\nrate = 0\n[response]", ", line 6: limits.rate: input should be greater than or equal to 0.00001"),
         ("[response]", '[request.headers]\nX-Api-Key = "abcdefgh"\n[response]', ", line 6: request.headers.X-Api-Key: expected a secret from the environment"),
+        ("1:1/x", "1:1/x?v=2&api_key=abcdefgh", ", line 3: request.url: expected no secret in the address, got the key 'api_key': write it as ${NAME} into request.query and set"),
+        ("1:1/x", "1:1/x?v=Bearer%20abcdefgh", ", line 3: request.url: expected no secret in the address, got the key 'v': write"),
+        *(
+            ("[response]", f'[request.{table}]\n{key} = "{value}"\n[response]', f", line 6: request.{table}.{key}: expected a secret from the environment, got one written into the file: write ${{NAME}} and set")
+            for table, key, value in [
+                ("headers", "Auth", "abcdefgh"), ("headers", "X-Auth", "abcdefgh"), ("headers", "X-JWT", "abcdefgh"),
+                ("headers", "X-Session-Id", "abcdefgh"), ("headers", "X-Any", "Bearer abcdefgh"),
+                ("headers", "X-Any", "basic abcdefgh"), ("query", "sig", "abcdefgh"), ("query", "bearer", "abcdefgh"),
+                ("fields", "accessKey", "abcdefgh"), ("json", "oauth", "abcdefgh"), ("json", "any", "Bearer abcdefgh"),
+            ]
+        ),
+        *(
+            ("[response]", f"[limits]\n{key} = {value}\n[response]", f", line 6: limits.{key}: input should be {message}")
+            for key, value, message in [
+                ("timeout", "inf", "a finite number"), ("timeout", "1e12", "less than or equal to 3600"),
+                ("timeout", "nan", "a finite number"), ("rate", "inf", "a finite number"),
+                ("rate", "1e-300", "greater than or equal to 0.00001"), ("first_wait", "1e6", "less than or equal to 86400"),
+                ("longest_wait", "inf", "a finite number"), ("longest_wait", "1e6", "less than or equal to 86400"),
+                ("largest_answer", "1e305", "less than or equal to 10000"),
+            ]
+        ),
+        ('"score"', '"score"\nscore_scale = inf', ", line 7: response.score_scale: input should be a finite number"),
+        ('"binary"', '"binary"\nthreshold = nan', ", line 2: threshold: input should be a finite number"),
+        ("127.0.0.1:1/x", "[::1/x", ", line 3: request.url: expected an address such as 'https://"),
+        ("127.0.0.1:1/x", "[me]/x", ", line 3: request.url: expected an address such as 'https://"),
+        ("127.0.0.1:1/x", "local host/x", ", line 3: request.url: expected an address such as 'https://"),
+        ("1:1/x", "1:99999/x", ", line 3: request.url: expected a port from 1 to 65535 in the address"),
+        ("1:1/x", "1:0/x", ", line 3: request.url: expected a port from 1 to 65535 in the address"),
+        ("1:1/x", "1:no/x", ", line 3: request.url: expected a port from 1 to 65535 in the address"),
+        ("[response]", 'public_url = "http://[::1/x"\n[response]', ", line 5: request.public_url: expected an address such"),
         ('"bytes"', '"json"', ": request.json: expected the JSON to send, with '{image_base64}'"),
         ('"bytes"', '"bytes"\npreprocess = { size = 0 }', ", line 5: request.preprocess: size: expected"),
     ],
@@ -53,6 +85,18 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path, old, new, message):
     assert text.startswith(str(path))
     assert "\n" not in text
     assert "abcdefgh" not in text
+
+
+def test_what_only_looks_like_a_secret_is_taken(tmp_path):
+    """Names of ways rather than of keys, a writer, and texts that begin like credentials."""
+    path = tmp_path / "acme.toml"
+    harmless = 'author = "me"\nauth_type = "none"\nprompt = "Basic questions about a face"\ntoken_count = "9"'
+    path.write_text(
+        GOOD.replace("1:1/x", "1:1/x?v=2&api-version=3").replace(
+            "[response]", f"[request.json]\n{harmless}\n[response]"
+        )
+    )
+    assert read_settings(path).request.template["author"] == "me"
 
 
 def test_plain_http_carries_no_secret_away(tmp_path):
@@ -81,6 +125,37 @@ def test_secrets_are_cleared_in_every_usual_form():
     said = 'p/ss "word"+1 p%2Fss%20%22word%22%2B1 p%2Fss+%22word%22%2B1 p/ss \\"word\\"+1 cC9zcyAid29yZCIrMQ=='
     assert secrets.redact_text(said) == "[KEY] [KEY] [KEY] [KEY] [KEY]"
     assert "ss" not in repr(secrets).replace("Secrets", "")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        r"p\/s\u0073-w\u00F6rd",  # as PHP and careful JSON write p/ss-wörd
+        r"p\\\/ss-w\\u00f6rd",  # JSON within JSON
+        "p%2fss-w%c3%b6rd",
+        "p%2Fss%2Dw%C3%B6rd",
+        "cC9zcy13w7ZyZA==",  # base64(1) of the secret, and without its padding
+        "cC9zcy13w7ZyZA",
+        r"QmVhcmVyIHAvc3Mtd8O2cmQ",  # of "Bearer p/ss-wörd"
+        "QmVhcmVyIHAvc3Mtd8O2cmQ%3d",
+    ],
+)
+def test_secrets_are_cleared_however_they_are_escaped(said):
+    secrets = Secrets({"headers": {"Authorization": "Bearer ${KEY}"}}, {"KEY": "p/ss-wörd"})
+    assert secrets.redact_text(f"<{said}>") == "<[KEY]>"
+
+
+def test_secrets_are_cleared_within_base64_of_other_texts():
+    """base64(1) of "me:p/ss-word" and "you:p/ss-word": all digits that the secret alone decides are gone."""
+    secrets = Secrets(["${KEY}"], {"KEY": "p/ss-word"})
+    assert secrets.redact_text("bWU6cC9zcy13b3Jk eW91OnAvc3Mtd29yZA==") == "bWU6[KEY] eW91On[KEY]A=="
+
+
+def test_a_content_of_backslashes_is_searched_quickly():
+    secrets = Secrets(["${KEY}"], {"KEY": "/////\\\\\\\\/////"})
+    before = time.perf_counter()
+    assert secrets.redact(b"\\" * 100_000) == b"\\" * 100_000
+    assert time.perf_counter() - before < 2
 
 
 def test_unknown_placeholders_are_named(tmp_path):

@@ -281,6 +281,17 @@ class TestSecrets:
             assert SECRET.encode() not in content
             assert base64.b64encode(SECRET.encode()) not in content
 
+    @pytest.mark.parametrize("beyond", [1, 9, 20])
+    def test_are_not_kept_in_part_where_an_answer_is_cut_off(self, tmp_path, beyond):
+        """The limit of 1000 bytes falls into the key of 21 characters, so many before its end."""
+        body = b"x" * (1000 - len(SECRET) + beyond) + SECRET.encode() + b"x" * 1000
+        limits = "largest_answer = 0.001"
+        with serving(lambda number, _: {"body": body}) as server, asking(tmp_path, server.url, limits=limits) as target:
+            assert target.predict(Images(pictures(1))).failures == ("invalid answer: an answer larger than 0.001 MB",)
+            (kept,) = sqlite3.connect(target.ledger.path).execute("SELECT body FROM calls").fetchone()
+        assert kept
+        assert set(kept) == {ord("x")}
+
     def test_are_in_no_log_however_much_is_logged(self, tmp_path, caplog):
         """The key stands in the address and a redirect echoes it: libraries' debug lines would show both."""
         caplog.set_level(logging.DEBUG)

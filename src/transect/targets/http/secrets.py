@@ -1,26 +1,27 @@
 """Secrets come from environment variables, as ${NAME}, and go nowhere but into the request.
 
-What came back is cleared of them before it is kept or shown, also where the other side echoed them in base64, percent
-encoding or as JSON writes them.
+What came back is cleared of them before it is kept or shown, also where the other side echoed them in base64 (alone or
+within a text that was sent), percent encoding or as JSON writes them, in either case of hexadecimal digits.
 """
 
 from __future__ import annotations
 
 import base64
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, final
-from urllib.parse import quote, quote_plus
 
 from transect.errors import BadInput
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET_NAME = re.compile(
-    r"authorization|api[-_]?key|[-_]key$|^key$|token$|secret|password|passwd|cookie|credential|signature", re.IGNORECASE
+    r"auth(?!or(?!i[sz]))|bearer|session|jwt|(?:api|access|private|subscription)[-_]?key|[-_]key$|^key$|token$|secret"
+    r"|password|passwd|passphrase|cookie|credential|signature|^sig$",
+    re.IGNORECASE,
 )
-_NO_SECRET = {"idempotency-key"}
+_NO_SECRET = re.compile(r"^idempotency-key$|(?:type|method|mode|scheme|version)$", re.IGNORECASE)
+_CREDENTIALS = re.compile(r"\s*(?:bearer\s+\S|basic\s+\S+\s*$)", re.IGNORECASE)
 SHORTEST = 8
 """Characters that a secret must have: shorter texts occur in answers by chance and could not be cleared from them."""
 
@@ -35,10 +36,13 @@ class Secrets:
     def __init__(self, settings: Any, environment: Mapping[str, str] | None = None) -> None:
         known = os.environ if environment is None else environment
         self._values = {name: _value(name, known) for name in sorted(set(references(settings)))}
-        self._forms = sorted(
-            ((form, name) for name, value in self._values.items() for form in _forms(value)),
-            key=lambda pair: (-len(pair[0]), pair),
-        )
+        spellings = {form: name for name, value in self._values.items() for form in _spellings(value)}
+        for text in _texts(settings):
+            if names := _REFERENCE.findall(text):
+                spellings.update(dict.fromkeys(_base64(self.fill(text)), names[0]))
+        longest_first = sorted(spellings, key=lambda form: (-len(form), form))
+        self._patterns = [(_pattern(form), f"[{spellings[form]}]".encode()) for form in longest_first]
+        self._most_bytes = max((_most_bytes(form) for form in spellings), default=0)
 
     def __repr__(self) -> str:
         return f"Secrets({', '.join(self._values) or 'none'})"
@@ -61,9 +65,20 @@ class Secrets:
         >>> Secrets("${KEY}", {"KEY": "12345678"}).redact(b'{"you sent": "12345678"}')
         b'{"you sent": "[KEY]"}'
         """
-        for form, name in self._forms:
-            content = content.replace(form, f"[{name}]".encode())
+        for pattern, shown in self._patterns:
+            content = pattern.sub(shown, content)
         return content
+
+    def redact_cut(self, content: bytes) -> bytes:
+        """The same for the beginning of a longer content, without as many last bytes as a secret can take there.
+
+        Its end may be a secret's beginning, which no form of it matches.
+
+        >>> Secrets("${KEY}", {"KEY": "12345678"}).redact_cut(b"12345678" + b"." * 1000 + b"1234").endswith(b".")
+        True
+        """
+        cleared = self.redact(content)
+        return cleared[: max(0, len(cleared) - self._most_bytes)]
 
     def redact_text(self, text: str) -> str:
         """The same for text."""
@@ -72,36 +87,33 @@ class Secrets:
 
 def references(settings: Any) -> Iterable[str]:
     """Names of the variables that settings refer to, at any depth."""
-    if isinstance(settings, str):
-        yield from _REFERENCE.findall(settings)
-    elif isinstance(settings, Mapping):
-        for value in settings.values():
-            yield from references(value)
-    elif isinstance(settings, list):
-        for value in settings:
-            yield from references(value)
+    for text in _texts(settings):
+        yield from _REFERENCE.findall(text)
 
 
-def written_out(settings: Any, path: str = "") -> str:
-    """The dotted path of the first setting that is named like a secret and does not come from the environment; "".
+def written_out(settings: Any, path: str = "", named: bool = False) -> str:
+    """The dotted path of the first setting that is a secret, by its name or as `Bearer …`, and not ${NAME}; "".
 
-    >>> written_out({"headers": {"Authorization": "Bearer abc", "Accept": "*/*"}})
+    >>> written_out({"headers": {"Authorization": "Token abc", "Accept": "*/*"}})
     'headers.Authorization'
+    >>> written_out({"json": {"as": ["Bearer abc"]}})
+    'json.as'
     >>> written_out({"headers": {"X-Api-Key": "${ACME_KEY}"}})
     ''
     """
+    if isinstance(settings, str):
+        is_secret = (named and settings) or _CREDENTIALS.match(settings)
+        return path if is_secret and not _REFERENCE.search(settings) else ""
     if isinstance(settings, list):
-        return next((found for value in settings if (found := written_out(value, path))), "")
+        return next((found for value in settings if (found := written_out(value, path, named))), "")
     if not isinstance(settings, Mapping):
         return ""
-    for key, value in settings.items():
-        here = f"{path}.{key}".strip(".")
-        named = _SECRET_NAME.search(str(key)) and str(key).lower() not in _NO_SECRET
-        if named and isinstance(value, str) and value and not _REFERENCE.search(value):
-            return here
-        if found := written_out(value, here):
-            return found
-    return ""
+    inside = (written_out(value, f"{path}.{key}".strip("."), _names_a_secret(key)) for key, value in settings.items())
+    return next((found for found in inside if found), "")
+
+
+def _names_a_secret(key: str) -> bool:
+    return bool(_SECRET_NAME.search(key)) and not _NO_SECRET.search(key)
 
 
 def _value(name: str, environment: Mapping[str, str]) -> str:
@@ -116,7 +128,56 @@ def _value(name: str, environment: Mapping[str, str]) -> str:
     return value
 
 
-def _forms(value: str) -> set[bytes]:
+def _texts(settings: Any) -> Iterable[str]:
+    if isinstance(settings, str):
+        yield settings
+    elif isinstance(settings, Mapping | list):
+        for value in settings.values() if isinstance(settings, Mapping) else settings:
+            yield from _texts(value)
+
+
+def _spellings(value: str) -> set[str]:
+    return {value, *_base64(value), *_inside_base64(value.encode())}
+
+
+def _base64(value: str) -> set[str]:
+    """Without padding, which a pattern takes along."""
     raw = value.encode()
-    texts = {value, quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1]}
-    return {raw, base64.b64encode(raw), base64.urlsafe_b64encode(raw), *(text.encode() for text in texts)}
+    return {encode(raw).decode().rstrip("=") for encode in (base64.b64encode, base64.urlsafe_b64encode)}
+
+
+def _inside_base64(raw: bytes) -> set[str]:
+    """What the base64 of any text with the secret in it shows of it: of each of three alignments the whole digits."""
+    found = set()
+    for before in range(3):
+        digits = slice(-(-8 * before // 6), 8 * (before + len(raw)) // 6)
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            found.add(encode(bytes(before) + raw).decode()[digits])
+    return found
+
+
+def _pattern(form: str) -> re.Pattern[bytes]:
+    """Each character as it is, percent-encoded or escaped as JSON may, whatever the others are; padding of base64 too.
+
+    Backslashes are bounded, so that a content of nothing else takes no longer.
+    """
+    padding = rb"(?:=|%3[dD]|\\u003[dD]){0,2}"
+    return re.compile(b"".join(_character(character) for character in form) + padding)
+
+
+def _character(character: str) -> bytes:
+    units = character.encode("utf-16-be").hex()
+    raw = character.encode()
+    percent = b"".join(b"%" + _digits(f"{byte:02x}") for byte in raw)
+    escaped = b"".join(rb"\\{1,4}u" + _digits(units[i : i + 4]) for i in range(0, len(units), 4))
+    plain = {"\\": rb"\\{1,4}", " ": rb"[ +]", '"': rb'\\{0,3}"', "/": rb"\\{0,3}/"}.get(character, re.escape(raw))
+    return b"(?:" + b"|".join((plain, percent, escaped)) + b")"
+
+
+def _digits(hexadecimal: str) -> bytes:
+    return "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in hexadecimal).encode()
+
+
+def _most_bytes(form: str) -> int:
+    """At most four backslashes, u and four digits for each unit of UTF-16, or three for each byte; and padding."""
+    return 9 * len(form.encode("utf-16-be")) // 2 + 12

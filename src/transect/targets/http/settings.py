@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -22,7 +22,7 @@ from transect.targets.preprocess import Preprocess
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False, allow_inf_nan=False)
 
 
 @final
@@ -64,15 +64,17 @@ class Response(_Table):
 
 @final
 class Limits(_Table):
-    """How it is asked. rate: calls a second; timeout, waits: seconds; largest_answer: megabytes."""
+    """How it is asked. rate: calls a second, one a day at least; timeout (an hour at most), waits (a day at most):
+    seconds; largest_answer: megabytes.
+    """
 
-    rate: float | None = Field(default=None, gt=0)
+    rate: float | None = Field(default=None, ge=1e-5)
     concurrency: int = Field(default=4, ge=1, le=256)
-    timeout: float = Field(default=30.0, gt=0)
+    timeout: float = Field(default=30.0, gt=0, le=3600)
     attempts: int = Field(default=4, ge=1, le=20)
-    first_wait: float = Field(default=0.5, ge=0)
-    longest_wait: float = Field(default=60.0, gt=0)
-    largest_answer: float = Field(default=10.0, gt=0)
+    first_wait: float = Field(default=0.5, ge=0, le=86_400)
+    longest_wait: float = Field(default=60.0, gt=0, le=86_400)
+    largest_answer: float = Field(default=10.0, gt=0, le=10_000)
 
 
 @final
@@ -169,8 +171,8 @@ def is_loopback(url: str) -> bool:
     >>> is_loopback("http://127.0.0.1:8000/x"), is_loopback("https://example.org")
     (True, False)
     """
-    host = urlsplit(url).hostname or ""
     try:
+        host = urlsplit(url).hostname or ""
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
@@ -257,11 +259,15 @@ def _address_fault(settings: Settings) -> tuple[str, str] | None:
     request = settings.request
     if settings.is_rekognition and not request.url:
         return None if request.region else ("request.region", "expected the AWS region, e.g. 'eu-west-1': add it")
+    public = _url_fault("public_url", request.public_url) if request.public_url else None
+    if fault := _url_fault("url", request.url) or public:
+        return fault
     address = urlsplit(request.url)
-    if address.scheme not in ("http", "https") or not address.hostname:
-        return "request.url", "expected an address such as 'https://api.example/v1/detect': add or mend it"
     if address.username or address.password:
         return "request.url", "expected no user or password in the address: use a header with ${NAME}"
+    if key := written_out(dict(parse_qsl(address.query))):
+        advice = "write it as ${NAME} into request.query and set that environment variable"
+        return "request.url", f"expected no secret in the address, got the key {key!r}: {advice}"
     secret = any(references([request.headers, request.query, request.fields, request.template]))
     if address.scheme == "http" and secret and not is_loopback(request.url):
         return "request.url", "expected https:// where secrets are sent, got http://: use https://"
@@ -274,6 +280,21 @@ def _address_fault(settings: Settings) -> tuple[str, str] | None:
     if settings.budget.money and not settings.price.per_call:
         return "price.per_call", "expected the price of a call, since there is a budget in money: add it"
     return None
+
+
+def _url_fault(key: str, url: str) -> tuple[str, str] | None:
+    try:
+        address = urlsplit(url)
+        sound = address.scheme in ("http", "https") and address.hostname and url.isprintable() and " " not in url
+    except ValueError:
+        sound = False
+    if not sound:
+        return f"request.{key}", "expected an address such as 'https://api.example/v1/detect': add or mend it"
+    try:
+        port = address.port
+    except ValueError:
+        port = 0
+    return (f"request.{key}", "expected a port from 1 to 65535 in the address: mend or drop it") if port == 0 else None
 
 
 def _kind_fault(settings: Settings) -> tuple[str, str] | None:

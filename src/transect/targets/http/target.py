@@ -271,7 +271,8 @@ class HttpTarget:
         """The reply without secrets, which the other side may have sent back."""
         secrets = self.messages.secrets
         kind = secrets.redact_text(reply.content_type)[:200]
-        return Reply(reply.status, kind, secrets.redact(reply.body), reply.reason, reply.retry_after)
+        body = secrets.redact_cut(reply.body) if reply.reason else secrets.redact(reply.body)
+        return Reply(reply.status, kind, body, reply.reason, reply.retry_after)
 
     def _fault(self, reply: Reply) -> Exception:
         if 300 <= reply.status < 400:

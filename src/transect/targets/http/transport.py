@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import ssl
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, final, runtime_checkable
 
@@ -15,6 +16,8 @@ from transect.targets.http.ledger import Reply
 from transect.targets.http.settings import Limits, is_loopback
 
 MEGABYTE = 1_000_000
+_WRITTEN_AT_ONCE = 16_384
+"""Bytes: what a socket takes in one step once it takes any, so that the deadline is seen between steps."""
 
 
 @final
@@ -66,7 +69,7 @@ class HttpTransport:
             import httpx2
         except ModuleNotFoundError:
             raise MissingExtra("http", "an HTTP target") from None
-        self._errors = httpx2
+        self._errors, self._deadline = httpx2, _Deadline()
         silence("httpx2", "httpcore2")
         self._seconds, self._largest = limits.timeout, int(limits.largest_answer * MEGABYTE)
         pool = httpx2.Limits(max_connections=limits.concurrency, max_keepalive_connections=limits.concurrency)
@@ -81,7 +84,8 @@ class HttpTransport:
     def send(self, message: Message) -> Reply:
         """The reply, whatever its status; its body ends at the largest answer. Raises CallFailed where there is none.
 
-        A request that timed out or was malformed is not tried again: it may have been paid for, or will fail again.
+        It is over within the timeout, from when sending began, however slowly the other side takes or gives bytes. A
+        request that timed out or was malformed is not tried again: it may have been paid for, or will fail again.
         """
         errors = self._errors
         try:
@@ -105,12 +109,13 @@ class HttpTransport:
         self._client.close()
 
     def _send(self, message: Message) -> Reply:
-        deadline = time.monotonic() + self._seconds
+        self._deadline.set(self._seconds)
         options = {"content": message.content, "json": message.json, "files": message.files, "data": message.data}
         given = {key: value for key, value in options.items() if value is not None}
         if message.query:
             given["params"] = message.query
-        with self._client.stream(message.method, message.url, headers=dict(message.headers), **given) as response:
+        given |= {"headers": dict(message.headers), "extensions": {"trace": self._deadline.trace}}
+        with self._client.stream(message.method, message.url, **given) as response:
             body = bytearray()
             reason = ""
             for chunk in response.iter_bytes():
@@ -118,11 +123,52 @@ class HttpTransport:
                 if len(body) > self._largest:
                     reason = f"an answer larger than {self._largest / MEGABYTE:g} MB"
                     break
-                if time.monotonic() > deadline:
-                    raise self._errors.ReadTimeout("the body came too slowly")
             headers = response.headers
             content_type, wait = headers.get("content-type", ""), headers.get("retry-after", "")
             return Reply(response.status_code, content_type, bytes(body[: self._largest]), reason, wait)
+
+
+@final
+class _Deadline:
+    """Bounds a call as a whole, of which each thread makes one at a time.
+
+    HTTP libraries' timeouts are between bytes: who sends one now and then holds a call for as long as they like. Each
+    new connection is told here to wait no longer than its thread's deadline, by the hook for extensions of requests.
+    """
+
+    def __init__(self) -> None:
+        self._of_thread = threading.local()
+
+    def set(self, seconds: float) -> None:
+        """Begin a call of this thread that may take so long."""
+        self._of_thread.until = time.monotonic() + seconds
+
+    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Bound a connection that was just made, before and after TLS."""
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            self._bound(info["return_value"])
+
+    def _bound(self, stream: Any) -> None:
+        import httpcore2
+
+        read: Callable[[int, float | None], bytes] = stream.read
+        write: Callable[[bytes, float | None], None] = stream.write
+
+        def read_in_time(max_bytes: int, timeout: float | None = None) -> bytes:
+            return read(max_bytes, self._left(timeout, httpcore2.ReadTimeout))
+
+        def write_in_time(buffer: bytes, timeout: float | None = None) -> None:
+            for start in range(0, len(buffer), _WRITTEN_AT_ONCE):
+                part = buffer[start : start + _WRITTEN_AT_ONCE]
+                write(part, self._left(timeout, httpcore2.WriteTimeout))
+
+        stream.read, stream.write = read_in_time, write_in_time
+
+    def _left(self, timeout: float | None, late: type[Exception]) -> float:
+        left: float = self._of_thread.until - time.monotonic()
+        if left <= 0:
+            raise late("the call took too long")
+        return left if timeout is None else min(left, timeout)
 
 
 def silence(*libraries: str) -> None:
