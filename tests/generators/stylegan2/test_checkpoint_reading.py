@@ -1,6 +1,7 @@
 """Checkpoints of every layout give the same network; hostile and damaged ones give one line and run nothing."""
 
 import contextlib
+import io
 import os
 import pickle
 import sys
@@ -199,6 +200,69 @@ def test_a_view_beyond_its_storage_is_refused(tmp_path, monkeypatch):
         (tmp_path / "x.pkl").write_bytes(pickle.dumps({"G_ema": network}))
     with pytest.raises(BadInput, match="expected a tensor within its storage of 3 numbers"):
         read_checkpoint(tmp_path / "x.pkl")
+
+
+def storage_bytes(numbers):
+    """A call of `torch.storage._load_from_bytes` with what the file written in that way holds."""
+    return (
+        GLOBAL % (b"torch.storage", b"_load_from_bytes")
+        + b"B"
+        + len(numbers).to_bytes(4, "little")
+        + numbers
+        + b"\x85R"
+    )
+
+
+def test_a_zip_bomb_within_a_pickle_is_not_unpacked(tmp_path):
+    """A compressed archive in place of a storage: 64 MB of zeros in some 65 kB."""
+    plain, packed = io.BytesIO(), io.BytesIO()
+    torch.save(torch.zeros(1 << 26, dtype=torch.uint8), plain)
+    with zipfile.ZipFile(plain) as source, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for entry in source.namelist():
+            archive.writestr(entry, source.read(entry))
+    (tmp_path / "x.pkl").write_bytes(stream(storage_bytes(packed.getvalue())))
+    assert (tmp_path / "x.pkl").stat().st_size < 1 << 18
+    with pytest.raises(BadInput, match=r"expected a tensor's storage as PyTorch pickles it, found an archive"):
+        read_pickle(tmp_path / "x.pkl")
+
+
+def many_views(numbers, views):
+    """One storage of float32, kept in the memo, and a list of tensors that each are all of it."""
+    held = io.BytesIO()
+    torch.save(torch.zeros(numbers).storage(), held, _use_new_zipfile_serialization=False)
+    make = b"q\x000" + GLOBAL % (b"torch._utils", b"_rebuild_tensor_v2") + b"q\x010]"
+    view = b"h\x01(h\x00K\x00J" + numbers.to_bytes(4, "little") + b"\x85K\x01\x85\x89}tRa"
+    return stream(storage_bytes(held.getvalue()), make, view * views)
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+def test_many_views_of_one_storage_are_refused(tmp_path):
+    """4 MiB, of which each view is a copy: 4 × 4 + 16 MiB hold the storage and 7 copies, not 8 (the file is a little
+    larger than 4 MiB: 32 MiB and a few kB)."""
+    path = tmp_path / "x.pkl"
+    path.write_bytes(many_views(1 << 20, 7))
+    assert len(read_pickle(path)) == 7
+    path.write_bytes(many_views(1 << 20, 8))
+    with pytest.raises(BadInput, match=r"expected weights of about the file's size, found more"):
+        read_pickle(path)
+
+
+def test_a_list_copied_again_and_again_is_refused(tmp_path):
+    """100 000 items, made a tuple 20 times: 20 × 100 000 × 100 bytes are more than 4 × .2 + 16 MiB."""
+    pushed = b"(" + b"N" * 100_000 + b"lq\x000" + GLOBAL % (b"torch", b"Size") + b"q\x010]"
+    (tmp_path / "x.pkl").write_bytes(stream(pushed, b"h\x01h\x00\x85Ra" * 20))
+    with pytest.raises(BadInput, match="found more; the file is damaged or hostile"):
+        read_pickle(tmp_path / "x.pkl")
+
+
+def test_calls_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr("transect.generators.checkpoints.pickles.MOST_OBJECTS", 10)
+    made = GLOBAL % (b"torch", b"Size") + b"q\x010]" + b"h\x01)\x85Ra" * 9  # one name and nine calls
+    (tmp_path / "x.pkl").write_bytes(stream(made))
+    assert len(read_pickle(tmp_path / "x.pkl")) == 9
+    (tmp_path / "x.pkl").write_bytes(stream(made, b"h\x01)\x85Ra"))
+    with pytest.raises(BadInput, match="more than 10 objects"):
+        read_pickle(tmp_path / "x.pkl")
 
 
 def test_a_zip_bomb_is_not_unpacked(tmp_path):
