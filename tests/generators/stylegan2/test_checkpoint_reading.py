@@ -10,6 +10,7 @@ import zipfile
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 from small_network import (
     SMALL,
     Persistent,
@@ -81,6 +82,52 @@ def test_misshapen_tensors_of_the_community_are_one_line(tmp_path, name):
     torch.save({"g_ema": {**community(weights()), name: torch.zeros(2)}}, tmp_path / "x.pt")
     with pytest.raises(BadInput, match="x.pt: .*expected"):
         StyleGAN2(read_checkpoint(tmp_path / "x.pt"), name=str(tmp_path / "x.pt"))
+
+
+KERNEL = "synthesis.b8.conv1.weight"
+UNSOUND = {
+    "sparse": (lambda kernel: kernel.to_sparse(), "a sparse_coo tensor"),
+    "meta": (lambda kernel: kernel.to("meta"), "a tensor on meta"),
+    "nested": (lambda _: torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)]), "a nested tensor"),
+    "quantised": (lambda kernel: torch.quantize_per_tensor(kernel, 0.1, 0, torch.qint8), "qint8"),
+    "complex": (lambda kernel: kernel.to(torch.complex64), "complex64"),
+    "bool": (lambda kernel: kernel > 0, "bool"),
+    "integer": (lambda kernel: kernel.to(torch.int32), "int32"),
+}
+
+
+@pytest.mark.filterwarnings(
+    "ignore:.*quantize_per_tensor|.*torch.ao.quantization|The PyTorch API of nested|TypedStorage"
+)
+@pytest.mark.parametrize("kind", UNSOUND)
+@pytest.mark.parametrize("names", ["official", "community"])
+def test_tensors_that_are_no_floating_point_numbers_are_named(tmp_path, kind, names):
+    change, found = UNSOUND[kind]
+    held = weights() if names == "official" else community(weights())
+    name = KERNEL if names == "official" else "convs.1.conv.weight"
+    torch.save({"g_ema": {**held, name: change(held[name])}}, tmp_path / "x.pt")
+    with pytest.raises(BadInput, match=f"x.pt: {name}: expected dense floating-point numbers, found {found}"):
+        convert(tmp_path / "x.pt", tmp_path / "y.safetensors")
+
+
+def test_half_precision_is_read(tmp_path):
+    torch.save({"g_ema": {name: value.half() for name, value in weights().items()}}, tmp_path / "x.pt")
+    held = read_checkpoint(tmp_path / "x.pt")
+    assert torch.equal(held.tensors[KERNEL], weights()[KERNEL].half().float())
+
+
+def test_tensors_larger_than_their_file_are_refused(tmp_path):
+    """One number seen as 2¹⁶ × 2¹⁶ of them."""
+    torch.save({"g_ema": {**weights(), KERNEL: torch.zeros(1).expand(1 << 16, 1 << 16)}}, tmp_path / "x.pt")
+    with pytest.raises(BadInput, match="expected weights of about the file's size, found more"):
+        read_checkpoint(tmp_path / "x.pt")
+
+
+@pytest.mark.parametrize("clamp", ["NaN", "Infinity", "-1", "0", "true", '"x"', "[1]", "1e999", "x", "1" + 400 * "0"])
+def test_clamps_that_are_no_positive_number_are_refused(tmp_path, clamp):
+    save_file(weights(), tmp_path / "x.safetensors", {"clamp": clamp})
+    with pytest.raises(BadInput, match=r"metadata clamp: expected a finite number above 0, or null, got "):
+        read_checkpoint(tmp_path / "x.safetensors")
 
 
 def test_conversion_keeps_every_number(official, tmp_path):

@@ -16,7 +16,7 @@ from torch import Tensor
 from transect import model_files
 from transect.errors import BadInput
 from transect.generators.checkpoints.pickles import read_pickle
-from transect.generators.stylegan2.layouts import Weights, of_names, of_pickle
+from transect.generators.stylegan2.layouts import Weights, check_clamp, of_names, of_pickle
 
 _PREFERRED = ("g_ema", "G_ema", "generator", "g", "G", "state_dict")
 
@@ -45,9 +45,9 @@ def read_safetensors(path: Path) -> Weights:
 def _clamp(text: str | None, path: Path) -> float | None:
     try:
         clamp = json.loads(text or "null")
-        return None if clamp is None else float(clamp)
-    except (ValueError, TypeError):
-        raise BadInput(f"{path}: metadata clamp: expected a number or null, got {text!r}; correct it") from None
+    except (ValueError, RecursionError):
+        clamp = text
+    return check_clamp(clamp, f"{path}: metadata clamp")
 
 
 def _of_archive(path: Path) -> Weights:
