@@ -362,6 +362,30 @@ def test_a_file_that_cannot_be_written_is_one_line(official, tmp_path):
         convert(official, tmp_path / "out.pt")
     with pytest.raises(BadInput, match="cannot be written"):
         convert(official, tmp_path / "nowhere" / "out.safetensors")
+    (tmp_path / "folder.safetensors").mkdir()
+    with pytest.raises(BadInput, match="folder.safetensors: cannot be written"):
+        convert(official, tmp_path / "folder.safetensors")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["folder.safetensors", "network.pkl"]
+
+
+def test_a_rename_that_fails_leaves_nothing(official, tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.replace", fail)
+    with pytest.raises(BadInput, match=r"cannot be written \(No space left on device\)"):
+        convert(official, tmp_path / "out.safetensors")
+    assert [one.name for one in tmp_path.iterdir()] == ["network.pkl"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no umask")
+def test_a_converted_file_has_the_rights_that_the_umask_leaves(official, tmp_path):
+    before = os.umask(0o027)
+    try:
+        convert(official, tmp_path / "out.safetensors")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "out.safetensors").stat().st_mode & 0o777 == 0o640
 
 
 def test_a_network_in_a_network_without_end_is_refused(tmp_path, monkeypatch):
