@@ -1,4 +1,4 @@
-"""Writes the table of docs/explanation/directions.md: python docs/directions.py [--repeats 3]."""
+"""Writes the table of docs/explanation/directions.md: python docs/directions.py [--repeats 2]."""
 
 from __future__ import annotations
 

@@ -86,8 +86,11 @@ def page(found: Mapping[str, Any]) -> str:
     read = ", ".join(f"{one['name']} {one['r2']:.2f}" for one in fits)
     return f"""# Inversion by λ: the figures
 
-Written by `python docs/inversion_figures.py --generator FILE`; do not edit by hand. What they mean:
-[inversion](inversion.md).
+Written by the command below; do not edit by hand. What they mean: [inversion](inversion.md).
+
+```
+python docs/inversion_figures.py --generator FILE {_given(sizes, view)}
+```
 
 ![{TITLE}](../images/inversion.svg)
 
@@ -113,6 +116,16 @@ Identity and edits are read by the network whose distance is optimised, so that 
 Attribute and identity error compare latents with the true ones, as the world itself reads them: no network judges.
 Perceptual distance after an edit: found and true face with skin tone and smile set alike.
 """
+
+
+def _given(sizes: Mapping[str, Any], view: Mapping[str, Any]) -> str:
+    own = {
+        "view-faces": view["rows"][0]["faces"],
+        "samples": view["sizes"]["samples"],
+        "rounds": view["sizes"]["rounds"],
+    }
+    asked = {name: sizes[name] for name in ("faces", "steps", "labels")} | own
+    return " ".join(f"--{name} {value}" for name, value in asked.items())
 
 
 def _generator_table(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from transect import search_results, searching
+from transect import search_results, searching, study
 from transect.designs.search.space import space_of
 from transect.errors import BadInput, FolderOfAnotherSpec, Interrupted, UnknownName
 from transect.records import Attribute, Images, Latents, Predictions, Task
@@ -239,3 +239,11 @@ def test_the_cost_is_of_all_programs_that_took_part(tmp_path):
     assert (found["paid_calls"], found["cost"]) == (48, 0.48)
     assert sum(file) == 30 + 48
     assert run(made(Metered(file), goal="failures", budget=40), tmp_path / "run", quiet=True) == found
+
+
+def test_the_report_of_an_audit_is_not_that_of_a_search(tmp_path):
+    run(made(Counting(), "rate", budget=20), tmp_path, quiet=True)
+    with pytest.raises(
+        BadInput, match=r"expected the folder of an audit, got that of a search: its page is search.html"
+    ):
+        study.report(tmp_path)

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from transect import mean_faces
+from transect.errors import BadInput
 from transect.finished import Run
 from transect.report import selection
 from transect.report.records import MeanFace
@@ -17,7 +18,15 @@ from transect.sections.interrogation import face_groups
 
 
 def counted_by(spec: Mapping[str, Any]) -> set[str]:
-    """Attributes that errors of a run may be counted by: those set, else those of its images; none of steps λ."""
+    """Attributes that errors of a run may be counted by: those set, else those of its images; none of steps λ.
+
+    Raises BadInput for the spec of a search, which has no design.
+    """
+    if "design" not in spec:
+        raise BadInput(
+            "expected the folder of an audit, got that of a search: its page is search.html, and the same "
+            "`transect search` command writes it again and asks nothing twice"
+        )
     if spec["generator"].get("steps"):
         return set()
     levels = {level["attribute"] for level in spec["design"]["levels"]}

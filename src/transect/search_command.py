@@ -61,6 +61,9 @@ def search(
     output: Annotated[str | None, typer.Option(help="What the model returns: probability or logit.")] = None,
     timeout: Annotated[float, typer.Option(help="Seconds that a target may take for an image.")] = 10.0,
     max_failures: Annotated[float, typer.Option(help="Share of images without a valid answer that stops it.")] = 0.05,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say how many calls and how much money at most, and stop.")
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="The run folder; default runs/search-<target>.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of lines.")] = False,
 ) -> None:
@@ -92,6 +95,10 @@ def search(
         method=method,
         alpha=alpha,
     )
+    if dry_run:
+        costs.show(costs.total(costs.quotes([asked.target], asked.budget)), json)
+        costs.close(resolved)
+        return
     if not json:
         searching.announce(asked)
     found = searching.run(asked, out or Path("runs") / f"search-{slug(resolved[0].name)}", quiet=json)

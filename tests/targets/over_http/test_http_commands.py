@@ -177,3 +177,21 @@ def test_an_audit_counts_what_had_no_answer_by_group(tmp_path):
     assert table["rows"][0][1] == 0.5
     assert [row[0] for row in table["rows"]] == ["all images", "glasses: off", "glasses: on"]
     assert "What had no answer" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_a_search_says_its_price_and_stops(tmp_path):
+    """30 calls at .5 are 15; nobody is asked, and no folder is made."""
+    with serving() as server:
+        file = write(tmp_path, server.url, more="[budget]\ncalls = 20\n[price]\nper_call = 0.5")
+        asked = ("search", file, "--budget", "30", "--goal", "rate", "--truth", "smile>0.5", "--out", tmp_path / "run")
+        said, error = invoke(*asked, "--dry-run", "--json")
+        line, _ = invoke(*asked, "--dry-run")
+    assert error is None
+    assert {key: json.loads(said)[key] for key in ("images", "calls", "cost")} == {
+        "images": 30,
+        "calls": 30,
+        "cost": 15.0,
+    }
+    assert "at most 30 calls and 15 USD" in line
+    assert server.requests == []
+    assert not (tmp_path / "run").exists()
