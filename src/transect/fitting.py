@@ -103,6 +103,8 @@ def warnings_of(fitted: FittedDirections) -> list[str]:
         sources = ", ".join(dict.fromkeys(str(one.origin["labels"]) for one in led))
         made.append(f"{_named(led)}: labels are a model's ({sources}): {LEAK}")
     for one in fitted.directions:
+        if lost := one.origin.get("without_latents"):
+            made.append(f"{one.name}: {lost:,} labelled rows without finite latents (failed inversions) are left out")
         lowest = LOWEST_ACCURACY if one.kind == "binary" else LOWEST_R2
         if not one.quality >= lowest:
             made.append(

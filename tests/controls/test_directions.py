@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from transect.controls.direction_file import load_directions, save_directions
+from transect.controls.direction_file import FittedDirections, load_directions, save_directions
 from transect.controls.directions import fit_direction, hyperplanes
 from transect.errors import BadInput
+from transect.fitting import warnings_of
 
 
 def latents(n=2000, d=16, seed=0):
@@ -52,6 +53,24 @@ def test_balancing_takes_the_confounder_out_of_the_direction():
     assert naive.normal[5] > 0.3
     assert abs(balanced.normal[5]) < 0.6 * naive.normal[5]
     assert balanced.origin["balanced_on"] == ["male"]
+
+
+def test_rows_without_finite_latents_count_as_unlabelled():
+    """300 labelled rows: 40 lose a coordinate and 60 all; the other 200 give the direction that they give alone."""
+    z = latents(300)
+    y = (z @ planted() > 0).astype(float)
+    lost = z.copy()
+    lost[:40, 3], lost[40:100] = np.inf, np.nan
+    found, alone = fit_direction("smile", lost, y, "binary"), fit_direction("smile", z[100:], y[100:], "binary")
+    np.testing.assert_array_equal(found.normal, alone.normal)
+    assert (found.labels, found.origin["without_latents"]) == (200, 100)
+    assert "without_latents" not in alone.origin
+    told = warnings_of(FittedDirections((found,), "z", {}))
+    assert "smile: 100 labelled rows without finite latents (failed inversions) are left out" in told
+    y[100:200] = np.nan  # unlabelled rows are not counted twice
+    lost[200:260] = np.nan
+    with pytest.raises(BadInput, match=r"at least 50 labels, got 40 \(160 more have no finite latents\)"):
+        fit_direction("smile", lost, y, "binary")
 
 
 def test_labels_without_signal_have_no_quality():

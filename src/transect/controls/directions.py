@@ -76,7 +76,9 @@ def fit_direction(
     source: str = "labels",
     seed: int = 0,
 ) -> Direction:
-    """The direction along which the label changes, fitted on 80 % of the rows that have one (NaN: none).
+    """The direction along which the label changes, fitted on 80 % of the rows that have one (NaN: none) and a latent.
+
+    Rows with labels whose latents are not finite, as of inversions that failed, are left out and counted in the origin.
 
     kind: continuous, ordinal or binary. method: ridge for the first two, logistic (default) or svm for the last.
     balance: other attributes (discrete values); rows are weighted so that every combination of them holds as much of
@@ -85,9 +87,11 @@ def fit_direction(
     within the 80 %. Raises BadInput for too few labels, one class only, a combination without rows, another method.
     """
     chosen = _method(name, kind, method)
-    known = np.isfinite(labels)
+    placed = np.isfinite(np.asarray(latents, dtype=np.float64)).all(axis=1)
+    lost = int((np.isfinite(labels) & ~placed).sum())
+    known = np.isfinite(labels) & placed
     z, y = np.asarray(latents, dtype=np.float64)[known], np.asarray(labels, dtype=np.float64)[known]
-    _check_labels(name, y, kind)
+    _check_labels(name, y, kind, f" ({lost:,} more have no finite latents)" if lost else "")
     cells = {other: np.asarray(values)[known] for other, values in (balance or {}).items()}
     if cells and kind != "binary":
         raise BadInput(f"{name}: expected a binary attribute to balance, got a {kind} one; leave balance out")
@@ -97,6 +101,8 @@ def fit_direction(
     mean = 0.0 if kind == "binary" else float(y[train].mean())
     measured = _quality(kind, y[test], z[test] @ normal + offset, weights[test], slope, mean)
     origin = {"labels": source, "method": chosen, "penalty": penalty, "balanced_on": sorted(cells), "seed": seed}
+    if lost:
+        origin["without_latents"] = lost
     length = float(np.linalg.norm(normal))
     if not length > 0:
         raise BadInput(f"{name}: expected labels that change with the latents, found none that do; give more labels")
@@ -138,12 +144,12 @@ def _method(name: str, kind: str, method: str | None) -> Method:
     return next(one for one in _FITS if one == (method or allowed[0]))
 
 
-def _check_labels(name: str, y: Float[np.ndarray, " n"], kind: str) -> None:
+def _check_labels(name: str, y: Float[np.ndarray, " n"], kind: str, lost: str) -> None:
     if len(y) < FEWEST_LABELS:
-        raise BadInput(f"{name}: expected at least {FEWEST_LABELS} labels, got {len(y)}; label more")
+        raise BadInput(f"{name}: expected at least {FEWEST_LABELS} labels, got {len(y)}{lost}; label more")
     if kind != "binary":
         if np.ptp(y) == 0:
-            raise BadInput(f"{name}: expected labels that differ, got {y[0]:g} alone; label more")
+            raise BadInput(f"{name}: expected labels that differ, got {y[0]:g} alone{lost}; label more")
         return
     if not np.isin(y, (0, 1)).all():
         raise BadInput(f"{name}: expected labels 0 and 1, got {np.unique(y)[:5].tolist()}; choose a threshold")
@@ -151,7 +157,7 @@ def _check_labels(name: str, y: Float[np.ndarray, " n"], kind: str) -> None:
     if min(counts) < FEWEST_OF_A_CLASS:
         raise BadInput(
             f"{name}: expected at least {FEWEST_OF_A_CLASS} labels of each class, got {counts[0]} no and {counts[1]}"
-            " yes; label more"
+            f" yes{lost}; label more"
         )
 
 

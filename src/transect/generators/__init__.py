@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
 
 from transect.errors import BadInput, UnknownName
 
@@ -21,6 +22,8 @@ _AVAILABLE = {
 }
 _DIFFUSERS = "diffusers:"
 _DEFAULT_SIZE = 128
+_OPTIONS = ("label", "truncation", "noise")
+"""What can be said of a StyleGAN2 after its file, as in file.safetensors?label=3&truncation=0.7."""
 _CHECKPOINTS = (".safetensors", ".pt", ".pth", ".pkl")
 
 
@@ -43,8 +46,10 @@ def load(
     """The generator of that name, of a safetensors file (StyleGAN2, progressive GAN), or of diffusers:FILE.toml.
 
     image_size: pixels (FaceWorld: 128 by default; a network has its own). population: for FaceWorld, a shipped name or
-    the path of a TOML file. device: where it computes: cpu, cuda, cuda:1 and so on. Raises UnknownName (generator,
-    population) and BadInput (another file, another size than the network's, device, population's file).
+    the path of a TOML file. device: where it computes: cpu, cuda, cuda:1 and so on. A StyleGAN2's file takes options:
+    file.safetensors?label=3&truncation=0.7&noise=none, the class of a conditional network, from 1 (all its variety)
+    down to 0 (its average), and const, none or seed. Raises UnknownName (generator, population, option) and BadInput
+    (another file, another size than the network's, device, population's file, value of an option).
 
     >>> load("faceworld", image_size=64).image_size
     64
@@ -54,8 +59,9 @@ def load(
         from transect.generators.diffusion.generator import DiffusionGenerator
 
         return DiffusionGenerator(name.removeprefix(_DIFFUSERS), image_size=image_size, device=device)
-    if Path(name).suffix.lower() in _CHECKPOINTS:
-        return _network(Path(name), image_size, device)
+    path, options = _file_of(name)
+    if path.suffix.lower() in _CHECKPOINTS:
+        return _network(path, image_size, device, options)
     if name == "reference":
         _check_device(device)
         return _sized(_reference(device), image_size, name)
@@ -72,14 +78,48 @@ def load(
     return LatentWorld(world)
 
 
-def _network(path: Path, image_size: int | None, device: str) -> Generator:
+def _file_of(name: str) -> tuple[Path, dict[str, Any]]:
+    """The path, and the options that a checkpoint's name says after a question mark."""
+    path, mark, query = name.rpartition("?")
+    if not mark or Path(path).suffix.lower() not in _CHECKPOINTS:
+        return Path(name), {}
+    given: dict[str, Any] = {}
+    for option, value in parse_qsl(query, keep_blank_values=True):
+        if option not in _OPTIONS:
+            raise UnknownName("option of a StyleGAN2", option, _OPTIONS, "as in file.safetensors?label=3")
+        if option in given:
+            raise BadInput(f"{option}: expected it once, got it again as {value!r}; leave one out")
+        given[option] = _READ.get(option, str)(value)
+    return Path(path), given
+
+
+def _label(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise BadInput(f"label: expected the whole number of a class, from 0, got {text!r}; change it")
+    return int(text)
+
+
+def _truncation(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise BadInput(f"truncation: expected a number from 0 to 1, got {text!r}; change it")
+    return value
+
+
+_READ = {"label": _label, "truncation": _truncation}
+
+
+def _network(path: Path, image_size: int | None, device: str, options: dict[str, Any]) -> Generator:
     if path.suffix.lower() != ".safetensors":
         raise BadInput(
             f"{path}: expected a safetensors file, got {path.suffix}; first: transect generators convert {path}"
             f" {path.with_suffix('.safetensors').name}"
         )
     _check_device(device)
-    return _sized(_of_file(path, device), image_size, str(path))
+    return _sized(_of_file(path, device, options), image_size, str(path))
 
 
 def _check_device(device: str) -> None:
@@ -100,16 +140,19 @@ def _reference(device: str) -> Generator:
     return reference(device)
 
 
-def _of_file(path: Path, device: str) -> Generator:
+def _of_file(path: Path, device: str, options: dict[str, Any]) -> Generator:
     from transect import model_files
 
     if model_files.metadata_of(path).get("architecture") == "progressive":
+        if options:
+            named = ", ".join(options)
+            raise BadInput(f"{path}: expected no options of a progressive GAN, got {named}; leave them out")
         from transect.generators.progressive.generator import Progressive
 
         return Progressive.from_file(path, device=device)
     from transect.generators.stylegan2.generator import StyleGAN2
 
-    return StyleGAN2.from_file(path, device=device)
+    return StyleGAN2.from_file(path, device=device, **options)
 
 
 def __getattr__(name: str) -> Any:

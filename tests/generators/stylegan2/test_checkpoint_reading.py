@@ -1,6 +1,7 @@
 """Checkpoints of every layout give the same network; hostile and damaged ones give one line and run nothing."""
 
 import contextlib
+import io
 import os
 import pickle
 import sys
@@ -9,6 +10,7 @@ import zipfile
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 from small_network import (
     SMALL,
     Persistent,
@@ -80,6 +82,52 @@ def test_misshapen_tensors_of_the_community_are_one_line(tmp_path, name):
     torch.save({"g_ema": {**community(weights()), name: torch.zeros(2)}}, tmp_path / "x.pt")
     with pytest.raises(BadInput, match="x.pt: .*expected"):
         StyleGAN2(read_checkpoint(tmp_path / "x.pt"), name=str(tmp_path / "x.pt"))
+
+
+KERNEL = "synthesis.b8.conv1.weight"
+UNSOUND = {
+    "sparse": (lambda kernel: kernel.to_sparse(), "a sparse_coo tensor"),
+    "meta": (lambda kernel: kernel.to("meta"), "a tensor on meta"),
+    "nested": (lambda _: torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)]), "a nested tensor"),
+    "quantised": (lambda kernel: torch.quantize_per_tensor(kernel, 0.1, 0, torch.qint8), "qint8"),
+    "complex": (lambda kernel: kernel.to(torch.complex64), "complex64"),
+    "bool": (lambda kernel: kernel > 0, "bool"),
+    "integer": (lambda kernel: kernel.to(torch.int32), "int32"),
+}
+
+
+@pytest.mark.filterwarnings(
+    "ignore:.*quantize_per_tensor|.*torch.ao.quantization|The PyTorch API of nested|TypedStorage"
+)
+@pytest.mark.parametrize("kind", UNSOUND)
+@pytest.mark.parametrize("names", ["official", "community"])
+def test_tensors_that_are_no_floating_point_numbers_are_named(tmp_path, kind, names):
+    change, found = UNSOUND[kind]
+    held = weights() if names == "official" else community(weights())
+    name = KERNEL if names == "official" else "convs.1.conv.weight"
+    torch.save({"g_ema": {**held, name: change(held[name])}}, tmp_path / "x.pt")
+    with pytest.raises(BadInput, match=f"x.pt: {name}: expected dense floating-point numbers, found {found}"):
+        convert(tmp_path / "x.pt", tmp_path / "y.safetensors")
+
+
+def test_half_precision_is_read(tmp_path):
+    torch.save({"g_ema": {name: value.half() for name, value in weights().items()}}, tmp_path / "x.pt")
+    held = read_checkpoint(tmp_path / "x.pt")
+    assert torch.equal(held.tensors[KERNEL], weights()[KERNEL].half().float())
+
+
+def test_tensors_larger_than_their_file_are_refused(tmp_path):
+    """One number seen as 2¹⁶ × 2¹⁶ of them."""
+    torch.save({"g_ema": {**weights(), KERNEL: torch.zeros(1).expand(1 << 16, 1 << 16)}}, tmp_path / "x.pt")
+    with pytest.raises(BadInput, match="expected weights of about the file's size, found more"):
+        read_checkpoint(tmp_path / "x.pt")
+
+
+@pytest.mark.parametrize("clamp", ["NaN", "Infinity", "-1", "0", "true", '"x"', "[1]", "1e999", "x", "1" + 400 * "0"])
+def test_clamps_that_are_no_positive_number_are_refused(tmp_path, clamp):
+    save_file(weights(), tmp_path / "x.safetensors", {"clamp": clamp})
+    with pytest.raises(BadInput, match=r"metadata clamp: expected a finite number above 0, or null, got "):
+        read_checkpoint(tmp_path / "x.safetensors")
 
 
 def test_conversion_keeps_every_number(official, tmp_path):
@@ -201,6 +249,69 @@ def test_a_view_beyond_its_storage_is_refused(tmp_path, monkeypatch):
         read_checkpoint(tmp_path / "x.pkl")
 
 
+def storage_bytes(numbers):
+    """A call of `torch.storage._load_from_bytes` with what the file written in that way holds."""
+    return (
+        GLOBAL % (b"torch.storage", b"_load_from_bytes")
+        + b"B"
+        + len(numbers).to_bytes(4, "little")
+        + numbers
+        + b"\x85R"
+    )
+
+
+def test_a_zip_bomb_within_a_pickle_is_not_unpacked(tmp_path):
+    """A compressed archive in place of a storage: 64 MB of zeros in some 65 kB."""
+    plain, packed = io.BytesIO(), io.BytesIO()
+    torch.save(torch.zeros(1 << 26, dtype=torch.uint8), plain)
+    with zipfile.ZipFile(plain) as source, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for entry in source.namelist():
+            archive.writestr(entry, source.read(entry))
+    (tmp_path / "x.pkl").write_bytes(stream(storage_bytes(packed.getvalue())))
+    assert (tmp_path / "x.pkl").stat().st_size < 1 << 18
+    with pytest.raises(BadInput, match=r"expected a tensor's storage as PyTorch pickles it, found an archive"):
+        read_pickle(tmp_path / "x.pkl")
+
+
+def many_views(numbers, views):
+    """One storage of float32, kept in the memo, and a list of tensors that each are all of it."""
+    held = io.BytesIO()
+    torch.save(torch.zeros(numbers).storage(), held, _use_new_zipfile_serialization=False)
+    make = b"q\x000" + GLOBAL % (b"torch._utils", b"_rebuild_tensor_v2") + b"q\x010]"
+    view = b"h\x01(h\x00K\x00J" + numbers.to_bytes(4, "little") + b"\x85K\x01\x85\x89}tRa"
+    return stream(storage_bytes(held.getvalue()), make, view * views)
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+def test_many_views_of_one_storage_are_refused(tmp_path):
+    """4 MiB, of which each view is a copy: 4 × 4 + 16 MiB hold the storage and 7 copies, not 8 (the file is a little
+    larger than 4 MiB: 32 MiB and a few kB)."""
+    path = tmp_path / "x.pkl"
+    path.write_bytes(many_views(1 << 20, 7))
+    assert len(read_pickle(path)) == 7
+    path.write_bytes(many_views(1 << 20, 8))
+    with pytest.raises(BadInput, match=r"expected weights of about the file's size, found more"):
+        read_pickle(path)
+
+
+def test_a_list_copied_again_and_again_is_refused(tmp_path):
+    """100 000 items, made a tuple 20 times: 20 × 100 000 × 100 bytes are more than 4 × .2 + 16 MiB."""
+    pushed = b"(" + b"N" * 100_000 + b"lq\x000" + GLOBAL % (b"torch", b"Size") + b"q\x010]"
+    (tmp_path / "x.pkl").write_bytes(stream(pushed, b"h\x01h\x00\x85Ra" * 20))
+    with pytest.raises(BadInput, match="found more; the file is damaged or hostile"):
+        read_pickle(tmp_path / "x.pkl")
+
+
+def test_calls_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr("transect.generators.checkpoints.pickles.MOST_OBJECTS", 10)
+    made = GLOBAL % (b"torch", b"Size") + b"q\x010]" + b"h\x01)\x85Ra" * 9  # one name and nine calls
+    (tmp_path / "x.pkl").write_bytes(stream(made))
+    assert len(read_pickle(tmp_path / "x.pkl")) == 9
+    (tmp_path / "x.pkl").write_bytes(stream(made, b"h\x01)\x85Ra"))
+    with pytest.raises(BadInput, match="more than 10 objects"):
+        read_pickle(tmp_path / "x.pkl")
+
+
 def test_a_zip_bomb_is_not_unpacked(tmp_path):
     path = tmp_path / "bomb.pt"
     torch.save({"g_ema": {"x": torch.zeros(1)}}, path)
@@ -251,6 +362,30 @@ def test_a_file_that_cannot_be_written_is_one_line(official, tmp_path):
         convert(official, tmp_path / "out.pt")
     with pytest.raises(BadInput, match="cannot be written"):
         convert(official, tmp_path / "nowhere" / "out.safetensors")
+    (tmp_path / "folder.safetensors").mkdir()
+    with pytest.raises(BadInput, match="folder.safetensors: cannot be written"):
+        convert(official, tmp_path / "folder.safetensors")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["folder.safetensors", "network.pkl"]
+
+
+def test_a_rename_that_fails_leaves_nothing(official, tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.replace", fail)
+    with pytest.raises(BadInput, match=r"cannot be written \(No space left on device\)"):
+        convert(official, tmp_path / "out.safetensors")
+    assert [one.name for one in tmp_path.iterdir()] == ["network.pkl"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no umask")
+def test_a_converted_file_has_the_rights_that_the_umask_leaves(official, tmp_path):
+    before = os.umask(0o027)
+    try:
+        convert(official, tmp_path / "out.safetensors")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "out.safetensors").stat().st_mode & 0o777 == 0o640
 
 
 def test_a_network_in_a_network_without_end_is_refused(tmp_path, monkeypatch):

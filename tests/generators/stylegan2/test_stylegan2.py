@@ -6,9 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 from small_network import SMALL, weights
 
 from transect.errors import BadInput
+from transect.generators import load
 from transect.generators.stylegan2.generator import StyleGAN2
 from transect.generators.stylegan2.layers import make_filter, modulated_convolution, upsample
 from transect.generators.stylegan2.layouts import Weights
@@ -207,3 +209,45 @@ def test_latents_of_another_generator_are_refused():
             network.render(Latents(np.arange(1), np.zeros((1, width)), space))
     with pytest.raises(BadInput, match="noise: expected one of const, none, seed, got 'random'"):
         network.synthesize(torch.zeros(1, SMALL.layers, 8), "random")
+
+
+CONDITIONAL = Configuration(z_dim=8, w_dim=8, classes=3, mapping_layers=2, channels={4: 6, 8: 4})
+
+
+@pytest.fixture(scope="module")
+def conditional_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("conditional") / "c.safetensors"
+    save_file(weights(CONDITIONAL), path)
+    return path
+
+
+def test_options_after_the_file_are_the_networks(conditional_file):
+    """The same pictures as of the network made with them, and other ones than of another class."""
+    made = load(f"{conditional_file}?label=2&truncation=0.5&noise=none")
+    same = StyleGAN2(Weights(weights(CONDITIONAL)), label=2, truncation=0.5, noise="none")
+    described = made.describe()
+    assert (described["label"], described["truncation"], described["noise"]) == (2, 0.5, "none")
+    latents = made.sample([1, 2])
+    np.testing.assert_array_equal(made.render(latents).pixels, same.render(latents).pixels)
+    other = load(f"{conditional_file}?label=1&truncation=0.5&noise=none")
+    assert (other.render(latents).pixels != made.render(latents).pixels).any()
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("", r"label: expected a class from 0 to 2, got None; choose one, as in file.safetensors\?label=0"),
+        ("?label=3", "label: expected a class from 0 to 2, got 3"),
+        ("?label", "label: expected the whole number of a class, from 0, got ''"),
+        ("?label=-1", "label: expected the whole number"),
+        ("?label=1&label=2", "label: expected it once, got it again as '2'"),
+        ("?label=1&truncation=nan", "truncation: expected a number from 0 to 1, got 'nan'"),
+        ("?label=1&truncation=x", "truncation: expected a number from 0 to 1, got 'x'"),
+        ("?label=1&noise=loud", "noise: expected one of const, none, seed, got 'loud'"),
+        ("?lable=1", "unknown option of a StyleGAN2 'lable': did you mean label"),
+    ],
+)
+def test_options_that_do_not_do_are_one_line(conditional_file, query, message):
+    with pytest.raises(BadInput, match=message) as error:
+        load(f"{conditional_file}{query}")
+    assert "\n" not in str(error.value)

@@ -12,6 +12,7 @@ import pickle
 import re
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
@@ -25,6 +26,15 @@ LARGEST = 4 << 30
 
 MOST_OBJECTS = 1_000_000
 """Names looked up and objects made; official files need a few thousand."""
+
+BYTES_PER_BYTE, SPARE_BYTES = 4, 16 << 20
+"""What is made may take so many bytes for each of the file's, and these. Honest files need two: storages, clones."""
+
+_CLASS_BYTES, _ITEM_BYTES = 2048, 100
+"""About what a class, and an item of a container, takes of memory."""
+
+_LEGACY = pickle.dumps(0x1950A86A20F9469CFC6C, protocol=2)
+"""How a storage within a pickle begins, whatever PyTorch wrote it. Archives, which can be compressed, do not."""
 
 _MODULES = re.compile(r"torch\.nn\.modules\.\w+(\.\w+)*|(training|torch_utils|dnnlib|metrics)(\.\w+)*")
 """Whose classes become records. They are not imported: the name alone is kept."""
@@ -62,7 +72,7 @@ def read_pickle(path: Path) -> Any:
         raise BadInput(f"{path}: expected a checkpoint of at most {LARGEST >> 30} GiB, got {size >> 30} GiB")
     try:
         with path.open("rb") as file:
-            return _DataUnpickler(_Bounded(file, size)).load()
+            return _DataUnpickler(_Bounded(file, size), size).load()
     except _Refused as refused:
         raise BadInput(f"{path}: {refused}") from None
     except MemoryError:
@@ -101,31 +111,69 @@ class _Bounded:
         return self._file.readline(1 << 20)
 
 
+class _Budget:
+    """How many bytes, and how many objects, a file may still ask for."""
+
+    def __init__(self, size: int) -> None:
+        self._bytes, self._objects = BYTES_PER_BYTE * size + SPARE_BYTES, MOST_OBJECTS
+
+    def take(self, wanted: int) -> None:
+        self._bytes -= wanted
+        if self._bytes < 0:
+            raise _Refused("expected weights of about the file's size, found more; the file is damaged or hostile")
+
+    def count(self) -> None:
+        self._objects -= 1
+        if self._objects < 0:
+            raise _Refused(f"more than {MOST_OBJECTS} objects; the file is damaged or hostile")
+
+
+def _counted(load: Callable[..., None]) -> Callable[..., None]:
+    """A call of what the file names, counted with the items that it makes: a few bytes can copy a long list."""
+
+    def count(machine: Any) -> None:
+        machine._budget.count()
+        load(machine)
+        made = machine.stack[-1]
+        if isinstance(made, tuple | set | dict):
+            machine._budget.take(_ITEM_BYTES * len(made))
+
+    return count
+
+
+_CALLS = tuple(code[0] for code in (pickle.REDUCE, pickle.NEWOBJ, pickle.NEWOBJ_EX, pickle.OBJ, pickle.INST))
+
+
 class _DataUnpickler(pickle._Unpickler):
     """Python's own machine with every door closed: its names are looked up in `_KNOWN`, nowhere else.
 
     The machine in Python code is used since the one in C makes room for lengths and memo places before it reads them.
     """
 
-    def __init__(self, file: _Bounded) -> None:
+    def __init__(self, file: _Bounded, size: int) -> None:
         super().__init__(file)
-        self._made = 0
+        self._budget = _Budget(size)
+        self._records: dict[str, type[Record]] = {}
 
     def find_class(self, module: str, name: str) -> Any:
-        self._made += 1
-        if self._made > MOST_OBJECTS:
-            raise _Refused(f"more than {MOST_OBJECTS} objects; the file is damaged or hostile")
+        self._budget.count()
         known = _KNOWN.get((module, name))
         if known is not None:
-            return known
+            return partial(known, self._budget) if known in (_storage, _tensor) else known
         if module == "torch" and name in _DTYPES:
             return _DTYPES[name]
         if _MODULES.fullmatch(module) and re.fullmatch(r"[A-Za-z_]\w*", name):
-            return type(name, (Record,), {"class_name": f"{module}.{name}"})
+            return self._record(name, f"{module}.{name}")
         raise _Refused(
             f"expected weights alone, found a call of {module}.{name}, which is not run; convert only networks"
             " (official StyleGAN2 pickles, state dictionaries)"
         )
+
+    def _record(self, name: str, full_name: str) -> type[Record]:
+        if full_name not in self._records:
+            self._budget.take(_CLASS_BYTES)
+            self._records[full_name] = type(name, (Record,), {"class_name": full_name})
+        return self._records[full_name]
 
     def persistent_load(self, pid: Any) -> Any:
         raise _Refused(f"expected weights inside the file, found a reference to outside: {str(pid)[:80]}")
@@ -144,6 +192,7 @@ class _DataUnpickler(pickle._Unpickler):
 
     dispatch: ClassVar[dict[int, Callable[..., None]]] = {
         **pickle._Unpickler.dispatch,
+        **{code: _counted(pickle._Unpickler.dispatch[code]) for code in _CALLS},
         pickle.BUILD[0]: _build,
         pickle.BYTEARRAY8[0]: _refuse_buffer,
         pickle.NEXT_BUFFER[0]: _refuse_buffer,
@@ -160,14 +209,20 @@ def _persistent_object(meta: Any) -> Record:
     return made
 
 
-def _storage(data: Any) -> Any:
+def _storage(budget: _Budget, data: Any) -> Any:
     """A tensor's numbers, stored as a file within the file; read by PyTorch's loader of weights alone."""
     if not isinstance(data, bytes):
         raise _Refused("expected the bytes of a tensor's storage, found another thing")
-    return torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+    if not data.startswith(_LEGACY):
+        raise _Refused("expected a tensor's storage as PyTorch pickles it, found an archive or another thing")
+    storage = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+    if not isinstance(storage, torch.storage.TypedStorage):
+        raise _Refused("expected a tensor's storage, found another thing")
+    budget.take(storage._untyped_storage.nbytes())
+    return storage
 
 
-def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> Tensor:
+def _tensor(budget: _Budget, storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> Tensor:
     """A view of a storage; PyTorch refuses what reaches beyond it."""
     if not isinstance(storage, torch.storage.TypedStorage):
         raise _Refused("expected a tensor's storage, found another thing")
@@ -175,6 +230,7 @@ def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> Tenso
     numbers = torch.empty(0, dtype=storage.dtype).set_(storage._untyped_storage)
     if math.prod(shape) > numbers.numel():
         raise _Refused(f"expected a tensor within its storage of {numbers.numel()} numbers, got shape {list(shape)}")
+    budget.take(math.prod(shape) * numbers.element_size())
     return torch.as_strided(numbers, shape, tuple(map(int, stride)), int(offset)).clone()
 
 

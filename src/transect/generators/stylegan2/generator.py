@@ -225,7 +225,8 @@ class StyleGAN2:
         if not classes and label is not None:
             raise BadInput(f"label: expected none for a network without classes, got {label}; leave it out")
         if classes and (label is None or not 0 <= label < classes):
-            raise BadInput(f"label: expected a class from 0 to {classes - 1}, got {label}; choose one")
+            example = "as in file.safetensors?label=0"
+            raise BadInput(f"label: expected a class from 0 to {classes - 1}, got {label}; choose one, {example}")
         return label
 
     def _condition(self, rows: int) -> Tensor | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,9 @@ from transect.generators.checkpoints.pickles import Record
 from transect.generators.stylegan2.layers import make_filter
 
 _DEEPEST, _MOST = 8, 20_000
+_GROWTH, _SPARE_BYTES = 4, 16 << 20
+"""Tensors as float32 may take so much more than the file's numbers: twice for halves; repeated views take more."""
+_OFFICIAL = ("mapping.", "synthesis.")
 _TF = "a network of the TensorFlow version: export it with the official legacy converter first"
 
 
@@ -48,13 +52,22 @@ def of_pickle(content: Any, source: str) -> Weights:
     if not tensors:
         raise BadInput(f"{source}: expected a network with weights, found {found.class_name} without any")
     clamps.discard(None)
-    return Weights(tensors, float(max(c for c in clamps if c is not None)) if clamps else None)
+    return Weights(_as_float32(tensors, source), float(max(c for c in clamps if c is not None)) if clamps else None)
 
 
 def _kind(content: Any) -> str:
     if isinstance(content, dict):
         return f"one with {', '.join(sorted(map(str, content))[:6]) or 'nothing'}"
     return type(content).__name__
+
+
+def check_clamp(value: Any, where: str) -> float | None:
+    """Where activations are cut: a finite number above 0, or None. Raises BadInput for another thing."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
+        raise BadInput(f"{where}: expected a finite number above 0, or null, got {value!r:.40}; correct it")
+    return float(value)
 
 
 def _collect(network: Record, prefix: str, depth: int, tensors: dict[str, Tensor], clamps: set[float | None]) -> None:
@@ -65,9 +78,9 @@ def _collect(network: Record, prefix: str, depth: int, tensors: dict[str, Tensor
         held = state.get(group)
         for name, value in held.items() if isinstance(held, dict) else ():
             if isinstance(value, Tensor):
-                tensors[f"{prefix}{name}"] = value.detach().float()
+                tensors[f"{prefix}{name}"] = value
     clamp = state.get("conv_clamp")
-    clamps.add(float(clamp) if isinstance(clamp, int | float) else None)
+    clamps.add(check_clamp(clamp, "conv_clamp") if isinstance(clamp, int | float) else None)
     parts = state.get("_modules")
     for name, part in parts.items() if isinstance(parts, dict) else ():
         if isinstance(part, Record):
@@ -79,15 +92,17 @@ def of_names(tensors: Mapping[str, Any], source: str, extra: Mapping[str, Any] |
 
     extra: what lay beside the dictionary in the file, such as the community's `latent_avg`.
     """
-    held = {str(name): value.detach().float() for name, value in tensors.items() if isinstance(value, Tensor)}
+    held = {str(name): value.detach() for name, value in tensors.items() if isinstance(value, Tensor)}
     for prefix in ("G_ema.", "g_ema.", "generator.", "module."):
         if held and all(name.startswith(prefix) for name in held):
             held = {name.removeprefix(prefix): value for name, value in held.items()}
     if any(name.startswith("synthesis.b4.") for name in held):
-        return Weights(held)
+        return Weights(_as_float32({n: v for n, v in held.items() if n.startswith(_OFFICIAL)}, source))
     if "input.input" in held and "conv1.conv.weight" in held:
         try:
-            return Weights(_of_community(held, extra or {}, source))
+            average = (extra or {}).get("latent_avg")
+            beside = {"latent_avg": average} if isinstance(average, Tensor) else {}
+            return Weights(_of_community(_as_float32({**held, **beside}, source), source))
         except (IndexError, RuntimeError):  # a tensor without the axes, or numbers, that its name stands for
             raise BadInput(
                 f"{source}: expected the community's StyleGAN2, found weights of other shapes; it is damaged"
@@ -98,10 +113,34 @@ def of_names(tensors: Mapping[str, Any], source: str, extra: Mapping[str, Any] |
     raise BadInput(f"{source}: expected StyleGAN2's weights, found an unknown architecture ({some} …)")
 
 
+def _as_float32(held: Mapping[str, Tensor], source: str) -> dict[str, Tensor]:
+    """The same tensors in float32. Raises BadInput for one that is not numbers in memory, or far more than the file."""
+    stored: dict[int, int] = {}
+    for name, value in held.items():
+        if found := _unsound(value):
+            raise BadInput(f"{source}: {name}: expected dense floating-point numbers, found {found}; convert it first")
+        memory = value.untyped_storage()
+        stored[memory.data_ptr()] = memory.nbytes()
+    if 4 * sum(value.numel() for value in held.values()) > _GROWTH * sum(stored.values()) + _SPARE_BYTES:
+        raise BadInput(f"{source}: expected weights of about the file's size, found more; it is damaged or hostile")
+    return {name: value.detach().float() for name, value in held.items()}
+
+
+def _unsound(value: Tensor) -> str:
+    """What a tensor is instead of dense floating-point numbers in memory; empty where it is that."""
+    if value.is_nested:
+        return "a nested tensor"
+    if value.layout != torch.strided:
+        return f"a {str(value.layout).removeprefix('torch.')} tensor"
+    if value.device.type != "cpu":
+        return f"a tensor on {value.device.type}"
+    return "" if value.is_floating_point() else str(value.dtype).removeprefix("torch.")
+
+
 _RENAMED = {"conv.modulation.": "affine.", "activate.bias": "bias", "noise.weight": "noise_strength"}
 
 
-def _of_community(held: dict[str, Tensor], extra: Mapping[str, Any], source: str) -> dict[str, Tensor]:
+def _of_community(held: dict[str, Tensor], source: str) -> dict[str, Tensor]:
     made = {"synthesis.b4.const": held["input.input"][0]}
     for name, value in held.items():
         if name.endswith((".blur.kernel", ".upsample.kernel")) and not torch.allclose(value, 4 * make_filter()):
@@ -112,9 +151,8 @@ def _of_community(held: dict[str, Tensor], extra: Mapping[str, Any], source: str
             made[f"synthesis.{_noisy(int(match[1]))}.noise_const"] = value[0, 0]
         elif place := _place(name):
             made |= _part(place, name.split(".", 2 if name.startswith(("convs.", "to_rgbs.")) else 1)[-1], value)
-    average = extra.get("latent_avg", held.get("latent_avg"))
-    if isinstance(average, Tensor):
-        made["mapping.w_avg"] = average.detach().float().reshape(-1)
+    if "latent_avg" in held:
+        made["mapping.w_avg"] = held["latent_avg"].reshape(-1)
     return made
 
 

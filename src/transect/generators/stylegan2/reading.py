@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,9 +12,10 @@ import torch
 from torch import Tensor
 
 from transect import model_files
-from transect.errors import BadInput
+from transect.errors import BadInput, RunFolderError
 from transect.generators.checkpoints.pickles import read_pickle
-from transect.generators.stylegan2.layouts import Weights, of_names, of_pickle
+from transect.generators.stylegan2.layouts import Weights, check_clamp, of_names, of_pickle
+from transect.store import write_atomically
 
 _PREFERRED = ("g_ema", "G_ema", "generator", "g", "G", "state_dict")
 
@@ -45,9 +44,9 @@ def read_safetensors(path: Path) -> Weights:
 def _clamp(text: str | None, path: Path) -> float | None:
     try:
         clamp = json.loads(text or "null")
-        return None if clamp is None else float(clamp)
-    except (ValueError, TypeError):
-        raise BadInput(f"{path}: metadata clamp: expected a number or null, got {text!r}; correct it") from None
+    except (ValueError, RecursionError):
+        clamp = text
+    return check_clamp(clamp, f"{path}: metadata clamp")
 
 
 def _of_archive(path: Path) -> Weights:
@@ -111,12 +110,13 @@ def convert(source: Path, out: Path) -> dict[str, Any]:
 
 
 def _write(out: Path, data: bytes) -> None:
-    """All of it or nothing."""
+    """All of it or nothing, readable by whom the umask lets."""
+    if not out.parent.is_dir():
+        raise BadInput(f"{out}: cannot be written (its folder does not exist); make the folder first")
+    if out.is_dir():
+        raise BadInput(f"{out}: cannot be written (it is a folder); choose another name")
     try:
-        with tempfile.NamedTemporaryFile(dir=out.parent, delete=False) as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(file.name).replace(out)
-    except OSError as error:
-        raise BadInput(f"{out}: cannot be written ({error.strerror}); check the folder and the space on disk") from None
+        write_atomically(out, data)
+    except RunFolderError as error:
+        reason = getattr(error.__cause__, "strerror", None) or str(error)
+        raise BadInput(f"{out}: cannot be written ({reason}); check the folder and the space on disk") from None
