@@ -254,7 +254,6 @@ _FACES_CLAIMS: Final = (
     Claim("transects", NAME, contenders.paired_contrast, True, "hair is set, all else held"),
     Claim("unadjusted difference", NAME, contenders.unadjusted, False, "face shape, tone and age go along"),
     Claim("OLS, adjusted", NAME, matched.faces_ols, True, "the causes are recorded, and nearly linear"),
-    Claim("AIPW", NAME, matched.faces_aipw, True, "the causes are recorded"),
     Claim("matched, every pair", NAME, matched.every_pair, False, "distant pairs are not alike"),
     Claim("matched, caliper", NAME, matched.near_pairs, True, "pairs are alike in what is recorded"),
     Claim("matched, caliper, adjusted", NAME, matched.adjusted_pairs, True, "and what still differs is taken off"),

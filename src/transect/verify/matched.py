@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from transect.designs.matching import Matching, greedy, in_metric, make_sample, propensity
-from transect.effects import aipw, ols
+from transect.effects import ols
 from transect.effects.matched_pairs import AdjustedPairs, PairOutcome, adjusted_pair_outcome, pair_outcome
 from transect.verify.adjusting import by_seed, each
 from transect.verify.contenders import Answers, Tables
@@ -22,11 +22,6 @@ _Row = tuple[float, float, float, float]
 def faces_ols(tables: Tables) -> Answers:
     """Least squares on the attribute and all that was recorded."""
     return each(tables, lambda t: ols(t["outcome"], {"attribute": t["attribute"], **_named(t)})[0])
-
-
-def faces_aipw(tables: Tables) -> Answers:
-    """Doubly robust, with cross-fitting."""
-    return each(tables, lambda t: aipw(t["outcome"], t["attribute"], _named(t)))
 
 
 def every_pair(tables: Tables) -> Answers:
