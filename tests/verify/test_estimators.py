@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +10,13 @@ from transect.errors import BadInput
 from transect.verify.claims import WORLDS
 from transect.verify.contenders import Answers
 from transect.verify.estimators import CLAIMS, Claim, ProvenRow, prove, within
-from transect.verify.faces_world import NAME
 
+PROVE = """
+import dataclasses, json, sys
+from transect.verify.estimators import CLAIMS, prove
+rows = prove(int(sys.argv[2]), claims=[claim for claim in CLAIMS if claim.world == sys.argv[1]])
+print(json.dumps([dataclasses.asdict(row) for row in rows]))
+"""
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "proving-ground.md"
 KEYS = {"method", "world", "bias", "rmse", "coverage", "type_one", "power", "seeds", "expected_valid"}
 
@@ -93,11 +100,11 @@ def test_a_few_seeds_already_tell_the_worst_from_the_right():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("world", [world.name for world in WORLDS if world.name != NAME])
+@pytest.mark.parametrize("world", [world.name for world in WORLDS])
 def test_every_row_shows_what_is_expected(world):
     """500 tables: valid rows cover .93 to .97 within two Monte Carlo errors and reject a true null in at most .07; the
     others show it."""
-    made = prove(500, claims=[claim for claim in CLAIMS if claim.world == world])
+    made = proven(world, 500)
     assert {row.method for row in made} == set(documented(world))
     for row in made:
         print(row)
@@ -108,11 +115,11 @@ def test_every_row_shows_what_is_expected(world):
         np.testing.assert_allclose(documented(world)[row.method], shown, atol=0.5, err_msg=row.method)
 
 
-@pytest.mark.slow
-def test_matching_among_faces_shows_what_is_expected():
-    """60 of the page's 500 tables, which take five minutes: .93 - 3 sqrt(.93 * .07 / 60) = .831 parts 45 % from 94 %."""
-    for row in prove(60, claims=[claim for claim in CLAIMS if claim.world == NAME]):
-        assert within(row.coverage, 0.93, 0.97, 60, 3) == row.expected_valid, row
+def proven(world, seeds):
+    """In a process of its own, where nobody checks the shapes of every call: matching is several times quicker there."""
+    done = subprocess.run([sys.executable, "-c", PROVE, world, str(seeds)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return [ProvenRow(**row) for row in json.loads(done.stdout)]
 
 
 def documented(world):
