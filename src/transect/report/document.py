@@ -133,6 +133,19 @@ class Printer(ABC):
 
 @final
 @dataclass(frozen=True)
+class WrittenDocument(Printer):
+    """The printer of a document that is JSON already: that of a leakage analysis, a search, a mitigation."""
+
+    content: JsonObject
+
+    @property
+    def tree(self) -> JsonObject:
+        """The document as it is written."""
+        return self.content
+
+
+@final
+@dataclass(frozen=True)
 class Document(Printer):
     """The results of one page, and the only printer of its numbers and names."""
 

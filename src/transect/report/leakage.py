@@ -9,25 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, final
 
-from transect.report.document import Printer
+from transect.report.document import WrittenDocument
 from transect.report.page import environment
 from transect.report.scales import Scale
 from transect.store import write_atomically
 
 LEANING_SHOWN: Final = 30
-
-
-@final
-@dataclass(frozen=True)
-class LeakageDocument(Printer):
-    """The printer of one analysis's numbers."""
-
-    content: dict[str, Any]
-
-    @property
-    def tree(self) -> dict[str, Any]:
-        """`leakage.json` as it is written."""
-        return self.content
 
 
 @final
@@ -61,7 +48,7 @@ def build(found: Mapping[str, Any]) -> str:
         environment()
         .get_template("leakage.html.j2")
         .render(
-            doc=LeakageDocument(content),
+            doc=WrittenDocument(content),
             found=content,
             rows=list(_rows(content, axis)),
             null=_null(content, axis),
@@ -85,7 +72,7 @@ def _figures(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _axis(content: dict[str, Any]) -> Scale:
     """From a multiple of ten below everything drawn to one above, within 0 and 100."""
-    printer = LeakageDocument(content)
+    printer = WrittenDocument(content)
     ends = [content["chance"], content["null"]["low"], content["null"]["high"]]
     for place, _ in _figures(content):
         ends += [printer.value(f"{place}/low"), printer.value(f"{place}/high")]
@@ -98,7 +85,7 @@ def _axis(content: dict[str, Any]) -> Scale:
 
 
 def _rows(content: dict[str, Any], axis: Scale) -> Iterator[Row]:
-    printer = LeakageDocument(content)
+    printer = WrittenDocument(content)
     for place, kind in _figures(content):
         ends = [printer.value(f"{place}/{key}") for key in ("estimate", "low", "high")]
         if None not in ends:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, final
 
-from transect.report.document import Printer
+from transect.report.document import WrittenDocument
 from transect.report.page import environment
 from transect.report.scales import Scale, covering, tick_text
 from transect.store import write_atomically
@@ -16,19 +16,6 @@ from transect.store import write_atomically
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 HEIGHT: Final = 340
 SIDE: Final = 150
-
-
-@final
-@dataclass(frozen=True)
-class MitigationDocument(Printer):
-    """The printer of one mitigation's numbers."""
-
-    content: dict[str, Any]
-
-    @property
-    def tree(self) -> dict[str, Any]:
-        """`results.json` as it is written."""
-        return self.content
 
 
 @final
@@ -78,7 +65,7 @@ def build(found: Mapping[str, Any]) -> str:
         environment()
         .get_template("mitigation.html.j2")
         .render(
-            doc=MitigationDocument(content),
+            doc=WrittenDocument(content),
             found=content,
             letters=[LETTERS[index % len(LETTERS)] for index in range(len(rows))],
             trade=plane(rows, "f1", "amplification"),

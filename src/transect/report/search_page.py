@@ -8,24 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
 
-from transect.report.document import Printer
+from transect.report.document import WrittenDocument
 from transect.report.page import environment
 
 STEPS: Final = 60
 """Points of the curve of failures by calls."""
-
-
-@final
-@dataclass(frozen=True)
-class SearchDocument(Printer):
-    """The printer of one search's numbers."""
-
-    content: dict[str, Any]
-
-    @property
-    def tree(self) -> dict[str, Any]:
-        """`search.json` as it is written."""
-        return self.content
 
 
 @final
@@ -90,7 +77,7 @@ def build(found: Mapping[str, Any], faces: Sequence[Mapping[str, Any]] = ()) -> 
         environment()
         .get_template("search.html.j2")
         .render(
-            doc=SearchDocument(content),
+            doc=WrittenDocument(content),
             found=content,
             verb={"miss": "misses"}.get(content["outcome"], "errs on"),
             maps=[_map(f"/maps/{i}", entry) for i, entry in enumerate(content["maps"])],

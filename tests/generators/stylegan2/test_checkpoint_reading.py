@@ -11,15 +11,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
-from small_network import (
-    SMALL,
-    Persistent,
-    as_persistent,
-    community,
-    install_official_names,
-    official_pickle,
-    weights,
-)
+from small_network import SMALL, Persistent, as_persistent, community, install_official_names, official_pickle, weights
 
 from transect.errors import BadInput
 from transect.generators.checkpoints.pickles import read_pickle
