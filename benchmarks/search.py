@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from search_peers import BoTorch, optuna_search
 
 from transect.designs.search import ActiveSearch, History, Interrogation, Random, Sobol, apart, conduct, eager
 from transect.designs.search.confirmation import ConfirmedSearch
@@ -40,31 +41,13 @@ def batched(strategy):
     return lambda target, dimensions: conduct(strategy, History.empty(dimensions), target, budget=BUDGET, batch=BATCH)
 
 
-def optuna_search(seed):
-    """Optuna's tree-structured Parzen estimator (its default), told 1 for a failure and 0 for none, to maximise."""
-    import optuna
-
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-
-    def search(target, dimensions):
-        study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
-        points, failures = np.empty((BUDGET, dimensions)), np.empty(BUDGET)
-        for i in range(BUDGET):
-            trial = study.ask()
-            points[i] = [trial.suggest_float(f"x{j}", 0, 1) for j in range(dimensions)]
-            failures[i] = target(points[i : i + 1])[0]
-            study.tell(trial, failures[i])
-        return History(points, failures, np.zeros(BUDGET, dtype=bool))
-
-    return search
-
-
 KINDS = {
     "random": lambda seed: batched(Random(seed)),
     "sobol": lambda seed: batched(Sobol(seed)),
     "mcduff": lambda seed: one_by_one(Interrogation(seed)),
     "mcduff0.2": lambda seed: one_by_one(Interrogation(seed, alpha=0.2)),
-    "optuna": optuna_search,
+    "optuna": lambda seed: optuna_search(seed, BUDGET),
+    "botorch": lambda seed: batched(BoTorch(seed)),
     "active": lambda seed: batched(ActiveSearch(seed)),
     "regions": lambda seed: batched(ConfirmedSearch(seed, BUDGET)),
     "failures": lambda seed: batched(eager(seed)),
@@ -85,37 +68,52 @@ def one(kind, shape, rate, seed):
     return found(target, KINDS[kind](seed)(target, dimensions))
 
 
-def cell(kind, shape, rate, seeds):
-    """Mean failures and regions of one strategy on one kind of target, and what they rest on."""
-    started = time.process_time()
-    made = np.array([one(kind, shape, rate, seed) for seed in range(seeds)])
-    return {
-        "failures": float(made[:, 0].mean()),
-        "regions": float(made[:, 1].mean()),
-        "regions_error": float(made[:, 1].std(ddof=1) / seeds**0.5) if seeds > 1 else None,
-        "seeds": seeds,
-        "seconds": (time.process_time() - started) / seeds,
-    }
+def more(cells, kind, shape, rate, seeds):
+    """Search with the seeds that the cell lacks; what each search found, as lists by seed."""
+    cell = cells.setdefault(kind, {"failures": [], "regions": [], "seconds": []})
+    for seed in range(len(cell["failures"]), seeds):
+        started = time.process_time()
+        failures, regions = one(kind, shape, rate, seed)
+        for name, value in zip(cell, (failures, regions, round(time.process_time() - started, 3)), strict=True):
+            cell[name].append(value)
 
 
 def table(rows, kinds):
-    """The numbers as a table; a strategy that was not run has a dash."""
+    """Failures apart and their ratio to random points', then regions; a strategy that was not run has a dash."""
     shown = [kind for kind in kinds if any(kind in row for row in rows.values())]
-    heads = ["failures in", "rate", *shown, *(f"{kind} / random" for kind in shown[1:])]
-    lines = [heads + [f"regions: {kind}" for kind in shown], ["---"] * (2 + 3 * len(shown) - 1)]
+    heads = [["failures in", "rate", *shown], ["regions in", "rate", *shown]]
+    lines = [[heads[0], ["---"] * len(heads[0])], [heads[1], ["---"] * len(heads[1])]]
     for name, row in rows.items():
-        counts = [_text(row, kind, "failures", 1) for kind in shown]
-        base = row.get("random", {}).get("failures")
-        ratios = [
-            f"{row[kind]['failures'] / base:.1f}" if base and kind in row else "–" for kind in shown if kind != shown[0]
-        ]
-        shape, rate = name.split(" @ ")
-        lines.append([shape, rate, *counts, *ratios, *(_text(row, kind, "regions", 2) for kind in shown)])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        base = np.mean(row["random"]["failures"]) if "random" in row else np.nan
+        lines[0].append([*name.split(" @ "), *(_failures(row, kind, base) for kind in shown)])
+        lines[1].append([*name.split(" @ "), *(_regions(row, kind) for kind in shown)])
+    return "\n\n".join("\n".join(f"| {' | '.join(line)} |" for line in part) for part in lines)
 
 
-def _text(row, kind, what, digits):
-    return f"{row[kind][what]:.{digits}f}" if kind in row else "–"
+def _failures(row, kind, base):
+    """Mean of the searches, its ratio to random points'."""
+    if kind not in row:
+        return "–"
+    mean = np.mean(row[kind]["failures"])
+    ratio = "" if kind == "random" or not base > 0 else f" ({mean / base:.1f}×)"
+    return f"{mean:.1f}{ratio}"
+
+
+def _regions(row, kind):
+    return f"{np.mean(row[kind]['regions']):.3f}" if kind in row else "–"
+
+
+def searches(rows, kinds):
+    """How many searches each strategy's numbers rest on, and the seconds of one core that one took."""
+    said = []
+    for kind in kinds:
+        cells = [row[kind] for row in rows.values() if kind in row]
+        if cells:
+            counts = sorted({len(one["failures"]) for one in cells})
+            seconds = np.mean(np.concatenate([one["seconds"] for one in cells]))
+            many = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+            said.append(f"{kind}: {many} searches in each of {len(cells)} rows, {seconds:.2g} s of one core each")
+    return "\n".join(said)
 
 
 def overhead(calls=1000, dimensions=12):
@@ -130,6 +128,13 @@ def overhead(calls=1000, dimensions=12):
     return seconds
 
 
+def write(path, rows):
+    """Keep the numbers; what was there stays until the new file is whole."""
+    fresh = path.with_suffix(".part")
+    fresh.write_text(json.dumps(rows))
+    fresh.replace(path)
+
+
 def main():
     """Print the table; keep its numbers where asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -138,23 +143,23 @@ def main():
     parser.add_argument("--rates", default=",".join(map(str, RATES)))
     parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--no-times", action="store_true", help="do not time suggestions at the end")
     given = parser.parse_args()
     rows = json.loads(given.out.read_text()) if given.out and given.out.exists() else {}
     shapes = [shape.replace(";", ",") for shape in given.shapes.split(",")]
-    for shape in shapes:
-        for rate in map(float, given.rates.split(",")):
-            row = rows.setdefault(f"{shape} @ {rate:.1%}", {})
-            for kind in given.kinds.split(","):
-                if row.get(kind, {}).get("seeds", 0) < given.seeds:
-                    row[kind] = cell(kind, shape, rate, given.seeds)
-                    print(f"{shape}, {rate:.1%}, {kind}: {row[kind]}", file=sys.stderr, flush=True)
-                    if given.out:
-                        given.out.write_text(json.dumps(rows, indent=1))
+    names = [(shape, float(rate)) for shape in shapes for rate in given.rates.split(",")]
+    for seeds in range(len(DIMENSIONS), given.seeds + len(DIMENSIONS), len(DIMENSIONS)):  # rounds, to stop between
+        for kind in given.kinds.split(","):
+            for shape, rate in names:
+                more(rows.setdefault(f"{shape} @ {rate:.1%}", {}), kind, shape, rate, min(seeds, given.seeds))
+                if given.out:
+                    write(given.out, rows)
     print(table(rows, list(KINDS)))
-    seconds = overhead()
+    print(searches(rows, list(KINDS)))
+    seconds = {} if given.no_times else overhead()
     for name, value in seconds.items():
         print(f"{name}: a suggestion takes {1000 * value:.0f} ms after 1,000 calls (12 dimensions, batches of {BATCH})")
-    return int(max(seconds.values()) >= SECONDS_ALLOWED)
+    return int(max(seconds.values(), default=0.0) >= SECONDS_ALLOWED)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from transect.designs.search import APART, History, Interrogation, Strategy, Thompson, apart, eager
-from transect.designs.search.confirmation import ConfirmedSearch
+from transect.designs.search.confirmation import CONFIDENCE, ConfirmedSearch
 from transect.designs.search.interrogation import FIRST
 from transect.designs.search.rules import Rule, find_rules
 from transect.designs.search.space import Space
@@ -71,8 +71,9 @@ def summary(
 
     calls, paid_calls, cost: images asked about, and calls and money of all programs that took part; found: failures at
     least a tenth of the diagonal apart, failures: all, failed: calls without a valid answer; regions: rules with rate,
-    interval and n of fresh images alone, reason where there is no rate; regions_reason: why there are none; estimate:
-    the overall rate; curve: failures apart by calls; maps; sections: of canaries.
+    interval (of `CONFIDENCE`, as calls stop when it is narrow) and n of fresh images alone, reason where there is no
+    rate; regions_reason: why there are none; estimate: the overall rate; curve: failures apart by calls; maps;
+    sections: of canaries.
     """
     regions = _regions(search, history)
     return {
@@ -121,7 +122,7 @@ def _regions(search: Searched, history: History) -> list[tuple[dict[str, Any], R
     regions = []
     for rule, rows in strategy.confirmed(history):
         k = float(history.failed[rows].sum())
-        rate = _numbers(*weighted_sum([1.0], [k], [len(rows)]), NO_FRESH)
+        rate = _numbers(*weighted_sum([1.0], [k], [len(rows)], CONFIDENCE), NO_FRESH)
         made = {"rule": search.space.words(rule), **rate, "n": len(rows), "share": rule.volume}
         regions.append((made, rule))
     return sorted(regions, key=lambda region: -(region[0]["low"] or 0.0))

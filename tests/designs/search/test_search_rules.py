@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transect.designs.search import History, conduct
-from transect.designs.search.confirmation import ConfirmedSearch
 from transect.designs.search.rules import EVEN, Rule, _best_interval, _gain, find_rules, whole_cube
 from transect.designs.search.testing import Phases, _shares
 
@@ -112,24 +111,6 @@ def test_volumes_of_strata_are_those_counted(seed, n):
 
 def corner(points):
     return ((points[:, 0] > 0.7) & (points[:, 1] > 0.6)).astype(float)
-
-
-def test_confirming_calls_are_fresh_inside_their_rule_and_in_the_budget():
-    strategy = ConfirmedSearch(seed=2, budget=200)
-    history = conduct(strategy, History.empty(4), corner, budget=200, batch=8)
-    confirmed = strategy.confirmed(history)
-    assert confirmed
-    assert sum(len(rows) for _, rows in confirmed) == 50  # a quarter
-    for rule, rows in confirmed:
-        assert rows.min() >= 150
-        assert rule.holds(history.points[rows]).all()
-
-
-def test_without_a_rule_the_search_goes_on():
-    strategy = ConfirmedSearch(seed=2, budget=64)
-    history = conduct(strategy, History.empty(4), lambda points: np.zeros(len(points)), budget=64, batch=8)
-    assert strategy.confirmed(history) == []
-    assert history.explored.all()
 
 
 def test_strata_have_weights_that_sum_to_one_and_points_that_are_theirs():
