@@ -94,7 +94,7 @@ def table(rows, kinds):
 
 
 def _failures(row, kind, base):
-    """Mean of the searches, its ratio to random points'."""
+    """Mean of the searches, and its ratio to random points'."""
     if kind not in row:
         return "–"
     mean = np.mean(row[kind]["failures"])

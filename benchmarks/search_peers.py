@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from transect.designs.search import History, Sobol
+from transect.designs.search import History, Sobol, Suggestions
 from transect.designs.search.history import stream
 
 ANYWHERE, NEAR = 1000, 1000
@@ -53,9 +53,10 @@ class BoTorch:
         from botorch.generation import MaxPosteriorSampling
 
         torch.manual_seed(int(stream(self.seed, 7, len(history)).integers(1 << 31)))
+        model = self._model(history)
         with torch.no_grad():
-            chosen = MaxPosteriorSampling(self._model(history), replacement=False)(self._candidates(history), n)
-        return type(Sobol(0).suggest(history, 0))(chosen.numpy(), np.zeros(n, dtype=bool))
+            chosen = MaxPosteriorSampling(model, replacement=False)(self._candidates(history), n)
+        return Suggestions(chosen.numpy(), np.zeros(n, dtype=bool))
 
     def _model(self, history):
         import torch

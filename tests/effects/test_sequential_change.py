@@ -72,17 +72,25 @@ def test_false_alarms_over_a_long_run_are_as_stated(noise):
     assert reached(noise, targets=400, rounds=60) <= binom.ppf(0.999, 400, 1 / LIMIT)
 
 
-def reached(noise, targets, rounds):
+@pytest.mark.slow
+def test_false_alarms_of_eight_canaries_are_as_the_guide_says():
+    """docs/how-to/audit-an-http-api.md: 2,000 targets, 40 rounds each, at the limit of 200."""
+    alarms = [reached(noise, targets=1000, rounds=40, images=8, limit=200.0) for noise in ("numbers", "yes or no")]
+    assert sum(alarms) <= binom.ppf(0.999, 2000, 1 / 200)
+    assert sum(alarms) == REACHED_BY_CHANCE
+
+
+def reached(noise, targets, rounds, images=6, limit=LIMIT):
     """How many targets that never change ever reach the limit."""
     alarms = 0
     for seed in range(targets):
         random = np.random.default_rng([seed, 5])
         answers = {
-            "numbers": random.normal(size=(6, rounds)),
-            "yes or no": (random.random((6, rounds)) < 0.2).astype(float),
-            "never differ": np.zeros((6, rounds)),
+            "numbers": random.normal(size=(images, rounds)),
+            "yes or no": (random.random((images, rounds)) < 0.2).astype(float),
+            "never differ": np.zeros((images, rounds)),
         }[noise]
-        alarms += bool(evidence_of_change(distances(answers), seed=seed).max() >= LIMIT)
+        alarms += bool(evidence_of_change(distances(answers), seed=seed).max() >= limit)
     return alarms
 
 

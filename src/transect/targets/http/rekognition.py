@@ -1,6 +1,8 @@
 """Amazon Rekognition's DetectFaces, sent by boto3: it signs requests with credentials of its own chain.
 
-boto3's own retries are off, so that every call passes the budget.
+boto3's own retries are off, so that every call passes the budget. `timeout` bounds connecting and each wait for bytes,
+as boto3 has no bound of a whole call: a server that drips its answer holds a call for longer than that, where the other
+presets are cut off.
 """
 
 from __future__ import annotations
