@@ -77,7 +77,7 @@ def test_false_alarms_of_eight_canaries_are_as_the_guide_says():
     """docs/how-to/audit-an-http-api.md: 2,000 targets, 40 rounds each, at the limit of 200."""
     alarms = [reached(noise, targets=1000, rounds=40, images=8, limit=200.0) for noise in ("numbers", "yes or no")]
     assert sum(alarms) <= binom.ppf(0.999, 2000, 1 / 200)
-    assert sum(alarms) == REACHED_BY_CHANCE
+    assert alarms == [0, 0], "the guide says that none did: change the figure there"
 
 
 def reached(noise, targets, rounds, images=6, limit=LIMIT):
