@@ -85,7 +85,9 @@ def gan(
 
 @train.command()
 def encoder(
-    generator: Annotated[Path, typer.Argument(metavar="GENERATOR", help="The safetensors file of a generator.")],
+    generator: Annotated[
+        str, typer.Argument(metavar="GENERATOR", help="The safetensors file of a generator, or reference: what ships.")
+    ],
     out: Annotated[Path, typer.Option(help="The folder of states, metrics.jsonl, sheets and encoder.safetensors.")],
     space: Annotated[str, typer.Option(help="Which latent it answers: z, or w of a StyleGAN2.")] = "z",
     images: Annotated[
