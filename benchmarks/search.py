@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from search_peers import BoTorch, optuna_search
+from _search_peers import BoTorch, optuna_search
 
 from transect.designs.search import ActiveSearch, History, Interrogation, Random, Sobol, apart, conduct, eager
 from transect.designs.search.confirmation import ConfirmedSearch

@@ -58,11 +58,12 @@ def sweep(*sizes):
     def design(dimensions, seed):
         points = sobol_points(dimensions, seed, 0, BEGUN + NEXT)
         tables = [fields(points, size, {2: LEVELS, 3: LEVELS_OF_THREE}[size]) for size in sizes]
-        chosen, gain = list(range(BEGUN)), np.zeros(len(points))
+        chosen = list(range(BEGUN))
         empty = [np.ones((table.shape[1], table.max() + 1), dtype=bool) for table in tables]
         for i in range(LEFT):
             if i >= BEGUN:
-                gain = sum(one[np.arange(len(one)), table].sum(axis=1) for one, table in zip(empty, tables, strict=True))
+                pairs = zip(empty, tables, strict=True)
+                gain = sum(one[np.arange(len(one)), table].sum(axis=1) for one, table in pairs)
                 gain[chosen] = -1
                 chosen.append(int(gain.argmax()))
             for one, table in zip(empty, tables, strict=True):
@@ -131,7 +132,8 @@ def table(shares):
     for name, share in shares.items():
         apart, error = (share - first).mean(axis=0), (share - first).std(axis=0, ddof=1) / len(share) ** 0.5
         numbers = zip(share.mean(axis=0), apart, error, strict=True)
-        lines.append([name, *(f"{a:.3f}" + (f" ({b:+.3f} ± {c:.3f})" if share is not first else "") for a, b, c in numbers)])
+        cells = [f"{a:.3f}" if share is first else f"{a:.3f} ({b:+.3f} ± {c:.3f})" for a, b, c in numbers]
+        lines.append([name, *cells])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -97,7 +97,7 @@ def main():
         mean, held, width = row(shape, rate, given.searches)
         numbers = f"{mean:.2%} | {held:.1%} | {width:.2f} | {binomial:.1%} | {even:.1%}"
         print(f"| {shape} | {rate:.0%} | {numbers} |", flush=True)
-        said = f"{rules:.1f} rules, rate outside them {rest:.2%}, variance of Sobol points {variance:.2f} of a binomial's"
+        said = f"{rules:.1f} rules, rate outside {rest:.2%}, variance of Sobol points {variance:.2f} of a binomial's"
         print(f"  {shape}, {rate:.0%}: {said}", file=sys.stderr)
     print(f"{given.searches} searches a row, {time.process_time() - started:.0f} s")
     return 0

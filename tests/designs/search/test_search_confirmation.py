@@ -66,7 +66,9 @@ def test_a_rule_that_is_open_to_the_end_has_the_whole_quarter():
     history = conduct(STRATEGY, History.empty(4), often, budget=200, batch=8)
     confirmed = STRATEGY.confirmed(history)
     assert confirmed
-    assert sum(len(rows) for _, rows in confirmed) == 50  # half-widths at a half fall to .1 at 93 calls, in blocks of eight at 96
+    assert (
+        sum(len(rows) for _, rows in confirmed) == 50
+    )  # half-widths at a half fall to .1 at 93 calls, in blocks of eight at 96
 
 
 def test_calls_without_an_answer_end_with_the_budget():
