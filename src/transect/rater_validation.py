@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -62,9 +62,11 @@ def _named(answered: Answered, name: str) -> Rated:
     raise UnknownName("question", name, [one.name for one in answered.rated], hint="nobody answered it yet, or another")
 
 
-def entry(found: Validation) -> dict[str, Any]:
-    """The validation as JSON values; what cannot be told is null."""
+def entry(found: Validation, generator: Mapping[str, Any]) -> dict[str, Any]:
+    """The validation as JSON values, with the generator that it is about; what cannot be told is null."""
     made = {
+        "generator": dict(generator),
+        "gates": asdict(found.gates),
         "passed": found.passed,
         "failures": dict(found.failures),
         "groups": [one._asdict() for one in found.groups],
@@ -77,14 +79,14 @@ def entry(found: Validation) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def keep(folder: Path, found: Sequence[tuple[str, Validation]]) -> Path:
+def keep(folder: Path, found: Sequence[tuple[Answered, Validation]]) -> Path:
     """Write `validation.json`: an entry by study. Returns its path."""
-    made = {study: entry(one) for study, one in found}
+    made = {answered.name: entry(one, answered.run.spec["generator"]) for answered, one in found}
     write_atomically(folder / FILE, (json.dumps(made, indent=1, allow_nan=False) + "\n").encode())
     return folder / FILE
 
@@ -104,12 +106,13 @@ def section(study: str, found: Validation, attributes: Any) -> dict[str, Any]:
     """The validation as a section of the page on raters."""
     heads = [("images", "text"), ("judged", "count"), ("seen as another", "count"), ("share", "proportion")]
     heads += [("low", "proportion"), ("high", "proportion"), ("mean quality", "number"), ("SD", "number")]
-    heads += [("rated", "count")]
+    heads += [("rated", "count"), ("gates not met", "text")]
     rows: list[list[Any]] = []
     for one in found.groups:
         label = attributes[one.attribute].label(one.level) if one.attribute else ""
         name = f"{words(one.attribute)}: {label}" if one.attribute else "all images"
-        rows.append([name, one.judged, one.differing, one.share, one.low, one.high, one.quality, one.spread, one.rated])
+        counts = [one.judged, one.differing, one.share, one.low, one.high, one.quality, one.spread, one.rated]
+        rows.append([name, *counts, "; ".join(one.failures)])
     tests = [[words(e.attribute), e.f, e.p, e.p_ranks, e.reason] for e in found.equal]
     of_tests = [("attribute", "text"), ("F", "number"), ("p", "p"), ("p by ranks", "p"), ("note", "text")]
     return {

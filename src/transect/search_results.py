@@ -72,7 +72,7 @@ def summary(
     calls, paid_calls, cost: images asked about, and calls and money of all programs that took part; found: failures at
     least a tenth of the diagonal apart, failures: all, failed: calls without a valid answer; regions: rules with rate,
     interval and n of fresh images alone, reason where there is no rate; regions_reason: why there are none; estimate:
-    the overall rate; curve: failures apart by calls; maps; sections: of canaries.
+    the overall rate; curve: failures apart by calls; maps; sections: of canaries and required gates.
     """
     regions = _regions(search, history)
     return {
