@@ -32,14 +32,12 @@ def section(
     counts = Counter(left_out)
     judged = sum(one["groups"][0]["judged"] for one in entries)
     text = [
-        f"Raters judged {judged:,} images of this generator before (validation {sha256[:12]}), and it met every gate over "
-        "all images. Each level that is set has to meet the gates by itself too, and a value between two rated levels is "
-        "vouched for by both."
+        f"Raters judged {judged:,} images of this generator before (validation {sha256[:12]}), and it met every gate "
+        "over all images. Each level that is set has to meet the gates by itself too, and a value between two rated "
+        "levels is vouched for by both."
     ]
     if levels:
-        text.append(
-            f"Images of a level that fails are counted and left out of every estimate: {len(left_out):,} here."
-        )
+        text.append(f"Images of a level that fails are counted and left out of every estimate: {len(left_out):,} here.")
     heads = [("condition", "text"), ("judged", "count"), ("seen as another", "count"), ("share", "proportion")]
     heads += [("mean quality", "number"), ("gates not met", "text")]
     return {
