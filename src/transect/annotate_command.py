@@ -195,7 +195,8 @@ def report(
     rules = [rule for each in parse_rules(prune or ()).values() for rule in each]
     answered = _answered(run, database, scale)
     found = rater_report.page(answered, rules, resamples, run.name)
-    for one in answered:
+    # Gates are in the units of the questions, whatever the page's scale.
+    for one in answered if scale == "attribute" else _answered(run, database, "attribute"):
         if {"condition", "quality"} <= {rated.name for rated in one.rated}:
             made = rater_validation.of_generator(one)
             found["sections"].append(rater_validation.section(one.name, made, one.run.attributes))

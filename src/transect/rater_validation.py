@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from jaxtyping import Float
 
 from transect import tables as columns
 from transect.effects.identity_pairs import against_distance, same_shares
@@ -42,7 +43,7 @@ def of_generator(
             f"{asked.attribute or 'none'}; name the attribute in the questions"
         )
     values = np.asarray(asked.values)
-    wanted = values[np.abs(known[asked.attribute][:, None] - values).argmin(axis=1)]
+    wanted = _nearest(known[asked.attribute], values)
     return validate(
         wanted,
         asked.majority,
@@ -53,6 +54,17 @@ def of_generator(
         worst=good.majority == good.values[0],
         gates=gates,
     )
+
+
+def _nearest(intended: Float[np.ndarray, " n"], values: Float[np.ndarray, " levels"]) -> Float[np.ndarray, " n"]:
+    """The answer that comes closest to what was asked for; NaN halfway between two, which no answer calls right.
+
+    >>> _nearest(np.array([0.2, 0.5]), np.array([0.0, 1.0])).tolist()
+    [0.0, nan]
+    """
+    away = np.abs(intended[:, None] - values)
+    halfway = np.isclose(away, away.min(axis=1, keepdims=True), rtol=0, atol=1e-9).sum(axis=1) > 1
+    return np.where(halfway, np.nan, values[away.argmin(axis=1)])
 
 
 def _named(answered: Answered, name: str) -> Rated:
@@ -71,7 +83,7 @@ def entry(found: Validation, generator: Mapping[str, Any]) -> dict[str, Any]:
         "failures": dict(found.failures),
         "groups": [one._asdict() for one in found.groups],
         "equal_quality": [one._asdict() for one in found.equal],
-        **{name: getattr(found, name) for name in ("unidentifiable", "undecided", "unrated")},
+        **{name: getattr(found, name) for name in ("unidentifiable", "undecided", "unrated", "between")},
     }
     return dict(_plain(made))
 
@@ -122,8 +134,9 @@ def section(study: str, found: Validation, attributes: Any) -> dict[str, Any]:
         "text": [
             "The majority of an image's raters against the condition that was asked for, and how good the pictures "
             "look by group (McDuff et al. 2019: 50 images a condition, five raters). Raters were evenly split on "
-            f"{found.undecided:,} images; {found.unrated:,} were not rated; of {found.unidentifiable:,} most raters "
-            "say that no face is identifiable."
+            f"{found.undecided:,} images; {found.unrated:,} were not rated; {found.between:,} were asked to lie "
+            "halfway between two answers, so that none is right, and are judged by quality alone; of "
+            f"{found.unidentifiable:,} most raters say that no face is identifiable."
         ],
         "warnings": [f"Gate not met: {text}" for text in found.failures.values()],
         "figures": [],

@@ -27,7 +27,7 @@ from transect.store import read_spec, write_atomically
 FILE: Final = "required_validation.json"
 _OPTION: Final = "--require-validation"
 _KEYS: Final = ("generator", "passed", "failures", "gates", "groups")
-_GROUP: Final = ("attribute", "level", "judged", "failures")
+_GROUP: Final = ("attribute", "level", "judged", "rated", "failures")
 _ANYWHERE: Final = "device"
 """What a generator's description says of the machine and not of the images."""
 _MAKE_ONE: Final = "make one: transect annotate validate RUN"
@@ -153,7 +153,7 @@ def _failing(required: Required, generator: Mapping[str, Any], name: str, values
     """Values whose condition fails, and what fails. Raises BadInput for one that nobody rated."""
     groups = [one for entry in entries_of(required, generator) for one in entry["groups"] if one["attribute"] == name]
     # Where two studies rated one level, it has to pass in both.
-    rated = {float(one["level"]): one for one in sorted(groups, key=lambda one: bool(one["failures"])) if one["judged"]}
+    rated = {float(one["level"]): one for one in sorted(groups, key=lambda one: bool(one["failures"])) if one["rated"]}
     found = {}
     for value in values:
         around = _around(value, rated)

@@ -38,9 +38,9 @@ def validated(run, gates, seen_otherwise=(), quality=lambda k: 3 + k % 2):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Four subjects, face shape at 0, 0.5 and 1 (the nearest answers are 0, 0 and 1); an audit that is finished."""
+    """Four subjects, face shape at 0, 0.4 and 1 (the nearest answers are 0, 0 and 1); an audit that is finished."""
     folder = tmp_path_factory.mktemp("gated") / "run"
-    transect.audit(audited.brightness, vary=["face_shape=0:1:3"], subjects=4, out=folder, **OPTIONS)
+    transect.audit(audited.brightness, vary=["face_shape=0,0.4,1"], subjects=4, out=folder, **OPTIONS)
     return folder
 
 
@@ -75,7 +75,7 @@ def test_levels_are_judged_alone(failing):
     assert found == {
         ("", 0.0): (1, 12, []),
         ("face_shape", 0.0): (1, 4, ["conditions: 1 of 4 images are seen as another condition"]),
-        ("face_shape", 0.5): (0, 4, []),
+        ("face_shape", 0.4): (0, 4, []),
         ("face_shape", 1.0): (0, 4, []),
     }
 
@@ -84,7 +84,7 @@ def test_an_audit_of_a_failed_condition_is_refused_before_anything_is_made(faili
     asked = {"subjects": 2, "out": tmp_path / "new", "require_validation": failing, **OPTIONS}
     with pytest.raises(BadInput, match=r"got face_shape 0 \(conditions: 1 of 4 .*leave them out of --vary"):
         transect.audit(audited.brightness, vary=["face_shape=0,1"], **asked)
-    # 0.25 lies between 0, which failed, and 0.5
+    # 0.25 lies between 0, which failed, and 0.4
     with pytest.raises(BadInput, match="got face_shape 0 "):
         transect.audit(audited.brightness, vary=["face_shape=0.25,1"], **asked)
     with pytest.raises(BadInput, match=r"images with age 20 to have been rated, got no level of it"):
@@ -97,7 +97,7 @@ def test_an_audit_of_a_failed_condition_is_refused_before_anything_is_made(faili
 
 
 def test_what_was_vouched_for_is_audited_and_the_page_says_so(failing, tmp_path):
-    # 0.75 lies between 0.5 and 1, which both passed
+    # 0.75 lies between 0.4 and 1, which both passed
     result = transect.audit(
         audited.brightness, vary=["face_shape=0.75,1"], subjects=2, out=tmp_path, require_validation=failing, **OPTIONS
     )
@@ -155,7 +155,7 @@ def test_of_two_validations_of_a_level_both_must_pass(run, failing):
         made = required.Required(failing, studies, b"")
         with pytest.raises(BadInput, match="face_shape 0 "):
             required.check(made, good["generator"], {"face_shape": [0.0]})
-        required.check(made, good["generator"], {"face_shape": [0.5]})
+        required.check(made, good["generator"], {"face_shape": [0.4]})
 
 
 def test_a_search_holds_to_them_over_its_whole_range(failing, tmp_path):
@@ -169,7 +169,7 @@ def test_a_search_holds_to_them_over_its_whole_range(failing, tmp_path):
     with pytest.raises(BadInput, match="got face_shape 0 "):
         searched("face_shape=0:1")
     narrow = changed(failing, tmp_path, lambda one: one["groups"].pop(1))
-    with pytest.raises(BadInput, match="images with face_shape 0.25 to have been rated, got 0.5 to 1"):
+    with pytest.raises(BadInput, match="images with face_shape 0.25 to have been rated, got 0.4 to 1"):
         searched("face_shape=0.25:1", path=narrow)
     with pytest.raises(BadInput, match="images with age .* to have been rated, got no level of it"):
         searched("face_shape=0.5:1", "age")
@@ -179,7 +179,7 @@ def test_a_search_holds_to_them_over_its_whole_range(failing, tmp_path):
     assert "Gates that were required" in (tmp_path / "search" / "search.html").read_text()
     # A level that fails inside of the range is met, though neither end touches it.
     inner = changed(failing, tmp_path, lambda one: (passing(one), one["groups"][2].update(failures=["quality: poor"])))
-    with pytest.raises(BadInput, match=r"got face_shape 0.5 \(quality: poor\)"):
+    with pytest.raises(BadInput, match=r"got face_shape 0.4 \(quality: poor\)"):
         searched("face_shape=0:1", path=inner)
 
 

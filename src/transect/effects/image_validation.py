@@ -23,7 +23,8 @@ SOURCE: Final = "McDuff et al. 2019, Characterizing bias in classifiers using ge
 class Group(NamedTuple):
     """Images of one level of one attribute: those judged, those seen as another condition, and quality.
 
-    unidentifiable: of the rated ones, those of which most raters say that no face is identifiable. failures: gates that
+    unidentifiable: of the rated ones, those of which most raters say that no face is identifiable; between: those whose
+    intended condition is unknown, of which only quality is judged. failures: gates that
     this level does not meet, as "gate: what was found"; of all images they stand in `Validation.failures`.
     """
 
@@ -38,6 +39,7 @@ class Group(NamedTuple):
     spread: float
     rated: int
     unidentifiable: int = 0
+    between: int = 0
     failures: tuple[str, ...] = ()
 
 
@@ -73,7 +75,8 @@ class Validation:
     """groups: all images first. failures: gate -> what was found, of the gates that are not met; nothing: all are met.
 
     undecided: images on which raters were evenly split; unrated: images without an answer, of a sample also those that
-    nobody was asked about. gates: what was required.
+    nobody was asked about; between: images whose intended condition is unknown, as halfway between two answers. gates:
+    what was required.
     """
 
     groups: tuple[Group, ...]
@@ -83,6 +86,7 @@ class Validation:
     unrated: int
     failures: Mapping[str, str] = field(default_factory=dict)
     gates: Gates = field(default_factory=Gates)
+    between: int = 0
 
     @property
     def passed(self) -> bool:
@@ -103,7 +107,8 @@ def validate(
 ) -> Validation:
     """Compare what was asked for with what most raters saw, image by image.
 
-    intended, seen: condition as numbers, seen NaN where raters tie or nobody answered; quality: mean rating, NaN
+    intended, seen: condition as numbers, intended NaN where no answer is right, seen NaN where raters tie or nobody
+    answered; quality: mean rating, NaN
     without one; groups: the levels by which quality and errors are told; subjects: the cluster of each image.
     answered [n]: whether anybody answered (default: where seen is known); worst [n]: whether most raters say that no
     face is identifiable.
@@ -121,7 +126,7 @@ def validate(
     columns = {"": np.zeros(len(seen)), **groups}
     required, bad = gates or Gates(), np.zeros(len(seen), dtype=np.bool_) if worst is None else worst
     found = [
-        _group(name, level, column == level, judged, seen != intended, bad, quality, subjects)
+        _group(name, level, column == level, (judged, ~np.isfinite(intended), bad), seen != intended, quality, subjects)
         for name, column in columns.items()
         for level in np.unique(column[np.isfinite(column)]).tolist()
     ]
@@ -132,19 +137,19 @@ def validate(
     equal = tuple(_equal(name, column, quality) for name, column in groups.items())
     undecided, unrated = int((told & ~np.isfinite(seen)).sum()), int((~told).sum())
     failures = {**_failures(rows[0], required), **_unequal(equal, required)}
-    return Validation(rows, equal, rows[0].unidentifiable, undecided, unrated, failures, required)
+    return Validation(rows, equal, rows[0].unidentifiable, undecided, unrated, failures, required, rows[0].between)
 
 
 def _group(
     name: str,
     level: float,
     mine: np.ndarray,
-    judged: np.ndarray,
+    kinds: tuple[np.ndarray, np.ndarray, np.ndarray],
     differs: np.ndarray,
-    worst: np.ndarray,
     quality: Float[np.ndarray, " n"],
     subjects: Int[np.ndarray, " n"],
 ) -> Group:
+    judged, between, worst = kinds
     rows, good = mine & judged, quality[mine & np.isfinite(quality)]
     n, wrong = int(rows.sum()), int((rows & differs).sum())
     place = np.unique(subjects[rows], return_inverse=True)[1].reshape(-1)
@@ -153,8 +158,8 @@ def _group(
     mean = float(good.mean()) if len(good) else np.nan
     spread = float(good.std(ddof=1)) if len(good) > 1 else np.nan
     share = wrong / n if n else np.nan
-    bad = int((mine & worst).sum())
-    return Group(name, level, n, wrong, share, float(low[0]), float(high[0]), mean, spread, len(good), bad)
+    bad, unknown = int((mine & worst).sum()), int((mine & between).sum())
+    return Group(name, level, n, wrong, share, float(low[0]), float(high[0]), mean, spread, len(good), bad, unknown)
 
 
 def _equal(name: str, column: Float[np.ndarray, " n"], quality: Float[np.ndarray, " n"]) -> EqualQuality:
@@ -173,7 +178,7 @@ def _equal(name: str, column: Float[np.ndarray, " n"], quality: Float[np.ndarray
 def _failures(group: Group, gates: Gates) -> dict[str, str]:
     """The gates that a group does not meet; what nobody rated meets none."""
     found = {}
-    if not group.judged:
+    if not group.judged and not group.between:
         found["conditions"] = "no image was judged"
     elif group.share > gates.differing:
         found["conditions"] = f"{group.differing} of {group.judged} images are seen as another condition"
