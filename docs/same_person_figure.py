@@ -27,9 +27,9 @@ PUBLISHED = {
 }  # fmt: skip
 _INK, _MUTED, _GRID = "#1f2328", "#57606a", "#d8dee4"
 _KINDS = {
-    "fake": ("a photograph and its reconstruction", "#c2571a"),
-    "real": ("two photographs of one person", "#1f6f8b"),
-    "dup": ("one photograph twice", "#6a3d8f"),
+    "fake": ("fake: with a reconstruction", "#c2571a"),
+    "real": ("real: two photographs", "#1f6f8b"),
+    "dup": ("dup: one photograph twice", "#6a3d8f"),
 }
 _WIDTH, _LEFT, _RIGHT, _TOP, _GROUP, _STEP = 860, 150, 820, 92, 84, 20
 
