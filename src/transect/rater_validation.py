@@ -118,13 +118,13 @@ def section(study: str, found: Validation, attributes: Any) -> dict[str, Any]:
     """The validation as a section of the page on raters."""
     heads = [("images", "text"), ("judged", "count"), ("seen as another", "count"), ("share", "proportion")]
     heads += [("low", "proportion"), ("high", "proportion"), ("mean quality", "number"), ("SD", "number")]
-    heads += [("rated", "count"), ("gates not met", "text")]
+    heads += [("rated", "count"), ("halfway", "count"), ("gates not met", "text")]
     rows: list[list[Any]] = []
     for one in found.groups:
         label = attributes[one.attribute].label(one.level) if one.attribute else ""
         name = f"{words(one.attribute)}: {label}" if one.attribute else "all images"
         counts = [one.judged, one.differing, one.share, one.low, one.high, one.quality, one.spread, one.rated]
-        rows.append([name, *counts, "; ".join(one.failures)])
+        rows.append([name, *counts, one.between, "; ".join(one.failures)])
     tests = [[words(e.attribute), e.f, e.p, e.p_ranks, e.reason] for e in found.equal]
     of_tests = [("attribute", "text"), ("F", "number"), ("p", "p"), ("p by ranks", "p"), ("note", "text")]
     return {

@@ -39,7 +39,7 @@ def section(
     if levels:
         text.append(f"Images of a level that fails are counted and left out of every estimate: {len(left_out):,} here.")
     heads = [("condition", "text"), ("judged", "count"), ("seen as another", "count"), ("share", "proportion")]
-    heads += [("mean quality", "number"), ("gates not met", "text")]
+    heads += [("halfway between answers", "count"), ("mean quality", "number"), ("gates not met", "text")]
     return {
         "key": "gates",
         "study": study,
@@ -82,6 +82,6 @@ def _conditions(entries: Sequence[Mapping[str, Any]], levels: Mapping[str, Seque
             if name and levels and name not in levels:
                 continue
             called = f"{words(name)} {group['level']:g}" if name else "all images"
-            shown = [group.get(key) for key in ("judged", "differing", "share", "quality")]
+            shown = [group.get(key) for key in ("judged", "differing", "share", "between", "quality")]
             rows.append([called, *shown, "; ".join(group["failures"])])
     return rows
