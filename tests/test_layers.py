@@ -43,6 +43,7 @@ LAYERS = [
     {"sections"},
     {"testing"},
     {"verify"},
+    {"required"},
     {"finished", "outcome_choice"},
     {"condition_faces"},
     {"verifying"},

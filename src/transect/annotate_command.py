@@ -195,7 +195,8 @@ def report(
     rules = [rule for each in parse_rules(prune or ()).values() for rule in each]
     answered = _answered(run, database, scale)
     found = rater_report.page(answered, rules, resamples, run.name)
-    for one in answered:
+    # Gates are in the units of the questions, whatever the page's scale.
+    for one in answered if scale == "attribute" else _answered(run, database, "attribute"):
         if {"condition", "quality"} <= {rated.name for rated in one.rated}:
             made = rater_validation.of_generator(one)
             found["sections"].append(rater_validation.section(one.name, made, one.run.attributes))
@@ -245,6 +246,12 @@ def validate(
     quality: Annotated[str, typer.Option(help="The question about the picture's quality.")] = "quality",
     max_differing: Annotated[float, typer.Option(help="Gate: share of images seen as another condition.")] = 0.05,
     min_quality: Annotated[float, typer.Option(help="Gate: mean quality, in its own units.")] = 2.5,
+    max_unidentifiable: Annotated[
+        float, typer.Option(help="Gate: share of images of which most raters say that no face is identifiable.")
+    ] = 0.0,
+    min_p: Annotated[
+        float, typer.Option(help="Gate: p of the tests of equal quality between levels (Holm); 0: not asked.")
+    ] = 0.05,
     require: Annotated[bool, typer.Option("--require", help="Stop with an error where a gate is not met.")] = False,
     database: Address = None,
     json: Json = False,
@@ -256,19 +263,22 @@ def validate(
     from transect import rater_validation
     from transect.effects.image_validation import Gates
 
-    gates = Gates(differing=max_differing, quality=min_quality)
+    gates = Gates(max_differing, min_quality, max_unidentifiable, min_p)
     answered = [one for one in _answered(run, database, "attribute") if one.rated]
-    made = [(one.name, rater_validation.of_generator(one, condition, quality, gates)) for one in answered]
+    made = [(one, rater_validation.of_generator(one, condition, quality, gates)) for one in answered]
     path = rater_validation.keep(run, made)
     if json:
         print(path.read_text(encoding="utf-8"), end="")
     for study, one in [] if json else made:
         every = one.groups[0]
         print(
-            f"{study}: {every.differing} of {every.judged} images ({100 * every.share:.2f} %) seen as another, "
+            f"{study.name}: {every.differing} of {every.judged} images ({100 * every.share:.2f} %) seen as another, "
             f"quality {every.quality:.2f} (SD {every.spread:.2f}); "
             + ("every gate is met" if one.passed else "not met: " + "; ".join(one.failures.values()))
         )
+        for group in one.groups[1:]:
+            if group.failures:
+                print(f"  {group.attribute} {group.level:g}: {'; '.join(group.failures)}")
     if require:
         rater_validation.require(run)
 

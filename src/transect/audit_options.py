@@ -52,6 +52,14 @@ Prune = Annotated[
     list[str] | None,
     typer.Option(help="Leave out images by their ratings, e.g. 'fakeness>=0.75', or as-published; repeat; kept."),
 ]
+RequireValidation = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="The validation.json of transect annotate validate: raters' gates that the generator and every level set "
+        "must meet; kept.",
+    ),
+]
 By = Annotated[
     list[str] | None,
     typer.Option(

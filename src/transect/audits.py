@@ -12,7 +12,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from transect import boundary, costs, edits, error_conditions, interpolation, publication, study, verifying, worlds
+from transect import (
+    boundary,
+    costs,
+    edits,
+    error_conditions,
+    interpolation,
+    publication,
+    required,
+    study,
+    verifying,
+    worlds,
+)
 from transect.designs import population_design, transect_design
 from transect.designs.lines import Lines, lines_design
 from transect.designs.steps import Steps, parse_steps
@@ -64,6 +75,7 @@ def audit(
     check_edits: EditCheck | None = None,
     false_match_rate: float | None = None,
     within: Sequence[str] = (),
+    require_validation: str | Path | None = None,
     out: str | Path | None = None,
     quiet: bool = False,
 ) -> publication.Result:
@@ -84,6 +96,8 @@ def audit(
     directions: a file of fitted directions, which set the attributes of a learned generator. check_edits: what measures
     whether their images became what was set, beside what the generator knows.
     by: attributes whose combinations errors are counted by too, of one study at least.
+    require_validation: the file of `transect annotate validate`, whose gates the generator and every level that is set
+    must have met; the report says so (`required`).
     false_match_rate, within: how embedding targets verify the experiment's images, as `study.audit` has them.
     perceived, ratings, prune: what was seen on each image, people's single answers, and rules by which images are left
     out, as `study.rate` has them; an audit that is finished is not made again for them.
@@ -126,6 +140,7 @@ def audit(
             check_edits=check_edits,
             false_match_rate=false_match_rate,
             within=within,
+            require_validation=require_validation,
             out=out,
             quiet=quiet,
         )
@@ -147,6 +162,7 @@ def audit(
         for one in asked
     ]
     crossed = error_conditions.check(by, [one.counted_by for one in asked])
+    gates = required.given(require_validation, [(one.world, one.design.levels) for one in asked])
     joined = None if lines is None else _lines(world, lines, seed, resolved, limits)
     controlled = next((one for one in asked if one.design.levels), None) if control else None
     for one in asked:
@@ -154,6 +170,7 @@ def audit(
         study.run(one, place, quiet=quiet)
         if one is controlled:
             study.run_control(replace(one, world=_plain(one.world)), place, quiet=quiet)
+        required.keep(place, None if one.name == "photographs" else gates)
     if joined is not None:
         study.run(joined, folder / interpolation.FOLDER, quiet=quiet)
     boundary.keep(folder, near)

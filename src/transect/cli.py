@@ -28,6 +28,7 @@ from transect.audit_options import (
     Prune,
     Ratings,
     Redraw,
+    RequireValidation,
     Threshold,
     Within,
 )
@@ -200,6 +201,7 @@ def audit(
     ratings: Ratings = None,
     prune: Prune = None,
     by: By = None,
+    require_validation: RequireValidation = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how many images, calls and how much money at most, and stop.")
     ] = False,
@@ -250,6 +252,7 @@ def audit(
         ratings=ratings,
         prune=prune or (),
         by=by or (),
+        require_validation=require_validation,
         out=out,
     )
     _show(result, json, costs.made(resolved))
@@ -318,15 +321,18 @@ def report(
         typer.Option(help="Where the run has no truth: what raters' mean or majority decides, as 'gender>=0.5'; kept."),
     ] = None,
     boundary: Boundary = None,
+    require_validation: RequireValidation = None,
     json: Json = False,
 ) -> None:
     """Build the report of a finished run again from its tables, with other corrections or populations if you like."""
-    from transect import rater_report, sections, study
+    from transect import rater_report, required, sections, study
 
     models = sections.check(model or ())
     study.rate(folder, perceived, prune or (), ratings)
     if reference is not None:
         rater_report.judge(folder, reference)
+    if require_validation is not None:
+        required.attach(folder, required.read(require_validation))
     asked: dict[str, Any] = {"shares": shares or (), "correction": correction, "near": boundary, "by": by or ()}
     _show(study.report(folder, models=models, **asked), json)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
 
-from transect import ratings, reference
+from transect import ratings, reference, required
 from transect import tables as columns
 from transect.effects.outcomes import offered
 from transect.effects.truth import Truth
@@ -123,7 +123,7 @@ def read(path: Path) -> Run:
     attributes = {fields["name"]: attribute_of(fields) for fields in spec["attributes"]}
     parts = -(-design.subjects // int(spec["subjects_per_part"]))
     images = folder.read_table("images", parts, without=("image",))
-    seen = ratings.read(path, images["id"].to_pylist())
+    seen = ratings.read(path, images["id"].to_pylist()).gating(required.reasons(path, spec, images))
     true = columns.columns_of(images, "true")
     known = {fields["name"]: attribute_of(fields) for fields in spec.get("nominal", ())} | attributes
     judged = None if spec["truth"] is not None else reference.kept(path, known)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from transect import findings, finished, rater_report
+from transect import findings, finished, rater_report, required
 from transect.effects.outcomes import Outcome
 from transect.ratings import unknown_lines
 from transect.records import Effect
@@ -14,20 +14,21 @@ from transect.sections import rated
 
 
 def sections(path: Path) -> list[dict[str, Any]]:
-    """The sections about a finished run's ratings and its raters; none where it has no ratings.
+    """The sections about a finished run's required gates, its ratings and its raters; none where it has none.
 
     Raises CorruptedPart or BadInput (not finished).
     """
     run = finished.read(path)
     seen = run.seen
+    gates = required.sections(path, seen.gated)
     if not (seen.columns or seen.people):
-        return []
+        return gates
     made, name = seen.pruning, str(run.spec["name"])
     stages = [] if made is None else [_effects(run, step) for step in range(len(made.steps) + 1)]
     unordered = {fields["name"] for fields in run.spec.get("nominal", ())}
     kinds = {rated.BY_IMAGE: seen.columns, rated.OF_PEOPLE: seen.people}
     own = [rated.section(name, kinds, unknown_lines(name, seen), unordered, made, stages)]
-    return [*own, *rater_report.sections(path)]
+    return [*gates, *own, *rater_report.sections(path)]
 
 
 def _effects(run: finished.Run, steps: int) -> list[Effect]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from jaxtyping import Float
 
 from transect import tables as columns
 from transect.effects.identity_pairs import against_distance, same_shares
@@ -42,7 +43,7 @@ def of_generator(
             f"{asked.attribute or 'none'}; name the attribute in the questions"
         )
     values = np.asarray(asked.values)
-    wanted = values[np.abs(known[asked.attribute][:, None] - values).argmin(axis=1)]
+    wanted = _nearest(known[asked.attribute], values)
     return validate(
         wanted,
         asked.majority,
@@ -55,6 +56,17 @@ def of_generator(
     )
 
 
+def _nearest(intended: Float[np.ndarray, " n"], values: Float[np.ndarray, " levels"]) -> Float[np.ndarray, " n"]:
+    """The answer that comes closest to what was asked for; NaN halfway between two, which no answer calls right.
+
+    >>> _nearest(np.array([0.2, 0.5]), np.array([0.0, 1.0])).tolist()
+    [0.0, nan]
+    """
+    away = np.abs(intended[:, None] - values)
+    halfway = np.isclose(away, away.min(axis=1, keepdims=True), rtol=0, atol=1e-9).sum(axis=1) > 1
+    return np.where(halfway, np.nan, values[away.argmin(axis=1)])
+
+
 def _named(answered: Answered, name: str) -> Rated:
     for one in answered.rated:
         if one.name == name:
@@ -62,14 +74,16 @@ def _named(answered: Answered, name: str) -> Rated:
     raise UnknownName("question", name, [one.name for one in answered.rated], hint="nobody answered it yet, or another")
 
 
-def entry(found: Validation) -> dict[str, Any]:
-    """The validation as JSON values; what cannot be told is null."""
+def entry(found: Validation, generator: Mapping[str, Any]) -> dict[str, Any]:
+    """The validation as JSON values, with the generator that it is about; what cannot be told is null."""
     made = {
+        "generator": dict(generator),
+        "gates": asdict(found.gates),
         "passed": found.passed,
         "failures": dict(found.failures),
         "groups": [one._asdict() for one in found.groups],
         "equal_quality": [one._asdict() for one in found.equal],
-        **{name: getattr(found, name) for name in ("unidentifiable", "undecided", "unrated")},
+        **{name: getattr(found, name) for name in ("unidentifiable", "undecided", "unrated", "between")},
     }
     return dict(_plain(made))
 
@@ -77,14 +91,14 @@ def entry(found: Validation) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def keep(folder: Path, found: Sequence[tuple[str, Validation]]) -> Path:
+def keep(folder: Path, found: Sequence[tuple[Answered, Validation]]) -> Path:
     """Write `validation.json`: an entry by study. Returns its path."""
-    made = {study: entry(one) for study, one in found}
+    made = {answered.name: entry(one, answered.run.spec["generator"]) for answered, one in found}
     write_atomically(folder / FILE, (json.dumps(made, indent=1, allow_nan=False) + "\n").encode())
     return folder / FILE
 
@@ -104,12 +118,13 @@ def section(study: str, found: Validation, attributes: Any) -> dict[str, Any]:
     """The validation as a section of the page on raters."""
     heads = [("images", "text"), ("judged", "count"), ("seen as another", "count"), ("share", "proportion")]
     heads += [("low", "proportion"), ("high", "proportion"), ("mean quality", "number"), ("SD", "number")]
-    heads += [("rated", "count")]
+    heads += [("rated", "count"), ("halfway", "count"), ("gates not met", "text")]
     rows: list[list[Any]] = []
     for one in found.groups:
         label = attributes[one.attribute].label(one.level) if one.attribute else ""
         name = f"{words(one.attribute)}: {label}" if one.attribute else "all images"
-        rows.append([name, one.judged, one.differing, one.share, one.low, one.high, one.quality, one.spread, one.rated])
+        counts = [one.judged, one.differing, one.share, one.low, one.high, one.quality, one.spread, one.rated]
+        rows.append([name, *counts, one.between, "; ".join(one.failures)])
     tests = [[words(e.attribute), e.f, e.p, e.p_ranks, e.reason] for e in found.equal]
     of_tests = [("attribute", "text"), ("F", "number"), ("p", "p"), ("p by ranks", "p"), ("note", "text")]
     return {
@@ -119,8 +134,9 @@ def section(study: str, found: Validation, attributes: Any) -> dict[str, Any]:
         "text": [
             "The majority of an image's raters against the condition that was asked for, and how good the pictures "
             "look by group (McDuff et al. 2019: 50 images a condition, five raters). Raters were evenly split on "
-            f"{found.undecided:,} images; {found.unrated:,} were not rated; of {found.unidentifiable:,} most raters "
-            "say that no face is identifiable."
+            f"{found.undecided:,} images; {found.unrated:,} were not rated; {found.between:,} were asked to lie "
+            "halfway between two answers, so that none is right, and are judged by quality alone; of "
+            f"{found.unidentifiable:,} most raters say that no face is identifiable."
         ],
         "warnings": [f"Gate not met: {text}" for text in found.failures.values()],
         "figures": [],

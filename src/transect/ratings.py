@@ -57,7 +57,8 @@ class Ratings:
     [n], for levels in no order the most common one, NaN for images that nobody rated. unknown, unknown_people: ids of
     rows, of either kind, that are of no image of the run and are not used. answers: people's single answers, by
     attribute. elsewhere, elsewhere_people: rows, of either kind, of other studies, by their names. left_out: raters
-    who were shut out before, and their answers; None where the file does not say.
+    who were shut out before, and their answers; None where the file does not say. gated [n]: why images are left out
+    whatever the rules say, since raters' validation does not vouch for them; empty where none was required.
     """
 
     columns: Mapping[str, Float[np.ndarray, " n"]]
@@ -70,6 +71,7 @@ class Ratings:
     elsewhere: Mapping[str, int] = field(default_factory=dict)
     elsewhere_people: Mapping[str, int] = field(default_factory=dict)
     left_out: tuple[int, int] | None = None
+    gated: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=object))
 
     def reasons_after(self, steps: int) -> np.ndarray:
         """Why images are left out by the first so many steps of the rules; "" where they are not."""
@@ -79,7 +81,14 @@ class Ratings:
         for step, left in zip(made.steps[:steps], made.after[:steps], strict=True) if made else ():
             reasons[before & ~left] = f"pruned by {step.name}"
             before = left
-        return reasons
+        return np.where(self.gated == "", reasons, self.gated) if len(self.gated) else reasons
+
+    def gating(self, reasons: np.ndarray) -> Ratings:
+        """The same, without the images that have a reason [n] of their own; "" keeps an image to the rules."""
+        if not (reasons != "").any():
+            return self
+        gated = replace(self, gated=reasons)
+        return replace(gated, reasons=gated.reasons_after(len(self.pruning.steps) if self.pruning else 0))
 
 
 def parse_rule(text: str) -> Rule:

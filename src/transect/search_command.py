@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from transect.audit_options import RequireValidation
+
 
 def search(
     target: Annotated[str, typer.Argument(metavar="TARGET", help="What to search; see: transect targets.")],
@@ -61,6 +63,7 @@ def search(
     output: Annotated[str | None, typer.Option(help="What the model returns: probability or logit.")] = None,
     timeout: Annotated[float, typer.Option(help="Seconds that a target may take for an image.")] = 10.0,
     max_failures: Annotated[float, typer.Option(help="Share of images without a valid answer that stops it.")] = 0.05,
+    require_validation: RequireValidation = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how many calls and how much money at most, and stop.")
     ] = False,
@@ -94,6 +97,7 @@ def search(
         by=by or (),
         method=method,
         alpha=alpha,
+        require_validation=require_validation,
     )
     if dry_run:
         costs.show(costs.total(costs.quotes([asked.target], asked.budget)), json)

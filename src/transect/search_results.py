@@ -73,7 +73,7 @@ def summary(
     least a tenth of the diagonal apart, failures: all, failed: calls without a valid answer; regions: rules with rate,
     interval (of `CONFIDENCE`, as calls stop when it is narrow) and n of fresh images alone, reason where there is no
     rate; regions_reason: why there are none; estimate: the overall rate; curve: failures apart by calls; maps;
-    sections: of canaries.
+    sections: of canaries and required gates.
     """
     regions = _regions(search, history)
     return {

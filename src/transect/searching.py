@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, UInt8
 
-from transect import costs, error_conditions, provenance
+from transect import costs, error_conditions, provenance, required
 from transect import tables as columns
 from transect.canaries import canary_sections, keep_canaries, watch
 from transect.designs.search import History, Interrogation, Strategy, Suggestions, Thompson, eager
@@ -50,7 +50,8 @@ SMALLEST: Final = 20
 class Search:
     """What is searched: where `target` errs by `truth` on subjects of `world`, over `space`, with `budget` calls.
 
-    by: attributes whose combinations errors are counted by; no part of the spec, since it changes no call.
+    by: attributes whose combinations errors are counted by; gates: raters' validation that it requires; neither is part
+    of the spec, since they change no call.
     """
 
     world: Any
@@ -66,6 +67,7 @@ class Search:
     method: str = "ours"
     alpha: float = 0.6
     by: tuple[str, ...] = ()
+    gates: required.Required | None = None
 
     @property
     def batch(self) -> int:
@@ -134,12 +136,14 @@ def search_for(
     method: str = "ours",
     alpha: float = 0.6,
     by: Sequence[str] = (),
+    require_validation: str | Path | None = None,
 ) -> Search:
     """The search, checked before anything is made.
 
     truth: what is right; default for a detector that every image shows a face. method: ours, or that of McDuff et al.
     2019 with its α, which has the goal `failures` alone. by: searched attributes whose
-    combinations errors are counted by. Raises BadInput for fewer than 20 calls, a bad seed or α, or a
+    combinations errors are counted by. require_validation: raters' validation that the generator and all that is
+    searched must have passed (`required`). Raises BadInput for fewer than 20 calls, a bad seed or α, or a
     target whose errors are not yes or no or whose truth is not stated; UnknownName for another goal or method.
     """
     _check_method(method, goal, alpha)
@@ -172,7 +176,23 @@ def search_for(
         method=method,
         alpha=alpha,
         by=crossed,
+        gates=_gates(require_validation, world, space),
     )
+
+
+def _gates(path: str | Path | None, world: Any, space: Space) -> required.Required | None:
+    """Raters' validation, met by the generator, by all levels searched and over all ranges searched."""
+    found = required.given(path, [(world, {})])
+    generator = provenance.described(world)
+    latent = () if space.latent is None else space.latent.attributes
+    for one, row in zip(space.attributes, space.ranked, strict=True):
+        if found is None or one in latent:
+            continue
+        if space.by_level(one):
+            required.check(found, generator, {one.name: np.unique(row).tolist()})
+        else:
+            required.check_range(found, generator, one.name, float(row[0]), float(row[-1]))
+    return found
 
 
 def _check_method(method: str, goal: str, alpha: float) -> None:
@@ -210,10 +230,16 @@ def run(search: Search, out: Path, *, quiet: bool = False) -> dict[str, Any]:
             print(line, file=sys.stderr)
         errors = error_tables(search, history, _reasons(folder, part), search.by)
         faces = mean_faces(search, history, errors["shown"], part, lambda number: _pixels(folder, number), search.by)
-        found = {**summary(search, history, _paid(folder, part), canary_sections(out)), "errors": errors}
+        told = [*canary_sections(out), *_gate_sections(search)]
+        found = {**summary(search, history, _paid(folder, part), told), "errors": errors}
         write_atomically(out / "search.html", search_page.build(found, faces).encode())
         write_atomically(out / "search.json", search_page.to_json(found).encode())
     return found
+
+
+def _gate_sections(search: Search) -> list[dict[str, Any]]:
+    gates = search.gates
+    return [] if gates is None else [required.section_of(gates, "search", provenance.described(search.world))]
 
 
 def _reasons(folder: RunFolder, parts: int) -> list[str]:

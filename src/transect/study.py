@@ -26,6 +26,7 @@ from transect import (
     provenance,
     pruned,
     publication,
+    required,
     verifying,
     worlds,
 )
@@ -181,22 +182,23 @@ def audit(
     check_edits: EditCheck | None = None,
     false_match_rate: float | None = None,
     within: Sequence[str] = (),
+    require_validation: str | Path | None = None,
     out: str | Path | None = None,
     quiet: bool = False,
 ) -> publication.Result:
     """Set attributes, ask the targets, estimate what each attribute causes, and write the report.
 
     targets: a spec string (see `transect targets`), a callable, an object with `predict`, or a list of them.
-    vary: texts as on the command line, or levels by attribute. With `images` instead of `vary`, an observational
-    study of `population`, by the attributes or nuisances to `compare` (default: every attribute). control: also ask
-    about something that cannot matter, where that is cheap. generator: a name, with image_size (128), population
+    vary: texts as on the command line, or levels by attribute. With `images` instead of `vary`, an observational study
+    of `population`, by what to `compare` (default: every attribute). control: also ask about something that cannot
+    matter, where that is cheap. generator: a name, with image_size (128), population
     ("balanced") and device ("cpu"), or an object that generates and controls, which has its own. directions: a file of
     fitted directions, which set the attributes of a learned generator. perceived, ratings, prune: what was seen on the
     images and rules about it, see `rate`. by: attributes whose combinations errors are counted by. check_edits: what
     measures whether images became what was set; with directions they are checked with what the generator knows even
     without. false_match_rate, within: of embedding targets, the rate that finds the threshold of verification, and
-    varied attributes that are no edits of a subject but say who is shown (`effects.verification`). Returns the Result,
-    whose `effects` are records and whose `report` is the page's path.
+    varied attributes that are no edits of a subject but say who is shown (`effects.verification`). require_validation:
+    raters' validation, see `required`. Returns the Result, whose `effects` are records and `report` the page's path.
 
     Raises BadInput, UnknownName or MissingExtra before anything is made; TooManyFailures and Interrupted keep what is
     done, and the same call goes on.
@@ -213,12 +215,14 @@ def audit(
     study = Study(name, world, design, tuple(resolved), stated, tuple(outcomes), limits or Limits(), chosen, rule=rule)
     study = replace(study, edits=edits.for_world(world, design, check_edits))
     crossed = error_conditions.check(by, [study.counted_by])
+    gates = required.given(require_validation, [(study.world, design.levels)])
     folder = Path(out) if out is not None else Path("runs") / slug(resolved[0].name)
     run(study, folder, quiet=quiet)
     if control:
         run_control(study, folder, quiet=quiet)
     rate(folder, perceived, prune, ratings)
     error_conditions.keep(folder, crossed)
+    required.keep(folder, gates)
     return report(folder)
 
 
@@ -234,8 +238,7 @@ def rate(
     several. ratings: people's single answers on some images: the same columns, and a `rater` where it is known. What
     is of no image of the run is said on standard error. Raises as `ratings.attach`.
     """
-    files = [None if path is None else Path(path) for path in (perceived, ratings)]
-    for line in attach(folder, files[0], prune, files[1]):
+    for line in attach(folder, perceived and Path(perceived), prune, ratings and Path(ratings)):
         print(line, file=sys.stderr)
 
 

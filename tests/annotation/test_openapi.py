@@ -10,6 +10,7 @@ pytest.importorskip("schemathesis", reason="needs schemathesis: pip install sche
 import schemathesis
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
+from schemathesis.specs.openapi import checks as conformance
 
 from transect.annotation import sessions
 from transect.annotation.project import open_project
@@ -18,6 +19,12 @@ from transect.annotation.server import guard
 from transect.annotation.server.app import create_app
 from transect.annotation.server.limits import Buckets
 
+CHECKS = (
+    schemathesis.checks.not_a_server_error,
+    conformance.status_code_conformance,
+    conformance.content_type_conformance,
+    conformance.response_schema_conformance,
+)
 HOST = "http://127.0.0.1:8000"
 
 
@@ -44,7 +51,7 @@ def test_replies_are_as_described(tmp_path, monkeypatch):
         def check(case):
             headers = {"cookie": cookie, "x-csrf-token": csrf, "host": "127.0.0.1:8000"}
             response = case.call(headers=headers)
-            case.validate_response(response, checks=(schemathesis.checks.not_a_server_error,))
+            case.validate_response(response, checks=CHECKS)
             tried.append((case.path, response.status_code))
 
         check()

@@ -63,6 +63,7 @@ def test_several_files_are_asked_together_with_the_first_plan(tmp_path):
         ("[plan]\nstop = { after = 1 }\n" + ONE, "line 2: plan.stop.after"),
         (ONE + ONE, "question: expected every question's name once, got 'q' twice"),
         (ONE + ONE.replace('"q"', '"id"'), "line 6: question.1.name: expected another name than id"),
+        (ONE.replace("levels", "levls"), "line 4: question.0.levls: unknown key: did you mean levels?"),
         (ONE.replace('"b"', '"a"'), "line 4: question.0.levels: expected a name of its own for every level, got 'a'"),
         (
             ONE.replace('"b"', '{ name = "b", key = "u" }'),

@@ -60,6 +60,14 @@ def test_the_page_on_raters_has_it_too(judged):
     assert [one["key"] for one in content["sections"]] == ["raters", "seen along", "validation"]
     assert content["facts"]["raters of one question, at most"] == 5
     assert "Images by mean quality" in (judged / "annotations" / "raters.html").read_text()
+    # On a scale from 0 to 1 the page's quality is below 1, and the gate is still in the question's units.
+    CliRunner().invoke(annotate, ["report", str(judged), "--resamples", "0", "--scale", "unit"])
+    (section,) = [
+        one for one in json.loads((judged / "annotations" / "raters.json").read_text())["sections"]
+        if one["key"] == "validation"
+    ]  # fmt: skip
+    assert section["warnings"] == ["Gate not met: 1 of 6 images are seen as another condition"]
+    assert section["tables"][0]["rows"][0][6] == pytest.approx(3.2)
 
 
 def test_so_many_images_of_each_cell_are_asked_about(tmp_path):

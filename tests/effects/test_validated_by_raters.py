@@ -122,3 +122,24 @@ def test_quality_that_cannot_be_compared_says_why():
     assert made.equal[0].reason == "quality does not vary within groups"
     with pytest.raises(BadInput, match="expected images whose condition raters agree on"):
         validate(np.zeros(2), np.full(2, np.nan), np.zeros(2), {}, np.arange(2))
+
+
+def test_each_level_is_judged_alone_and_halfway_levels_by_quality():
+    """Levels 0, .5 (halfway: no answer is right) and 1, ten images each; all of level 1 look poor."""
+    level = np.repeat([0.0, 0.5, 1.0], 10)
+    intended = np.where(level == 0.5, np.nan, level)
+    quality = np.where(level == 1.0, 1.0, 4.0) + np.tile([0.0, 0.1], 15)
+    made = validate(intended, np.round(level), quality, {"a": level}, np.arange(30))
+    assert (made.groups[0].judged, made.between) == (20, 10)
+    assert [one.failures for one in made.groups[1:]] == [(), (), ("quality: mean quality 1.05 is below 2.5",)]
+    assert set(made.failures) == {"equal quality"}  # over all images the mean is 3.05
+
+
+def test_what_was_not_rated_meets_no_gate():
+    quality = np.array([4.0, 4.0, np.nan, np.nan])
+    bad = np.array([True, False, False, False])
+    made = validate(np.zeros(4), np.array([0, 0, np.nan, np.nan]), quality, {"a": np.array([0, 0, 1, 1.0])},
+                    np.arange(4), worst=bad, gates=Gates(unidentifiable=0.4))  # fmt: skip
+    assert made.groups[2].failures == ("conditions: no image was judged", "quality: nobody rated the quality")
+    # one of the two images that were rated, not one of four
+    assert made.failures == {"identifiable": "of 50.0 % of the images most raters say that no face is identifiable"}

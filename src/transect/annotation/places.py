@@ -12,7 +12,9 @@ from pydantic import BaseModel, ValidationError
 
 def complaint(text: str, error: ValidationError, model: type[BaseModel]) -> str:
     """The first thing that is wrong, with its line and key, after the file's name."""
-    first = error.errors(include_url=False)[0]
+    errors = error.errors(include_url=False)
+    # A misspelt key is why another is missing.
+    first = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
     loc = tuple(part for part in first["loc"] if not (isinstance(part, str) and "[" in part))
     key, line = ".".join(str(part) for part in loc), line_of(text, loc)
     place = f", line {line}" if line else ""

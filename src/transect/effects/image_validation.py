@@ -21,7 +21,12 @@ SOURCE: Final = "McDuff et al. 2019, Characterizing bias in classifiers using ge
 
 
 class Group(NamedTuple):
-    """Images of one level of one attribute: those judged, those seen as another condition, and quality."""
+    """Images of one level of one attribute: those judged, those seen as another condition, and quality.
+
+    unidentifiable: of the rated ones, those of which most raters say that no face is identifiable; between: those whose
+    intended condition is unknown, of which only quality is judged. failures: gates that
+    this level does not meet, as "gate: what was found"; of all images they stand in `Validation.failures`.
+    """
 
     attribute: str
     level: float
@@ -33,6 +38,9 @@ class Group(NamedTuple):
     quality: float
     spread: float
     rated: int
+    unidentifiable: int = 0
+    between: int = 0
+    failures: tuple[str, ...] = ()
 
 
 class EqualQuality(NamedTuple):
@@ -48,9 +56,11 @@ class EqualQuality(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """What a generator must reach. differing: most images seen as another condition, as a share; quality: least mean;
-    unidentifiable: most images, as a share, of which most raters say that no face is identifiable; equal: least p of
-    the tests of equal quality after Holm's correction.
+    """What a generator must reach, and each level of an attribute alone, which equal quality is not asked of.
+
+    differing: most images seen as another condition, as a share; quality: least mean; unidentifiable: most images, as a
+    share of those rated, of which most raters say that no face is identifiable; equal: least p of the tests of equal
+    quality after Holm's correction.
     """
 
     differing: float = 0.05
@@ -64,7 +74,9 @@ class Gates:
 class Validation:
     """groups: all images first. failures: gate -> what was found, of the gates that are not met; nothing: all are met.
 
-    undecided: images on which raters were evenly split; unrated: images of the sample without an answer.
+    undecided: images on which raters were evenly split; unrated: images without an answer, of a sample also those that
+    nobody was asked about; between: images whose intended condition is unknown, as halfway between two answers. gates:
+    what was required.
     """
 
     groups: tuple[Group, ...]
@@ -73,6 +85,8 @@ class Validation:
     undecided: int
     unrated: int
     failures: Mapping[str, str] = field(default_factory=dict)
+    gates: Gates = field(default_factory=Gates)
+    between: int = 0
 
     @property
     def passed(self) -> bool:
@@ -93,7 +107,8 @@ def validate(
 ) -> Validation:
     """Compare what was asked for with what most raters saw, image by image.
 
-    intended, seen: condition as numbers, seen NaN where raters tie or nobody answered; quality: mean rating, NaN
+    intended, seen: condition as numbers, intended NaN where no answer is right, seen NaN where raters tie or nobody
+    answered; quality: mean rating, NaN
     without one; groups: the levels by which quality and errors are told; subjects: the cluster of each image.
     answered [n]: whether anybody answered (default: where seen is known); worst [n]: whether most raters say that no
     face is identifiable.
@@ -109,27 +124,32 @@ def validate(
         raise BadInput("validation: expected images whose condition raters agree on, got none; have them rated")
     told = np.isfinite(seen) if answered is None else answered
     columns = {"": np.zeros(len(seen)), **groups}
-    rows = tuple(
-        _group(name, level, column == level, judged, seen != intended, quality, subjects)
+    required, bad = gates or Gates(), np.zeros(len(seen), dtype=np.bool_) if worst is None else worst
+    found = [
+        _group(name, level, column == level, (judged, ~np.isfinite(intended), bad), seen != intended, quality, subjects)
         for name, column in columns.items()
         for level in np.unique(column[np.isfinite(column)]).tolist()
+    ]
+    rows = tuple(
+        one._replace(failures=tuple(f"{gate}: {text}" for gate, text in _failures(one, required).items()))
+        for one in found
     )
     equal = tuple(_equal(name, column, quality) for name, column in groups.items())
-    bad = int(worst.sum()) if worst is not None else 0
     undecided, unrated = int((told & ~np.isfinite(seen)).sum()), int((~told).sum())
-    failures = _failures(rows[0], equal, bad / len(seen), gates or Gates())
-    return Validation(rows, equal, bad, undecided, unrated, failures)
+    failures = {**_failures(rows[0], required), **_unequal(equal, required)}
+    return Validation(rows, equal, rows[0].unidentifiable, undecided, unrated, failures, required, rows[0].between)
 
 
 def _group(
     name: str,
     level: float,
     mine: np.ndarray,
-    judged: np.ndarray,
+    kinds: tuple[np.ndarray, np.ndarray, np.ndarray],
     differs: np.ndarray,
     quality: Float[np.ndarray, " n"],
     subjects: Int[np.ndarray, " n"],
 ) -> Group:
+    judged, between, worst = kinds
     rows, good = mine & judged, quality[mine & np.isfinite(quality)]
     n, wrong = int(rows.sum()), int((rows & differs).sum())
     place = np.unique(subjects[rows], return_inverse=True)[1].reshape(-1)
@@ -138,7 +158,8 @@ def _group(
     mean = float(good.mean()) if len(good) else np.nan
     spread = float(good.std(ddof=1)) if len(good) > 1 else np.nan
     share = wrong / n if n else np.nan
-    return Group(name, level, n, wrong, share, float(low[0]), float(high[0]), mean, spread, len(good))
+    bad, unknown = int((mine & worst).sum()), int((mine & between).sum())
+    return Group(name, level, n, wrong, share, float(low[0]), float(high[0]), mean, spread, len(good), bad, unknown)
 
 
 def _equal(name: str, column: Float[np.ndarray, " n"], quality: Float[np.ndarray, " n"]) -> EqualQuality:
@@ -154,18 +175,28 @@ def _equal(name: str, column: Float[np.ndarray, " n"], quality: Float[np.ndarray
     return EqualQuality(name, float(f), float(p), float(stats.kruskal(*parts).pvalue))
 
 
-def _failures(every: Group, equal: tuple[EqualQuality, ...], bad: float, gates: Gates) -> dict[str, str]:
-    """The gates that are not met; a quality that nobody rated meets none."""
+def _failures(group: Group, gates: Gates) -> dict[str, str]:
+    """The gates that a group does not meet; what nobody rated meets none."""
     found = {}
-    if not every.share <= gates.differing:
-        found["conditions"] = f"{every.differing} of {every.judged} images are seen as another condition"
-    if np.isfinite(every.quality) and not every.quality >= gates.quality:
-        found["quality"] = f"mean quality {every.quality:.2f} is below {gates.quality:g}"
-    if bad > gates.unidentifiable:
-        found["identifiable"] = f"of {100 * bad:.1f} % of the images most raters say that no face is identifiable"
-    known = sorted(one.p for one in equal if np.isfinite(one.p))
-    least = known[0] * len(known) if known else 1.0
-    if least < gates.equal:
-        worst = min((one for one in equal if np.isfinite(one.p)), key=lambda one: one.p)
-        found["equal quality"] = f"quality differs by {worst.attribute}: F = {worst.f:.2f}, p = {worst.p:.2g}"
+    if not group.judged and not group.between:
+        found["conditions"] = "no image was judged"
+    elif group.share > gates.differing:
+        found["conditions"] = f"{group.differing} of {group.judged} images are seen as another condition"
+    if not group.rated:
+        found["quality"] = "nobody rated the quality"
+    elif group.quality < gates.quality:
+        found["quality"] = f"mean quality {group.quality:.2f} is below {gates.quality:g}"
+    share = group.unidentifiable / group.rated if group.rated else 0.0
+    if share > gates.unidentifiable:
+        found["identifiable"] = f"of {100 * share:.1f} % of the images most raters say that no face is identifiable"
     return found
+
+
+def _unequal(equal: tuple[EqualQuality, ...], gates: Gates) -> dict[str, str]:
+    known = [one for one in equal if np.isfinite(one.p)]
+    if not known:
+        return {}
+    worst = min(known, key=lambda one: one.p)
+    if worst.p * len(known) >= gates.equal:
+        return {}
+    return {"equal quality": f"quality differs by {worst.attribute}: F = {worst.f:.2f}, p = {worst.p:.2g}"}
