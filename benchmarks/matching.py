@@ -93,8 +93,8 @@ def ours(method):
             from transect.designs.matching.approximate import ApproximateSearch
 
             search = ApproximateSearch(sample)
-            made = matching.greedy(sample, search=search)
             FACTS["recall"] = search.recall()
+            made = matching.greedy(sample, search=search)
         else:
             made = getattr(matching, method)(sample)
         return list(zip(made.a.tolist(), made.b.tolist(), strict=True)), float(made.distance.sum())

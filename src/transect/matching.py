@@ -119,7 +119,8 @@ def _greedy(sample: Sample, caliper: float, approximate: bool) -> Matching:
     from transect.designs.matching.approximate import ApproximateSearch
 
     search = ApproximateSearch(sample, caliper=caliper)
-    return replace(designs.greedy(sample, search=search), facts={"recall": search.recall()})
+    recall = search.recall()
+    return replace(designs.greedy(sample, search=search), facts={"recall": recall})
 
 
 def _paired(options: Options, prepared: Prepared) -> Matched:
