@@ -39,8 +39,8 @@ def cardinality(
     One image of an identity is drawn by `seed` beforehand, and exact strata enter as exact counts, so that pairing
     loses no balance to them.
 
-    names: of the covariates, by default numbers. facts: the subset's size, HiGHS's bound on the largest size, whether it
-    is proven optimal within `seconds`.
+    names: of the covariates, by default numbers. facts: the subset's size, HiGHS's bound on the largest size, whether
+    it is proven optimal within `seconds`.
 
     Raises BadInput where not even one pair is balanced, or with a second distance or a dose.
 
