@@ -59,6 +59,7 @@ LAYERS = [
     {"audits", "searching", "labelling", "inverting", "mitigating"},
     {"rendering", "fitting"},
     {"match_files", "match_outcomes"},
+    {"match_notes"},
     {"match_input"},
     {"matching"},
     {"match_page"},

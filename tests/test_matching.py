@@ -225,12 +225,12 @@ def test_the_terminal_says_counts_reasons_and_the_verdict(folder):
         (("--second-threshold", "1"), "expected --second FILE and --second-threshold together"),
         (("--references",), "--references needs --identity COLUMN"),
         (("--default", "young=1"), "give --references too"),
-        (("--ratio", "2"), "--ratio 2 needs --method optimal"),
+        (("--ratio", "2"), "--ratio has no part in --method greedy: leave it out, or use optimal"),
         (("--exact", "plac"), "unknown exact column 'plac': did you mean place"),
         (("--covariate", "place"), "covariate column 'place': expected numbers, found string"),
         (("--features", "nowhere.npy"), "features nowhere.npy: expected a .npy array of numbers, found no such file"),
         (("--out", "nowhere/pairs.parquet"), "expected a file name in a folder that exists; make nowhere first"),
-        (("--method", "cardinality", "--approximate"), "--approximate speeds up --method greedy or mahalanobis"),
+        (("--method", "cardinality", "--approximate"), "--approximate has no part in --method cardinality: leave it out, or use greedy or mahalanobis"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line(folder, more, message):
@@ -244,8 +244,8 @@ def test_the_command_itself_refuses_in_one_line(folder):
 def test_the_smallest_caliper_that_is_named_leaves_a_pair(folder):
     for method in ("greedy", "propensity"):
         line = refused(*arguments(folder, "--method", method, "--caliper", "1e-9"))
-        least = float(line.split("would leave one is ")[1].split(":")[0])
-        summary, _ = answer(folder, "--method", method, "--caliper", str(least * 1.00001))
+        least = line.split("would leave one is ")[1].split(":")[0]
+        summary, _ = answer(folder, "--method", method, "--caliper", least)  # as it stands: never rounded down
         assert summary["pairs"] == 1
 
 

@@ -118,6 +118,8 @@ def match(
         "approximate": approximate,
         "seed": seed,
     }
+    if pictures is not None and report is None:
+        raise BadInput("--pictures go onto the page: give --report DIR too")
     _writable(out)
     given = Options(**options)
     made = matching.match(given)
@@ -154,6 +156,9 @@ def _show(summary: dict[str, Any], out: Path) -> None:
     print(f"{what} from {of} ({summary['method']})")
     for reason, count in summary["refused"].items():
         print(f"  refused: {count} ({reason})")
+    if summary["missing"]:
+        listed = ", ".join(map(str, summary["missing_rows"]))
+        print(f"  missing values: {summary['missing']} images, rows {listed}{_more(summary)}")
     for note in [*summary["notes"], *filter(None, [summary["facts"].get("warning")])]:
         print(f"  note: {note}")
     for name in ("accuracy_in_sample", "accuracy_cross_validated", "recall"):
@@ -171,6 +176,10 @@ def _show(summary: dict[str, Any], out: Path) -> None:
         for line in [*outcome_lines(one), *lines(one)]:
             print(line)
     print(f"wrote {out}")
+
+
+def _more(summary: dict[str, Any]) -> str:
+    return " …" if summary["missing"] > len(summary["missing_rows"]) else ""
 
 
 def outcome_lines(one: dict[str, Any]) -> list[str]:

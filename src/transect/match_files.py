@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -153,9 +154,15 @@ def _floats(values: NDArray[np.generic]) -> Float[np.ndarray, "n ..."]:
 def _order(found: Sequence[object], wanted: Sequence[object], path: Path) -> list[int]:
     """Position in the features of each wanted id, -1 where it is missing."""
     place = {name: i for i, name in enumerate(found)}
-    if len(place) < len(found):
-        twice = next(name for i, name in enumerate(found) if place[name] != i)
-        raise BadInput(f"features {path}: the id {twice!r} stands more than once; keep one row for each image")
+    for where, names in ((f"features {path}", found), ("table", [name for name in wanted if name is not None])):
+        twice = Counter(names).most_common(1)
+        if twice and twice[0][1] > 1:
+            raise BadInput(f"{where}: the id {twice[0][0]!r} stands more than once; keep one row for each image")
+    if place.keys().isdisjoint(wanted):
+        raise BadInput(
+            f"features {path}: none of the table's ids is there; expected ids like {wanted[0]!r}, found ids like "
+            f"{found[0]!r}"
+        )
     return [place.get(name, -1) for name in wanted]
 
 

@@ -22,9 +22,9 @@ from transect.designs.matching import (
     without_reference,
 )
 from transect.designs.matching.metrics import Layers, Metric
-from transect.designs.matching.sample import in_blocks
 from transect.effects.balance import GATE
 from transect.errors import BadInput
+from transect.match_notes import absence_note, column_notes, group_moments, separation
 
 Method = Literal[
     "greedy",
@@ -50,7 +50,6 @@ METHODS: Final[dict[Method, str]] = {
 }
 WEIGHTING: Final = ("entropy", "overlap")
 _MOST_GROUPS: Final = 10
-_SEPARATE: Final = 3.0
 
 
 @final
@@ -93,8 +92,8 @@ class Prepared:
 
     names: of the feature columns, empty where they have none. covariates: whose balance is measured. groups: the names
     of control and treated, or of more groups; labels: [n], the group of each image where there are more than two.
-    references: which images may be reference images, or None. used: covariates that the method sees. outcomes: what is
-    compared within pairs, which no method sees.
+    references: which images may be reference images, or None. used: covariates that the method sees. apart: where the
+    groups separate, if they do. outcomes: what is compared within pairs, which no method sees.
     """
 
     sample: Sample
@@ -105,6 +104,7 @@ class Prepared:
     references: Bool[np.ndarray, " n"] | None
     used: tuple[str, ...]
     notes: tuple[str, ...]
+    apart: str = ""
     outcomes: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
 
     @property
@@ -130,7 +130,8 @@ def prepare(options: Options) -> Prepared:
         raise BadInput(f"expected as many rows of features as of the table ({table.num_rows}), got {len(features)}")
     treatment, groups, labels = _treatment(options, table)
     metric: Metric = "mahalanobis" if options.method == "mahalanobis" else options.metric
-    flat, dropped = in_metric(layered(features, options.layers), treatment, metric)
+    original = layered(features, options.layers)
+    flat, dropped = in_metric(original, treatment, metric)
     sample = make_sample(
         flat,
         treatment,
@@ -143,11 +144,15 @@ def prepare(options: Options) -> Prepared:
     sample, usable = _with_references(options, table, sample)
     covariates = _covariates(options, table)
     notes = [f"{dropped} constant or redundant columns of the features were dropped"] if dropped else []
-    notes += [] if labels else separation(sample, names)
+    notes += absence_note(original, sample)
+    moments = group_moments(original, sample)
+    if metric == "euclidean" and not options.method.startswith("propensity"):
+        notes += column_notes(original, sample, names, moments)
+    apart = "" if labels or options.dose_gap else separation(names, moments)
     seen = {*options.exact, *names} | ({*covariates} if options.method in _USING_COVARIATES else set())
     used = tuple(name for name in covariates if name in seen)
     outcomes = _outcomes(options, table)
-    return Prepared(sample, names, covariates, groups, labels, usable, used, tuple(notes), outcomes)
+    return Prepared(sample, names, covariates, groups, labels, usable, used, tuple(notes), apart, outcomes)
 
 
 _USING_COVARIATES = ("coarsened", "cardinality", *WEIGHTING)
@@ -252,6 +257,8 @@ def _with_references(options: Options, table: pa.Table, sample: Sample) -> tuple
 
 def _covariates(options: Options, table: pa.Table) -> dict[str, Float[np.ndarray, " n"]]:
     roles = [options.treatment, *filter(None, [options.identity]), *options.outcomes, files.ID]
+    if options.treatment in options.covariates:
+        raise BadInput(f"--covariate {options.treatment}: expected a column beside the treatment; leave it out")
     names = list(options.covariates) or files.numeric_columns(table, roles)
     return {name: files.numbers(table, name, "covariate") for name in names}
 
@@ -265,36 +272,3 @@ def _outcomes(options: Options, table: pa.Table) -> dict[str, Float[np.ndarray, 
                 f"--outcome {name}: expected a column that pairs are not made by; leave it out of the others"
             )
     return {name: files.numbers(table, name, "outcome") for name in options.outcomes}
-
-
-def separation(sample: Sample, names: Sequence[str]) -> list[str]:
-    """A note on the feature that separates the groups most, where that is by three standard deviations or more."""
-    if sample.dose_gap:
-        return []
-    moments = [_moments(sample.features, rows) for rows in (sample.rows, sample.columns)]
-    (mean_a, var_a), (mean_b, var_b) = moments
-    spread = np.sqrt((var_a + var_b) / 2)
-    gap = np.abs(mean_a - mean_b)
-    apart = np.divide(gap, spread, out=np.where(gap > 0, np.inf, 0.0), where=spread > 0)
-    worst = int(apart.argmax())
-    if not apart[worst] >= _SEPARATE:
-        return []
-    name = names[worst] if len(names) == len(apart) else f"column {worst}"
-    return [
-        f"the groups separate on {name}: means {mean_a[worst]:.3g} (treated) and {mean_b[worst]:.3g} (control), "
-        f"{apart[worst]:.1f} standard deviations apart; {int((apart >= _SEPARATE).sum())} features are at least "
-        f"{_SEPARATE:g} apart, so that few images may have a counterpart"
-    ]
-
-
-def _moments(features: np.ndarray, rows: np.ndarray) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]:
-    """Mean and variance of each column, block by block."""
-    total = np.zeros(features.shape[1])
-    squares = np.zeros(features.shape[1])
-    shift = np.asarray(features[rows[0]], dtype=np.float64)
-    for part in in_blocks(len(rows), max(1, (1 << 22) // features.shape[1])):
-        block = np.asarray(features[rows[part]], dtype=np.float64) - shift
-        total += block.sum(axis=0)
-        squares += (block**2).sum(axis=0)
-    mean = total / len(rows)
-    return mean + shift, np.maximum(squares / len(rows) - mean**2, 0.0)

@@ -19,13 +19,15 @@ from jaxtyping import Float, Int
 
 from transect.designs import matching as designs
 from transect.designs.matching import Matching, Sample, propensity
+from transect.designs.matching.cardinality import TOLERANCE
+from transect.designs.matching.coarsened import NO_BIN, without_common_bin
 from transect.designs.matching.references import References
 from transect.designs.matching.sample import CALIPER, MISSING
 from transect.designs.matching.several import Sets
 from transect.effects import balance as balancing
 from transect.effects.balance import Balance
 from transect.errors import BadInput
-from transect.match_input import WEIGHTING, Options, Prepared, prepare
+from transect.match_input import METHODS, WEIGHTING, Options, Prepared, prepare
 from transect.match_outcomes import matched_effects, plain, read_experiment
 
 _MOST_LISTED = 20
@@ -69,24 +71,55 @@ def match(options: Options) -> Matched:
 
 def _check(options: Options, prepared: Prepared) -> None:
     """Options that do not go together are refused, never left out in silence."""
-    if options.ratio != 1 and options.method != "optimal":
-        raise BadInput(f"--ratio {options.ratio} needs --method optimal: {options.method} makes pairs")
-    if options.approximate and options.method not in ("greedy", "mahalanobis"):
-        raise BadInput("--approximate speeds up --method greedy or mahalanobis; the others need exact neighbours")
-    if options.dose_gap and options.method not in ("greedy", "mahalanobis"):
-        raise BadInput(f"--dose-gap needs --method greedy or mahalanobis: {options.method} compares two groups")
-    if prepared.labels is not None and options.method not in ("greedy", "optimal", "mahalanobis", "propensity"):
-        raise BadInput(f"{len(prepared.groups)} groups: expected --method greedy, optimal, mahalanobis or propensity")
-    if options.references and (prepared.labels is not None or options.method in WEIGHTING):
-        raise BadInput("--references needs pairs of two groups")
-    if options.outcomes and (prepared.labels is not None or options.method in WEIGHTING):
-        raise BadInput("--outcome needs pairs of two groups: take a method that makes them")
-    if options.experiment is not None:
-        if not options.outcomes:
-            raise BadInput("--experiment stands beside outcomes within pairs: name them with --outcome")
-        _experiment(options)
+    for name, (given, kept_by) in _kept_by(options).items():
+        if given and options.method not in kept_by:
+            one_of = " or ".join(kept_by)
+            raise BadInput(f"{name} has no part in --method {options.method}: leave it out, or use {one_of}")
     if options.caliper is not None and not options.caliper >= 0:
         raise BadInput(f"--caliper: expected a distance of 0 or more, got {options.caliper:g}")
+    _check_groups(options, prepared)
+    _check_experiment(options)
+
+
+def _check_groups(options: Options, prepared: Prepared) -> None:
+    several = prepared.labels is not None
+    if several and options.method not in ("greedy", "optimal", "mahalanobis", "propensity"):
+        raise BadInput(f"{len(prepared.groups)} groups: expected --method greedy, optimal, mahalanobis or propensity")
+    if options.base is not None and not several:
+        raise BadInput(f"--base {options.base} chooses among more than two groups: leave it out")
+    pairs_of_two = not several and options.method not in WEIGHTING
+    if options.references and not pairs_of_two:
+        raise BadInput("--references needs pairs of two groups")
+    if options.outcomes and not pairs_of_two:
+        raise BadInput("--outcome needs pairs of two groups: take a method that makes them")
+
+
+def _check_experiment(options: Options) -> None:
+    if options.experiment is None:
+        if options.experiment_attribute is not None:
+            raise BadInput("--experiment-attribute names an attribute of --experiment DIR: give both")
+        return
+    if not options.outcomes:
+        raise BadInput("--experiment stands beside outcomes within pairs: name them with --outcome")
+    _experiment(options)
+
+
+def _kept_by(options: Options) -> dict[str, tuple[bool, list[str]]]:
+    """Options that some methods take no notice of: whether they are given, and the methods that keep them."""
+    pairing = [name for name in METHODS if name not in WEIGHTING]
+    by_distance = [name for name in pairing if name != "cardinality"]
+    return {
+        "--caliper": (options.caliper is not None, by_distance),
+        "--second": (options.second is not None, by_distance),
+        "--exact": (bool(options.exact), pairing),
+        "--identity": (options.identity is not None, pairing),
+        "--ratio": (options.ratio != 1, ["optimal"]),
+        "--approximate": (options.approximate, ["greedy", "mahalanobis"]),
+        "--dose-gap": (bool(options.dose_gap), ["greedy", "mahalanobis"]),
+        "--bins": (options.bins is not None, ["coarsened"]),
+        "--tolerance": (options.tolerance != TOLERANCE, ["cardinality"]),
+        "--metric": (options.metric != "euclidean", [name for name in METHODS if name != "mahalanobis"]),
+    }
 
 
 def _method(
@@ -110,7 +143,10 @@ def _method(
             0
         ]
     matrix = prepared.covariate_matrix
-    return lambda sample: designs.cardinality(sample, matrix, tolerance=options.tolerance, seed=options.seed)
+    names = tuple(prepared.covariates)
+    return lambda sample: designs.cardinality(
+        sample, matrix, tolerance=options.tolerance, seed=options.seed, names=names
+    )
 
 
 def _greedy(sample: Sample, caliper: float, approximate: bool) -> Matching:
@@ -119,7 +155,8 @@ def _greedy(sample: Sample, caliper: float, approximate: bool) -> Matching:
     from transect.designs.matching.approximate import ApproximateSearch
 
     search = ApproximateSearch(sample, caliper=caliper)
-    return replace(designs.greedy(sample, search=search), facts={"recall": search.recall()})
+    recall = search.recall()
+    return replace(designs.greedy(sample, search=search), facts={"recall": recall})
 
 
 def _paired(options: Options, prepared: Prepared) -> Matched:
@@ -128,7 +165,7 @@ def _paired(options: Options, prepared: Prepared) -> Matched:
         scores = propensity.scores(sample, seed=options.seed, standardize=options.method == "propensity")
     made = _method(options, prepared, scores)(sample)
     if not len(made):
-        raise BadInput(_nothing_matched(made, options))
+        raise BadInput(_nothing_matched(made, options, prepared))
     references = None
     if prepared.references is not None:
         references = designs.choose_references(sample, made, prepared.references)
@@ -140,6 +177,10 @@ def _paired(options: Options, prepared: Prepared) -> Matched:
         "mean_distance": float(made.distance.mean()),
         "facts": plain(made.facts),
     }
+    zero = int((made.distance == 0).sum())
+    if zero and not options.method.startswith("propensity"):
+        what = "1 pair has" if zero == 1 else f"{zero} pairs have"
+        summary["notes"].append(f"{what} distance 0: the same image twice, or features that do not tell images apart")
     if prepared.outcomes:
         experiment = _experiment(options)
         pairs = made.a, made.b
@@ -158,23 +199,42 @@ def _experiment(options: Options) -> list[dict[str, Any]]:
     return read_experiment(options.experiment, options.experiment_attribute or options.treatment, options.outcomes)
 
 
-def _nothing_matched(made: Matching, options: Options) -> str:
+def _nothing_matched(made: Matching, options: Options, prepared: Prepared) -> str:
     reasons = ", ".join(f"{name} {count}" for name, count in made.refusals.items()) or "there is no treated image"
+    apart = f"; {prepared.apart}" if prepared.apart else ""
     if CALIPER in made.refusals and math.isfinite(made.least_caliper):
-        # A caliper of propensity matching is in standard deviations; one is facts["caliper"] / facts["caliper_sd"].
-        least = made.least_caliper
-        if options.method == "propensity":
-            least *= made.facts["caliper_sd"] / made.facts["caliper"]
         return (
-            f"no pair is within the caliper; the smallest that would leave one is {least:.6g}: give it as --caliper "
-            f"(refused: {reasons})"
+            f"no pair is within the caliper; the smallest that would leave one is {_least_caliper(made, options)}: "
+            f"give it as --caliper (refused: {reasons}){apart}"
         )
-    return f"no pair keeps the constraints (refused: {reasons}); relax one of them"
+    if NO_BIN in made.refusals:
+        never = without_common_bin(prepared.sample, prepared.covariates, options.bins)
+        where = f"no bin of {' or of '.join(never)}" if never else "no combination of the covariates' bins"
+        return (
+            f"{where} holds images of both groups (refused: {reasons}); give fewer --bins, or name other covariates "
+            f"with --covariate{apart}"
+        )
+    return f"no pair keeps the constraints (refused: {reasons}); relax one of them{apart}"
+
+
+def _least_caliper(made: Matching, options: Options) -> str:
+    """Six digits, never below the distance itself, so that it can be given as it stands."""
+    least = made.least_caliper
+    if (
+        options.method == "propensity"
+    ):  # its caliper is in standard deviations; rounding of the conversion is allowed for
+        least *= made.facts["caliper_sd"] / made.facts["caliper"] * (1 + 1e-12)
+    digits = 6 - math.ceil(math.log10(least)) if least > 0 else 0
+    rounded = f"{least:.6g}"
+    return rounded if float(rounded) >= least else f"{least + 10.0**-digits / 2:.6g}"
 
 
 def _weighted(options: Options, prepared: Prepared) -> Matched:
-    method = designs.entropy_weights if options.method == "entropy" else designs.overlap_weights
-    weights, facts = method(prepared.sample, prepared.covariate_matrix)
+    if options.method == "entropy":
+        names = tuple(prepared.covariates)
+        weights, facts = designs.entropy_weights(prepared.sample, prepared.covariate_matrix, names)
+    else:
+        weights, facts = designs.overlap_weights(prepared.sample, prepared.covariate_matrix)
     rows = np.flatnonzero(weights > 0)
     found = _balance(prepared, (prepared.sample.rows, prepared.sample.columns), weights)
     summary = _summary(options, prepared, found) | {
@@ -242,7 +302,7 @@ def _summary(options: Options, prepared: Prepared, found: list[Balance]) -> dict
         "control": len(known) if sample.dose_gap else int((known == 0).sum()),
         "missing_rows": missing[:_MOST_LISTED],
         "missing": len(missing),
-        "notes": list(prepared.notes),
+        "notes": [*prepared.notes, *filter(None, [prepared.apart])],
         "verdict": balancing.verdict(found, options.gate),
         "balance": [plain(_entry(one)) for one in found],
     }

@@ -97,8 +97,10 @@ def verdict(found: Sequence[Balance], gate: float = GATE) -> str:
     A covariate whose balance cannot be told (no pair, no value) is named with "unknown".
 
     >>> verdict([])
-    'balanced: 0 covariates within 0.1 standard deviations'
+    'balance unknown: no numeric column beside the treatment to measure it on'
     """
+    if not found:
+        return "balance unknown: no numeric column beside the treatment to measure it on"
     smd = {one.covariate: one.after.smd for one in found}
     beyond = [name for name in smd if not abs(smd[name]) <= gate]
     beyond.sort(key=lambda name: -abs(np.nan_to_num(smd[name], nan=np.inf)))

@@ -1,5 +1,6 @@
 """The index: constraints are kept, recall is what it says, and without faiss the message is the pip line."""
 
+import itertools
 import sys
 
 import numpy as np
@@ -53,3 +54,27 @@ def test_recall_is_counted_and_grows_with_the_cells_looked_into(clustered):
 def test_no_dose():
     with pytest.raises(BadInput, match="leave out --approximate"):
         approximate.ApproximateSearch(make_sample(np.array([[0.0], [1.0]]), [0.0, 3.0], dose_gap=1.0))
+
+
+def test_cells_that_are_used_up_refuse_nobody_and_the_index_is_kept(monkeypatch):
+    """As many controls as treated images: each has a partner, though the cells beside the late ones are empty."""
+    pytest.importorskip("faiss", reason="faiss-cpu is not installed")
+    monkeypatch.setattr(approximate, "_FEW", 50)
+    learned = []
+    index = approximate.ApproximateSearch._index
+    monkeypatch.setattr(
+        approximate.ApproximateSearch,
+        "_index",
+        lambda self, inside: learned.append(len(inside)) or index(self, inside),
+    )
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(2400, 8)).astype(np.float32) * 3
+    treatment = (np.arange(2400) < 1200).astype(float)
+    features[treatment == 1, 0] += 3
+    sample = make_sample(features, treatment)
+    made = greedy(sample, search=approximate.ApproximateSearch(sample, probes=2, list_length=4))
+    assert len(made) == 1200
+    assert not made.refused
+    assert len(set(made.b.tolist())) == 1200
+    assert learned[0] == 1200
+    assert all(later < earlier / 2 for earlier, later in itertools.pairwise(learned))

@@ -7,6 +7,7 @@ same.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final, final
 
 import numpy as np
@@ -21,10 +22,21 @@ SOURCE: Final = (
 )
 
 _FEW = 20_000  # columns up to which every one is looked at
-_OVERFETCH = 2
+_OVERFETCH, _MOST_FETCHED = 2, 512
+_WIDER = 4
 _TRAINING_PER_CELL = 40
 _TRAINING_ROUNDS = 8
 _RECALL_ROWS = 200
+
+
+@final
+@dataclass(slots=True)
+class _Index:
+    """An inverted file; members: [n], the columns that it holds; columns: how many its cells were learned for."""
+
+    index: Any
+    members: Bool[np.ndarray, " n"]
+    columns: int
 
 
 @final
@@ -40,9 +52,13 @@ class ApproximateSearch(Search):
             raise BadInput("approximate search pairs two groups: leave out --approximate for a continuous treatment")
         super().__init__(sample, caliper=caliper, double=False)
         self.faiss, self.probes, self.list_length = _faiss(), probes, list_length
+        self.indices: dict[int, _Index] = {}
 
     def recall(self, *, seed: int = 0) -> float:
-        """Share of the true nearest allowed candidates that are listed, of 200 random treated images; else NaN."""
+        """Share of the true nearest allowed candidates that are listed, of 200 random treated images; else NaN.
+
+        Asked before `greedy`, it shares the index; afterwards it has to make one again.
+        """
         rows = np.random.Generator(np.random.Philox(seed)).permutation(self.sample.rows)[:_RECALL_ROWS]
         found = self.nearest(rows, self.sample.columns, self.list_length)
         exact = Search(self.sample, caliper=self.caliper, double=False)
@@ -61,22 +77,35 @@ class ApproximateSearch(Search):
         if len(inside) <= _FEW or prices is not None:
             super()._search_stratum(made, places, rows, inside, prices)
             return
-        index = self._index(inside)
+        index = self._index_of(inside)
         for part in in_blocks(len(rows), self.block_rows):
             self._fill_from_index(made, places[part], rows[part], inside, index)
+
+    def _index_of(self, inside: Int[np.ndarray, " b"]) -> Any:
+        """The stratum's index less the columns that are used up; a new one where under half of its columns are left."""
+        stratum = int(self.sample.exact[inside[0]])
+        wanted = np.zeros(len(self.sample), dtype=bool)
+        wanted[inside] = True
+        held = self.indices.get(stratum)
+        if held is None or len(inside) < held.columns / 2 or (wanted & ~held.members).any():
+            self.indices.pop(stratum, None)  # its memory goes before the next one needs as much
+            held = self.indices[stratum] = _Index(self._index(inside), wanted, len(inside))
+        gone = np.flatnonzero(held.members & ~wanted)
+        if len(gone):
+            held.index.remove_ids(self.faiss.IDSelectorBatch(gone))
+            held.members[gone] = False
+        return held.index
 
     def _index(self, inside: Int[np.ndarray, " b"]) -> Any:
         """The inverted file of some columns; its cells are learned from evenly spaced ones: always the same."""
         width = self.sample.features.shape[1]
         cells = int(2 * np.sqrt(len(inside)))
-        quantizer = self.faiss.IndexFlatL2(width)
-        index = self.faiss.IndexIVFFlat(quantizer, width, cells)
+        index = self.faiss.IndexIVFFlat(self.faiss.IndexFlatL2(width), width, cells)
         index.cp.niter, index.cp.seed = _TRAINING_ROUNDS, 1
         spaced = np.linspace(0, len(inside) - 1, min(len(inside), cells * _TRAINING_PER_CELL)).astype(np.int64)
         index.train(self.space.block(inside[spaced]).numpy())
         for part in in_blocks(len(inside), self.block_columns):
-            index.add(self.space.block(inside[part]).numpy())
-        index.nprobe = self.probes
+            index.add_with_ids(self.space.block(inside[part]).numpy(), inside[part])
         return index
 
     def _fill_from_index(
@@ -87,9 +116,32 @@ class ApproximateSearch(Search):
         inside: Int[np.ndarray, " b"],
         index: Any,
     ) -> None:
+        """Candidates of some rows; those that find too few look again into more cells, at last into all of them."""
         k = made.columns.shape[1]
-        _, found = index.search(self.space.block(rows).numpy(), _OVERFETCH * k + 1)
-        column = inside[np.maximum(found, 0)]
+        index.nprobe, fetch = min(self.probes, index.nlist), _OVERFETCH * k + 1
+        open_ = np.arange(len(rows))
+        while True:
+            found = index.search(self.space.block(rows[open_]).numpy(), fetch)[1]
+            kept = self._take(made, places[open_], rows[open_], inside, found)
+            open_ = open_[kept <= k]  # without a column beyond the list, its end would pass for the end of all
+            if not len(open_) or (index.nprobe == index.nlist and fetch >= min(_MOST_FETCHED, len(inside))):
+                return
+            index.nprobe, fetch = min(_WIDER * index.nprobe, index.nlist), min(_WIDER * fetch, _MOST_FETCHED)
+
+    def _take(
+        self,
+        made: Candidates,
+        places: Int[np.ndarray, " m"],
+        rows: Int[np.ndarray, " m"],
+        inside: Int[np.ndarray, " b"],
+        found: Int[np.ndarray, "m f"],
+    ) -> Int[np.ndarray, " m"]:
+        """Candidates of some rows among the columns that the index names, -1 where it names fewer.
+
+        Returns how many of them keep every constraint but the caliper.
+        """
+        k = made.columns.shape[1]
+        column = np.where(found >= 0, found, inside[0])
         pair = np.repeat(rows, found.shape[1])
         exact = distances(self.sample.features, pair, column.ravel()).reshape(found.shape)
         exact[found < 0] = np.inf
@@ -104,6 +156,7 @@ class ApproximateSearch(Search):
             np.isfinite(ordered[:, :k]), np.take_along_axis(column, order, axis=1)[:, :k], -1
         )
         made.reach[places] = ordered[:, k]
+        return np.asarray(kept.sum(axis=1))
 
     def _remaining(
         self,

@@ -6,6 +6,7 @@ tolerance; then pair the chosen ones optimally. Images with equal covariates are
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
@@ -31,13 +32,15 @@ def cardinality(
     tolerance: float = TOLERANCE,
     seconds: float = 60.0,
     seed: int = 0,
+    names: Sequence[str] = (),
 ) -> Matching:
     """The largest subset with standardized mean differences of at most `tolerance`, paired by smallest total distance.
 
     One image of an identity is drawn by `seed` beforehand, and exact strata enter as exact counts, so that pairing
     loses no balance to them.
 
-    facts: the subset's size, HiGHS's bound on the largest size, whether it is proven optimal within `seconds`.
+    names: of the covariates, by default numbers. facts: the subset's size, HiGHS's bound on the largest size, whether
+    it is proven optimal within `seconds`.
 
     Raises BadInput where not even one pair is balanced, or with a second distance or a dose.
 
@@ -52,7 +55,7 @@ def cardinality(
     sample = _one_image_each(sample, seed)
     patterns = [_patterns(sample, covariates, rows) for rows in (sample.rows, sample.columns)]
     spread = np.sqrt((covariates[sample.rows].var(axis=0) + covariates[sample.columns].var(axis=0)) / 2)
-    counts, facts = _solve(patterns, tolerance * spread, seconds)
+    counts, facts = _solve(patterns, tolerance * spread, seconds, names)
     lost = [_beyond(part, count) for part, count in zip(patterns, counts, strict=True)]
     reasons = dict.fromkeys(np.concatenate(lost).tolist(), NOT_CHOSEN)
     made = optimal(replace(sample, ineligible={**sample.ineligible, **reasons}))
@@ -88,7 +91,7 @@ def _one_image_each(sample: Sample, seed: int) -> Sample:
 
 
 def _solve(
-    groups: list[_Patterns], allowed: Float[np.ndarray, " k"], seconds: float
+    groups: list[_Patterns], allowed: Float[np.ndarray, " k"], seconds: float, names: Sequence[str]
 ) -> tuple[list[Int[np.ndarray, " p"]], dict[str, Any]]:
     """How many images of each pattern to choose, treated and control."""
     from scipy.optimize import Bounds, LinearConstraint, milp
@@ -104,12 +107,27 @@ def _solve(
         options={"time_limit": seconds},
     )
     if made.x is None or round(-made.fun) < 1:
-        raise BadInput(
-            f"cardinality matching: no balanced subset found in {seconds:g} s; raise --tolerance, or drop a covariate"
-        )
+        found = "there is no balanced subset" if made.status == 0 else f"no balanced subset found in {seconds:g} s"
+        where = "".join(f"; {text}" for text in _ranges_apart(groups, allowed, names))
+        raise BadInput(f"cardinality matching: {found}{where}; raise --tolerance, or drop a covariate")
     chosen = np.round(made.x).astype(np.int64)
     facts = {"size": int(chosen[is_treated].sum()), "largest": int(np.floor(-made.mip_dual_bound + 1e-6))}
     return [chosen[is_treated], chosen[~is_treated]], facts | {"proven": bool(made.status == 0)}
+
+
+def _ranges_apart(groups: list[_Patterns], allowed: Float[np.ndarray, " k"], names: Sequence[str]) -> list[str]:
+    """Covariates whose ranges in the two groups are farther apart than the means may be: no pair can be balanced."""
+    treated, control = (group.covariates for group in groups)
+    texts = []
+    for k, most in enumerate(allowed.tolist()):
+        ends = [float(end(part[:, k])) for part in (treated, control) for end in (np.min, np.max)]
+        if max(ends[0] - ends[3], ends[2] - ends[1]) > most:
+            name = names[k] if names else f"covariate {k + 1}"
+            texts.append(
+                f"the groups separate on {name}: {ends[0]:.4g} to {ends[1]:.4g} (treated) and {ends[2]:.4g} to "
+                f"{ends[3]:.4g} (control)"
+            )
+    return texts
 
 
 def _equal_counts(treated: _Patterns, control: _Patterns) -> tuple[Any, int, int]:

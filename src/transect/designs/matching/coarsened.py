@@ -9,11 +9,12 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float, Int
 
-from transect.designs.matching.sample import Matching, Sample, codes
+from transect.designs.matching.sample import NO_STRATUM, Matching, Sample, codes
 from transect.designs.matching.sequential import greedy
 
 METHOD: Final = "coarsened exact"
 SOURCE: Final = "Iacus, King and Porro 2012, Causal inference without balance checking, doi:10.1093/pan/mpr013"
+NO_BIN: Final = "coarsened covariates"
 MOST_LEVELS: Final = 10
 """A covariate with at most so many values is matched on its values."""
 
@@ -59,6 +60,11 @@ def coarsened_exact(
     binned = [coarsen(column, bins) for column in covariates.values()]
     strata = codes([sample.exact, *binned], len(sample))
     made = greedy(replace(sample, exact=strata), caliper=caliper)
+    reachable = set(sample.exact[sample.columns].tolist())
+    reasons = {
+        row: NO_BIN if why == NO_STRATUM and int(sample.exact[row]) in reachable else why
+        for row, why in made.refused.items()
+    }
     weights = stratum_weights(sample, strata)
     common = np.unique(strata[weights > 0])
     facts = {
@@ -66,7 +72,21 @@ def coarsened_exact(
         "treated_in_common": int((weights[sample.rows] > 0).sum()),
         "control_in_common": int((weights[sample.columns] > 0).sum()),
     }
-    return replace(made, method=METHOD, facts=facts), weights
+    return replace(made, method=METHOD, facts=facts, refused=reasons), weights
+
+
+def without_common_bin(
+    sample: Sample, covariates: Mapping[str, Float[np.ndarray, " n"]], bins: int | None = None
+) -> list[str]:
+    """The covariates of which no bin holds images of both groups: each alone rules out every pair.
+
+    >>> from transect.designs.matching import make_sample
+    >>> two = make_sample(np.array([[0.0], [1.0]]), [1.0, 0.0])
+    >>> without_common_bin(two, {"x": np.array([0.0, 1.0]), "y": np.array([1.0, 1.0])})
+    ['x']
+    """
+    binned = {name: coarsen(values, bins) for name, values in covariates.items()}
+    return [name for name, bin_ in binned.items() if not np.isin(bin_[sample.rows], bin_[sample.columns]).any()]
 
 
 def stratum_weights(sample: Sample, strata: Int[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:

@@ -77,6 +77,7 @@ def in_metric(
     if not len(kept):
         raise BadInput("features: nothing varies within the groups; give features that vary, or --metric euclidean")
     standard = np.asarray(features[:, kept], dtype=np.float64) / spread[kept]
+    standard[~whole] = np.nan  # infinity would be lost in products, with a warning
     if metric == "standardized":
         return standard, features.shape[1] - len(kept)
     values, vectors = np.linalg.eigh((within[:, kept] / spread[kept]).T @ (within[:, kept] / spread[kept]) / freedom)

@@ -7,6 +7,7 @@ the other group, which brings forward the images that could be in either.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -30,11 +31,12 @@ _TOLERANCE = 1e-8
 
 
 def entropy_weights(
-    sample: Sample, covariates: Float[np.ndarray, "n k"]
+    sample: Sample, covariates: Float[np.ndarray, "n k"], names: Sequence[str] = ()
 ) -> tuple[Float[np.ndarray, " n"], dict[str, Any]]:
     """Weights, [n], that sum to 1 in each group: equal for the treated, those of entropy balancing for the controls.
 
-    Covariates that vary in neither group are no constraint. facts: the effective number of controls, 1 / Σ w².
+    Covariates that vary in neither group are no constraint. names: of the covariates, by default numbers. facts: the
+    effective number of controls, 1 / Σ w².
 
     Raises BadInput, with the covariate that is farthest, where no weights can reach the treated means.
 
@@ -50,9 +52,10 @@ def entropy_weights(
     x = (covariates[b] - covariates[a].mean(axis=0))[:, telling] / spread[telling]
     weight, left = _exponential_tilt(x)
     if left.max(initial=0.0) > 1e-4:
-        worst = np.flatnonzero(telling)[int(left.argmax())]
+        worst = int(np.flatnonzero(telling)[int(left.argmax())])
+        name = names[worst] if names else f"covariate {worst + 1}"
         raise BadInput(
-            f"entropy balancing: no weights of the {len(b)} controls reach the treated means; covariate {worst + 1} "
+            f"entropy balancing: no weights of the {len(b)} controls reach the treated means; {name} "
             f"stays {left.max():.2g} standard deviations away; leave it out, or use overlap weights"
         )
     weights = np.zeros(len(sample))
