@@ -32,6 +32,7 @@ STARTS = {
 }
 PRECISIONS = ("full", "mixed")
 _SHOWN = 8
+_ENCODER_R2 = b"encoder_r2"
 _MEASURES = ("perceptual", "pixels", "restriction", "identity_distance")
 
 
@@ -145,7 +146,8 @@ def _part(asked: Order, rows: range) -> pa.Table:
     )  # fmt: skip
     apart = identity_distance(identities(pixels), identities(found.reconstructions))
     apart[[bool(why) for why in found.failures]] = np.nan
-    return pa.table(
+    quality = getattr(asked._made.get("encoder"), "quality", None)
+    made = pa.table(
         {
             "id": pa.array([asked.pictures.ids[row] for row in rows]),
             "failure": pa.array(found.failures),
@@ -158,6 +160,8 @@ def _part(asked: Order, rows: range) -> pa.Table:
             "image": pa.array([_png(image) for image in found.reconstructions], pa.binary()),
         }
     )
+    # Kept with the part: a run that is finished has no encoder in memory any more.
+    return made.replace_schema_metadata({_ENCODER_R2: json.dumps(quality).encode()})
 
 
 def _seen(asked: Order) -> Any:
@@ -220,7 +224,7 @@ def _summary(asked: Order, out: Path, table: pa.Table) -> dict[str, Any]:
         "steps": asked.search.steps,
         "distance": asked.distance,
         "start": asked.start,
-        "encoder_r2": getattr(asked._made.get("encoder"), "quality", None),
+        "encoder_r2": json.loads((table.schema.metadata or {}).get(_ENCODER_R2, b"null")),
         "median": medians,
         "latents": str(out / "latents.safetensors"),
         "sheet": str(out / "sheet.png"),
