@@ -52,6 +52,17 @@ Prune = Annotated[
     list[str] | None,
     typer.Option(help="Leave out images by their ratings, e.g. 'fakeness>=0.75', or as-published; repeat; kept."),
 ]
+Directions = Annotated[
+    Path | None,
+    typer.Option(help="Fitted directions that set the attributes of a learned generator: transect directions fit."),
+]
+InvertedLatents = Annotated[
+    Path | None,
+    typer.Option(
+        "--latents",
+        help="Inverted photographs as subjects, moved along --directions: latents.safetensors of transect invert.",
+    ),
+]
 By = Annotated[
     list[str] | None,
     typer.Option(

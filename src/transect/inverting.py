@@ -19,6 +19,7 @@ import pyarrow as pa
 from transect import model_files
 from transect.engine import map_parts
 from transect.errors import BadInput, Interrupted
+from transect.inversion.latents_file import encoded, read_codes
 from transect.inversion.pictures import Pictures
 from transect.progress import Progress
 from transect.provenance import described, versions
@@ -195,12 +196,10 @@ def _encoder(asked: Order) -> Any:
 
 def _finish(asked: Order, out: Path, table: pa.Table) -> dict[str, Any]:
     """latents.safetensors, sheet.png and summary.json."""
-    from safetensors.numpy import save
-
     shape = tuple(_seen(asked).codes(asked.search.space).mean.shape)
     codes = np.array(table["codes"].to_pylist(), dtype=np.float32).reshape(len(table), *shape)
-    facts = {"kind": "transect.latents", "space": asked.search.space, "ids": json.dumps(table["id"].to_pylist())}
-    write_atomically(out / "latents.safetensors", save({"codes": codes}, facts))
+    content = encoded(table["id"].to_pylist(), codes, asked.search.space, described(asked.generator))
+    write_atomically(out / "latents.safetensors", content)
     write_atomically(out / "sheet.png", _sheet(asked, table))
     summary = _summary(asked, out, table)
     write_atomically(out / "summary.json", (json.dumps(summary, indent=1, allow_nan=False) + "\n").encode())
@@ -245,18 +244,8 @@ def read(path: Path) -> tuple[tuple[str, ...], Latents]:
 
     Codes of w+ are [n, layers * w_dim], as generators render them; the seed of a row is its place.
     """
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, "numpy") as file:
-            metadata, codes = file.metadata() or {}, file.get_tensor("codes")
-        ids, space = tuple(json.loads(metadata["ids"])), metadata["space"]
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
-        raise BadInput(
-            f"{path}: expected latents of an inversion, found another ({type(error).__name__}: {error});"
-            " make them: transect invert"
-        ) from None
-    return ids, Latents(np.arange(len(codes)), codes.reshape(len(codes), -1).astype(np.float64), space)
+    found = read_codes(path)
+    return found.ids, Latents(np.arange(len(found.codes)), found.codes, found.space)
 
 
 def _sheet(asked: Order, table: pa.Table) -> bytes:
