@@ -1,6 +1,6 @@
 """Writes docs/explanation/inversion-figures.md and docs/images/inversion.svg: what inversion keeps, by λ.
 
-    python docs/inversion_figures.py --generator FILE.safetensors [--faces 32] [--steps 200] [--out docs]
+    python docs/inversion_figures.py --generator reference [--described TEXT] [--faces 32] [--steps 200] [--out docs]
 
 Plain SVG on a white ground, so that it reads on light and dark pages and the same figures give the same bytes.
 """
@@ -89,7 +89,7 @@ def page(found: Mapping[str, Any]) -> str:
 Written by the command below; do not edit by hand. What they mean: [inversion](inversion.md).
 
 ```
-python docs/inversion_figures.py --generator FILE {_given(sizes, view)}
+python docs/inversion_figures.py --generator {found["asked"]} --described "{found["described"]}" {_given(sizes, view)}
 ```
 
 ![{TITLE}](../images/inversion.svg)
@@ -170,6 +170,7 @@ def main() -> None:
             found[part] = measure(given["generator"], chosen)
             kept.write_text(json.dumps(found, indent=1))
     found["described"] = given["described"] or Path(given["generator"]).name
+    found["asked"] = Path(given["generator"]).name
     (given["out"] / "explanation" / "inversion-figures.md").write_text(page(found))
     (given["out"] / "images" / "inversion.svg").write_text(figure(found["generator"]["rows"]))
 

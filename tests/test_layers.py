@@ -57,7 +57,7 @@ LAYERS = [
     {"search_results"},
     {"search_errors"},
     {"audits", "searching", "labelling", "inverting", "mitigating"},
-    {"rendering", "fitting"},
+    {"rendering", "fitting", "photograph_labels"},
     {"match_files", "match_outcomes"},
     {"match_notes"},
     {"match_input"},

@@ -60,6 +60,17 @@ RequireValidation = Annotated[
         "must meet; kept.",
     ),
 ]
+Directions = Annotated[
+    Path | None,
+    typer.Option(help="Fitted directions that set the attributes of a learned generator: transect directions fit."),
+]
+InvertedLatents = Annotated[
+    Path | None,
+    typer.Option(
+        "--latents",
+        help="Inverted photographs as subjects, moved along --directions: latents.safetensors of transect invert.",
+    ),
+]
 By = Annotated[
     list[str] | None,
     typer.Option(

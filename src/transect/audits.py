@@ -72,6 +72,7 @@ def audit(
     prune: Sequence[str] = (),
     by: Sequence[str] = (),
     directions: str | Path | None = None,
+    latents: str | Path | None = None,
     check_edits: EditCheck | None = None,
     false_match_rate: float | None = None,
     within: Sequence[str] = (),
@@ -93,7 +94,8 @@ def audit(
     cheap, beside the experiment or else the first study in steps. near: with steps, the scores between which a subject
     is near the decision boundary (0.3 and 0.7).
 
-    directions: a file of fitted directions, which set the attributes of a learned generator. check_edits: what measures
+    directions: a file of fitted directions, which set the attributes of a learned generator. latents: a file of
+    inverted photographs (`transect invert`), which are the subjects then. check_edits: what measures
     whether their images became what was set, beside what the generator knows.
     by: attributes whose combinations errors are counted by too, of one study at least.
     require_validation: the file of `transect annotate validate`, whose gates the generator and every level that is set
@@ -137,6 +139,7 @@ def audit(
             prune=prune,
             by=by,
             directions=directions,
+            latents=latents,
             check_edits=check_edits,
             false_match_rate=false_match_rate,
             within=within,
@@ -148,7 +151,7 @@ def audit(
         raise BadInput("--images observes a population by itself: drop it, or give --observe beside --vary or --steps")
     resolved = study.resolve_targets(targets, target_options)
     made_up = vary or moved or observe
-    world = worlds.open_world(generator, image_size, population, device, directions) if made_up else None
+    world = worlds.open_world(generator, image_size, population, device, directions, latents) if made_up else None
     interpolation.check(lines, resolved, world=world is not None)
     made = _studies(list_of(vary), moved, dataset, observe, subjects, hold, world, image_size, seed)
     folder = Path(out) if out is not None else Path("runs") / slug(resolved[0].name)
@@ -195,6 +198,7 @@ def cost(
     image_size: int | None = None,
     device: str | None = None,
     directions: str | Path | None = None,
+    latents: str | Path | None = None,
     seed: int = 0,
 ) -> dict[str, Any]:
     """What an audit with these settings would ask and cost at most, as JSON has it; nobody is asked, nothing is made.
@@ -204,7 +208,7 @@ def cost(
     moved, varied = list(steps), list_of(vary)
     asked = observe or images
     made_up = varied or moved or asked
-    world = worlds.open_world(generator, image_size, population, device, directions) if made_up else None
+    world = worlds.open_world(generator, image_size, population, device, directions, latents) if made_up else None
     interpolation.check(lines, targets, world=world is not None and images is None)
     made = _studies(varied, moved, dataset, asked, subjects, hold, world, image_size, seed)
     if not made:
@@ -237,6 +241,7 @@ def _studies(
     made: list[Study] = []
     if world is not None:
         origin = worlds.population_of(world)
+        worlds.check_subjects(world, max(subjects if vary or steps else 0, observe or 0))
         options: dict[str, Any] = {"subjects": subjects, "seed": seed, "population": origin, "hold": hold}
         if vary:
             usual = getattr(world, "usual_levels", None)
@@ -260,6 +265,7 @@ def _studies(
 
 def _lines(world: Any, lines: int, seed: int, targets: Sequence[Target] = (), limits: Limits | None = None) -> Study:
     """Lines between subjects of the world, of whose images no truth is asked."""
+    worlds.check_subjects(world, 2 * lines)
     joined = Lines(world)
     design = lines_design(joined, lines, seed=seed, population=worlds.population_of(world))
     classes = tuple(target for target in targets if interpolation.has_classes(target.task))

@@ -23,7 +23,9 @@ from transect.audit_options import (
     CheckAttribute,
     CheckIdentity,
     CheckRealism,
+    Directions,
     FalseMatchRate,
+    InvertedLatents,
     Perceived,
     Prune,
     Ratings,
@@ -165,10 +167,8 @@ def audit(
     generator: Annotated[
         str, typer.Option(help="What makes the images: a name, or a network's FILE.safetensors.")
     ] = "faceworld",
-    directions: Annotated[
-        Path | None,
-        typer.Option(help="Fitted directions that set the attributes of a learned generator: transect directions fit."),
-    ] = None,
+    directions: Directions = None,
+    latents: InvertedLatents = None,
     size: Annotated[
         int | None,
         typer.Option(help="Width and height of the images, in pixels; default 128, photographs as they are."),
@@ -228,6 +228,7 @@ def audit(
         "hold": hold or (),
         "generator": generator,
         "directions": directions,
+        "latents": latents,
         "image_size": size,
         "device": device,
         "seed": seed,
@@ -268,6 +269,8 @@ def render(
     ] = None,
     population: Population = "balanced",
     generator: Annotated[str, typer.Option(help="What makes the images.")] = "faceworld",
+    directions: Directions = None,
+    latents: InvertedLatents = None,
     vary: Annotated[
         list[str] | None, typer.Option(help="Show each subject at these levels, a row each; as in audit.")
     ] = None,
@@ -292,6 +295,8 @@ def render(
         "vary": vary or (),
         "hold": hold or (),
         "device": device,
+        "directions": directions,
+        "latents": latents,
     }
     if data_set:
         path = rendering.render_data_set(out or Path("data_set"), **asked, quiet=json)

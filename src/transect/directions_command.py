@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json as json_format
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from transect.audit_options import InvertedLatents
 from transect.console import table
 from transect.errors import BadInput
 
 if TYPE_CHECKING:
     from transect.controls.direction_file import FittedDirections
+    from transect.controls.local_file import FittedModels
     from transect.labelling import Labels
 
 directions = typer.Typer(
@@ -52,6 +55,11 @@ def fit(
     method: Annotated[
         str | None, typer.Option(help="For binary attributes: logistic (default) or svm. Continuous ones: ridge.")
     ] = None,
+    local: Annotated[
+        bool,
+        typer.Option("--local", help="Fit a model whose gradient is followed, for attributes that no line reads."),
+    ] = False,
+    latents: InvertedLatents = None,
     space: Annotated[
         str | None, typer.Option(help="Latent space: the generator's own (z), or w or w+ of a StyleGAN2.")
     ] = None,
@@ -80,7 +88,9 @@ def fit(
     """Fit a unit normal and an offset per attribute, say how well they predict labels they did not see, and write them.
 
     Ridge regression for continuous attributes (R²), logistic regression or a linear support vector machine for binary
-    ones (balanced accuracy), on 80 % of the labels. Use the file with: transect audit --directions OUT.
+    ones (balanced accuracy), on 80 % of the labels; with --local, kernel ridge regression for all. With --latents, all
+    inverted photographs are the subjects, and a table's column id names them. Use the file with: transect audit
+    --directions OUT.
     """
     from transect import fitting, worlds
 
@@ -88,6 +98,10 @@ def fit(
         raise BadInput(f"{out}: expected a file to write that ends in .safetensors, got {out.suffix or 'no ending'}")
     name = "faceworld-latent" if generator == "faceworld" else generator
     made_by = worlds.generator_of(name, size, population, device, learned=True)
+    if latents is not None:
+        made_by = worlds.inverted(made_by, latents)
+    if local and (balance or method):
+        raise BadInput("--local: expected neither --balance nor --method, which are of straight directions; drop them")
     asked, others = list(attribute or ()), list(balance or ())
     given = {
         "task": task,
@@ -98,11 +112,15 @@ def fit(
         "output": output,
     }
     options = {key: value for key, value in given.items() if value is not None}
-    latents, found = _labels(labels, made_by, asked, others, subjects, seed, labelled_by, options, quiet=json)
+    rows, found = _labels(labels, made_by, asked, others, subjects, seed, labelled_by, options, quiet=json)
     names, balanced = _names(asked, others, found)
-    fitted = fitting.fit_directions(
-        made_by, latents, found, names, balance=balanced, method=method, space=space or "", seed=seed
-    )
+    fitted: FittedDirections | FittedModels
+    if local:
+        fitted = fitting.fit_models(made_by, rows, found, names, space=space or "", seed=seed)
+    else:
+        fitted = fitting.fit_directions(
+            made_by, rows, found, names, balance=balanced, method=method, space=space or "", seed=seed
+        )
     _write(out, fitted)
     _print(out, fitted, list(found.notes), json)
 
@@ -113,9 +131,9 @@ def show(
     json: Json = False,
 ) -> None:
     """Show the directions of a file: how well they predict, their ranges, where they come from."""
-    from transect.controls.direction_file import read_directions
+    from transect.controls.local_file import read_fitted
 
-    _print(file, read_directions(file), [], json)
+    _print(file, read_fitted(file), [], json)
 
 
 def _labels(
@@ -131,14 +149,22 @@ def _labels(
     quiet: bool,
 ) -> tuple[Any, Labels]:
     """The labelled subjects, and their labels."""
-    from transect import labelling, study
+    from transect import labelling, photograph_labels, study
     from transect.designs import population_design
+    from transect.inversion.photographs import InvertedPhotographs
 
+    photographs = generator if isinstance(generator, InvertedPhotographs) else None
     if labels != "truth" and not labels.startswith("target:"):
-        found = labelling.from_table(Path(labels), [*asked, *balance] if asked else [], labelled_by)
+        wanted = [*asked, *balance] if asked else []
+        found = (
+            labelling.from_table(Path(labels), wanted, labelled_by)
+            if photographs is None
+            else photograph_labels.labels_of_photographs(Path(labels), photographs, wanted, labelled_by)
+        )
         return generator.sample(found.seeds), found
     if labelled_by:
         raise BadInput("--labelled-by is of a table's labels, got truth or a target; drop it")
+    subjects = subjects if photographs is None else photographs.subjects
     latents = generator.sample(population_design("", images=subjects, seed=seed).subject_seeds())
     if labels == "truth":
         if not asked:
@@ -161,23 +187,26 @@ def _names(asked: list[str], balance: list[str], found: Labels) -> tuple[list[st
     return fitted or [name for name in found.columns if name not in balanced], balanced
 
 
-def _write(out: Path, fitted: FittedDirections) -> None:
-    from transect.controls.direction_file import save_directions
+def _write(out: Path, fitted: FittedDirections | FittedModels) -> None:
+    from transect.controls.direction_file import FittedDirections, save_directions
+    from transect.controls.local_file import save_models
 
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        save_directions(out, fitted.directions, fitted.space, fitted.origin)
+        if isinstance(fitted, FittedDirections):
+            save_directions(out, fitted.directions, fitted.space, fitted.origin)
+        else:
+            save_models(out, fitted.models, fitted.space, fitted.origin)
     except OSError as error:
         raise BadInput(
             f"{out}: expected a file that can be written, got {error.strerror or error}; choose another"
         ) from None
 
 
-def _print(path: Path, fitted: FittedDirections, notes: list[str], as_json: bool) -> None:
+def _print(path: Path, fitted: FittedDirections | FittedModels, notes: list[str], as_json: bool) -> None:
     from transect import fitting, model_files
-    from transect.controls.direction_file import FittedDirections as Kept
 
-    kept = Kept(fitted.directions, fitted.space, fitted.origin, model_files.sha256(path))
+    kept = replace(fitted, sha256=model_files.sha256(path))
     if as_json:
         print(json_format.dumps(fitting.as_json(kept, path, notes), indent=2, allow_nan=False))
         return
@@ -187,4 +216,4 @@ def _print(path: Path, fitted: FittedDirections, notes: list[str], as_json: bool
     for warning in fitting.warnings_of(kept):
         print(f"warning: {warning}", file=sys.stderr)
     of = kept.origin.get("generator", {}).get("name", "unknown")
-    print(f"{path}: directions of {len(kept.directions)} in space {kept.space} of {of}")
+    print(f"{path}: directions of {len(fitting.rows_of(kept))} in space {kept.space} of {of}")

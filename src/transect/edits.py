@@ -22,6 +22,7 @@ from transect.designs import transect_latents
 from transect.designs.edit_validity import REFERENCE, Judged, Limits, Measured, judge, limits_of, saturated
 from transect.designs.steps import Steps
 from transect.errors import BadInput
+from transect.inversion.photographs import InvertedPhotographs
 from transect.protocols import Target
 from transect.records import SUBJECTS_PER_SEED, Design, Images, Latents, Task
 from transect.sections import edit_validity
@@ -146,6 +147,8 @@ def for_world(world: Any, design: Design, check: EditCheck | None) -> EditCheck 
         if asked:
             raise BadInput("--check-… and --redraw are of images whose attributes are set: give --vary or --steps")
         return None
+    if check is not None and check.redraw and isinstance(_generator(world), InvertedPhotographs):
+        raise BadInput("--redraw: expected none with --latents, since there is no other photograph to draw; drop it")
     told = check if asked else EditCheck() if needed(world) else None
     return replace(told, shipped=True) if told is not None and _is_reference(world) else told
 
@@ -226,7 +229,7 @@ class Gatekeeper:
 def gatekeeper(check: EditCheck, world: Any, design: Design, folder: RunFolder) -> Gatekeeper:
     """The limits that unedited subjects set, measured once and kept in the folder."""
     seeds = design.seed * SUBJECTS_PER_SEED + np.arange(design.subjects, design.subjects + REFERENCE, dtype=np.int64)
-    latents = world.sample(seeds)
+    latents = getattr(_learned(world), "unedited", world.sample)(seeds)
     found = measured(check, world, latents, world.render(latents))
     values = {name: world.read(latents)[name].to_numpy() for name in design.levels}
     limits = limits_of(found, values, list(design.levels))

@@ -10,9 +10,11 @@ from jaxtyping import Float
 
 from transect import __version__
 from transect.controls.direction_file import FittedDirections
-from transect.controls.directions import LEAK, METHODS, Direction, fit_direction, from_a_model
+from transect.controls.directions import LEAK, METHODS, Direction, fit_direction, labelled_by_a_model
 from transect.controls.hyperplanes import angles
 from transect.controls.learned import LearnedControls
+from transect.controls.local import AttributeModel, fit_model
+from transect.controls.local_file import FittedModels
 from transect.controls.world import in_space
 from transect.errors import BadInput, UnknownName
 from transect.labelling import Labels
@@ -50,15 +52,44 @@ def fit_directions(
     """
     if method not in (None, *METHODS["binary"]):
         raise BadInput(f"--method: expected {' or '.join(METHODS['binary'])}, for binary attributes, got {method!r}")
-    for name in (*names, *balance):
+    moved, rows, wanted = _rows(generator, latents, labels, (*names, *balance), names, space)
+    made = tuple(_fitted(name, rows, labels, balance, method, seed) for name in wanted)
+    LearnedControls(made, moved.space)  # refuses collinear attributes
+    return FittedDirections(made, moved.space, _origin(generator, moved, labels, seed))
+
+
+def fit_models(
+    generator: Generator,
+    latents: Latents,
+    labels: Labels,
+    names: Sequence[str] = (),
+    *,
+    space: str = "",
+    seed: int = 0,
+) -> FittedModels:
+    """An attribute model for each attribute of the labels (or each of `names`), whose gradients are local directions.
+
+    Arguments and Raises as `fit_directions`; nothing is balanced, and binary labels are a share of yes.
+    """
+    moved, rows, wanted = _rows(generator, latents, labels, names, names, space)
+    made = tuple(fit_model(name, rows, labels.columns[name], source=labels.source, seed=seed) for name in wanted)
+    return FittedModels(made, moved.space, _origin(generator, moved, labels, seed))
+
+
+def _rows(
+    generator: Generator, latents: Latents, labels: Labels, known: Sequence[str], names: Sequence[str], space: str
+) -> tuple[Latents, Float[np.ndarray, "n d"], list[str]]:
+    """Latents in the space of the fit, as rows too, and what is fitted. Raises UnknownName for names without labels."""
+    for name in known:
         if name not in labels.columns:
             raise UnknownName("attribute", name, labels.columns)
     moved = in_space(generator, latents, space or latents.space)
     rows = np.asarray(moved.values, dtype=np.float64).reshape(len(moved), -1)
-    wanted = list(names or labels.columns)
-    made = tuple(_fitted(name, rows, labels, balance, method, seed) for name in wanted)
-    LearnedControls(made, moved.space)  # refuses collinear attributes
-    origin = {
+    return moved, rows, list(names or labels.columns)
+
+
+def _origin(generator: Generator, moved: Latents, labels: Labels, seed: int) -> dict[str, Any]:
+    return {
         "generator": described(generator),
         "source": labels.source,
         "subjects": len(moved),
@@ -67,7 +98,6 @@ def fit_directions(
         "transect": __version__,
         **labels.facts,
     }
-    return FittedDirections(made, moved.space, origin)
 
 
 def _fitted(
@@ -96,24 +126,29 @@ def _levels(name: str, labels: Labels) -> Float[np.ndarray, " n"]:
     return column
 
 
-def warnings_of(fitted: FittedDirections) -> list[str]:
+def warnings_of(fitted: FittedDirections | FittedModels) -> list[str]:
     """What whoever uses the directions should know: labels of a model, poor fits, attributes hardly apart."""
     made = []
-    if led := [one for one in fitted.directions if from_a_model(one)]:
+    if led := [one for one in _each(fitted) if labelled_by_a_model(one.origin)]:
         sources = ", ".join(dict.fromkeys(str(one.origin["labels"]) for one in led))
         made.append(f"{_named(led)}: labels are a model's ({sources}): {LEAK}")
-    for one in fitted.directions:
+    for one in _each(fitted):
+        measure = getattr(one, "quality_measure", "R2")
         if lost := one.origin.get("without_latents"):
             made.append(f"{one.name}: {lost:,} labelled rows without finite latents (failed inversions) are left out")
-        lowest = LOWEST_ACCURACY if one.kind == "binary" else LOWEST_R2
+        lowest = LOWEST_R2 if measure == "R2" else LOWEST_ACCURACY
         if not one.quality >= lowest:
             made.append(
-                f"{one.name}: held-out {one.quality_measure} is {one.quality:.2f}, below {lowest:g}: what moves along"
+                f"{one.name}: held-out {measure} is {one.quality:.2f}, below {lowest:g}: what moves along"
                 " it may be something else"
             )
         if not np.isfinite(one.shown_low):
             made.append(f"{one.name}: held-out labels do not tell where it is seen; levels go over its whole range")
-    return [*made, *_near(fitted.directions)]
+    return [*made, *(_near(fitted.directions) if isinstance(fitted, FittedDirections) else [])]
+
+
+def _each(fitted: FittedDirections | FittedModels) -> tuple[Direction | AttributeModel, ...]:
+    return fitted.directions if isinstance(fitted, FittedDirections) else fitted.models
 
 
 def _near(directions: Sequence[Direction]) -> list[str]:
@@ -129,40 +164,44 @@ def _near(directions: Sequence[Direction]) -> list[str]:
     ]
 
 
-def _named(directions: Sequence[Direction]) -> str:
+def _named(directions: Sequence[Direction | AttributeModel]) -> str:
     return ", ".join(one.name for one in directions)
 
 
-def rows_of(fitted: FittedDirections) -> list[list[str]]:
+def rows_of(fitted: FittedDirections | FittedModels) -> list[list[str]]:
     """The directions as rows of a short table: attribute, kind, method, labels, quality, range, where it is seen."""
     return [
         [
             one.name,
-            one.kind,
+            getattr(one, "kind", "continuous"),
             str(one.origin.get("method", "")),
             f"{one.labels:,} ({one.held_out:,} held out)",
             ", ".join(one.origin.get("balanced_on", ())) or "-",
-            f"{one.quality_measure} {one.quality:.3f}",
-            f"{one.offset:.3f}",
+            f"{getattr(one, 'quality_measure', 'R2')} {one.quality:.3f}",
+            f"{one.offset:.3f}" if isinstance(one, Direction) else "-",
             f"{one.low:.3g} to {one.high:.3g}",
             f"{one.shown_low:.3g} to {one.shown_high:.3g}" if np.isfinite(one.shown_low) else "not known",
         ]
-        for one in fitted.directions
+        for one in _each(fitted)
     ]
 
 
 HEADINGS: Final = ("attribute", "kind", "method", "labels", "balanced on", "quality", "offset", "range", "seen between")
 
 
-def as_json(fitted: FittedDirections, path: Any, notes: Sequence[str]) -> Mapping[str, Any]:
-    """What --json prints: where the file is, its space and origin, every direction's figures, warnings and notes."""
+def as_json(fitted: FittedDirections | FittedModels, path: Any, notes: Sequence[str]) -> Mapping[str, Any]:
+    """What --json prints: where the file is, its space and origin, every direction's figures, warnings and notes.
+
+    The condition number is null for local directions, which differ from latent to latent.
+    """
     described_file = fitted.describe()
-    normals = np.array([one.normal for one in fitted.directions])
+    straight = [one.normal if isinstance(one, Direction) else one.slopes for one in _each(fitted)]
+    condition = float(np.linalg.cond(np.array(straight))) if isinstance(fitted, FittedDirections) else None
     return {
         "out": str(path),
         **described_file,
-        "dimensions": normals.shape[1],
-        "condition_number": float(np.linalg.cond(normals)),
+        "dimensions": len(straight[0]),
+        "condition_number": condition,
         "warnings": warnings_of(fitted),
         "notes": list(notes),
     }

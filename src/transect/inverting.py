@@ -19,6 +19,7 @@ import pyarrow as pa
 from transect import model_files
 from transect.engine import map_parts
 from transect.errors import BadInput, Interrupted
+from transect.inversion.latents_file import encoded, read_codes
 from transect.inversion.pictures import Pictures
 from transect.progress import Progress
 from transect.provenance import described, versions
@@ -32,6 +33,7 @@ STARTS = {
 }
 PRECISIONS = ("full", "mixed")
 _SHOWN = 8
+_ENCODER_R2 = b"encoder_r2"
 _MEASURES = ("perceptual", "pixels", "restriction", "identity_distance")
 
 
@@ -145,7 +147,8 @@ def _part(asked: Order, rows: range) -> pa.Table:
     )  # fmt: skip
     apart = identity_distance(identities(pixels), identities(found.reconstructions))
     apart[[bool(why) for why in found.failures]] = np.nan
-    return pa.table(
+    quality = getattr(asked._made.get("encoder"), "quality", None)
+    made = pa.table(
         {
             "id": pa.array([asked.pictures.ids[row] for row in rows]),
             "failure": pa.array(found.failures),
@@ -158,6 +161,8 @@ def _part(asked: Order, rows: range) -> pa.Table:
             "image": pa.array([_png(image) for image in found.reconstructions], pa.binary()),
         }
     )
+    # Kept with the part: a run that is finished has no encoder in memory any more.
+    return made.replace_schema_metadata({_ENCODER_R2: json.dumps(quality).encode()})
 
 
 def _seen(asked: Order) -> Any:
@@ -191,12 +196,10 @@ def _encoder(asked: Order) -> Any:
 
 def _finish(asked: Order, out: Path, table: pa.Table) -> dict[str, Any]:
     """latents.safetensors, sheet.png and summary.json."""
-    from safetensors.numpy import save
-
     shape = tuple(_seen(asked).codes(asked.search.space).mean.shape)
     codes = np.array(table["codes"].to_pylist(), dtype=np.float32).reshape(len(table), *shape)
-    facts = {"kind": "transect.latents", "space": asked.search.space, "ids": json.dumps(table["id"].to_pylist())}
-    write_atomically(out / "latents.safetensors", save({"codes": codes}, facts))
+    content = encoded(table["id"].to_pylist(), codes, asked.search.space, described(asked.generator))
+    write_atomically(out / "latents.safetensors", content)
     write_atomically(out / "sheet.png", _sheet(asked, table))
     summary = _summary(asked, out, table)
     write_atomically(out / "summary.json", (json.dumps(summary, indent=1, allow_nan=False) + "\n").encode())
@@ -220,7 +223,7 @@ def _summary(asked: Order, out: Path, table: pa.Table) -> dict[str, Any]:
         "steps": asked.search.steps,
         "distance": asked.distance,
         "start": asked.start,
-        "encoder_r2": getattr(asked._made.get("encoder"), "quality", None),
+        "encoder_r2": json.loads((table.schema.metadata or {}).get(_ENCODER_R2, b"null")),
         "median": medians,
         "latents": str(out / "latents.safetensors"),
         "sheet": str(out / "sheet.png"),
@@ -241,18 +244,8 @@ def read(path: Path) -> tuple[tuple[str, ...], Latents]:
 
     Codes of w+ are [n, layers * w_dim], as generators render them; the seed of a row is its place.
     """
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, "numpy") as file:
-            metadata, codes = file.metadata() or {}, file.get_tensor("codes")
-        ids, space = tuple(json.loads(metadata["ids"])), metadata["space"]
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
-        raise BadInput(
-            f"{path}: expected latents of an inversion, found another ({type(error).__name__}: {error});"
-            " make them: transect invert"
-        ) from None
-    return ids, Latents(np.arange(len(codes)), codes.reshape(len(codes), -1).astype(np.float64), space)
+    found = read_codes(path)
+    return found.ids, Latents(np.arange(len(found.codes)), found.codes, found.space)
 
 
 def _sheet(asked: Order, table: pa.Table) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from transect import tables
+from transect import tables, worlds
 from transect.designs import population_design, transect_design, transect_latents
 from transect.engine import map_parts
 from transect.errors import BadInput, Interrupted
@@ -30,6 +30,8 @@ def render_data_set(
     device: str = "cpu",
     vary: Sequence[str] = (),
     hold: Sequence[str] = (),
+    directions: str | Path | None = None,
+    latents: str | Path | None = None,
     quiet: bool = False,
 ) -> Path:
     """Render subjects into Parquet parts: pictures, attributes, boxes, landmarks and masks; finished parts are kept.
@@ -37,9 +39,7 @@ def render_data_set(
     The folder is read by pandas, Polars, DuckDB and Hugging Face `datasets`. Returns its path. Raises BadInput when the
     generator knows no masks, and what RunFolder raises of a folder that holds something else.
     """
-    from transect.generators import load
-
-    world: Any = load(generator, image_size=image_size, population=population, device=device)
+    world = _world(generator, image_size, population, device, directions, latents)
     if not hasattr(world, "masks"):
         raise BadInput(f"a data set needs a generator with masks and landmarks, got {generator}; use faceworld")
     design = _rendered(world, vary, hold, subjects, seed, population)
@@ -68,11 +68,26 @@ def _data_set_part(study: Study, part: int) -> pa.Table:
     return tables.data_set_table(rows, study.world.masks(latents), study.world.landmarks(latents))
 
 
+def _world(
+    generator: str,
+    image_size: int | None,
+    population: str,
+    device: str,
+    directions: str | Path | None,
+    latents: str | Path | None,
+) -> Any:
+    """The generator, which needs no attributes to be shown; with directions as an audit opens it."""
+    if directions is None and latents is None and generator.partition("?")[0] != "reference":
+        return worlds.generator_of(generator, image_size, population, device, learned=False)
+    return worlds.open_world(generator, image_size, population, device, directions, latents)
+
+
 def _rendered(
     world: Any, vary: Sequence[str], hold: Sequence[str], subjects: int, seed: int, population: str
 ) -> Design:
     if vary:
-        return transect_design(vary, world.attributes, subjects=subjects, seed=seed, hold=hold)
+        usual = getattr(world, "usual_levels", None)
+        return transect_design(vary, world.attributes, subjects=subjects, seed=seed, hold=hold, usual=usual)
     return population_design(population, images=subjects, seed=seed)
 
 
@@ -88,15 +103,20 @@ def render_sheet(
     vary: Sequence[str] = (),
     hold: Sequence[str] = (),
     columns: int = 8,
+    directions: str | Path | None = None,
+    latents: str | Path | None = None,
 ) -> Path:
-    """Render subjects as one picture: a contact sheet, or with `vary` a row of levels per subject. Returns its path."""
-    from transect.generators import load
+    """Render subjects as one picture: a contact sheet, or with `vary` a row of levels per subject. Returns its path.
+
+    directions, latents: files along which a learned generator's subjects, or inverted photographs, are moved.
+    """
     from transect.report import contact_sheet
 
-    world: Any = load(generator, image_size=image_size, population=population, device=device)
+    world = _world(generator, image_size, population, device, directions, latents)
+    worlds.check_subjects(world, subjects)
     design = _rendered(world, vary, hold, subjects, seed, population)
-    latents = transect_latents(design, world.sample(design.subject_seeds()), world)
-    picture = contact_sheet(world.render(latents).pixels, columns=design.n_cells if vary else columns)
+    shown = transect_latents(design, world.sample(design.subject_seeds()), world)
+    picture = contact_sheet(world.render(shown).pixels, columns=design.n_cells if vary else columns)
     sink = io.BytesIO()
     picture.save(sink, "PNG")
     write_atomically(out, sink.getvalue())

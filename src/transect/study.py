@@ -179,6 +179,7 @@ def audit(
     prune: Sequence[str] = (),
     by: Sequence[str] = (),
     directions: str | Path | None = None,
+    latents: str | Path | None = None,
     check_edits: EditCheck | None = None,
     false_match_rate: float | None = None,
     within: Sequence[str] = (),
@@ -193,8 +194,9 @@ def audit(
     of `population`, by what to `compare` (default: every attribute). control: also ask about something that cannot
     matter, where that is cheap. generator: a name, with image_size (128), population
     ("balanced") and device ("cpu"), or an object that generates and controls, which has its own. directions: a file of
-    fitted directions, which set the attributes of a learned generator. perceived, ratings, prune: what was seen on the
-    images and rules about it, see `rate`. by: attributes whose combinations errors are counted by. check_edits: what
+    fitted directions, which set the attributes of a learned generator; latents: inverted photographs. perceived,
+    ratings, prune: what was seen on the images and rules about it, see `rate`. by: attributes whose combinations
+    errors are counted by. check_edits: what
     measures whether images became what was set; with directions they are checked with what the generator knows even
     without. false_match_rate, within: of embedding targets, the rate that finds the threshold of verification, and
     varied attributes that are no edits of a subject but say who is shown (`effects.verification`). require_validation:
@@ -204,7 +206,7 @@ def audit(
     done, and the same call goes on.
     """
     check_ratings(perceived, prune, ratings)
-    world = open_world(generator, image_size, population, device, directions)
+    world = open_world(generator, image_size, population, device, directions, latents)
     design = _design(world, vary, subjects, images, hold, seed)
     resolved = resolve_targets(targets, target_options)
     rule = verifying.chosen(resolved, design, false_match_rate, within)
@@ -276,6 +278,7 @@ def _design(
     hold: Sequence[str],
     seed: int,
 ) -> Design:
+    worlds.check_subjects(world, subjects if images is None else images)
     population, usual = population_of(world), getattr(world, "usual_levels", None)
     if images is None:
         options: dict[str, Any] = {"subjects": subjects, "seed": seed, "population": population, "hold": hold}

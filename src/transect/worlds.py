@@ -20,10 +20,12 @@ def open_world(
     population: str | None,
     device: str | None = None,
     directions: str | Path | None = None,
+    latents: str | Path | None = None,
 ) -> Any:
     """The generator that a name or an object stands for, with fitted directions as its controls if a file is given.
 
-    Raises BadInput for another object, settings beside one, or a generator that sets nothing without directions.
+    latents: a file of inverted photographs, which are the subjects then. Raises BadInput for another object, settings
+    beside one, or a generator that sets nothing without directions.
     """
     if isinstance(generator, str) and generator.partition("?")[0] == "reference" and directions is None:
         from transect.generators.reference import DIRECTIONS
@@ -31,10 +33,12 @@ def open_world(
         directions = DIRECTIONS
     made = generator_of(generator, image_size, population, device, learned=directions is not None)
     if directions is not None:
-        from transect.controls.direction_file import read_directions
+        from transect.controls.local_file import read_fitted
         from transect.controls.world import LearnedWorld
 
-        return LearnedWorld(made, read_directions(Path(directions)))
+        return LearnedWorld(made if latents is None else inverted(made, latents), read_fitted(Path(directions)))
+    if latents is not None:
+        raise BadInput("--latents: expected --directions FILE beside it, along which photographs are edited, got none")
     if isinstance(made, Generator) and not (isinstance(made, Controls) and made.attributes):
         raise BadInput(
             f"generator {made.name}: expected attributes that can be set, got latents alone; give --directions FILE,"
@@ -64,6 +68,13 @@ def generator_of(
     return generator
 
 
+def inverted(generator: Any, latents: str | Path) -> Any:
+    """The generator with the photographs of that file as its subjects. Raises BadInput as `InvertedPhotographs`."""
+    from transect.inversion.photographs import InvertedPhotographs
+
+    return InvertedPhotographs.open(generator, latents)
+
+
 def truth_attributes(world: Any) -> dict[str, Attribute]:
     """What a truth may be about: what the world knows of its images, or else what it sets."""
     return {one.name: one for one in getattr(world, "truth_attributes", world.attributes)}
@@ -72,6 +83,13 @@ def truth_attributes(world: Any) -> dict[str, Attribute]:
 def population_of(world: Any) -> str:
     """The population that a world says it draws from; "" where it says none."""
     return str(provenance.described(world).get("population", ""))
+
+
+def check_subjects(world: Any, subjects: int) -> None:
+    """Refuse more subjects than a world has, whose subjects are inverted photographs."""
+    check = getattr(getattr(world, "generator", None), "check_subjects", None)
+    if check is not None:
+        check(subjects)
 
 
 def check_hold(world: Any, design: Design) -> None:

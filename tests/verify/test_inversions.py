@@ -1,6 +1,8 @@
 """What inversion keeps: the tables' figures by hand, on worlds where they are known."""
 
+import re
 import runpy
+import shlex
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -119,3 +121,25 @@ def test_a_measure_that_is_not_known_is_a_dash_and_no_point(documents):
     dots = [one for one in tree.iter("{http://www.w3.org/2000/svg}circle") if one.get("fill") == "#6a3d8f"]
     assert len(dots) == 2
     assert "| w+, 1 | 0.5 | 0.5 | 0.5 | 1 | 0.5 | – | 0.5 |" in documents["_generator_table"](some)
+
+
+def test_the_page_has_a_row_for_every_penalty_and_the_command_that_writes_it(documents):
+    page = (ROOT / "docs" / "explanation" / "inversion-figures.md").read_text()
+    generator, view = page.split("## Into FaceWorld's latent view")
+    assert re.findall(r"^\| ([^|]+) \|", generator, re.M)[2:] == ["w", *(f"w+, {one:g}" for one in Sizes().penalties)]
+    named = [f"{one:g}" for one in Sizes().view_penalties]
+    assert re.findall(r"^\| ([^|]+) \|", view, re.M)[2:] == ["the mean face", *named]
+    command = re.search(r"^python docs/inversion_figures\.py (.*)$", page, re.M)[1]
+    words = shlex.split(command)
+    given = dict(zip(words[::2], words[1::2], strict=True))
+    assert f"Generator: {given['--described']}." in page
+    assert given["--generator"] == "reference"
+    told = [given[f"--{name}"] for name in ("faces", "labels", "view-faces", "samples", "rounds")]
+    assert told == ["8", "1000", "40", "2000", "6"]
+    sizes = {"faces": 8, "steps": 60, "labels": 1000, "samples": 2000, "rounds": 6}
+    keys = ("penalty", "renders", "perceptual", "attribute_error", "identity_error", "edit_distance")
+    seen = {**dict.fromkeys(keys, 0.5), "faces": 40}
+    found = {"generator": {"sizes": sizes, "directions": [], "rows": rows()}}
+    found |= {"latent_view": {"rows": [seen], "sizes": sizes, "explained": 0.5}}
+    found |= {"described": given["--described"], "asked": given["--generator"]}
+    assert f"python docs/inversion_figures.py {command}\n" in documents["page"](found)

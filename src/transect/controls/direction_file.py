@@ -13,6 +13,7 @@ import numpy as np
 
 from transect import model_files
 from transect.controls.directions import Direction, from_a_model
+from transect.controls.learned import LearnedControls
 from transect.errors import BadInput
 
 KIND: Final = "transect.directions"
@@ -32,6 +33,10 @@ class FittedDirections:
     space: str
     origin: Mapping[str, Any] = field(default_factory=dict)
     sha256: str = ""
+
+    def controls(self) -> LearnedControls:
+        """What reads and sets along them. Raises BadInput where they are collinear."""
+        return LearnedControls(self.directions, self.space)
 
     def describe(self) -> dict[str, Any]:
         """What a run's spec keeps: numbers and texts, null for what is not a number."""

@@ -253,7 +253,12 @@ def from_a_model(direction: Direction) -> bool:
     >>> from_a_model(Direction("smile", origin={"labels": "target:smile.onnx"}, **known))
     True
     """
-    return str(direction.origin.get("labels", "")).partition(":")[0] in MODELS
+    return labelled_by_a_model(direction.origin)
+
+
+def labelled_by_a_model(origin: Mapping[str, Any]) -> bool:
+    """Whether an origin says that the labels are a model's answers."""
+    return str(origin.get("labels", "")).partition(":")[0] in MODELS
 
 
 def hyperplanes(directions: Sequence[Direction]) -> Hyperplanes:

@@ -12,6 +12,7 @@ from jaxtyping import Float
 
 from transect.controls.directions import Direction, hyperplanes
 from transect.controls.hyperplanes import dual_directions
+from transect.controls.layers import layered
 from transect.errors import BadInput, UnknownName
 from transect.protocols import Table
 from transect.records import Attribute, Latents
@@ -26,8 +27,9 @@ class LearnedControls:
 
     A continuous attribute has the label's unit; a binary one is the signed distance from its hyperplane, yes above 0.
     Ranges are those of the fits' middle 99 %; what lies beyond is read as the end. What the directions do not hold
-    (attributes that were not fitted) may change along: that is for raters to see. Raises BadInput for no directions,
-    two of one name, or collinear ones.
+    (attributes that were not fitted) may change along: that is for raters to see. Directions of w take codes of w+, as
+    inversion finds them, too: they read the mean of the layers' w, and move every layer alike. Raises BadInput for no
+    directions, two of one name, or collinear ones.
     """
 
     def __init__(self, directions: Sequence[Direction], space: str) -> None:
@@ -51,7 +53,8 @@ class LearnedControls:
 
         Over the whole range where labels do not follow the direction.
         """
-        return {name: tuple(np.linspace(*_shown(one), USUAL).tolist()) for name, one in self.directions.items()}
+        known = self.directions.items()
+        return {name: evenly((one.shown_low, one.shown_high), (one.low, one.high)) for name, one in known}
 
     def read(self, latents: Latents) -> pa.Table:
         """The value of every attribute, float64 columns, within the attributes' ranges."""
@@ -75,11 +78,11 @@ class LearnedControls:
         if both := [name for name in hold if name in wanted]:
             raise BadInput(f"{both[0]}: expected to be set or held, got both; drop one")
         now = self._values(latents)
-        moved = self._rows(latents)
+        moved = self._layers(latents)
         for number, name in enumerate(self.directions):
             if name in wanted:
                 change = self._checked(name, wanted[name], len(latents)) - now[name]
-                moved = moved + (change / self._slope(name))[:, None] * self._steps[number]
+                moved = moved + ((change / self._slope(name))[:, None] * self._steps[number])[:, None]
         return replace(latents, values=moved.reshape(np.shape(latents.values)))
 
     def _values(self, latents: Latents) -> dict[str, Float[np.ndarray, " n"]]:
@@ -96,11 +99,10 @@ class LearnedControls:
         return 1.0 if one.kind == "binary" else one.slope
 
     def _rows(self, latents: Latents) -> Float[np.ndarray, "n d"]:
-        width = self._planes.normals.shape[1]
-        if latents.space != self.space or np.asarray(latents.values)[:1].size not in (0, width):
-            got = f"{latents.space} with {np.asarray(latents.values)[:1].size}"
-            raise BadInput(f"latents: expected space {self.space} with {width} coordinates, got {got}; map them first")
-        return np.asarray(latents.values, dtype=np.float64).reshape(len(latents), width)
+        return np.asarray(self._layers(latents).mean(axis=1))
+
+    def _layers(self, latents: Latents) -> Float[np.ndarray, "n layers d"]:
+        return layered(latents, self.space, self._planes.normals.shape[1])
 
     def _checked(self, name: str, given: Any, rows: int) -> Float[np.ndarray, " n"]:
         attribute = _attribute(self.directions[name])
@@ -112,9 +114,14 @@ class LearnedControls:
         return np.broadcast_to(column, (rows,))
 
 
-def _shown(one: Direction) -> tuple[float, float]:
-    known = np.isfinite(one.shown_low) and np.isfinite(one.shown_high) and one.shown_low < one.shown_high
-    return (one.shown_low, one.shown_high) if known else (one.low, one.high)
+def evenly(shown: tuple[float, float], whole: tuple[float, float]) -> tuple[float, ...]:
+    """Five values, evenly from where labels see little of an attribute to where they see much, or over its whole range.
+
+    >>> evenly((float("nan"), float("nan")), (0.0, 4.0))
+    (0.0, 1.0, 2.0, 3.0, 4.0)
+    """
+    known = np.isfinite(shown).all() and shown[0] < shown[1]
+    return tuple(np.linspace(*(shown if known else whole), USUAL).tolist())
 
 
 def _attribute(one: Direction) -> Attribute:

@@ -16,7 +16,10 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float
 
+from transect.controls.calibration import shown_range
 from transect.controls.directions import FEWEST_LABELS, HELD_OUT
+from transect.controls.layers import layered
+from transect.controls.learned import evenly
 from transect.errors import BadInput, UnknownName
 from transect.protocols import Table
 from transect.records import Attribute, Latents
@@ -37,7 +40,8 @@ class AttributeModel:
     """One attribute as a smooth function of a latent: constant + linear part + a Gaussian kernel at each center.
 
     slopes [d]; centers [m, d]; weights [m]; gamma: the kernel is exp(-gamma |z - center|²). low, high: the middle 99 %
-    of predictions. quality: R² on labels that the fit did not see.
+    of predictions. quality: R² on labels that the fit did not see. shown_low, shown_high: between them labels see
+    little and much of the attribute (`calibration.shown_range`); NaN where labels do not follow the model.
     """
 
     name: str
@@ -52,6 +56,8 @@ class AttributeModel:
     labels: int
     held_out: int
     origin: Mapping[str, Any] = field(default_factory=dict)
+    shown_low: float = float("nan")
+    shown_high: float = float("nan")
 
     def value(self, z: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """The predicted label of each latent."""
@@ -76,10 +82,13 @@ def fit_model(
 ) -> AttributeModel:
     """An attribute model of labels (any numbers; 0 and 1 give a share of yes), fitted on 80 % of the rows with one.
 
-    The penalty is chosen on a fifth of those. source: as `fit_direction` has it. Raises BadInput for fewer than 50
-    labels, or labels that do not differ.
+    The penalty is chosen on a fifth of those. source: as `fit_direction` has it. Rows with labels whose latents are not
+    finite are left out and counted in the origin. Raises BadInput for fewer than 50 labels, or labels that do not
+    differ.
     """
-    known = np.isfinite(labels)
+    placed = np.isfinite(np.asarray(latents, dtype=np.float64)).all(axis=1)
+    lost = int((np.isfinite(labels) & ~placed).sum())
+    known = np.isfinite(labels) & placed
     z, y = np.asarray(latents, dtype=np.float64)[known], np.asarray(labels, dtype=np.float64)[known]
     if len(y) < FEWEST_LABELS:
         raise BadInput(f"{name}: expected at least {FEWEST_LABELS} labels, got {len(y)}; label more")
@@ -94,12 +103,16 @@ def fit_model(
     losses = [float(((inner.solve(p).predict(z[part[0]]) - y[part[0]]) ** 2).sum()) for p in _PENALTIES]
     penalty = float(_PENALTIES[int(np.argmin(losses))])
     found = outer.solve(penalty * len(train) / len(part[1]))
-    left = ((y[test] - found.predict(z[test])) ** 2).sum() / ((y[test] - y[test].mean()) ** 2).sum()
+    seen = found.predict(z[test])
+    left = ((y[test] - seen) ** 2).sum() / ((y[test] - y[test].mean()) ** 2).sum()
     low, high = (float(one) for one in np.percentile(found.predict(z), (0.5, 99.5)))
     origin = {"labels": source, "method": "kernel ridge", "penalty": penalty, "seed": seed, "balanced_on": []}
+    if lost:
+        origin["without_latents"] = lost
+    shown = shown_range(seen, y[test], "binary" if np.isin(y, (0, 1)).all() else "continuous", (low, high))
     return AttributeModel(
         name, found.constant, found.slopes, centers, found.weights, gamma,
-        low, high, float(1 - left), len(y), held, origin,
+        low, high, float(1 - left), len(y), held, origin, *shown,
     )  # fmt: skip
 
 
@@ -159,8 +172,8 @@ def _squared_distances(one: Float[np.ndarray, "n d"], other: Float[np.ndarray, "
 class LocalControls:
     """Sets attributes along paths that follow their models' gradients; the other models' values stay.
 
-    The same contract as `LearnedControls`; values are predicted labels, within the models' ranges. Raises BadInput for
-    no models or two of one name.
+    The same contract as `LearnedControls`, codes of w+ included; values are predicted labels, within the models'
+    ranges. Raises BadInput for no models or two of one name.
     """
 
     def __init__(self, models: Sequence[AttributeModel], space: str, steps: int = STEPS) -> None:
@@ -174,6 +187,12 @@ class LocalControls:
     def attributes(self) -> tuple[Attribute, ...]:
         """What can be read and set."""
         return tuple(_attribute(one) for one in self.models.values())
+
+    @property
+    def usual_levels(self) -> dict[str, tuple[float, ...]]:
+        """Five values of each attribute, as `LearnedControls.usual_levels` has them."""
+        known = self.models.items()
+        return {name: evenly((one.shown_low, one.shown_high), (one.low, one.high)) for name, one in known}
 
     def read(self, latents: Latents) -> pa.Table:
         """The predicted label of every attribute, float64 columns, within the models' ranges."""
@@ -199,6 +218,8 @@ class LocalControls:
             if name in wanted:
                 aim[:, number] = _checked(one, wanted[name], len(rows))
         moved = np.array([self._walked(row, goal) for row, goal in zip(rows, aim, strict=True)]).reshape(rows.shape)
+        # What the layers of w+ have of their own stays; of one layer nothing is left beside its mean.
+        moved = moved[:, None] + (self._layers(latents) - rows[:, None])
         return replace(latents, values=moved.reshape(np.shape(latents.values)))
 
     def _walked(self, row: Float[np.ndarray, " d"], goal: Float[np.ndarray, " K"]) -> Float[np.ndarray, " d"]:
@@ -224,11 +245,10 @@ class LocalControls:
         return np.array(found).reshape(len(rows), len(self.models))
 
     def _rows(self, latents: Latents) -> Float[np.ndarray, "n d"]:
-        width = next(iter(self.models.values())).centers.shape[1]
-        if latents.space != self.space or np.asarray(latents.values)[:1].size not in (0, width):
-            got = f"{latents.space} with {np.asarray(latents.values)[:1].size}"
-            raise BadInput(f"latents: expected space {self.space} with {width} coordinates, got {got}; map them first")
-        return np.asarray(latents.values, dtype=np.float64).reshape(len(latents), width)
+        return np.asarray(self._layers(latents).mean(axis=1))
+
+    def _layers(self, latents: Latents) -> Float[np.ndarray, "n layers d"]:
+        return layered(latents, self.space, next(iter(self.models.values())).centers.shape[1])
 
 
 def _checked(model: AttributeModel, given: Any, rows: int) -> Float[np.ndarray, " n"]:

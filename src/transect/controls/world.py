@@ -7,6 +7,7 @@ the world passes it on, so that runs hold intended and true values apart.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, final
 
 import numpy as np
@@ -14,16 +15,22 @@ import pyarrow as pa
 from jaxtyping import Int
 
 from transect.controls.direction_file import FittedDirections
-from transect.controls.learned import LearnedControls
+from transect.controls.layers import EACH, ONE, of_one, takes
+from transect.controls.local_file import FittedModels
 from transect.errors import BadInput
 from transect.protocols import Generator, Table
 from transect.records import Attribute, Images, Latents
 
 
-def in_space(generator: Generator, latents: Latents, space: str) -> Latents:
-    """The generator's latents in the space of directions; raises BadInput where the generator has no way there."""
+def in_space(generator: Any, latents: Latents, space: str) -> Latents:
+    """The generator's latents in the space of directions; raises BadInput where the generator has no way there.
+
+    Of codes in w+ the mean of the layers' w is what w has; a w stands in w+ for every layer.
+    """
     if latents.space == space:
         return latents
+    if {latents.space, space} == {ONE, EACH} and getattr(generator, "layers", None):
+        return _other_layers(latents, generator.layers)
     if not hasattr(generator, "to_space"):
         raise BadInput(
             f"directions: expected space {latents.space}, which {generator.name} samples, got space {space}; fit them"
@@ -31,6 +38,13 @@ def in_space(generator: Generator, latents: Latents, space: str) -> Latents:
         )
     mapped: Latents = generator.to_space(latents, space)
     return mapped
+
+
+def _other_layers(latents: Latents, layers: int) -> Latents:
+    rows = np.asarray(latents.values, dtype=np.float64).reshape(len(latents), -1)
+    if latents.space == ONE:
+        return replace(latents, values=np.tile(rows, (1, layers)), space=EACH)
+    return of_one(latents, rows.shape[1] // layers)
 
 
 @final
@@ -41,9 +55,9 @@ class LearnedWorld:
     weights than the generator's.
     """
 
-    def __init__(self, generator: Generator, fitted: FittedDirections) -> None:
+    def __init__(self, generator: Generator, fitted: FittedDirections | FittedModels) -> None:
         self.generator, self.fitted = generator, fitted
-        self.controls = LearnedControls(fitted.directions, fitted.space)
+        self.controls = fitted.controls()
         self.name, self.image_size, self.latent_dim = generator.name, generator.image_size, generator.latent_dim
         self._check_weights()
         self.controls.read(self.sample(np.zeros(1, dtype=np.int64)))
@@ -66,15 +80,20 @@ class LearnedWorld:
         return self.controls.usual_levels
 
     def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
-        """The generator's subjects, in the space of the directions."""
-        return in_space(self.generator, self.generator.sample(seeds), self.fitted.space)
+        """The generator's subjects, in the space of the directions, or in w+ where directions are of w."""
+        return self._moved(self.generator.sample(seeds))
+
+    def unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+        """Subjects by which limits of edits are set: the generator's own also where those of the study are inverted."""
+        generator: Any = self.generator
+        return self._moved(getattr(generator, "unedited", generator.sample)(seeds))
 
     def render(self, latents: Latents) -> Images:
         """The generator's images."""
         return self.generator.render(latents)
 
     def read(self, latents: Latents) -> pa.Table:
-        """Values along the directions, as `LearnedControls.read` has them."""
+        """Values along the directions, as `LearnedControls.read` has them (or `LocalControls.read`)."""
         return self.controls.read(latents)
 
     def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
@@ -104,6 +123,11 @@ class LearnedWorld:
         if hasattr(generator, "validity"):
             return dict(generator.validity())
         return {"photometry_validated": False, "statement": f"The generator {self.name} states no validity figures."}
+
+    def _moved(self, latents: Latents) -> Latents:
+        if takes(self.fitted.space, latents.space):
+            return latents
+        return in_space(self.generator, latents, self.fitted.space)
 
     def _check_weights(self) -> None:
         generator: Any = self.generator

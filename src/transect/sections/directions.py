@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from transect.controls.directions import LEAK
+from transect.controls.local_file import KIND as LOCAL
 from transect.sections.answers import table, words
 
 KEY: Final = "directions"
@@ -19,6 +20,16 @@ _TEXT: Final = (
     "those directions: a label's own unit for continuous attributes, the signed distance from the hyperplane for "
     "binary ones (yes above 0). What an image shows may differ, and attributes that were not fitted may change along."
 )
+_LOCAL: Final = (
+    "The generator is a learned one: each attribute was set along a path that follows the gradient of a model of "
+    "labels in its latent space (kernel ridge regression), so that models of the other fitted attributes keep their "
+    "values. Intended values are the labels that the models predict, a share of yes for binary ones. What an image "
+    "shows may differ, and attributes that were not fitted may change along."
+)
+_PHOTOGRAPHS: Final = (
+    "Subjects are inverted photographs: their images are what the generator makes of the codes that were found, not "
+    "the photographs themselves. Limits of edits are set by subjects that the generator drew."
+)
 _QUALITY: Final = (
     "Quality is of labels that the fit did not see: balanced accuracy (one half for none) or R² (zero for none). Seen "
     "between: where those labels see little and much of an attribute."
@@ -30,7 +41,13 @@ def limits(spec: Mapping[str, Any]) -> list[str]:
     fitted = spec["generator"].get("directions")
     if not fitted:
         return []
-    made = ["Intended values are values along directions fitted to labels; what images show is for raters to see."]
+    along = "labels that fitted models predict" if _is_local(fitted) else "values along directions fitted to labels"
+    made = [f"Intended values are {along}; what images show is for raters to see."]
+    if told := spec["generator"].get("photographs"):
+        made.append(
+            f"Subjects are {told['count']:,} photographs as an inversion found them; {told['failed']:,} more failed and"
+            " are left out."
+        )
     return [*made, *[f"{text[0].upper()}{text[1:]}." for text in _leaks(fitted)]]
 
 
@@ -39,16 +56,16 @@ def section(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
     fitted = spec["generator"].get("directions")
     if not fitted:
         return []
-    rows = fitted["attributes"]
+    rows, photographs = fitted["attributes"], spec["generator"].get("photographs")
     return [
         {
             "key": KEY,
             "study": "",
             "title": "Directions along which attributes were set",
-            "text": [_TEXT, _QUALITY],
+            "text": [_LOCAL if _is_local(fitted) else _TEXT, *([_PHOTOGRAPHS] if photographs else []), _QUALITY],
             "warnings": [f"{text}." for text in _leaks(fitted)],
             "figures": [_figure(rows)],
-            "tables": [_table(rows), _origin(fitted)],
+            "tables": [_table(rows), _origin(fitted, photographs)],
             "sources": list(SOURCES),
         }
     ]
@@ -81,7 +98,11 @@ def _nan(value: float | None) -> float:
     return float("nan") if value is None else float(value)
 
 
-def _origin(fitted: Mapping[str, Any]) -> dict[str, Any]:
+def _is_local(fitted: Mapping[str, Any]) -> bool:
+    return fitted.get("kind") == LOCAL
+
+
+def _origin(fitted: Mapping[str, Any], photographs: Mapping[str, Any] | None) -> dict[str, Any]:
     origin = fitted["origin"]
     made = [
         ["latent space", str(fitted["space"])],
@@ -90,6 +111,12 @@ def _origin(fitted: Mapping[str, Any]) -> dict[str, Any]:
         ["file, SHA-256", str(fitted["sha256"]) or "not from a file"],
         ["true values known", "yes, by the world's causal model" if fitted.get("truth_known") else "no"],
     ]
+    if photographs:
+        made += [
+            ["inverted photographs", f"{photographs['count']:,}, in space {photographs['space']}"],
+            ["inversions that failed, left out", f"{photographs['failed']:,}"],
+            ["file of inversions, SHA-256", str(photographs["sha256"])],
+        ]
     return table("Where they come from", [("what", "text"), ("is", "text")], made)
 
 

@@ -1,0 +1,93 @@
+"""Inverted photographs as the subjects of a generator: what audits of directions edit are people's own images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import Int
+
+from transect.errors import BadInput
+from transect.generators.faceworld.chance import check_seeds
+from transect.inversion.latents_file import FoundCodes, check_generator, read_codes
+from transect.protocols import Generator
+from transect.provenance import described
+from transect.records import SUBJECTS_PER_SEED, Images, Latents
+
+PHOTOGRAPHS: Final = "photographs"
+"""What a run's spec calls where its subjects come from."""
+
+
+@final
+class InvertedPhotographs:
+    """A generator whose subject i is the i-th photograph whose inversion did not fail, as its code has it.
+
+    The run's seed plays no part: there are no others to draw. What an image of a subject shows is the reconstruction,
+    not the photograph. Raises BadInput for codes of another generator, or none that are finite.
+    """
+
+    def __init__(self, generator: Generator, found: FoundCodes, path: Path) -> None:
+        own: Any = generator
+        check_generator(found, described(generator), path)
+        finite = np.isfinite(found.codes).all(axis=1)
+        if not finite.any():
+            raise BadInput(f"{path}: expected inverted photographs, got {len(finite)} that failed; invert them again")
+        self.generator, self.found, self.path = generator, found, path
+        self.ids = tuple(name for name, known in zip(found.ids, finite, strict=True) if known)
+        self.left_out = tuple(name for name, known in zip(found.ids, finite, strict=True) if not known)
+        self._codes = found.codes[finite]
+        self.name, self.image_size, self.latent_dim = generator.name, generator.image_size, self._codes.shape[1]
+        self.layers = getattr(own, "layers", None)
+
+    @classmethod
+    def open(cls, generator: Generator, path: str | Path) -> InvertedPhotographs:
+        """The photographs of a file of `transect invert`. Raises BadInput for others."""
+        return cls(generator, read_codes(Path(path)), Path(path))
+
+    @property
+    def subjects(self) -> int:
+        """How many there are."""
+        return len(self.ids)
+
+    def check_subjects(self, wanted: int) -> None:
+        """Raises BadInput for more subjects than photographs."""
+        if wanted > self.subjects:
+            lost = f" ({len(self.left_out):,} more failed)" if self.left_out else ""
+            raise BadInput(
+                f"--latents {self.path}: expected at most {self.subjects:,} subjects, as many as photographs were"
+                f" inverted{lost}, got {wanted:,}; give --subjects {self.subjects}"
+            )
+
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+        """The codes of those subjects. Raises BadInput beyond the last photograph."""
+        checked = check_seeds(seeds)
+        rows = checked % SUBJECTS_PER_SEED
+        self.check_subjects(int(rows.max(initial=0)) + 1)
+        return Latents(checked, self._codes[rows], self.found.space)
+
+    def unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+        """Subjects that are no photographs: the generator's own draws, by which limits of edits are set."""
+        return self.generator.sample(seeds)
+
+    def to_space(self, latents: Latents, space: str) -> Latents:
+        """As the generator maps z; there is no way back from w. Raises BadInput where there is none."""
+        own: Any = self.generator
+        if latents.space == "z" and hasattr(own, "to_space"):
+            mapped: Latents = own.to_space(latents, space)
+            return mapped
+        raise BadInput(
+            f"--latents {self.path}: expected codes of space {space}, as the directions are, got {latents.space};"
+            f" invert with --space {space}, or fit directions in {'w' if latents.space == 'w+' else latents.space}"
+        )
+
+    def render(self, latents: Latents) -> Images:
+        """The generator's images."""
+        return self.generator.render(latents)
+
+    def describe(self) -> dict[str, Any]:
+        """The generator's description, and the photographs'."""
+        told = {"sha256": self.found.sha256, "space": self.found.space, "count": self.subjects}
+        told["failed"] = len(self.left_out)
+        return {**described(self.generator), PHOTOGRAPHS: told}

@@ -1,0 +1,64 @@
+"""Labels of photographs by their ids, as the subjects that they are once they are inverted."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from transect import labelling, model_files
+from transect.errors import BadInput
+from transect.labelling import Labels
+
+_MOST_NAMED: Final = 3
+
+
+def labels_of_photographs(path: Path, photographs: Any, wanted: Sequence[str] = (), labelled_by: str = "") -> Labels:
+    """Labels of a CSV or Parquet with a column id, that of the photograph in the latents' file, and one per attribute.
+
+    As `labelling.from_table` has them; rows of photographs that were not inverted, or whose inversion failed, are left
+    out and counted in the notes. photographs: `InvertedPhotographs`. Raises BadInput for a table without ids, or of
+    other photographs alone.
+    """
+    table = _read(path)
+    if "id" not in table.column_names:
+        found = ", ".join(table.column_names[:6]) or "no column"
+        raise BadInput(f"{path}: expected a column id with the names of photographs, as in --latents, got {found}")
+    places = {name: place for place, name in enumerate(photographs.ids)}
+    ids = [str(one) for one in table["id"].to_pylist()]
+    there = np.array([one in places for one in ids], dtype=bool)
+    if not there.any():
+        names = ", ".join(photographs.ids[:_MOST_NAMED])
+        raise BadInput(f"{path}: expected ids of inverted photographs, as {names}, got {', '.join(ids[:_MOST_NAMED])}")
+    seeds = pa.array([places[one] for one in ids if one in places], pa.int64())
+    others = [name for name in table.column_names if name not in labelling.BY]
+    kept = table.select(others).filter(pa.array(there)).add_column(0, "seed", seeds)
+    with tempfile.TemporaryDirectory() as folder:
+        pq.write_table(kept, Path(folder) / f"{path.stem}.parquet")
+        made = labelling.from_table(Path(folder) / f"{path.stem}.parquet", wanted, labelled_by or f"table {path.name}")
+    facts = {**made.facts, "table": path.name, "table_sha256": model_files.sha256(path)}
+    return replace(made, facts=facts, notes=(*made.notes, *_left_out(ids, places, photographs.left_out)))
+
+
+def _left_out(ids: Sequence[str], places: dict[str, int], failed: Sequence[str]) -> list[str]:
+    unknown = [one for one in ids if one not in places]
+    of_failed = sum(one in set(failed) for one in unknown)
+    notes = [(of_failed, "photographs whose inversion failed"), (len(unknown) - of_failed, "photographs not inverted")]
+    return [f"{count:,} rows of {words} are left out" for count, words in notes if count]
+
+
+def _read(path: Path) -> Any:
+    try:
+        if path.suffix.lower() == ".csv":
+            from pyarrow import csv
+
+            return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types={"id": pa.string()}))
+        return pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise BadInput(f"{path}: expected a readable CSV or Parquet of labels, got {error}; mend the file") from None

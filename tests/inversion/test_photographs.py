@@ -1,0 +1,194 @@
+"""Inverted photographs as subjects: edited along directions, rendered, audited, labelled; and what is refused."""
+
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+from safetensors.numpy import save_file as save_arrays
+from safetensors.torch import save_file
+from typer.testing import CliRunner
+
+from planted_networks import tensors
+from transect import audits, worlds
+from transect.cli import app
+from transect.controls.direction_file import read_directions, save_directions
+from transect.controls.directions import fit_direction
+from transect.errors import BadInput
+from transect.generators import load
+from transect.inversion.latents_file import encoded, read_codes
+from transect.targets import as_target
+from transect.testing import check_controls, check_generator
+
+LAYERS, WIDTH, FACES = 4, 8, 60
+FAILED = (1, 7)
+IDS = tuple(f"{place}.png" for place in range(FACES))
+
+
+def command(*arguments):
+    done = CliRunner().invoke(app, [str(one) for one in arguments])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == 0, done.output
+    return done
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A network, a direction of its w (the first coordinate), and 60 photographs in w+, of which two failed."""
+    folder = tmp_path_factory.mktemp("photographs")
+    save_file(tensors(), folder / "g.safetensors")
+    network = load(folder / "g.safetensors")
+    w = network.to_space(network.sample(range(400)), "w").values
+    made = fit_direction("first", w, w[:, 0], "continuous", source="truth")
+    save_directions(folder / "d.safetensors", [made], "w", {"generator": network.describe()})
+    codes = np.repeat(w[:FACES, None], LAYERS, axis=1) + np.random.default_rng(0).normal(0, 0.1, (FACES, LAYERS, WIDTH))
+    codes[list(FAILED)] = np.nan
+    (folder / "l.safetensors").write_bytes(encoded(IDS, codes.astype(np.float32), "w+", network.describe()))
+    rows = "".join(f"{name},{value:.6f}\n" for name, value in zip(IDS, w[:FACES, 0], strict=True))
+    (folder / "labels.csv").write_text(f"id,first\n{rows}elsewhere.png,1\n")
+    return folder
+
+
+def opened(files, **options):
+    given = {"directions": files / "d.safetensors", "latents": files / "l.safetensors", **options}
+    return worlds.open_world(str(files / "g.safetensors"), None, None, None, **given)
+
+
+def finite(files):
+    codes = read_codes(files / "l.safetensors").codes
+    return codes[np.isfinite(codes).all(axis=1)]
+
+
+def test_subjects_are_the_photographs_whatever_the_seed(files):
+    """Those that failed are left out, so that subject 1 is the third photograph; seeds of run 3 index them alike."""
+    world = opened(files)
+    check_generator(world.generator)
+    check_generator(world)
+    check_controls(world, world.sample(range(4)))
+    assert world.generator.ids[:3] == ("0.png", "2.png", "3.png")
+    assert (world.generator.subjects, world.generator.left_out) == (58, ("1.png", "7.png"))
+    np.testing.assert_array_equal(world.sample([0, 1, (3 << 32) + 1]).values, finite(files)[[0, 1, 1]])
+    told = world.describe()["photographs"]
+    assert told == {"sha256": read_codes(files / "l.safetensors").sha256, "space": "w+", "count": 58, "failed": 2}
+
+
+def audited(files, out, **options):
+    given = {"vary": {"first": [1.0, 3.0]}, "subjects": 5, "directions": files / "d.safetensors"}
+    given |= {"latents": files / "l.safetensors", "generator": str(files / "g.safetensors"), "out": out, "quiet": True}
+    target = as_target(lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255, name="brightness", task="regression")
+    return audits.audit([target], **{**given, **options})
+
+
+def test_an_audit_edits_the_photographs(files, tmp_path):
+    """Images are the network's, of the photographs' own codes with the step in every layer, computed here again."""
+    result = audited(files, tmp_path)
+    rows = pq.read_table(tmp_path / "images")
+    direction = read_directions(files / "d.safetensors").directions[0]
+    network = load(files / "g.safetensors")
+    from transect.records import Latents
+    from transect.tables import decode
+
+    codes = finite(files)[:5].reshape(5, LAYERS, WIDTH)
+    mean = direction.mean + direction.slope * (codes.mean(axis=1) @ direction.normal + direction.offset)
+    shown = []
+    for code, own in zip(codes, mean, strict=True):
+        for wanted in (1.0, 3.0):
+            shown.append((code + (wanted - own) / direction.slope * direction.normal).reshape(-1))
+    expected = network.render(Latents(np.arange(10), np.array(shown), "w+")).pixels
+    found = decode([row["bytes"] if isinstance(row, dict) else row for row in rows["image"].to_pylist()])
+    assert np.abs(found.astype(int) - expected).max() <= 1
+    np.testing.assert_allclose(rows["true.first"].to_numpy(), [1.0, 3.0] * 5, atol=1e-6)
+    assert any("58 photographs as an inversion found them; 2 more failed" in one for one in result.results["limits"])
+    section = next(one for one in result.results["sections"] if one["key"] == "directions")
+    assert ["inversions that failed, left out", "2"] in section["tables"][1]["rows"]
+    assert "inverted photographs" in section["text"][1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"subjects": 59}, r"expected at most 58 subjects, .* \(2 more failed\), got 59; give --subjects 58"),
+        ({"vary": (), "images": 59}, "expected at most 58 subjects"),
+        ({"vary": (), "steps": ["first"], "subjects": 59}, "expected at most 58 subjects"),
+        ({"observe": 59}, "expected at most 58 subjects"),
+        ({"directions": None}, "--latents: expected --directions FILE beside it"),
+        ({"check_edits": audits.EditCheck(redraw=2)}, "--redraw: expected none with --latents"),
+    ],
+)
+def test_what_photographs_cannot_do_is_refused_before_anything_is_made(files, tmp_path, options, message):
+    with pytest.raises(BadInput, match=message):
+        audited(files, tmp_path / "run", **options)
+    assert not (tmp_path / "run").exists()
+
+
+def test_files_of_others_are_refused(files, tmp_path):
+    network = load(files / "g.safetensors").describe()
+    codes, path = np.zeros((2, LAYERS, WIDTH), np.float32), tmp_path / "l.safetensors"
+
+    def refused(message, content=None, facts=network, values=codes, space="w+"):
+        path.write_bytes(encoded(IDS[: len(values)], values, space, facts) if content is None else content)
+        with pytest.raises(BadInput, match=message):
+            opened(files, latents=path)
+
+    refused(
+        "got ones of other .another weights sha256.; invert", facts={**network, "weights_sha256": "0", "name": "other"}
+    )
+    refused("expected latents that name their generator, got an older file; make them", facts={})
+    refused("expected inverted photographs, got 2 that failed", values=np.full_like(codes, np.nan))
+    refused(r"expected space w with 8 coordinates, got w\+ with 28", values=np.zeros((2, 4, 7), np.float32))
+    refused("of space s", space="s")
+    refused("expected latents of an inversion, found another", content=(files / "g.safetensors").read_bytes())
+    save_arrays({"codes": codes}, path, {"ids": '{"a": 1}', "space": "w+"})
+    refused("its ids are no texts", content=path.read_bytes())
+
+
+def test_directions_in_z_cannot_move_codes_of_w_plus(files, tmp_path):
+    network = load(files / "g.safetensors")
+    z = network.sample(range(100)).values
+    save_directions(tmp_path / "z.safetensors", [fit_direction("one", z, z[:, 0], "continuous")], "z")
+    with pytest.raises(BadInput, match=r"expected codes of space z, .* got w\+; invert with --space z, or fit"):
+        opened(files, directions=tmp_path / "z.safetensors")
+
+
+def test_directions_are_fitted_to_labels_of_photographs(files, tmp_path):
+    """By their ids: the first coordinate of w, which the mean code shows but for the layers' noise; rows are counted."""
+    given = ["--generator", files / "g.safetensors", "--latents", files / "l.safetensors", "--space", "w", "--json"]
+    fit = ["directions", "fit", tmp_path / "d.safetensors", "--labels", files / "labels.csv", *given]
+    made = json.loads(command(*fit).stdout)
+    assert (made["space"], made["dimensions"], made["attributes"][0]["labels"]) == ("w", WIDTH, 58)
+    assert made["attributes"][0]["quality"] > 0.8
+    assert made["origin"]["table"] == "labels.csv"
+    assert made["origin"]["generator"]["photographs"]["count"] == 58
+    assert "2 rows of photographs whose inversion failed are left out" in made["notes"]
+    assert "1 rows of photographs not inverted are left out" in made["notes"]
+    by_target = ["--labels", "target:audited:brightness", "--task", "regression", "--attribute", "bright"]
+    made = json.loads(command("directions", "fit", tmp_path / "t.safetensors", *by_target, *given).stdout)
+    assert made["attributes"][0]["labels"] == 58
+    (tmp_path / "seeds.csv").write_text("seed,first\n0,1\n")
+    with pytest.raises(BadInput, match="expected a column id with the names of photographs"):
+        command("directions", "fit", tmp_path / "x.safetensors", "--labels", tmp_path / "seeds.csv", *given)
+    (tmp_path / "other.csv").write_text("id,first\nx.png,1\n")
+    with pytest.raises(BadInput, match=r"expected ids of inverted photographs, as 0\.png, 2\.png, 3\.png, got x\.png"):
+        command("directions", "fit", tmp_path / "x.safetensors", "--labels", tmp_path / "other.csv", *given)
+
+
+def test_photographs_are_inverted_edited_rendered_and_audited(files, tmp_path):
+    """The commands of the how-to, one after the other."""
+    (tmp_path / "faces").mkdir()
+    network = load(files / "g.safetensors")
+    for place, image in enumerate(network.render(network.sample([900, 901])).pixels):
+        Image.fromarray(image).save(tmp_path / "faces" / f"{place}.png")
+    of = ["--generator", files / "g.safetensors"]
+    found = tmp_path / "inverted"
+    command("invert", *of, "--images", tmp_path / "faces", "--out", found, "--steps", 2, "--distance", "pixels")
+    edited = [*of, "--directions", files / "d.safetensors", "--latents", found / "latents.safetensors"]
+    edited += ["--vary", "first", "--subjects", 2]
+    command("render", *edited, "--out", tmp_path / "strips.png")
+    with Image.open(tmp_path / "strips.png") as strips:
+        assert strips.width > 2 * strips.height  # a row of five levels for each of two photographs
+    asked = ["audit", "audited:brightness", "--task", "regression", *edited, "--out", tmp_path / "run", "--json"]
+    assert json.loads(command(*asked, "--dry-run").stdout)
+    command(*asked)
+    assert len(pq.read_table(tmp_path / "run" / "images")) == 10
