@@ -27,6 +27,7 @@ from transect.mitigation.settings import Config
 from transect.mitigation.summary import summary
 from transect.mitigation.testbed import PROTECTED, QUESTIONS, Bench, open_bench
 from transect.mitigation.transects import Protocol, effects, open_protocol
+from transect.model_files import check_readable, sha256
 from transect.store import canonical_json, disk_errors, spec_hash, write_atomically
 
 Say = Callable[[str], None]
@@ -99,11 +100,15 @@ class _Run:
 
     def _spec(self, method: Any, seed: int) -> dict[str, Any]:
         """All that a model hangs on."""
-        settings = method.model_dump(exclude={"name", "start"})
+        settings = method.model_dump(exclude={"name", "start"}, exclude_none=True)
         start = self._spec(self.named[method.start], seed) if method.start else None
-        bench = {"data": self.config.data.model_dump(), "network": self.config.network.model_dump()}
+        own = self.config.network
+        network = own.model_dump(exclude={"weights"}, exclude_none=True)
+        if own.weights is not None:
+            network["weights_sha256"] = sha256(check_readable(own.weights))
+        bench = {"data": self.config.data.model_dump(), "network": network}
         audit = None if self.protocol is None else self.protocol.spec
-        training = self.config.training.model_dump()
+        training = self.config.training.model_dump(exclude_none=True)
         return {**bench, "training": training, "method": settings, "start": start, "seed": seed, "audit": audit}
 
     def _folder(self, method: Any, seed: int) -> Path:
@@ -150,8 +155,7 @@ class _Run:
             if method.start:
                 other = self.named[method.start]
                 start = self._fit(Unit(other, unit.seed, self._folder(other, unit.seed)))
-            network, training = self.config.network, self.config.training
-            setup = methods.Setup(self.bench, network.widths, training, unit.seed, self.device)
+            setup = methods.Setup(self.bench, self.config.network, self.config.training, unit.seed, self.device)
             trains = method.kind in methods.TRAINED
             kept = _read_weights(unit.folder / WEIGHTS) if trains else None
             fitted = methods.fit(method, setup, start, self._tell(unit), kept)
