@@ -35,6 +35,9 @@ class Backbone(nn.Module):
     bodies that take one size alone; None leaves them. Raises BadInput for a body that puts out no features.
     """
 
+    mean: Tensor
+    spread: Tensor
+
     def __init__(
         self,
         body: nn.Module,
@@ -132,7 +135,7 @@ def _normalising(name: str) -> tuple[Sequence[float], Sequence[float]]:
     from transformers.image_processing_base import ImageProcessingMixin
 
     try:
-        found: dict[str, Any] = ImageProcessingMixin.get_image_processor_dict(name)[0]  # type: ignore[no-untyped-call]
+        found: dict[str, Any] = ImageProcessingMixin.get_image_processor_dict(name)[0]
     except (OSError, ValueError):
         found = {}
     return found.get("image_mean") or MEAN, found.get("image_std") or SPREAD
