@@ -121,6 +121,29 @@ def test_what_cannot_be_used_is_one_line(tmp_path):
         config.touch()
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"kind": "adversarial", "module": "blocks.9"}, "late: module 'blocks.9': expected one of blocks.1, blocks.0"),
+        ({"kind": "erasure", "module": "pool"}, "late: module 'pool'"),
+        (
+            {"kind": "adversarial", "module": "blocks.1", "critic": "image"},
+            "late: critic: expected image at the image and only there",
+        ),
+        ({"kind": "adversarial", "module": "blocks.1", "batch": 2}, "late: batch: expected a multiple of 2 classes"),
+    ],
+)
+def test_what_cannot_work_is_said_before_anything_is_trained(finished, tmp_path, change, said):
+    """A name that is wrong in the last mitigation shall not cost the hours of those before it."""
+    content = {key: value for key, value in CONTENT.items() if key != "mitigations"}
+    batch = change.pop("batch", 20)
+    content |= {"training": {"epochs": 1, "batch": batch}, "mitigations": [{"name": "late", **change}]}
+    shutil.copytree(finished[0] / "pictures", tmp_path / "pictures")
+    with pytest.raises(BadInput, match=said):
+        mitigating.mitigate(parse_config(content, "x"), tmp_path, str)
+    assert not (tmp_path / "units").exists()
+
+
 def as_toml(content):
     top = "".join(f"{key} = {json.dumps(content[key])}\n" for key in ("seeds", "attackers", "rounds"))
     labels = "".join(f"{json.dumps(name)} = {json.dumps(text)}\n" for name, text in content["data"]["labels"].items())

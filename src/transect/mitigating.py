@@ -80,6 +80,8 @@ class _Run:
         if data.source == "faceworld" and config.audit.subjects:
             self.protocol = open_protocol(config.audit, data.size, out / "audit")
         self.named = {one.name: one for one in config.mitigations}
+        setup = methods.Setup(self.bench, config.network, config.training, config.seeds[0], device)
+        methods.check(config.mitigations, setup)
         self._fitted: dict[tuple[str, int], methods.Fitted] = {}
 
     def all(self) -> dict[str, Any]:

@@ -7,8 +7,8 @@ weights that they start from. An answer hangs on the picture and on its row alon
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, final
 
@@ -23,13 +23,13 @@ from transect.leakage.balance import balanced_subset
 from transect.mitigation.adversarial import IMAGE, Adversary, Loss, Read, Settings, Tell, fit_predictor, scores_of
 from transect.mitigation.backbones import new_backbone
 from transect.mitigation.critics import Mask
-from transect.mitigation.data import Pixels, TaskData
+from transect.mitigation.data import Pixels, TaskData, balanced_batches
 from transect.mitigation.erasure import fit_eraser
 from transect.mitigation.hiding import HiddenPictures, Regions
-from transect.mitigation.hooks import Tap, changed
+from transect.mitigation.hooks import Tap, changed, module_named
 from transect.mitigation.losses import pairs_of, reweighed_loss, star, star_loss, worst_group_loss
 from transect.mitigation.network import new_network
-from transect.mitigation.settings import Network, Training
+from transect.mitigation.settings import Network, Plain, Training
 from transect.mitigation.structured import Energies, best, class_shares, constrained, marginal_logits
 from transect.mitigation.testbed import Bench
 from transect.mitigation.thresholds import fit_thresholds
@@ -91,6 +91,27 @@ def fit(
     if method.kind in TRAINED:
         return _trained(method, setup, tell, kept)
     return _DERIVED[method.kind](method, setup, _given(start))
+
+
+def check(given: Sequence[Any], setup: Setup) -> None:
+    """Before anything is trained: has the network the modules that are named, and are batches wide enough to balance?
+
+    Raises BadInput that names the mitigation.
+    """
+    own = setup.network
+    bare = setup if own.backbone is None else replace(setup, network=Network(backbone=own.backbone, pretrained=False))
+    network = _new(Plain(name="plain", kind="plain"), bare) if given else nn.Identity()
+    for method in given:
+        try:
+            if (module := getattr(method, "module", IMAGE)) != IMAGE:
+                module_named(network, module)
+            if method.kind == "adversarial":
+                next(balanced_batches(setup.bench.train, setup.bench.data.protected, setup.training.batch, 0, 0))
+                _settings(setup, method)
+            if method.kind == "hide":
+                _hidden(method, setup.bench.data.pictures, setup.bench.regions)
+        except BadInput as error:
+            raise BadInput(f"{method.name}: {str(error).removeprefix(method.name + ': ')}") from None
 
 
 def training_rows(method: Any, bench: Bench, seed: int) -> Int[np.ndarray, " a"]:
