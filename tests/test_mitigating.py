@@ -30,6 +30,16 @@ CONTENT = {
     "mitigations": [
         {"kind": "noise", "name": "noise", "levels": [1.0]},
         {"kind": "adversarial", "name": "critic", "module": "blocks.1", "epochs": 1, "critic_epochs": 1},
+        {
+            "kind": "adversarial",
+            "name": "mask",
+            "module": "image",
+            "critic": "image",
+            "critic_width": 4,
+            "mask_widths": [4, 4],
+            "epochs": 1,
+            "critic_epochs": 1,
+        },
         {"kind": "erasure", "name": "leace"},
         {"kind": "thresholds", "name": "thresholds"},
         {"kind": "balanced", "name": "balanced", "alpha": 1.0},
@@ -58,10 +68,11 @@ def finished(tmp_path_factory):
 
 
 def test_every_mitigation_has_its_row(finished):
-    _, found, _ = finished
+    folder, found, _ = finished
     names = [row["name"] for row in found["mitigations"]]
-    assert names[:4] == ["plain", "noise 1", "critic", "leace"]
-    assert len(names) == 11
+    assert names[:5] == ["plain", "noise 1", "critic", "mask", "leace"]
+    assert len(names) == 12
+    assert len(list(folder.glob("units/*/masks.png"))) == 2  # one for each seed of the adversary at the image
     assert found["finished"]
     plain = found["mitigations"][0]
     assert plain["f1_lost"] == 0.0

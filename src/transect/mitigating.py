@@ -22,6 +22,7 @@ from jaxtyping import Float
 
 from transect.errors import FolderInUse
 from transect.mitigation import methods
+from transect.mitigation.masks import SHOWN, as_png, sheet
 from transect.mitigation.measuring import labels_leak, measured
 from transect.mitigation.settings import Config
 from transect.mitigation.summary import summary
@@ -32,6 +33,8 @@ from transect.store import canonical_json, disk_errors, spec_hash, write_atomica
 
 Say = Callable[[str], None]
 RESULTS, ANSWERS, FIGURES, WEIGHTS = "results.json", "answers.npz", "figures.json", "weights.safetensors"
+MASKS = "masks.png"
+"""Beside the answers of an adversary at the image: test pictures, and what its mask leaves of them."""
 
 
 @final
@@ -143,6 +146,9 @@ class _Run:
         made: dict[str, Any] = {"test": fitted.answer(bench.data.pictures, bench.regions, bench.test)}
         if self.protocol is not None:
             made["audit"] = fitted.answer(self.protocol, self.protocol.regions, self.protocol.rows)
+        if (mask := getattr(fitted.network, "mask", None)) is not None:
+            shown = sheet(mask, bench.data, bench.test[:SHOWN], self.device)
+            write_atomically(unit.folder / MASKS, as_png(shown))
         made["notes"] = np.array(canonical_json(dict(fitted.notes)))
         content = io.BytesIO()
         np.savez(content, **made)
