@@ -104,6 +104,24 @@ def test_steps_along_directions_are_checked_too(directions, tmp_path):
     assert section["tables"][0]["rows"][0][2] == 15
 
 
+def test_the_reference_generators_images_are_read_by_the_network_that_ships(tmp_path):
+    """Its latents know no truth: readings of the images stand there, of the attributes that have directions."""
+    result = audits.audit(
+        [brightness()], generator="reference", vary={"skin_tone": [3.0, 8.0]}, subjects=4, out=tmp_path, quiet=True
+    )
+    section = section_of(result)
+    gates = {row[0]: row for row in section["tables"][0]["rows"]}
+    assert [gates[name][2] for name in ("intended shift", "off-target drift", "identity")] == [8, 8, 8]
+    assert gates["realism"][-1] == "no score of realism was given"
+    assert "read by the network that ships" in section["text"][1]
+    assert result.results["studies"][0]["spec"]["edits"]["shipped"]
+    edits = pq.read_table(tmp_path / "edits")
+    assert "reading.earrings" not in edits.column_names  # no direction: the pictures hardly show it
+    made = edits.filter(np.asarray(edits["cell"]) >= 0)
+    tones = made["reading.skin_tone"].to_numpy()
+    assert (tones[1::2] - tones[::2] > 3).all()  # 5 Monk steps were set; most of them must be seen
+
+
 def test_exact_controls_are_not_checked_unasked(tmp_path):
     result = audits.audit([brightness()], vary=["glasses"], subjects=4, image_size=32, out=tmp_path, quiet=True)
     assert "edits" not in result.results["studies"][0]["spec"]

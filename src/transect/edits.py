@@ -8,7 +8,7 @@ edit_reference: the same measures of unedited subjects that are not of the study
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -39,13 +39,16 @@ class EditCheck:
     """What measures edits, beside what the world itself knows, and how often a subject is drawn again.
 
     attributes: by name of the attribute, a target whose score or answer reads it; identity: one with embeddings;
-    realism: one with a score. redraw: how often a subject some of whose images fail is replaced by another.
+    realism: one with a score. redraw: how often a subject some of whose images fail is replaced by another. shipped:
+    where no target does, the network that ships reads the fitted attributes and the identity of images, and
+    `for_world` says so of the reference generator alone: the network has seen nothing but faces like its own.
     """
 
     attributes: Mapping[str, Target] = field(default_factory=dict)
     identity: Target | None = None
     realism: Target | None = None
     redraw: int = 0
+    shipped: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.redraw <= MOST_DRAWS:
@@ -67,17 +70,19 @@ class EditCheck:
             "identity": self.identity and describe(self.identity),
             "realism": self.realism and describe(self.realism),
             "redraw": self.redraw,
+            **({"shipped": True} if self.shipped else {}),
         }
 
 
 def measured(check: EditCheck, world: Any, latents: Latents, images: Images) -> Measured:
     """What the check's targets and the world itself say of images; a target's reading stands before the truth's.
 
-    The world's: true values of attributes (not of nuisances), and identities, where it knows them.
+    The world's: true values of attributes (not of nuisances), and identities, where it knows them; else, where the
+    check says so, what the network that ships reads.
     """
-    readings: dict[str, np.ndarray] = {}
-    levels: set[str] = set()
     generator = _generator(world)
+    readings = _read_by_shipped(world, images) if check.shipped else {}
+    levels: set[str] = set()
     if hasattr(generator, "truths"):
         truths = generator.truths(latents)
         for one in generator.truth_attributes:
@@ -92,14 +97,36 @@ def measured(check: EditCheck, world: Any, latents: Latents, images: Images) -> 
         identity = _scores(check.identity, images)
     elif hasattr(generator, "identities"):
         identity = np.asarray(generator.identities(latents))
+    elif check.shipped:
+        from transect.perceptual import features
+
+        identity = features.identities(images.pixels)
     realism = np.empty(0) if check.realism is None else _scores(check.realism, images)[:, 0]
     return Measured(readings, saturated(images), identity, realism, frozenset(levels))
 
 
+def _read_by_shipped(world: Any, images: Images) -> dict[str, np.ndarray]:
+    """Readings of the attributes that have a direction: those that pictures show well enough to be read."""
+    from transect.perceptual import features
+
+    said = features.read(images.pixels)
+    return {one.name: said[one.name] for one in _learned(world).attributes if one.name in said}
+
+
+def _learned(world: Any) -> Any:
+    return world.world if isinstance(world, Steps) else world
+
+
 def _generator(world: Any) -> Any:
     """What renders, without the steps and directions around it; None where attributes are set exactly."""
-    plain = world.world if isinstance(world, Steps) else world
+    plain = _learned(world)
     return plain.generator if isinstance(plain, LearnedWorld) else None
+
+
+def _is_reference(world: Any) -> bool:
+    from transect.generators.reference import NAME
+
+    return getattr(_generator(world), "name", None) == NAME
 
 
 def needed(world: Any) -> bool:
@@ -110,6 +137,8 @@ def needed(world: Any) -> bool:
 def for_world(world: Any, design: Design, check: EditCheck | None) -> EditCheck | None:
     """The check of a study: what was asked for, or where attributes are learned what the world knows; None elsewhere.
 
+    On the reference generator the network that ships reads what nothing else does.
+
     Raises BadInput where something is asked for and nothing is varied.
     """
     asked = check is not None and not check.empty
@@ -117,7 +146,8 @@ def for_world(world: Any, design: Design, check: EditCheck | None) -> EditCheck 
         if asked:
             raise BadInput("--check-… and --redraw are of images whose attributes are set: give --vary or --steps")
         return None
-    return check if asked else EditCheck() if needed(world) else None
+    told = check if asked else EditCheck() if needed(world) else None
+    return replace(told, shipped=True) if told is not None and _is_reference(world) else told
 
 
 def check_of(

@@ -85,7 +85,9 @@ def gan(
 
 @train.command()
 def encoder(
-    generator: Annotated[Path, typer.Argument(metavar="GENERATOR", help="The safetensors file of a generator.")],
+    generator: Annotated[
+        str, typer.Argument(metavar="GENERATOR", help="The safetensors file of a generator, or reference: what ships.")
+    ],
     out: Annotated[Path, typer.Option(help="The folder of states, metrics.jsonl, sheets and encoder.safetensors.")],
     space: Annotated[str, typer.Option(help="Which latent it answers: z, or w of a StyleGAN2.")] = "z",
     images: Annotated[
@@ -117,7 +119,7 @@ def encoder(
     Run(images, batch, out, {}, every, seed)  # numbers are told before the generator is read
     made = load(generator, device=device)
     recipe = EncoderRecipe(made, images, space, size, rate=rate, seed=seed)
-    facts = getattr(made, "facts", {})
+    facts = {**getattr(made, "facts", {}), **getattr(made, "options", {})}
     spec = {"generator": facts, "space": space, "size": size, "images": images, "batch": batch, "seed": seed}
     if rate != EncoderRecipe.rate:  # which folders without this option have
         spec["rate"] = rate

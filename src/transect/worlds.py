@@ -25,7 +25,7 @@ def open_world(
 
     Raises BadInput for another object, settings beside one, or a generator that sets nothing without directions.
     """
-    if generator == "reference" and directions is None:
+    if isinstance(generator, str) and generator.partition("?")[0] == "reference" and directions is None:
         from transect.generators.reference import DIRECTIONS
 
         directions = DIRECTIONS

@@ -57,6 +57,18 @@ def test_its_figures_stand_beside_it():
     assert figures["fid"] > figures["floor"]["fid"]
 
 
+def test_options_are_those_of_a_stylegan2_and_leave_its_directions():
+    """Without truncation it has all its variety; at 0 every picture is the average one."""
+    world = open_world("reference?truncation=0&noise=none", None, None)
+    assert "skin_tone" in {one.name for one in world.attributes}
+    flat = world.render(world.sample([1, 2])).pixels
+    np.testing.assert_array_equal(flat[0], flat[1])
+    plain = load("reference").render(load("reference").sample([1, 2])).pixels
+    assert (plain[0] != plain[1]).any()
+    with pytest.raises(BadInput, match="unknown option of a StyleGAN2 'truncate'"):
+        load("reference?truncate=1")
+
+
 def test_another_size_is_refused():
     with pytest.raises(BadInput, match="reference: expected its own size of 64 pixels, got 128"):
         load("reference", image_size=128)

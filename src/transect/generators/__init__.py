@@ -46,10 +46,11 @@ def load(
     """The generator of that name, of a safetensors file (StyleGAN2, progressive GAN), or of diffusers:FILE.toml.
 
     image_size: pixels (FaceWorld: 128 by default; a network has its own). population: for FaceWorld, a shipped name or
-    the path of a TOML file. device: where it computes: cpu, cuda, cuda:1 and so on. A StyleGAN2's file takes options:
-    file.safetensors?label=3&truncation=0.7&noise=none, the class of a conditional network, from 1 (all its variety)
-    down to 0 (its average), and const, none or seed. Raises UnknownName (generator, population, option) and BadInput
-    (another file, another size than the network's, device, population's file, value of an option).
+    the path of a TOML file. device: where it computes: cpu, cuda, cuda:1 and so on. A StyleGAN2's file and the
+    reference take options: file.safetensors?label=3&truncation=0.7&noise=none, the class of a conditional network,
+    from 1 (all its variety) down to 0 (its average), and const, none or seed. Raises UnknownName (generator,
+    population, option) and BadInput (another file, another size than the network's, device, population's file, value
+    of an option).
 
     >>> load("faceworld", image_size=64).image_size
     64
@@ -62,9 +63,9 @@ def load(
     path, options = _file_of(name)
     if path.suffix.lower() in _CHECKPOINTS:
         return _network(path, image_size, device, options)
-    if name == "reference":
+    if str(path) == "reference":
         _check_device(device)
-        return _sized(_reference(device), image_size, name)
+        return _sized(_reference(device, options), image_size, name)
     if name not in _AVAILABLE:
         raise UnknownName("generator", name, _AVAILABLE)
     from transect.generators.faceworld.world import FaceWorld
@@ -79,9 +80,9 @@ def load(
 
 
 def _file_of(name: str) -> tuple[Path, dict[str, Any]]:
-    """The path, and the options that a checkpoint's name says after a question mark."""
+    """The path or `reference`, and the options that the name says after a question mark."""
     path, mark, query = name.rpartition("?")
-    if not mark or Path(path).suffix.lower() not in _CHECKPOINTS:
+    if not mark or (path != "reference" and Path(path).suffix.lower() not in _CHECKPOINTS):
         return Path(name), {}
     given: dict[str, Any] = {}
     for option, value in parse_qsl(query, keep_blank_values=True):
@@ -134,10 +135,10 @@ def _sized(network: Generator, image_size: int | None, name: str) -> Generator:
     return network
 
 
-def _reference(device: str) -> Generator:
+def _reference(device: str, options: dict[str, Any]) -> Generator:
     from transect.generators.reference import reference
 
-    return reference(device)
+    return reference(device, **options)
 
 
 def _of_file(path: Path, device: str, options: dict[str, Any]) -> Generator:

@@ -7,7 +7,7 @@ it was trained, and how near it is to FaceWorld: docs/explanation/reference-gene
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from transect.generators.stylegan2.generator import StyleGAN2
 
@@ -17,10 +17,10 @@ WEIGHTS: Final = _FOLDER / "reference.safetensors"
 DIRECTIONS: Final = _FOLDER / "reference-directions.safetensors"
 
 
-def reference(device: str = "cpu") -> StyleGAN2:
-    """The generator, without its directions.
+def reference(device: str = "cpu", **options: Any) -> StyleGAN2:
+    """The generator, without its directions. options: truncation and noise, as `StyleGAN2` has them.
 
     >>> reference().image_size
     64
     """
-    return StyleGAN2.from_file(WEIGHTS, name=NAME, device=device)
+    return StyleGAN2.from_file(WEIGHTS, name=NAME, device=device, **options)

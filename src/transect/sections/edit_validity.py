@@ -39,6 +39,11 @@ _TEXT: Final = (
     "subject's own, unedited image, and every limit is what unedited images of other subjects show. An image that "
     "fails a gate is counted here by cell; it is kept in every figure of this report."
 )
+_SHIPPED: Final = (
+    "What no other model was named for was read by the network that ships, which was taught on rendered faces and also "
+    "labelled the pictures to which the directions were fitted: an edit that shows it what was set, and onlookers "
+    "something else, passes. Attributes without a direction are not read."
+)
 _MEANINGS: Final = {
     SHIFT: f"the reading is as near to the expected as in {KEPT:g} % of unedited images, or within {LEAST_SHIFT:g} SD",
     DRIFT: f"no other attribute that is read moves by more than {MOST_DRIFT:g} SD, or changes its level",
@@ -66,7 +71,7 @@ def section(
         "key": KEY,
         "study": spec["name"],
         "title": "Did the images become what was set, and nothing else?",
-        "text": [_TEXT],
+        "text": [_TEXT, *([_SHIPPED] if spec["edits"].get("shipped") else [])],
         "warnings": _warnings(failed, cells, labels, gates),
         "figures": [_coverage_figure(failed, cells, labels)],
         "tables": [
