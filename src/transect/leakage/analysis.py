@@ -139,7 +139,7 @@ def analyse(
     rates = [solve_rate(noise, level, data.labels, plan.scored) for level in f1]
     shares = SHARES if (not attacker.is_slow if curve is None else curve) else ()
     wanted = _pairs(shared, outputs, noise, measured) if outputs is not None else []
-    pairs = [pair for pair in wanted if not isinstance(pair[2], str)]
+    pairs = [(name, kind, requests) for name, kind, requests in wanted if not isinstance(requests, str)]
     asked: dict[object, Request] = {"labels": plan.evidence(data.labels), "null": plan.shuffled(data.labels)}
     asked |= {("rate", rate): plan.noisy(noise, rate) for rate in rates}
     asked |= {("share", share): plan.evidence(data.labels, share) for share in shares}
