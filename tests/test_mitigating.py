@@ -30,6 +30,16 @@ CONTENT = {
     "mitigations": [
         {"kind": "noise", "name": "noise", "levels": [1.0]},
         {"kind": "adversarial", "name": "critic", "module": "blocks.1", "epochs": 1, "critic_epochs": 1},
+        {
+            "kind": "adversarial",
+            "name": "mask",
+            "module": "image",
+            "critic": "image",
+            "critic_width": 4,
+            "mask_widths": [4, 4],
+            "epochs": 1,
+            "critic_epochs": 1,
+        },
         {"kind": "erasure", "name": "leace"},
         {"kind": "thresholds", "name": "thresholds"},
         {"kind": "balanced", "name": "balanced", "alpha": 1.0},
@@ -58,10 +68,11 @@ def finished(tmp_path_factory):
 
 
 def test_every_mitigation_has_its_row(finished):
-    _, found, _ = finished
+    folder, found, _ = finished
     names = [row["name"] for row in found["mitigations"]]
-    assert names[:4] == ["plain", "noise 1", "critic", "leace"]
-    assert len(names) == 11
+    assert names[:5] == ["plain", "noise 1", "critic", "mask", "leace"]
+    assert len(names) == 12
+    assert len(list(folder.glob("units/*/masks.png"))) == 2  # one for each seed of the adversary at the image
     assert found["finished"]
     plain = found["mitigations"][0]
     assert plain["f1_lost"] == 0.0
@@ -119,6 +130,29 @@ def test_what_cannot_be_used_is_one_line(tmp_path):
         with pytest.raises(BadInput, match=said):
             read_config(config)
         config.touch()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"kind": "adversarial", "module": "blocks.9"}, "late: module 'blocks.9': expected one of blocks.1, blocks.0"),
+        ({"kind": "erasure", "module": "pool"}, "late: module 'pool'"),
+        (
+            {"kind": "adversarial", "module": "blocks.1", "critic": "image"},
+            "late: critic: expected image at the image and only there",
+        ),
+        ({"kind": "adversarial", "module": "blocks.1", "batch": 2}, "late: batch: expected a multiple of 2 classes"),
+    ],
+)
+def test_what_cannot_work_is_said_before_anything_is_trained(finished, tmp_path, change, said):
+    """A name that is wrong in the last mitigation shall not cost the hours of those before it."""
+    content = {key: value for key, value in CONTENT.items() if key != "mitigations"}
+    batch = change.pop("batch", 20)
+    content |= {"training": {"epochs": 1, "batch": batch}, "mitigations": [{"name": "late", **change}]}
+    shutil.copytree(finished[0] / "pictures", tmp_path / "pictures")
+    with pytest.raises(BadInput, match=said):
+        mitigating.mitigate(parse_config(content, "x"), tmp_path, str)
+    assert not (tmp_path / "units").exists()
 
 
 def as_toml(content):

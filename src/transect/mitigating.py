@@ -22,15 +22,19 @@ from jaxtyping import Float
 
 from transect.errors import FolderInUse
 from transect.mitigation import methods
+from transect.mitigation.masks import SHOWN, as_png, sheet
 from transect.mitigation.measuring import labels_leak, measured
 from transect.mitigation.settings import Config
 from transect.mitigation.summary import summary
 from transect.mitigation.testbed import PROTECTED, QUESTIONS, Bench, open_bench
 from transect.mitigation.transects import Protocol, effects, open_protocol
+from transect.model_files import check_readable, sha256
 from transect.store import canonical_json, disk_errors, spec_hash, write_atomically
 
 Say = Callable[[str], None]
 RESULTS, ANSWERS, FIGURES, WEIGHTS = "results.json", "answers.npz", "figures.json", "weights.safetensors"
+MASKS = "masks.png"
+"""Beside the answers of an adversary at the image: test pictures, and what its mask leaves of them."""
 
 
 @final
@@ -79,6 +83,8 @@ class _Run:
         if data.source == "faceworld" and config.audit.subjects:
             self.protocol = open_protocol(config.audit, data.size, out / "audit")
         self.named = {one.name: one for one in config.mitigations}
+        setup = methods.Setup(self.bench, config.network, config.training, config.seeds[0], device)
+        methods.check(config.mitigations, setup)
         self._fitted: dict[tuple[str, int], methods.Fitted] = {}
 
     def all(self) -> dict[str, Any]:
@@ -99,11 +105,15 @@ class _Run:
 
     def _spec(self, method: Any, seed: int) -> dict[str, Any]:
         """All that a model hangs on."""
-        settings = method.model_dump(exclude={"name", "start"})
+        settings = method.model_dump(exclude={"name", "start"}, exclude_none=True)
         start = self._spec(self.named[method.start], seed) if method.start else None
-        bench = {"data": self.config.data.model_dump(), "network": self.config.network.model_dump()}
+        own = self.config.network
+        network = own.model_dump(exclude={"weights"}, exclude_none=True)
+        if own.weights is not None:
+            network["weights_sha256"] = sha256(check_readable(own.weights))
+        bench = {"data": self.config.data.model_dump(), "network": network}
         audit = None if self.protocol is None else self.protocol.spec
-        training = self.config.training.model_dump()
+        training = self.config.training.model_dump(exclude_none=True)
         return {**bench, "training": training, "method": settings, "start": start, "seed": seed, "audit": audit}
 
     def _folder(self, method: Any, seed: int) -> Path:
@@ -136,6 +146,9 @@ class _Run:
         made: dict[str, Any] = {"test": fitted.answer(bench.data.pictures, bench.regions, bench.test)}
         if self.protocol is not None:
             made["audit"] = fitted.answer(self.protocol, self.protocol.regions, self.protocol.rows)
+        if (mask := getattr(fitted.network, "mask", None)) is not None:
+            shown = sheet(mask, bench.data, bench.test[:SHOWN], self.device)
+            write_atomically(unit.folder / MASKS, as_png(shown))
         made["notes"] = np.array(canonical_json(dict(fitted.notes)))
         content = io.BytesIO()
         np.savez(content, **made)
@@ -150,8 +163,7 @@ class _Run:
             if method.start:
                 other = self.named[method.start]
                 start = self._fit(Unit(other, unit.seed, self._folder(other, unit.seed)))
-            network, training = self.config.network, self.config.training
-            setup = methods.Setup(self.bench, network.widths, training, unit.seed, self.device)
+            setup = methods.Setup(self.bench, self.config.network, self.config.training, unit.seed, self.device)
             trains = method.kind in methods.TRAINED
             kept = _read_weights(unit.folder / WEIGHTS) if trains else None
             fitted = methods.fit(method, setup, start, self._tell(unit), kept)

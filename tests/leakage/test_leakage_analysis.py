@@ -1,5 +1,7 @@
 """The whole answer: amplification where it is planted, none where errors are chance's, like against like."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,10 @@ from leaky_data import planted, planted_bits
 from transect.errors import BadInput
 from transect.leakage import Settings, analyse, chance_errors, model_outputs
 from transect.leakage.attackers import Bayes, Logistic, load
+from transect.leakage.overview import overview
 from transect.leakage.results import as_json, rows
+from transect.leakage.summary import summary
+from transect.report.leakage import build
 
 
 def amplifying_scores(data, push, seed=0):
@@ -126,3 +131,22 @@ def test_the_table_names_every_figure():
 def test_an_f1_out_of_reach_is_refused():
     with pytest.raises(BadInput, match="F1 of 1 %"):
         analyse(planted(n=1000), Bayes(), f1=[1.0])
+
+
+def test_a_model_worse_than_any_noise_still_has_its_leakage():
+    """Answers that are mostly wrong have an F1 that no noise leaves: what hangs on noise says why, the rest stands."""
+    data = planted_bits(n=800, k=2)
+    bits = data.labels.dense(np.arange(800))
+    wrong = np.where(np.random.default_rng(0).random(bits.shape) < 0.9, 1 - 2 * bits, 2 * bits - 1)
+    found = analyse(data, Logistic(), outputs=model_outputs(data, wrong + 0.25), settings=Settings(permutations=0))
+    kinds = {(c.name, c.noise): c for c in found.comparisons}
+    assert next(iter(kinds)) == ("published", "flips")
+    assert kinds["published", "flips"].amplification.reason.startswith("the model's F1, ")
+    assert np.isnan(kinds["hard", "frequency"].dataset.estimate)
+    assert kinds["published", "flips"].model == kinds["scores", "dealt out within labels"].model
+    assert np.isfinite(found.headline.amplification.estimate)
+    assert found.levels[0].leakage.reason.endswith("the least that frequency leave")
+    written = json.dumps(as_json(found), allow_nan=False)
+    assert json.loads(written)["at_accuracy"][0]["rate"] is None
+    assert ["amplification Δ", "not estimable"] in [row[:2] for row in rows(found)]
+    assert "the least that flips leave" in build(summary(found, overview(data, ()), "labels.csv"))

@@ -82,6 +82,7 @@ def test_the_table_says_that_leakage_is_a_lower_bound(labels):
         (("--attacker", "bays"), "unknown attacker 'bays': did you mean bayes"),
         (("--noise", "flip"), "unknown noise 'flip': did you mean flips"),
         (("--attacker", "bayes", "--label", "obj_*"), "attacker bayes: expected one category for each item"),
+        (("--label", "gender"), "expected none of them to be the protected attribute, got gender; leave it out"),
         (("--f1", "2"), "F1 of 2 %: expected between"),
         (("--labels", "nowhere.csv"), "nowhere.csv: expected a .csv"),
         (("--id", "verb"), "occurs twice in train and train"),

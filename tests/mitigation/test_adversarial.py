@@ -1,8 +1,11 @@
 """Critics, taps, batches and the three phases, on pictures whose colors are what they say."""
 
+import io
+
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from sklearn.linear_model import LogisticRegression
 from torch import nn
 
@@ -11,6 +14,8 @@ from transect.mitigation.adversarial import IMAGE, Adversary, Settings, fit_pred
 from transect.mitigation.critics import ConvolutionCritic, ImageCritic, MapCritic, Mask, critic_for
 from transect.mitigation.data import TaskData, balanced_batches, batches
 from transect.mitigation.hooks import Tap, changed, module_named, reverse_gradient
+from transect.mitigation.masks import as_png, sheet
+from transect.mitigation.network import SmallResNet
 from transect.mitigation.performance import performance
 
 
@@ -144,6 +149,36 @@ def test_shapes_of_the_critics():
         critic_for("convolution", torch.zeros(4, 9), 2)
     with pytest.raises(BadInput, match="multiples of 8"):
         Mask()(torch.zeros(1, 3, 20, 20))
+
+
+def test_narrow_networks_survive_pictures_in_channels_last():
+    """With 8 channels in that layout PyTorch 2.13 on a processor ends the process in the backward pass."""
+    images = torch.rand(32, 64, 64, 3).permute(0, 3, 1, 2)
+    assert images.is_contiguous(memory_format=torch.channels_last)
+    for network in (ImageCritic(2, width=8), SmallResNet(2, (8, 16))):
+        network.train()(images).sum().backward()
+        assert all(value.grad is not None for value in network.parameters())
+
+
+def test_the_sheet_shows_what_the_mask_leaves():
+    class Half(nn.Module):
+        def forward(self, images):
+            return torch.full_like(images[:, :1], 0.5)
+
+    data, rows = planted(8), np.array([5, 2, 7])
+    made = sheet(Half(), data, rows)
+    assert made.shape == (16, 24, 3)
+    whole = data.pictures.pixels(rows)
+    assert np.array_equal(made[:8, 8:16], whole[1])
+    assert np.abs(made[8:, 16:].astype(float) - whole[2] / 2).max() <= 0.5
+    assert Image.open(io.BytesIO(as_png(made))).size == (24, 16)
+
+
+def test_widths_of_critic_and_mask_are_chosen():
+    maps = torch.randn(4, 6, 8, 8)
+    assert critic_for("map", maps, 2, 7).layers[0].out_features == 7
+    assert critic_for("convolution", maps, 2, 7).layers[0].out_features == 7
+    assert critic_for("image", torch.rand(2, 3, 32, 32), 2, 4).head.in_features == 8 * 4
 
 
 def test_taps_and_changes_come_off_again():

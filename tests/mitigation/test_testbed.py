@@ -12,9 +12,10 @@ from transect.mitigation.hiding import HiddenPictures, WorldRegions, boxed, hide
 from transect.mitigation.losses import reweighed_loss, worst_group_loss
 from transect.mitigation.measuring import measured, over_seeds
 from transect.mitigation.network import SmallResNet
-from transect.mitigation.settings import Noise, Plain, Training, parse_config
+from transect.mitigation.questions import codes
+from transect.mitigation.settings import Network, Noise, Plain, Training, parse_config
 from transect.mitigation.summary import noise_curve
-from transect.mitigation.testbed import PROTECTED, Bench, codes, open_bench
+from transect.mitigation.testbed import PROTECTED, Bench, open_bench
 from transect.mitigation.transects import Protocol, effects
 from transect.records import Attribute, Design, Latents
 
@@ -34,7 +35,7 @@ def bench(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def fitted(bench):
-    setup = methods.Setup(bench, (4, 4), Training(epochs=1, batch=16), 0)
+    setup = methods.Setup(bench, Network(widths=(4, 4)), Training(epochs=1, batch=16), 0)
     return setup, methods.fit(Plain(name="plain", kind="plain"), setup, None, lambda *_: None)
 
 

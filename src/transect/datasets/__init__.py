@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 
-from transect.datasets import celeba, fairface, ffhq, folder, parquet, utkface
+from transect.datasets import celeba, coco, fairface, ffhq, folder, imsitu, parquet, utkface
 from transect.datasets.labelled import LabelledImages, Request
 from transect.datasets.pictures import Crop
 from transect.errors import BadInput, UnknownName
@@ -35,6 +35,8 @@ READERS: Final = {
     "ffhq": Reader(ffhq.read, "images1024x1024/ or thumbnails128x128/, labels.csv if any", "training, validation"),
     "fairface": Reader(fairface.read, "fairface_label_train.csv, fairface_label_val.csv, train/, val/", "train, val"),
     "utkface": Reader(utkface.read, "age_gender_race_date.jpg"),
+    "coco": Reader(coco.read, "train2014/, annotations/instances_train2014.json, captions_…", "train2014, val2014, …"),
+    "imsitu": Reader(imsitu.read, "of500_images_resized/, train.json, imsitu_space.json", "train, dev, test"),
     "parquet": Reader(parquet.read, "image as struct {bytes, path}: Hugging Face, render --data-set", "names of files"),
 }
 

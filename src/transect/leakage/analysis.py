@@ -26,6 +26,8 @@ SHARES: Final = (0.25, 0.5, 0.75)
 DEALT: Final = "dealt out within labels"
 
 _Pair = tuple[str, str, tuple[Request, Request]]
+_Wanted = tuple[str, str, tuple[Request, Request] | str]
+"""A pair, or why there is none."""
 
 
 @final
@@ -130,11 +132,14 @@ def analyse(
     shared = plan if answered is None else Plan.of(answered, attacker, settings)
     noise = noise_named(noise or ("flips" if settings.published else "frequency"))
     measured = outputs.f1(shared.data, shared.scored) if outputs is not None else float("nan")
+    far = "" if outputs is None or f1 is not None else _out_of_reach(shared, noise, measured)
     if f1 is None:
         f1 = (measured,) if outputs is not None else () if attacker.is_slow else _reached(plan, noise)
+        f1 = () if far else f1
     rates = [solve_rate(noise, level, data.labels, plan.scored) for level in f1]
     shares = SHARES if (not attacker.is_slow if curve is None else curve) else ()
-    pairs = _pairs(shared, outputs, noise, measured) if outputs is not None else []
+    wanted = _pairs(shared, outputs, noise, measured) if outputs is not None else []
+    pairs = [(name, kind, requests) for name, kind, requests in wanted if not isinstance(requests, str)]
     asked: dict[object, Request] = {"labels": plan.evidence(data.labels), "null": plan.shuffled(data.labels)}
     asked |= {("rate", rate): plan.noisy(noise, rate) for rate in rates}
     asked |= {("share", share): plan.evidence(data.labels, share) for share in shares}
@@ -144,6 +149,8 @@ def analyse(
         Level(level, _found(plan, asked["rate", rate]), noise, rate, estimate(plan, made["rate", rate]))
         for level, rate in zip(f1, rates, strict=True)
     ]
+    if far:
+        levels = [Level(measured, np.nan, noise, np.nan, _none(far))]
     dataset = estimate(plan, made["labels"])
     learned = [(share, estimate(plan, made["share", share])) for share in shares]
     return Analysis(
@@ -158,7 +165,9 @@ def analyse(
         curve=(*learned, (1.0, dataset)) if learned else (),
         n_train=sum(len(problem.train) for problem in asked["labels"].rounds[0]) // len(plan.folds),
         f1=measured,
-        comparisons=tuple(_compared(shared, pair, made[i, 0], made[i, 1]) for i, pair in enumerate(pairs)),
+        comparisons=_in_order(
+            wanted, [_compared(shared, pair, made[i, 0], made[i, 1]) for i, pair in enumerate(pairs)]
+        ),
         contributions=_contributions(shared, pairs, made),
         counted=_counted(shared, outputs) if outputs is not None else {},
     )
@@ -195,14 +204,41 @@ def _reached(plan: Plan, noise: str) -> tuple[float, ...]:
     return tuple(level for level in CURVE_F1 if level >= lowest)
 
 
-def _pairs(plan: Plan, outputs: Outputs, noise: str, f1: float) -> list[_Pair]:
+def _out_of_reach(plan: Plan, noise: str, f1: float) -> str:
+    """Why no rate of the noise leaves this F1; nothing where one does."""
+    lowest = expected_f1(noise, 0.5 if noise == "flips" else 1.0, plan.data.labels, plan.scored)
+    return (
+        "" if f1 >= lowest else f"the model's F1, {f1:.2f} %, lies below {lowest:.2f} %, the least that {noise} leave"
+    )
+
+
+def _none(reason: str) -> Estimate:
+    return Estimate(np.nan, np.nan, np.nan, 0, reason=reason)
+
+
+def _in_order(wanted: Sequence[_Wanted], found: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """The comparisons, and in their places those that cannot be made, with λ_M of the same answers and the reason."""
+    made, rest = [], list(found)
+    models = {comparison.name: comparison.model for comparison in found}
+    for name, kind, requests in wanted:
+        if isinstance(requests, str):
+            model = models["scores" if name == "published" else name]
+            made.append(Comparison(name, kind, model, _none(requests), _none(requests)))
+        else:
+            made.append(rest.pop(0))
+    return tuple(made)
+
+
+def _pairs(plan: Plan, outputs: Outputs, noise: str, f1: float) -> list[_Wanted]:
     """Name, noise, attacks on the model and on the data, for each comparison that the attacker can make."""
     data, rounds = plan.data, range(plan.n_rounds(noisy=True))
 
-    def pair(name: str, kind: str, seen: Evidence) -> _Pair:
+    def pair(name: str, kind: str, seen: Evidence) -> _Wanted:
         if kind == DEALT:
             copies = [chance_errors(data, seen, plan.settings.seed + r) for r in rounds]
             return name, kind, (plan.evidence(seen), plan.copies(copies))
+        if far := _out_of_reach(plan, kind, f1):
+            return name, kind, far
         rate = solve_rate(kind, f1, data.labels, plan.scored)
         return name, kind, (plan.evidence(seen), plan.noisy(kind, rate))
 

@@ -74,7 +74,7 @@ def rows(analysis: Analysis) -> list[list[str]]:
     found = [["dataset leakage λ_D", *_texts(analysis.dataset), f"{analysis.attacker}, n = {analysis.dataset.n}"]]
     found.append(["λ_D if labels said nothing", f"{analysis.data.chance:.2f}", null, "permutations"])
     for level in analysis.levels:
-        how = f"{level.noise} at {level.rate:.4g}"
+        how = f"{level.noise} at {level.rate:.4g}" if math.isfinite(level.rate) else level.noise
         found.append([f"λ_D at F1 {level.f1:.2f}", *_texts(level.leakage), how])
     for comparison in analysis.comparisons:
         how = f"{comparison.name}; labels: {comparison.noise}"
@@ -95,7 +95,7 @@ def _texts(estimate: Estimate) -> list[str]:
 
 
 def _level(level: Level) -> dict[str, Any]:
-    stated = {"f1": level.f1, "f1_found": level.f1_found, "noise": level.noise, "rate": level.rate}
+    stated = {"f1": level.f1, "f1_found": number(level.f1_found), "noise": level.noise, "rate": number(level.rate)}
     return stated | estimate_json(level.leakage)
 
 

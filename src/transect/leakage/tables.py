@@ -67,6 +67,8 @@ def labelled_data(
     Raises UnknownName for a column that is not there; BadInput for missing values, an unknown split, or an identifier
     in two splits.
     """
+    if protected in _expand(table, labels):
+        raise BadInput(f"labels: expected none of them to be the protected attribute, got {protected}; leave it out")
     splits = None if split is None else _splits(table, split)
     table, splits = _kept(table, splits, where, where_train_only)
     identifiers = _identifiers(table, ids)

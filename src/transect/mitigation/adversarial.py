@@ -43,7 +43,9 @@ Read = Callable[[Float[np.ndarray, "m o"]], Float[np.ndarray, "m k"]]
 @final
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """weight: λ; reconstruction: β, at the image. where: a module's name, or "image". critic: its kind.
+    """weight: λ; reconstruction: β, at the image. where: a module's name, or "image".
+
+    critic: its kind; critic_width: of its layers, none for the kind's own.
 
     The published rates are for a pretrained network: 1e-4 for its classification layer (`head`, names that start so; ""
     for all), then 5e-6. patience: epochs without gain that end the first phase.
@@ -51,6 +53,7 @@ class Settings:
 
     where: str
     critic: str = "map"
+    critic_width: int | None = None
     weight: float = 1.0
     reconstruction: float = 1.0
     reverse: bool = False
@@ -130,7 +133,7 @@ class Adversary:
             model.eval()
             _, seen, _ = self._pass(np.arange(2))
             torch.manual_seed(settings.seed)
-            self.critic = critic_for(settings.critic, seen, data.classes).to(settings.device)
+            self.critic = critic_for(settings.critic, seen, data.classes, settings.critic_width).to(settings.device)
 
     def fit_critic(self, train: Int[np.ndarray, " n"], tell: Tell) -> None:
         """The second phase: the critic alone, so that its gradients mean something when they count."""
@@ -251,6 +254,8 @@ def _step(optimizer: torch.optim.Optimizer, loss: Tensor) -> float:
 
 def _chosen(model: nn.Module, head: str) -> list[nn.Parameter]:
     chosen = [value for name, value in model.named_parameters() if name.startswith(head)]
+    if chosen and head and isinstance(pairs := getattr(model, "pairs", None), nn.Parameter):
+        chosen.append(pairs)  # of a star: they are of its last layer, too
     if not chosen:
         known = ", ".join(sorted({name.split(".")[0] for name, _ in model.named_parameters()}))
         raise BadInput(f"head: expected the start of a parameter's name, got {head!r}; choose among {known}")

@@ -49,7 +49,7 @@ class ConvolutionCritic(nn.Module):
 
     def forward(self, x: Float[Tensor, "b k h w"]) -> Float[Tensor, "b c"]:
         """Logits of the classes from a map."""
-        logits: Tensor = self.layers(self.convolutions(x))
+        logits: Tensor = self.layers(self.convolutions(x.contiguous()))
         return logits
 
 
@@ -92,7 +92,7 @@ class ImageCritic(nn.Module):
 
     def forward(self, x: Float[Tensor, "b 3 h w"]) -> Float[Tensor, "b c"]:
         """Logits of the classes from pictures."""
-        logits: Tensor = self.head(self.blocks(self.stem(x)))
+        logits: Tensor = self.head(self.blocks(self.stem(x.contiguous())))  # see network.CHANNELS_LAST_FROM
         return logits
 
 
@@ -115,7 +115,7 @@ class Mask(nn.Module):
         times = 2 ** (len(self.widths) - 1)
         if images.shape[2] % times or images.shape[3] % times:
             raise BadInput(f"mask: expected sides in multiples of {times}, got {list(images.shape[2:])}; pad or resize")
-        x, seen = images, []
+        x, seen = images.contiguous(), []
         for index, block in enumerate(self.down):
             x = block(functional.max_pool2d(x, 2) if index else x)
             seen.append(x)
@@ -124,8 +124,8 @@ class Mask(nn.Module):
         return torch.sigmoid(self.head(x))
 
 
-def critic_for(kind: str, representation: Tensor, classes: int) -> nn.Module:
-    """The critic of that kind for representations of that shape: map, convolution or image.
+def critic_for(kind: str, representation: Tensor, classes: int, width: int | None = None) -> nn.Module:
+    """The critic of that kind for representations of that shape: map, convolution or image. width: none for its own.
 
     Raises UnknownName for another kind, BadInput for a shape that it cannot take.
     """
@@ -133,14 +133,14 @@ def critic_for(kind: str, representation: Tensor, classes: int) -> nn.Module:
         raise UnknownName("critic", kind, KINDS)
     if kind != "map" and representation.dim() != 4:
         raise BadInput(f"critic {kind}: expected a representation [b, k, h, w], got {list(representation.shape)}")
-    return KINDS[kind](representation, classes)
+    return KINDS[kind](representation, classes, {} if width is None else {"width": width})
 
 
-KINDS: Final[Mapping[str, Callable[[Tensor, int], nn.Module]]] = MappingProxyType(
+KINDS: Final[Mapping[str, Callable[[Tensor, int, dict[str, int]], nn.Module]]] = MappingProxyType(
     {
-        "map": lambda x, classes: MapCritic(x[0].numel(), classes),
-        "convolution": lambda x, classes: ConvolutionCritic(x.shape[1], classes),
-        "image": lambda x, classes: ImageCritic(classes, small=x.shape[-1] < 100),
+        "map": lambda x, classes, own: MapCritic(x[0].numel(), classes, **own),
+        "convolution": lambda x, classes, own: ConvolutionCritic(x.shape[1], classes, **own),
+        "image": lambda x, classes, own: ImageCritic(classes, small=x.shape[-1] < 100, **own),
     }
 )
 

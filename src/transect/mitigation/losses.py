@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import torch
 from jaxtyping import Int
@@ -12,7 +10,6 @@ from torch.nn import functional
 
 from transect.mitigation.adversarial import Loss
 from transect.mitigation.data import TaskData
-from transect.mitigation.network import WIDTHS, SmallResNet
 from transect.mitigation.weights import GroupWeights, reweighed
 
 
@@ -50,12 +47,16 @@ def worst_group_loss(data: TaskData, rate: float) -> Loss:
     return loss
 
 
-class StarNetwork(SmallResNet):
-    """A small residual network that puts out the energies of labels and classes, and holds those of their pairs."""
+def star(network: nn.Module, labels: int, classes: int) -> nn.Module:
+    """The network, whose outputs are now energies of labels and classes, with those of their pairs beside them."""
+    network.register_parameter("pairs", nn.Parameter(torch.zeros(labels, classes)))
+    return network
 
-    def __init__(self, labels: int, classes: int, widths: Sequence[int] = WIDTHS) -> None:
-        super().__init__(labels + classes, widths)
-        self.pairs = nn.Parameter(torch.zeros(labels, classes))
+
+def pairs_of(network: nn.Module) -> nn.Parameter | None:
+    """The energies of pairs of label and class; None for a network that has none."""
+    found = getattr(network, "pairs", None)
+    return found if isinstance(found, nn.Parameter) else None
 
 
 def star_loss(data: TaskData, pairs: Tensor) -> Loss:

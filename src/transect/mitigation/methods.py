@@ -7,8 +7,8 @@ weights that they start from. An answer hangs on the picture and on its row alon
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, final
 
@@ -21,14 +21,15 @@ from transect.errors import BadInput
 from transect.leakage import labelled
 from transect.leakage.balance import balanced_subset
 from transect.mitigation.adversarial import IMAGE, Adversary, Loss, Read, Settings, Tell, fit_predictor, scores_of
+from transect.mitigation.backbones import new_backbone
 from transect.mitigation.critics import Mask
-from transect.mitigation.data import Pixels, TaskData
+from transect.mitigation.data import Pixels, TaskData, balanced_batches
 from transect.mitigation.erasure import fit_eraser
 from transect.mitigation.hiding import HiddenPictures, Regions
-from transect.mitigation.hooks import Tap, changed
-from transect.mitigation.losses import StarNetwork, reweighed_loss, star_loss, worst_group_loss
+from transect.mitigation.hooks import Tap, changed, module_named
+from transect.mitigation.losses import pairs_of, reweighed_loss, star, star_loss, worst_group_loss
 from transect.mitigation.network import new_network
-from transect.mitigation.settings import Training
+from transect.mitigation.settings import Network, Plain, Training
 from transect.mitigation.structured import Energies, best, class_shares, constrained, marginal_logits
 from transect.mitigation.testbed import Bench
 from transect.mitigation.thresholds import fit_thresholds
@@ -48,7 +49,7 @@ class Setup:
     """What every mitigation of one seed shares."""
 
     bench: Bench
-    widths: tuple[int, ...]
+    network: Network
     training: Training
     seed: int
     device: str = "cpu"
@@ -92,6 +93,27 @@ def fit(
     return _DERIVED[method.kind](method, setup, _given(start))
 
 
+def check(given: Sequence[Any], setup: Setup) -> None:
+    """Before anything is trained: has the network the modules that are named, and are batches wide enough to balance?
+
+    Raises BadInput that names the mitigation.
+    """
+    own = setup.network
+    bare = setup if own.backbone is None else replace(setup, network=Network(backbone=own.backbone, pretrained=False))
+    network = _new(Plain(name="plain", kind="plain"), bare) if given else nn.Identity()
+    for method in given:
+        try:
+            if (module := getattr(method, "module", IMAGE)) != IMAGE:
+                module_named(network, module)
+            if method.kind == "adversarial":
+                next(balanced_batches(setup.bench.train, setup.bench.data.protected, setup.training.batch, 0, 0))
+                _settings(setup, method)
+            if method.kind == "hide":
+                _hidden(method, setup.bench.data.pictures, setup.bench.regions)
+        except BadInput as error:
+            raise BadInput(f"{method.name}: {str(error).removeprefix(method.name + ': ')}") from None
+
+
 def training_rows(method: Any, bench: Bench, seed: int) -> Int[np.ndarray, " a"]:
     """The rows that a model learns from: all, or for `balanced` the largest balanced subset of them."""
     if method.kind != "balanced":
@@ -131,9 +153,10 @@ def _adversarial(method: Any, setup: Setup, start: Fitted, tell: Tell, kept: Map
     if method.module == IMAGE:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(setup.seed)
-            mask = Mask()
+            mask = Mask() if method.mask_widths is None else Mask(method.mask_widths)
     whole: nn.Module = network if mask is None else _Masked(mask, network)
-    loss = star_loss(data, network.pairs) if isinstance(network, StarNetwork) else None
+    pairs = pairs_of(network)
+    loss = None if pairs is None else star_loss(data, pairs)
     if kept is None:
         adversary = Adversary(network, data, _settings(setup, method), mask, loss)
         adversary.fit_critic(start.rows, tell)
@@ -244,12 +267,15 @@ def _given(start: Fitted | None) -> Fitted:
 
 
 def _new(method: Any, setup: Setup) -> nn.Module:
-    k = setup.bench.data.labels.shape[1]
-    if method.kind != "crf":
-        return new_network(k, setup.widths, setup.seed).to(setup.device)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(setup.seed)
-        return StarNetwork(k, setup.bench.data.classes, setup.widths).to(setup.device)
+    data, own = setup.bench.data, setup.network
+    k = data.labels.shape[1]
+    outputs = k + (data.classes if method.kind == "crf" else 0)
+    network: nn.Module
+    if own.backbone is None:
+        network = new_network(outputs, own.widths, setup.seed)
+    else:
+        network = new_backbone(own.backbone, outputs, setup.seed, own.pretrained is not False, own.weights)
+    return (star(network, k, data.classes) if method.kind == "crf" else network).to(setup.device)
 
 
 def _copied(network: nn.Module, setup: Setup) -> nn.Module:
@@ -261,29 +287,32 @@ def _loss(method: Any, data: TaskData, rows: Int[np.ndarray, " a"], network: nn.
         return reweighed_loss(data, rows)
     if method.kind == "group_dro":
         return worst_group_loss(data, method.rate)
-    return star_loss(data, network.pairs) if isinstance(network, StarNetwork) else None
+    pairs = pairs_of(network)
+    return None if pairs is None else star_loss(data, pairs)
 
 
 def _reader(network: nn.Module) -> Read:
     """The logits themselves; of a star the marginals' log-odds."""
-    return (lambda made: marginal_logits(_energies(network, made))) if isinstance(network, StarNetwork) else np.asarray
+    return np.asarray if pairs_of(network) is None else lambda made: marginal_logits(_energies(network, made))
 
 
 def _energies(network: nn.Module, made: Float[np.ndarray, "m o"]) -> Energies:
-    if not isinstance(network, StarNetwork):
+    own = pairs_of(network)
+    if own is None:
         raise BadInput(f"expected a network of labels and class together, got {type(network).__name__}; start from crf")
-    pairs = network.pairs.detach().double().cpu().numpy()
+    pairs = own.detach().double().cpu().numpy()
     return Energies(made[:, : len(pairs)], made[:, len(pairs) :], pairs)
 
 
 def _settings(setup: Setup, method: Any = None) -> Settings:
     shared: dict[str, Any] = {"seed": setup.seed, "device": setup.device, "batch": setup.training.batch}
     if method is None:
-        own = setup.training
-        return Settings("embedding", rate=own.rate, epochs=own.epochs, patience=own.patience, **shared)
+        own, head = setup.training, setup.training.head or ""
+        return Settings("embedding", rate=own.rate, epochs=own.epochs, patience=own.patience, head=head, **shared)
     return Settings(
         method.module,
         critic=method.critic,
+        critic_width=method.critic_width,
         weight=method.weight,
         reconstruction=method.reconstruction,
         reverse=method.reverse,

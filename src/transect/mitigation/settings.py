@@ -7,7 +7,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from transect.errors import BadInput
 
@@ -38,18 +39,34 @@ class Data(Strict):
 
 
 class Network(Strict):
-    """widths: channels of each block."""
+    """widths: channels of each block of the small network; or a backbone (see `backbones`) instead of it.
+
+    pretrained: with the weights that its library has for it; none: yes. weights: a safetensors file instead.
+    """
 
     widths: tuple[int, ...] = (16, 32, 64)
+    backbone: str | None = None
+    pretrained: bool | None = None
+    weights: Path | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> Network:
+        if self.backbone is None and (self.pretrained is not None or self.weights is not None):
+            raise PydanticCustomError("backbone", "pretrained and weights are a backbone's: name one")
+        return self
 
 
 class Training(Strict):
-    """Of every model that is trained for its task; see `adversarial.Settings`."""
+    """Of every model that is trained for its task; see `adversarial.Settings`.
+
+    head: only parameters whose names start so learn, as published for pretrained networks (`head`); none: all.
+    """
 
     epochs: int = Field(default=15, ge=1)
     patience: int = Field(default=4, ge=1)
     batch: int = Field(default=64, ge=2)
     rate: float = Field(default=2e-3, gt=0)
+    head: str | None = None
 
 
 class _Mitigation(Strict):
@@ -117,11 +134,17 @@ class Erasure(_Mitigation):
 
 
 class Adversarial(_Mitigation):
-    """A critic on a module's output, or on the picture behind a mask (`module = "image"`, `critic = "image"`)."""
+    """A critic on a module's output, or on the picture behind a mask (`module = "image"`, `critic = "image"`).
+
+    critic_width: units or channels of its layers (of the image's ResNet-18: the first stage); none: 300 for a map, 128
+    for convolutions, 64 at the image. mask_widths: channels of the U-Net, from the picture's size down.
+    """
 
     kind: Literal["adversarial"]
     module: str = "blocks.2"
     critic: Literal["map", "convolution", "image"] = "map"
+    critic_width: int | None = Field(default=None, ge=1)
+    mask_widths: tuple[Annotated[int, Field(ge=1)], ...] | None = Field(default=None, min_length=1)
     weight: float = Field(default=1.0, ge=0)
     reconstruction: float = Field(default=1.0, ge=0)
     reverse: bool = False

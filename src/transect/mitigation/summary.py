@@ -59,6 +59,7 @@ def summary(
         "protected": bench.protected,
         "classes": list(bench.classes),
         "pictures": {"train": len(bench.train), "check": len(bench.check), "test": len(bench.test)},
+        "left_out": dict(bench.left_out),
         "labels": _labels(bench),
         "dataset_leakage": dict(leak),
         "mitigations": [{**row, **_beside(row, rows)} for row in rows],

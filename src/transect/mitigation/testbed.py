@@ -7,20 +7,20 @@ resume.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from transect.errors import BadInput, UnknownName
+from transect.errors import BadInput
 from transect.mitigation.data import Pixels, TaskData
 from transect.mitigation.hiding import Regions, WorldRegions
+from transect.mitigation.photographs import chosen_rows
+from transect.mitigation.questions import codes, questions_of
 from transect.records import Attribute
-from transect.training.labels import Label
 from transect.training.pictures import Pictures, open_source
 
 QUESTIONS: Final[Mapping[str, str]] = {
@@ -40,8 +40,6 @@ QUESTIONS: Final[Mapping[str, str]] = {
 PROTECTED: Final = "face_shape>0.43"
 """The middle of the celebrity-like population: the more masculine half of the faces against the more feminine."""
 
-_LEVELS: Final = re.compile(r"\s*([^<>=!]+?)\s*(!?=)\s*([^<>=!]+?)\s*")
-
 
 @final
 @dataclass(frozen=True)
@@ -49,6 +47,7 @@ class Bench:
     """data: pictures, labels, protected classes. train, check and test are rows of it, apart from each other.
 
     classes: what the protected classes are called. regions: where what is on the pictures, where that is known.
+    left_out: pictures and labels of a data set that cannot be used, reason -> how many.
     """
 
     data: TaskData
@@ -58,6 +57,7 @@ class Bench:
     classes: tuple[str, ...]
     protected: str
     regions: Regions | None = None
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     def on(self, pictures: Pixels) -> Bench:
         """The same tasks on other pictures of the same rows."""
@@ -66,57 +66,6 @@ class Bench:
     def taught_by(self, rows: Int[np.ndarray, " a"]) -> Bench:
         """The same bench with other rows to learn from."""
         return replace(self, train=rows)
-
-
-def label_of(question: str, values: Mapping[str, Float[np.ndarray, " n"]], attributes: Sequence[Attribute]) -> Label:
-    """The classes that a question asks for: NAME, NAME>X, NAME<X, NAME=LEVEL|LEVEL or NAME!=LEVEL|LEVEL.
-
-    Raises BadInput or UnknownName for another text, attribute or level, or an attribute that the pictures lack.
-    """
-    name = question.split("=", maxsplit=1)[0].rstrip("! ") if _LEVELS.fullmatch(question) else ""
-    label = _chosen(question, attributes) if name else Label.parse(question, attributes)
-    if label.attribute not in values:
-        raise UnknownName("attribute", label.attribute, values, f"asked for in {question!r}")
-    return label
-
-
-def codes(
-    question: str, values: Mapping[str, Float[np.ndarray, " n"]], attributes: Sequence[Attribute]
-) -> tuple[Int[np.ndarray, " n"], tuple[str, ...]]:
-    """The class of each row by a question, and what the classes are called. Raises BadInput where a row has none.
-
-    >>> hat = Attribute("hat", "categorical", "hat", levels=("none", "cap", "beanie"))
-    >>> codes("hat!=none", {"hat": np.array([0.0, 2.0, 1.0])}, [hat])[0].tolist()
-    [0, 1, 1]
-    """
-    label = label_of(question, values, attributes)
-    found = values[label.attribute]
-    if match := _LEVELS.fullmatch(question):
-        known = {one.name: one for one in attributes}[label.attribute]
-        chosen = [known.levels.index(level) for level in _named(match[3], known)]
-        made = (np.isin(found, chosen) == (match[2] == "=")).astype(np.int64)
-        made = np.where(np.isfinite(found), made, -1)
-    else:
-        made = label.of(found)
-    if (lost := int((made < 0).sum())) > 0:
-        raise BadInput(f"{question!r}: expected an answer for every picture, {lost} of {len(made)} have none; drop it")
-    return made, label.classes
-
-
-def _chosen(question: str, attributes: Sequence[Attribute]) -> Label:
-    match = _LEVELS.fullmatch(question)
-    known = {one.name: one for one in attributes}
-    if match is None or match[1] not in known:
-        raise UnknownName("attribute", question if match is None else match[1], known, f"asked for in {question!r}")
-    _named(match[3], known[match[1]])
-    return Label(question, match[1], ("no", "yes"))
-
-
-def _named(text: str, attribute: Attribute) -> list[str]:
-    levels = [level.strip() for level in text.split("|")]
-    if unknown := [level for level in levels if level not in attribute.levels]:
-        raise UnknownName(f"level of {attribute.name}", unknown[0], attribute.levels)
-    return levels
 
 
 def tasks(
@@ -156,21 +105,34 @@ def open_bench(
 ) -> Bench:
     """The bench of a source: `faceworld`, or READER:PATH of a labelled data set.
 
-    counts: of train, check and test; they are the first rows, the next, and those after. folder: where pictures are
-    kept. Raises BadInput where the source has too few pictures, or a class lacks rows in a part.
+    counts: of train, check and test. Of FaceWorld they are the first rows, the next, and those after; of a data set
+    rows with an answer to every question, drawn by a fixed seed so that no subject is in two parts. labels: see
+    `questions_of`. folder: where pictures are kept. Raises BadInput where the source has too few pictures, or a class
+    lacks rows in a part.
     """
     opened: Any = open_source(source, size, population)
+    if min(counts) < 2:
+        raise BadInput(f"train, check and test: expected at least 2 each, got {list(counts)}; change them")
+    labels = questions_of(labels, opened.attributes, protected)
+    left: dict[str, int] = {}
+    if source != "faceworld":
+        opened, left = chosen_rows(opened, counts, (*labels.values(), protected))
     n = sum(counts)
-    if min(counts) < 2 or (source != "faceworld" and n > len(opened)):
-        there = "" if source == "faceworld" else f" of {len(opened)} pictures"
-        raise BadInput(f"train, check and test: expected at least 2 each{there}, got {list(counts)}; change them")
     latents = opened.sample(np.arange(n))
     table = opened.read(latents)
     values = {name: np.asarray(table[name], dtype=np.float64) for name in table.column_names}
+    if source != "faceworld":
+        kept = {name: text for name, text in labels.items() if len(np.unique(_found(text, values, opened))) > 1}
+        labels, left = kept, {**left, "labels of one value": len(labels) - len(kept)}
     data, called = tasks(Pictures(opened, n, folder, quiet=quiet), values, opened.attributes, labels, protected)
     train, check, test = np.split(np.arange(n), np.cumsum(counts)[:2])
     for name, rows in (("train", train), ("check", check), ("test", test)):
         if (lacking := data.classes - len(np.unique(data.protected[rows]))) > 0:
             raise BadInput(f"{name}: expected every class of {protected}, {lacking} missing; take more pictures")
     regions = WorldRegions(opened, latents) if hasattr(opened, "masks") else None
-    return Bench(data, train, check, test, called, protected, regions)
+    left = {reason: count for reason, count in left.items() if count}
+    return Bench(data, train, check, test, called, protected, regions, left)
+
+
+def _found(question: str, values: Mapping[str, Float[np.ndarray, " n"]], opened: Any) -> Int[np.ndarray, " n"]:
+    return codes(question, values, opened.attributes)[0]

@@ -1,6 +1,7 @@
 """Tiny replicas of how data sets are laid out; the pictures are flat and drawn here, nobody is on them."""
 
 import io
+import json
 
 import numpy as np
 from PIL import Image
@@ -88,4 +89,52 @@ def ffhq(root, labelled=True):
         put(root / "thumbnails128x128" / f"{number // 1000 * 1000:05d}" / f"{number:05d}.png", number % 251)
     if labelled:
         (root / "labels.csv").write_text("id,subject,glasses\n2,ada,1\n00000,ada,0\n1000.png,,1\n77,eve,0\n")
+    return root
+
+
+def coco(root, part="train2014", captions=True):
+    """Six pictures of 24 x 16, of which 5 is missing; file 9 is in no table. Dogs on 1, 2, 4; a frisbee on 2; one cat each.
+
+    Captions call people on 1 man, 2 woman, 3 both, 4 men, 6 nobody ("manner" and "mankind" are no man).
+    """
+    for number in (1, 2, 3, 4, 6, 9):
+        put(root / part / f"COCO_{part}_{number:012d}.png", 20 * number, (24, 16))
+    images = [{"id": number, "file_name": f"COCO_{part}_{number:012d}.png"} for number in range(1, 7)]
+    kinds = [(1, "person"), (18, "dog"), (34, "frisbee"), (17, "cat"), (90, "dining table")]
+    there = [(1, 1), (1, 18), (1, 18), (2, 18), (4, 18), (2, 34), (5, 90)] + [(number, 17) for number in range(1, 7)]
+    content = {
+        "images": images,
+        "annotations": [{"image_id": image, "category_id": kind} for image, kind in there],
+        "categories": [{"id": number, "name": name} for number, name in kinds],
+    }
+    (root / "annotations").mkdir(exist_ok=True)
+    (root / "annotations" / f"instances_{part}.json").write_text(json.dumps(content))
+    said = [(1, "A Man throws."), (1, "A person."), (2, "A WOMAN and a dog"), (3, "a man, a woman"), (4, "two men")]
+    said += [(6, "in a manner of mankind"), (77, "a man")]
+    if captions:
+        rows = [{"image_id": image, "caption": text} for image, text in said]
+        (root / "annotations" / f"captions_{part}.json").write_text(json.dumps({"annotations": rows}))
+    return root
+
+
+def imsitu(root):
+    """Train: cooking_1 (man, man, man), cooking_2 (woman, empty, man), fixing_3 (woman); dev: fixing_4 (dog); test: 5.
+
+    fixing_5 has no picture, and feeding_8 no row.
+    """
+    agents = {
+        "train": {"cooking_1": ["n1", "n1", "n1"], "cooking_2": ["n2", "", "n1"], "fixing_3": ["n2", "n2", "n2"]},
+        "dev": {"fixing_4": ["n3", "n3", "n3"]},
+        "test": {"fixing_5": ["n1", "n1", "n1"]},
+    }
+    for part, pictures in agents.items():
+        rows = {
+            f"{name}.png": {"verb": name.split("_")[0], "frames": [{"agent": one, "place": "n4"} for one in said]}
+            for name, said in pictures.items()
+        }
+        (root / f"{part}.json").write_text(json.dumps(rows))
+    nouns = {"n1": ["man", "adult male"], "n2": ["woman", "adult female"], "n3": ["dog"], "n4": ["kitchen"]}
+    (root / "imsitu_space.json").write_text(json.dumps({"nouns": {k: {"gloss": v} for k, v in nouns.items()}}))
+    for number, name in enumerate(("cooking_1", "cooking_2", "fixing_3", "fixing_4", "feeding_8")):
+        put(root / "of500_images_resized" / f"{name}.png", 30 * number)
     return root

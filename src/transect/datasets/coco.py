@@ -1,0 +1,145 @@
+"""COCO as it is distributed: which kinds of objects are on a picture, and what its captions call the people on it.
+
+train2014/, val2014/                              pictures (also in images/)
+annotations/instances_train2014.json, …           objects by picture
+annotations/captions_train2014.json, …            five captions a picture, where they are there
+
+The label gender is the captions': man where one of them says man or men and none says woman or women, woman where it is
+the other way round, and no label else. Sources: Lin et al. 2014, Microsoft COCO, arXiv:1405.0312; the rule is that of
+Zhao et al. 2017, Men also like shopping, arXiv:1707.09457.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.datasets.celeba import NO_IMAGE, NO_ROW
+from transect.datasets.columns import Labelled, levels_in_order, subjects_of
+from transect.datasets.files import folder_of, found, images_below
+from transect.datasets.labelled import LabelledImages, Request, Rows, build, digest
+from transect.datasets.pictures import Files
+from transect.errors import BadInput
+from transect.records import Attribute
+
+ABOUT: Final = "Objects are what annotators marked; gender is what captions call people, not who they are."
+GENDER: Final = "gender"
+PERSON: Final = "person"
+_TABLES_IN: Final = ("annotations", ".", "annotations_pytorch", "annotations_trainval2014/annotations")
+_DEFAULT: Final = "train2014"
+_WORD: Final = re.compile(r"\b(?:(man|men)|(woman|women))\b", re.IGNORECASE)
+
+
+def read(path: Path, request: Request) -> LabelledImages:
+    """COCO below `path`. split: as the files are called, train2014 (the default), val2014, train2017 and so on.
+
+    Raises BadInput: annotations or pictures not found, no JSON of COCO's, an object on a picture that is not listed.
+    """
+    folder_of(path, "COCO's folder")
+    part = request.split or _DEFAULT
+    if not re.fullmatch(r"[\w-]+", part):
+        raise BadInput(f"split: expected a part as COCO names it, as train2014, got {part!r}; change it")
+    table = needed(path, (f"instances_{part}.json",), "COCO", _TABLES_IN)
+    captions = found(path, (f"captions_{part}.json",), _TABLES_IN)
+    root = needed(path, (part,), "COCO", (".", "images"))
+    content = read_json(table, ("images", "annotations", "categories"))
+    names = {int(one["id"]): str(one["file_name"]) for one in records(content["images"], table, "id", "file_name")}
+    files = {file.name: file for file in images_below(root)}
+    kept = {number: name for number, name in names.items() if name in files}
+    left = {NO_IMAGE: len(names) - len(kept), NO_ROW: len(files.keys() - set(names.values()))}
+    labels, skipped = _objects(content, table, names, tuple(kept))
+    if captions is not None:
+        gender = _gender(read_json(captions, ("annotations",))["annotations"], captions, tuple(kept))
+        labels, skipped = _with(GENDER, gender, labels, skipped)
+    rows = Rows(
+        Files(tuple(files[name] for name in kept.values())),
+        tuple(Path(name).stem for name in kept.values()),
+        labels,
+        subjects_of(None, len(kept)),
+        digest([one for one in (table, captions) if one is not None]),
+        skipped,
+        left,
+        ABOUT,
+    )
+    return build("coco", path, rows, request)
+
+
+def read_json(source: Path, keys: Iterable[str]) -> dict[str, Any]:
+    """A JSON object with these keys. Raises BadInput for another file."""
+    try:
+        content = json.loads(source.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadInput(f"{source}: expected JSON, got {(str(error).splitlines() or [''])[0][:120]}") from None
+    missing = [key for key in keys if not isinstance(content, dict) or key not in content]
+    if missing:
+        raise BadInput(f"{source}: expected a JSON object with {', '.join(keys)}, got no {missing[0]}; take another")
+    return dict(content)
+
+
+def records(found_there: Any, source: Path, *keys: str) -> list[Mapping[str, Any]]:
+    """A list of objects that all have these keys. Raises BadInput for another."""
+    listed = found_there if isinstance(found_there, list) else [found_there]
+    if any(not isinstance(one, dict) or any(key not in one for key in keys) for one in listed):
+        raise BadInput(f"{source}: expected records with {', '.join(keys)}, got another; fetch the file again")
+    return listed
+
+
+def _objects(
+    content: Mapping[str, Any], table: Path, names: Mapping[int, str], kept: tuple[int, ...]
+) -> tuple[dict[str, Labelled], dict[str, str]]:
+    """A label of yes and no for each kind of object; person is none, since it is on most pictures with a gender."""
+    kinds = {int(one["id"]): str(one["name"]) for one in records(content["categories"], table, "id", "name")}
+    places, columns = {number: row for row, number in enumerate(kept)}, {number: n for n, number in enumerate(kinds)}
+    there = np.zeros((len(kept), len(kinds)))
+    for one in records(content["annotations"], table, "image_id", "category_id"):
+        picture, kind = int(one["image_id"]), int(one["category_id"])
+        if picture not in names or kind not in columns:
+            raise BadInput(f"{table}: an object names picture {picture} and kind {kind}, of which one is not listed")
+        if picture in places:
+            there[places[picture], columns[kind]] = 1
+    made: dict[str, Labelled] = {}
+    skipped: dict[str, str] = {}
+    for kind, name in kinds.items():
+        values: Float[np.ndarray, " n"] = there[:, columns[kind]]
+        if name == PERSON:
+            skipped[name] = "people are who the labels are about"
+        elif len(np.unique(values)) < 2:
+            skipped[name] = "one value only"
+        else:
+            meaning = f"label {name}: annotators marked one"
+            made[name] = Attribute(name, "binary", meaning, levels=("no", "yes"), source="COCO's annotations"), values
+    return made, skipped
+
+
+def _gender(captions: Any, source: Path, kept: tuple[int, ...]) -> Labelled | str:
+    said: dict[int, set[str]] = {number: set() for number in kept}
+    for one in records(captions, source, "image_id", "caption"):
+        words = said.get(int(one["image_id"]))
+        if words is not None:
+            words |= {"man" if match[1] else "woman" for match in _WORD.finditer(str(one["caption"]))}
+    column = [next(iter(words)) if len(words) == 1 else "" for words in said.values()]
+    meaning = "label gender: captions say man or men, or woman or women, and never both"
+    return levels_in_order(GENDER, column, ("man", "woman"), meaning, "COCO's captions")
+
+
+def _with(
+    name: str, found_there: Labelled | str, labels: dict[str, Labelled], skipped: dict[str, str]
+) -> tuple[dict[str, Labelled], dict[str, str]]:
+    if isinstance(found_there, str):
+        return labels, {**skipped, name: found_there}
+    return {name: found_there, **labels}, skipped
+
+
+def needed(path: Path, names: tuple[str, ...], whose: str, inside: tuple[str, ...] = (".",)) -> Path:
+    """The first of these names in one of these folders of `path`. Raises BadInput where none is there."""
+    place = found(path, names, inside)
+    if place is None:
+        there = "" if inside == (".",) else f" in one of {', '.join(inside)}"
+        raise BadInput(f"{path}: expected {names[0]}{there}, found none; name {whose}'s own folder")
+    return place

@@ -1,0 +1,115 @@
+"""imSitu as it is distributed: what people on a picture do, and whether annotators called the one who does it a man.
+
+of500_images_resized/ (or resized_256/, images/)    pictures, as cooking_12.jpg
+train.json, dev.json, test.json                     verb, and three annotators' frames, by picture
+imsitu_space.json                                   what each noun's number means
+
+The label gender is the frames': man where annotators call the agent an adult male and none of them an
+adult female, woman where it is the other way round. Sources: Yatskar et al. 2016, Situation recognition; Zhao et al.
+2017, Men also like shopping, arXiv:1707.09457.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from transect.datasets.celeba import NO_IMAGE, NO_ROW, OTHER_PART
+from transect.datasets.coco import GENDER, needed, read_json, records
+from transect.datasets.columns import Labelled, levels_in_order, subjects_of
+from transect.datasets.files import folder_of, images_below
+from transect.datasets.labelled import LabelledImages, Request, Rows, build, digest
+from transect.datasets.pictures import Files
+from transect.errors import BadInput, UnknownName
+from transect.records import Attribute
+
+ABOUT: Final = "Verbs and gender are what annotators said of the pictures, not who the people are."
+PARTS: Final = ("train", "dev", "test")
+SPACE: Final = "imsitu_space.json"
+_PICTURES: Final = ("of500_images_resized", "resized_256", "images")
+_GLOSSES: Final = {"adult male": "man", "adult female": "woman"}
+
+
+def read(path: Path, request: Request) -> LabelledImages:
+    """The data set below `path`. split: train, dev or test; all three by default.
+
+    Raises BadInput: no tables, no pictures, no meanings of nouns, no JSON of imSitu's.
+    """
+    folder_of(path, "imSitu's folder")
+    if request.split not in (None, *PARTS):
+        raise UnknownName("part", str(request.split), PARTS, "of imSitu")
+    tables = {part: table for part in PARTS if (table := path / f"{part}.json").is_file()}
+    chosen = [table for part, table in tables.items() if request.split in (None, part)]
+    if not chosen:
+        raise BadInput(f"{path}: expected train.json, dev.json or test.json, found none; name imSitu's own folder")
+    space, root = needed(path, (SPACE,), "imSitu"), needed(path, _PICTURES, "imSitu")
+    listed = {table: _entries(table) for table in tables.values()}
+    entries = {name: entry for table in chosen for name, entry in listed[table].items()}
+    files = {file.name: file for file in images_below(root)}
+    kept = [name for name in entries if name in files]
+    every = {name for some in listed.values() for name in some}
+    left = {
+        NO_IMAGE: len(entries) - len(kept),
+        NO_ROW: len(files.keys() - every),
+        OTHER_PART: len(every - entries.keys()),
+    }
+    labels, skipped = _labels([entries[name] for name in kept], _people(space))
+    rows = Rows(
+        Files(tuple(files[name] for name in kept)),
+        tuple(Path(name).stem for name in kept),
+        labels,
+        subjects_of(None, len(kept)),
+        digest([*chosen, space]),
+        skipped,
+        left,
+        ABOUT,
+    )
+    return build("imsitu", path, rows, request)
+
+
+def _entries(table: Path) -> dict[str, Mapping[str, Any]]:
+    content = read_json(table, ())
+    records(list(content.values()), table, "verb", "frames")
+    return content
+
+
+def _people(space: Path) -> dict[str, str]:
+    """The nouns' numbers that mean an adult man and an adult woman."""
+    nouns = read_json(space, ("nouns",))["nouns"]
+    records(list(nouns.values()) if isinstance(nouns, dict) else None, space, "gloss")
+    people = {
+        str(number): _GLOSSES[gloss] for number, noun in nouns.items() for gloss in noun["gloss"] if gloss in _GLOSSES
+    }
+    if set(people.values()) != set(_GLOSSES.values()):
+        raise BadInput(f"{space}: expected nouns with the glosses {', '.join(_GLOSSES)}, got not both; take another")
+    return people
+
+
+def _labels(entries: list[Mapping[str, Any]], people: Mapping[str, str]) -> tuple[dict[str, Labelled], dict[str, str]]:
+    verbs = tuple(sorted({str(entry["verb"]) for entry in entries}))
+    values = np.array([verbs.index(str(entry["verb"])) for entry in entries], dtype=np.float64)
+    meaning = "label verb: what annotators were asked to find, and saw"
+    made: dict[str, Labelled] = {}
+    skipped: dict[str, str] = {}
+    if len(verbs) > 1:
+        made["verb"] = Attribute("verb", "categorical", meaning, levels=verbs, source="imSitu's annotations"), values
+    else:
+        skipped["verb"] = "one value only" if verbs else "no value"
+    said = "label gender: annotators call the agent an adult male, or an adult female, and never both"
+    called = [_agent(one, people) for one in entries]
+    gender = levels_in_order(GENDER, called, ("man", "woman"), said, "imSitu's frames")
+    if isinstance(gender, str):
+        skipped[GENDER] = gender
+    else:
+        made[GENDER] = gender
+    return made, skipped
+
+
+def _agent(entry: Mapping[str, Any], people: Mapping[str, str]) -> str:
+    """What the frames call the agent: man, woman, or nothing where they differ or say neither."""
+    frames = entry["frames"] if isinstance(entry["frames"], list) else []
+    said = {people.get(str(frame.get("agent", ""))) for frame in frames if isinstance(frame, dict)} - {None}
+    return str(next(iter(said))) if len(said) == 1 else ""

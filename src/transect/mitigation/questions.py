@@ -1,0 +1,106 @@
+"""Questions about attributes as labels: NAME, a cut (NAME>X), levels (NAME=LEVEL|LEVEL), or a pattern for many at once.
+
+A label learned and a protected class are both questions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from transect.errors import BadInput, UnknownName
+from transect.records import Attribute
+from transect.training.labels import Label
+
+_LEVELS: Final = re.compile(r"\s*([^<>=!]+?)\s*(!?=)\s*([^<>=!]+?)\s*")
+EVERY: Final = "*"
+
+
+def questions_of(labels: Mapping[str, str], attributes: Sequence[Attribute], protected: str) -> dict[str, str]:
+    """Labels by name, patterns put in full: `*` or `obj_*` for binary attributes, `NAME=*` for each level of NAME.
+
+    The attribute that `protected` asks for is never one of a pattern's. Raises BadInput where a pattern finds none.
+
+    >>> hat = Attribute("hat", "categorical", "hat", levels=("none", "cap"))
+    >>> smile = Attribute("smile", "binary", "smile", levels=("no", "yes"))
+    >>> questions_of({"any": "*", "worn": "hat=*"}, [hat, smile], "age>30")
+    {'smile': 'smile', 'none': 'hat=none', 'cap': 'hat=cap'}
+    """
+    made: dict[str, str] = {}
+    for name, question in labels.items():
+        some = _matching(question, attributes, _asked(protected)) if EVERY in question else {name: question}
+        if not some:
+            raise BadInput(f"label {name!r}: expected {question!r} to match attributes, it matches none; change it")
+        if twice := sorted(made.keys() & some.keys()):
+            raise BadInput(f"labels: expected each once, got {twice[0]!r} twice; narrow a pattern")
+        made |= some
+    return made
+
+
+def _matching(question: str, attributes: Sequence[Attribute], without: str) -> dict[str, str]:
+    name, equals, levels = (part.strip() for part in question.partition("="))
+    if equals and levels == EVERY:
+        return {level: f"{one.name}={level}" for one in attributes if one.name == name for level in one.levels}
+    every = [one.name for one in attributes if one.kind == "binary" and one.name != without]
+    return {one: one for one in every if fnmatchcase(one, question.strip())}
+
+
+def _asked(question: str) -> str:
+    """The attribute that a question asks for."""
+    return re.split(r"[<>=!]", question, maxsplit=1)[0].strip()
+
+
+def label_of(question: str, values: Mapping[str, Float[np.ndarray, " n"]], attributes: Sequence[Attribute]) -> Label:
+    """The classes that a question asks for: NAME, NAME>X, NAME<X, NAME=LEVEL|LEVEL or NAME!=LEVEL|LEVEL.
+
+    Raises BadInput or UnknownName for another text, attribute or level, or an attribute that the pictures lack.
+    """
+    name = question.split("=", maxsplit=1)[0].rstrip("! ") if _LEVELS.fullmatch(question) else ""
+    label = _chosen(question, attributes) if name else Label.parse(question, attributes)
+    if label.attribute not in values:
+        raise UnknownName("attribute", label.attribute, values, f"asked for in {question!r}")
+    return label
+
+
+def codes(
+    question: str, values: Mapping[str, Float[np.ndarray, " n"]], attributes: Sequence[Attribute]
+) -> tuple[Int[np.ndarray, " n"], tuple[str, ...]]:
+    """The class of each row by a question, and what the classes are called. Raises BadInput where a row has none.
+
+    >>> hat = Attribute("hat", "categorical", "hat", levels=("none", "cap", "beanie"))
+    >>> codes("hat!=none", {"hat": np.array([0.0, 2.0, 1.0])}, [hat])[0].tolist()
+    [0, 1, 1]
+    """
+    label = label_of(question, values, attributes)
+    found = values[label.attribute]
+    if match := _LEVELS.fullmatch(question):
+        known = {one.name: one for one in attributes}[label.attribute]
+        chosen = [known.levels.index(level) for level in _named(match[3], known)]
+        made = (np.isin(found, chosen) == (match[2] == "=")).astype(np.int64)
+        made = np.where(np.isfinite(found), made, -1)
+    else:
+        made = label.of(found)
+    if (lost := int((made < 0).sum())) > 0:
+        raise BadInput(f"{question!r}: expected an answer for every picture, {lost} of {len(made)} have none; drop it")
+    return made, label.classes
+
+
+def _chosen(question: str, attributes: Sequence[Attribute]) -> Label:
+    match = _LEVELS.fullmatch(question)
+    known = {one.name: one for one in attributes}
+    if match is None or match[1] not in known:
+        raise UnknownName("attribute", question if match is None else match[1], known, f"asked for in {question!r}")
+    _named(match[3], known[match[1]])
+    return Label(question, match[1], ("no", "yes"))
+
+
+def _named(text: str, attribute: Attribute) -> list[str]:
+    levels = [level.strip() for level in text.split("|")]
+    if unknown := [level for level in levels if level not in attribute.levels]:
+        raise UnknownName(f"level of {attribute.name}", unknown[0], attribute.levels)
+    return levels
