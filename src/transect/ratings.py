@@ -4,9 +4,9 @@ DIR/perceived.parquet   id, and one column per perceived attribute, in the units
 DIR/ratings.parquet     people's single answers: id, rater, and one column per attribute; an image as often as answered
 DIR/pruning.json        the rules, as they were given
 
-All are the user's own and change no image and no answer: with them the same run is analysed anew. Where a folder
-holds several studies, a column `study` says of which each row is, since their images have the same ids. Beside a single
-run rows of other studies are not kept; how many there were stands in the metadata of the Parquet file.
+All are the user's own and change no image and no answer: with them the same run is analysed anew. Where a folder holds
+several studies, a column `study` says of which each row is. Beside a single run rows of other studies are not kept; how
+many there were stands in the metadata of the Parquet file.
 """
 
 from __future__ import annotations
@@ -102,8 +102,7 @@ def parse_rule(text: str) -> Rule:
     match = _RULE.fullmatch(text)
     if match is None or not (match["least"] or match["sign"]) or (match["least"] and match["sign"] == ">="):
         raise BadInput(
-            f"--prune {text!r}: expected NAME>=A, NAME<=B, NAME<B or A<=NAME<=B, for example 'fakeness>=0.75', or "
-            f"{PUBLISHED}"
+            f"--prune {text!r}: expected NAME>=A, NAME<=B, NAME<B or A<=NAME<=B, as 'fakeness>=0.75', or {PUBLISHED}"
         )
     low = float(match["value"]) if match["sign"] == ">=" else float(match["least"]) if match["least"] else -np.inf
     high = float(match["value"]) if match["sign"] in ("<=", "<") else np.inf

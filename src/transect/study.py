@@ -189,14 +189,13 @@ def audit(
 ) -> publication.Result:
     """Set attributes, ask the targets, estimate what each attribute causes, and write the report.
 
-    targets: a spec string (see `transect targets`), a callable, an object with `predict`, or a list of them.
-    vary: texts as on the command line, or levels by attribute. With `images` instead of `vary`, an observational study
-    of `population`, by what to `compare` (default: every attribute). control: also ask about something that cannot
-    matter, where that is cheap. generator: a name, with image_size (128), population
-    ("balanced") and device ("cpu"), or an object that generates and controls, which has its own. directions: a file of
-    fitted directions, which set the attributes of a learned generator; latents: inverted photographs. perceived,
-    ratings, prune: what was seen on the images and rules about it, see `rate`. by: attributes whose combinations
-    errors are counted by. check_edits: what
+    targets: a spec string (see `transect targets`), a callable, an object with `predict`, or a list of them. vary:
+    texts as on the command line, or levels by attribute. With `images` instead of `vary`, an observational study of
+    `population`, by what to `compare` (default: every attribute). control: also ask about something that cannot
+    matter, where that is cheap. generator: a name, with image_size (128), population ("balanced") and device ("cpu"),
+    or an object that generates and controls, which has its own. directions: a file of fitted directions, which set the
+    attributes of a learned generator; latents: inverted photographs. perceived, ratings, prune: what was seen on the
+    images and rules about it, see `rate`. by: attributes whose combinations errors are counted by. check_edits: what
     measures whether images became what was set; with directions they are checked with what the generator knows even
     without. false_match_rate, within: of embedding targets, the rate that finds the threshold of verification, and
     varied attributes that are no edits of a subject but say who is shown (`effects.verification`). require_validation:
@@ -229,16 +228,13 @@ def audit(
 
 
 def rate(
-    folder: Path,
-    perceived: str | Path | None = None,
-    prune: Sequence[str] = (),
-    ratings: str | Path | None = None,
+    folder: Path, perceived: str | Path | None = None, prune: Sequence[str] = (), ratings: str | Path | None = None
 ) -> None:
     """Keep what was seen on a finished run's images beside it, and rules by which images are left out.
 
     perceived: CSV or Parquet with one row per image: id, a column per attribute, and `study` where the folder holds
-    several. ratings: people's single answers on some images: the same columns, and a `rater` where it is known. What
-    is of no image of the run is said on standard error. Raises as `ratings.attach`.
+    several. ratings: people's single answers: the same columns, and a `rater` where it is known. What is of no image
+    of the run is said on standard error. Raises as `ratings.attach`.
     """
     for line in attach(folder, perceived and Path(perceived), prune, ratings and Path(ratings)):
         print(line, file=sys.stderr)

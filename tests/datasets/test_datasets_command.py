@@ -3,9 +3,9 @@
 import json
 
 import pytest
-import replicas
 from typer.testing import CliRunner
 
+import replicas
 from transect import audits
 from transect.cli import app
 from transect.datasets import READERS
