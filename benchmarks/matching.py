@@ -4,9 +4,10 @@
 
 Peers get the same images in the same run, each in a process of its own: seconds by the clock, seconds of processor
 (more than the clock's where several cores work, fewer where others use them), and peak memory, mapped files included.
---large: 30,000 images of 9,216 float32 columns (1.1 GB of temporary file); --million: 1,000,000 x 512, or
-as many images as are named, by an index (2 GB, needs faiss). MatchIt runs where Rscript has it; its processor seconds and memory include reading a CSV.
-Exit 1 when greedy differs from the full matrix, or the large one takes 10 minutes or 6 GB.
+--large: 30,000 images of 9,216 float32 columns (1.1 GB of temporary file); --million: 1,000,000 x 512, or as many
+images as are named, by an index (2 GB, needs faiss). MatchIt runs where Rscript has it; its processor seconds and
+memory include reading a CSV. Exit 1 when greedy differs from the full matrix, or the large one takes 10 minutes or
+6 GB.
 """
 
 from __future__ import annotations
