@@ -1,5 +1,9 @@
 """What `transect match` says of unfit features, groups without overlap, ids, and options that a method cannot keep."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,7 +13,7 @@ from test_matching import answer, arguments, printed, refused
 from transect.designs.matching import make_sample
 from transect.designs.matching.propensity import scores
 from transect.match_notes import column_notes, group_moments, separation
-from transect.matching import _least_caliper
+from transect.matching import _least_caliper, _peak_megabytes
 
 N = 40
 
@@ -145,3 +149,14 @@ def test_the_caliper_that_is_named_is_never_below_the_distance(least):
     made = Matching("greedy", nothing.astype(int), nothing.astype(int), nothing, least_caliper=least)
     named = float(_least_caliper(made, Options(["w.npy"], "male")))
     assert least <= named <= least * (1 + 1e-5)
+
+
+def test_the_peak_is_of_this_process_and_not_of_the_one_that_started_it():
+    """A child of a process that holds 400 MB: getrusage would count these for it, Linux's own count does not."""
+    if not Path("/proc/self/status").exists():
+        pytest.skip("no /proc")
+    held = np.ones(50_000_000)
+    code = "from transect.matching import _peak_megabytes; print(_peak_megabytes())"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 0 < float(found.stdout) < held.nbytes / 1e6
+    assert _peak_megabytes() > held.nbytes / 1e6

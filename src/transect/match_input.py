@@ -146,7 +146,7 @@ def prepare(options: Options) -> Prepared:
     notes = [f"{dropped} constant or redundant columns of the features were dropped"] if dropped else []
     notes += absence_note(original, sample)
     moments = group_moments(original, sample)
-    if metric == "euclidean" and not options.method.startswith("propensity"):
+    if metric == "euclidean" and not options.method.startswith(("propensity", *WEIGHTING)):
         notes += column_notes(original, sample, names, moments)
     apart = "" if labels or options.dose_gap else separation(names, moments)
     seen = {*options.exact, *names} | ({*covariates} if options.method in _USING_COVARIATES else set())

@@ -92,3 +92,21 @@ def test_the_overlap_histogram_by_hand():
     assert made[0].treated == (50.0, *[0.0] * 22, 50.0)
     assert made[0].control == (*[0.0] * 23, 100.0)
     assert overlap_histograms({}) == ((0.0, 0.0), [])
+
+
+def test_classes_of_the_page_are_its_own():
+    """The panels of shares once took the height of another page's bar and lay on each other."""
+    from importlib.resources import files
+
+    templates = files("transect.report") / "templates"
+    page, style = ((templates / name).read_text() for name in ("matching.html.j2", "style.css"))
+    own = page[page.index("<style>") : page.index("</style>")]
+    laid_out = re.findall(r"^\.([a-z]+) \{[^}]*(?:display|height)", own, re.MULTILINE)
+    assert "proportion" in laid_out
+    assert not [name for name in laid_out if re.search(rf"^\.{name} \{{", style, re.MULTILINE)]
+
+
+def test_zero_has_no_sign():
+    from transect.report.matching import _number
+
+    assert [_number(value) for value in (-0.0004, -0.0, -0.0006, None)] == ["0.000", "0.000", "−0.001", "unknown"]

@@ -174,7 +174,7 @@ def _number(value: float | None, digits: int = 3) -> str:
     """Three digits, a true minus sign, 'unknown' for what is not known."""
     if value is None or not np.isfinite(value):
         return "unknown"
-    return f"{value:.{digits}f}".replace("-", "−")
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # + 0.0: no minus before zero
 
 
 @cache
