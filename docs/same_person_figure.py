@@ -1,7 +1,8 @@
 """Draws docs/images/same-person.svg, Table 1 of Singh et al. 2021 from their released answers, and prints its rows.
 
-python docs/same_person_figure.py ../shared/data/identity_annotations.parquet
+python docs/same_person_figure.py FILE.parquet
 
+FILE: their released answers, one row each: pair_type, ticked_same, ticked_not_same, knows_well and so on.
 Plain SVG on a white ground, so that it reads on light and dark pages and the same figures give the same bytes.
 """
 
