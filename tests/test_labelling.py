@@ -73,6 +73,10 @@ def test_ids_are_those_of_images_as_they_come(tmp_path):
         ("seed,age\n1,old\n", [], "age"),
         ("seed,age\n1,20\n", ["aeg"], "unknown attribute 'aeg': did you mean age"),
         ("seed,age\n1,20\n", ["age>3", "age"], "--attribute age is given twice"),
+        ("seed,age,age\n1,20,30\n", [], "labels.csv: expected each column once, got age again"),
+        ("seed,seed,age\n1,2,30\n", [], "labels.csv: expected each column once, got seed again"),
+        ("seed,age\n", [], "labels.csv: expected a row for each labelled subject, got a heading without rows"),
+        ("seed,rater\n1,2\n", [], "labels.csv: expected a column of labels for each attribute, got seed, rater alone"),
     ],
 )
 def test_tables_that_do_not_do(text, wanted, message, tmp_path):

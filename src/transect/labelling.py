@@ -91,7 +91,10 @@ def from_table(path: Path, wanted: Sequence[str] = (), labelled_by: str = "") ->
     """
     table = _read(path)
     seeds = _seeds(table, path)
-    names, values = read_columns(table.select([one for one in table.column_names if one not in NOT_LABELS]))
+    if not (labels := [one for one in table.column_names if one not in NOT_LABELS]):
+        found = ", ".join(table.column_names[:6])
+        raise BadInput(f"{path}: expected a column of labels for each attribute, got {found} alone; add one")
+    names, values = read_columns(table.select(labels))
     values = np.where(np.isfinite(values), values, np.nan)
     asked = _asked(wanted or names, dict.fromkeys(names, None))
     subjects, rows = np.unique(seeds, return_inverse=True)
@@ -202,6 +205,15 @@ def _means(column: Float[np.ndarray, " r"], rows: Int[np.ndarray, " r"], n: int)
 
 
 def _read(path: Path) -> Any:
+    table = _opened(path)
+    if twice := sorted({one for one in table.column_names if table.column_names.count(one) > 1}):
+        raise BadInput(f"{path}: expected each column once, got {', '.join(twice)} again; rename or drop one")
+    if not len(table):
+        raise BadInput(f"{path}: expected a row for each labelled subject, got a heading without rows; add them")
+    return table
+
+
+def _opened(path: Path) -> Any:
     try:
         if path.suffix.lower() == ".csv":
             from pyarrow import csv
@@ -217,7 +229,7 @@ def _read(path: Path) -> Any:
 def _seeds(table: Any, path: Path) -> Int[np.ndarray, " r"]:
     """The subject of each row. Raises BadInput where a row names none."""
     by = next((name for name in BY if name in table.column_names), None)
-    if by is None or table[by].null_count or not len(table):
+    if by is None or table[by].null_count:
         found = ", ".join(table.column_names[:6]) or "no column"
         raise BadInput(f"{path}: expected a column {', '.join(BY[:-1])} or id with a subject in every row, got {found}")
     if by != "id":

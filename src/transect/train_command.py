@@ -119,7 +119,7 @@ def encoder(
     Run(images, batch, out, {}, every, seed)  # numbers are told before the generator is read
     made = load(generator, device=device)
     recipe = EncoderRecipe(made, images, space, size, rate=rate, seed=seed)
-    facts = getattr(made, "facts", {})
+    facts = {**getattr(made, "facts", {}), **getattr(made, "options", {})}
     spec = {"generator": facts, "space": space, "size": size, "images": images, "batch": batch, "seed": seed}
     if rate != EncoderRecipe.rate:  # which folders without this option have
         spec["rate"] = rate

@@ -1,5 +1,6 @@
 """Projection and orthogonalisation: by hand, as limits of the paper's iteration, and on the authors' own hyperplanes."""
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
@@ -148,6 +149,12 @@ def test_collinear_attributes_are_named():
     for function in (dual_directions, lambda p: project(np.zeros((1, 3)), p)):
         with pytest.raises(BadInput, match=r"got collinear age, years \(condition number"):
             function(planes)
+    # A hundredth of a degree apart is the same attribute twice; half a degree is not: cot(0.5°/2) = 229.
+    for degrees, collinear in ((0.01, True), (0.5, False)):
+        turned = [np.cos(np.radians(degrees)), np.sin(np.radians(degrees))]
+        near = Hyperplanes.of(["age", "years"], np.array([[1.0, 0.0], turned]), np.zeros(2))
+        with pytest.raises(BadInput, match="got collinear") if collinear else contextlib.nullcontext():
+            dual_directions(near)
     with pytest.raises(BadInput, match="got collinear"):
         dual_directions(random_planes(0, k=5, d=4))
     three = Hyperplanes.of(

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -14,6 +15,8 @@ from transect.cli import app
 from transect.errors import BadInput, RunFolderError, TransectError
 from transect.generators import load
 from transect.generators.encoder import Encoder
+from transect.inversion.encoder import open_encoder
+from transect.inversion.protocol import invertible
 from transect.training.gans import Plan, fit
 from transect.training.pictures import Pictures
 from transect.training.processes import Processes
@@ -34,6 +37,14 @@ def test_gan_then_encoder(tmp_path):
     done = call("encoder", path, "--out", tmp_path / "e", "--space", "w", "--images", 64, "--size", 32, "--json")
     encoder = Encoder.from_file(json.loads(done.stdout)["encoder"])
     assert encoder.encode(made.render(made.sample([1]))).values.shape == (1, 8)
+    # Another truncation is another generator: its encoder has a folder of its own, and says for what it was made.
+    other = [f"{path}?truncation=0.5", "--space", "w", "--images", 64, "--size", 32, "--json"]
+    with pytest.raises(RunFolderError, match="another training, which differs in generator.truncation"):
+        call("encoder", *other, "--out", tmp_path / "e")
+    file = Path(json.loads(call("encoder", *other, "--out", tmp_path / "o").stdout)["encoder"])
+    with pytest.raises(BadInput, match=r"with the options {}, found {\"truncation\": 0.5}; make one"):
+        open_encoder(file, invertible(load(path)), "w")
+    assert open_encoder(file, invertible(load(f"{path}?truncation=0.5")), "w")
 
 
 def test_a_conditional_gan_is_a_world_with_one_control(tmp_path):

@@ -7,8 +7,9 @@ substitute for one.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
@@ -91,8 +92,14 @@ class TrainedEncoder:
 def open_encoder(file: Path, generator: Invertible, space: str, device: str = "cpu") -> TrainedEncoder:
     """The start in that file. Raises BadInput for other files, and where it was trained on another generator."""
     encoder = Encoder.from_file(file, device)
-    made_for = model_files.metadata_of(file).get("generator_sha256", "")
-    facts: dict[str, Any] = getattr(getattr(generator, "network", None), "facts", {})
+    metadata, network = model_files.metadata_of(file), getattr(generator, "network", None)
+    made_for, facts = metadata.get("generator_sha256", ""), getattr(network, "facts", {})
+    told, chosen = metadata.get("generator_options", "{}"), getattr(network, "options", {})
+    if told != (own := json.dumps(chosen, sort_keys=True)):
+        raise BadInput(
+            f"{file}: expected an encoder of {generator.name} with the options {own}, found {told:.200};"
+            " make one: transect train encoder"
+        )
     if made_for and made_for != facts.get("weights_sha256", made_for):
         raise BadInput(
             f"{file}: expected an encoder of {generator.name}, found that of the generator {made_for[:12]}…;"

@@ -6,6 +6,7 @@ Every step draws new latents, so that there is nothing to memorise. For a StyleG
 from __future__ import annotations
 
 import copy
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -94,12 +95,13 @@ class EncoderRecipe:
 
     def metadata(self) -> dict[str, str]:
         """What the encoder's file says of itself."""
-        facts = getattr(self.generator, "facts", {})
+        facts, chosen = getattr(self.generator, "facts", {}), getattr(self.generator, "options", {})
         return {
             "kind": KIND,
             "space": self.space,
             "size": str(self.size),
             "generator_sha256": str(facts.get("weights_sha256", "")),
+            **({"generator_options": json.dumps(chosen, sort_keys=True)} if chosen else {}),
         }
 
 

@@ -4,7 +4,9 @@ import math
 import pickle
 import sys
 import types
+from collections import OrderedDict
 
+import numpy as np
 import torch
 
 from transect.generators.stylegan2.layers import make_filter
@@ -23,12 +25,36 @@ def weights(shape=SMALL, seed=0):
     return tensors
 
 
+class EasyDict(dict):
+    """What the official training script keeps options in; a dictionary whose keys are attributes too."""
+
+    def __getattr__(self, name):
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __setattr__(self, name, value):
+        self[name] = value
+
+
+EasyDict.__module__ = "dnnlib.util"
+
+
 class Persistent:
     """Pickles as an object of the official code does: by the name of a function that runs the source it holds."""
 
     def __init__(self, class_name, parts=(), parameters=(), buffers=(), **attributes):
         self.class_name = class_name
         self.state = {
+            # As the official layers have them: gains from NumPy, and what the training script called the class with.
+            "weight_gain": 1 / np.sqrt(512),
+            "act_gain": np.sqrt(2),
+            "_init_args": (),
+            "_init_kwargs": EasyDict(w_dim=8, mapping_kwargs=EasyDict(num_layers=2)),
+            "_backward_hooks": OrderedDict(),
+            "_non_persistent_buffers_set": set(),
+            "training": False,
             "_parameters": dict(parameters),
             "_buffers": dict(buffers),
             "_modules": dict(parts),
@@ -56,6 +82,10 @@ def install_official_names(monkeypatch):
     _reconstruct_persistent_obj.__module__ = "torch_utils.persistence"
     _reconstruct_persistent_obj.__qualname__ = "_reconstruct_persistent_obj"
     module._reconstruct_persistent_obj = _reconstruct_persistent_obj
+    library, utilities = types.ModuleType("dnnlib"), types.ModuleType("dnnlib.util")
+    utilities.EasyDict = EasyDict
+    monkeypatch.setitem(sys.modules, "dnnlib", library)
+    monkeypatch.setitem(sys.modules, "dnnlib.util", utilities)
     monkeypatch.setitem(sys.modules, "torch_utils", package)
     monkeypatch.setitem(sys.modules, "torch_utils.persistence", module)
 
@@ -77,8 +107,11 @@ def as_persistent(tensors, class_name="Generator", clamp=None):
 def official_pickle(path, tensors, clamp=None, protocol=pickle.DEFAULT_PROTOCOL):
     """An official pickle; its functions must be installed."""
     network = as_persistent(tensors, clamp=clamp)
-    content = {"G": network, "D": Persistent("Discriminator"), "G_ema": network, "training_set_kwargs": {"n": 3}}
-    path.write_bytes(pickle.dumps({**content, "augment_pipe": None}, protocol=protocol))
+    options = EasyDict(class_name="training.dataset.ImageFolderDataset", path="faces.zip", resolution=16)
+    content = {"G": network, "D": Persistent("Discriminator"), "G_ema": network, "training_set_kwargs": options}
+    arrays = {"bands": np.ones((2, 3))} if protocol < 5 else {}  # from 5 on they are calls of another name
+    augment = Persistent("AugmentPipe", buffers={"p": torch.zeros([])}, brightness=1.0, **arrays)
+    path.write_bytes(pickle.dumps({**content, "augment_pipe": augment}, protocol=protocol))
     return path
 
 

@@ -1,9 +1,11 @@
 """Checkpoints of every layout give the same network; hostile and damaged ones give one line and run nothing."""
 
+import argparse
 import contextlib
 import io
 import os
 import pickle
+import re
 import sys
 import zipfile
 
@@ -54,18 +56,52 @@ def test_every_protocol_that_holds_bytes(tmp_path, monkeypatch, protocol):
     torch.testing.assert_close(picture(read_checkpoint(path)), picture(Weights(weights())), rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("module", ["numpy.core.multiarray", "numpy._core.multiarray"])
+def test_numpys_numbers_are_passed_over_by_both_of_its_names(tmp_path, monkeypatch, module):
+    """Before NumPy 2 the module had no underscore. Protocol 3 writes names as lines, which can be replaced."""
+    with monkeypatch.context() as names:
+        install_official_names(names)
+        path = official_pickle(tmp_path / "network.pkl", weights(), protocol=3)
+    data = re.sub(rb"cnumpy\._?core\.multiarray\n", f"c{module}\n".encode(), path.read_bytes())
+    assert f"c{module}\nscalar\n".encode() in data
+    path.write_bytes(data)
+    torch.testing.assert_close(picture(read_checkpoint(path)), picture(Weights(weights())), rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("archived", [True, False])
 def test_the_communitys_layout(tmp_path, archived):
+    """An archive, and several pickles in a row, as PyTorch wrote them before version 1.6; with a training's options."""
     path = tmp_path / "550000.pt"
     average = weights()["mapping.w_avg"]
     content = {"g_ema": community(weights()), "latent_avg": average, "d": {"x": torch.zeros(1)}}
+    content |= {"args": argparse.Namespace(lr=0.002, channel_multiplier=2), "ada_aug_p": 0.0}
     torch.save(content, path, _use_new_zipfile_serialization=archived)
-    if not archived:
-        with pytest.raises(BadInput):
-            read_checkpoint(path)  # the old format is several pickles in a row
-        return
     made = picture(read_checkpoint(path))
     torch.testing.assert_close(made, picture(Weights(weights())), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("archived", [True, False])
+def test_noise_that_the_community_did_not_save_is_drawn_and_said(tmp_path, archived):
+    """The port's first files have none. Without noise the pictures are the same; with it, the same in every reading."""
+    held = {name: value for name, value in community(weights()).items() if not name.startswith("noises.")}
+    torch.save({"g_ema": held}, tmp_path / "x.pt", _use_new_zipfile_serialization=archived)
+    facts = convert(tmp_path / "x.pt", tmp_path / "x.safetensors")
+    assert facts["noise"] == "drawn anew, as the file has none"
+    made, whole = (StyleGAN2(one) for one in (read_checkpoint(tmp_path / "x.safetensors"), Weights(weights())))
+    w = torch.linspace(-1, 1, 48).reshape(1, 6, 8)
+    torch.testing.assert_close(made.synthesize(w, "none"), whole.synthesize(w, "none"), rtol=0, atol=1e-5)
+    assert torch.equal(made.synthesize(w), StyleGAN2(read_checkpoint(tmp_path / "x.pt")).synthesize(w))
+    names = sorted(name for name in made.tensors if name.endswith("noise_const"))
+    assert [tuple(made.tensors[name].shape) for name in names] == [(16, 16), (16, 16), (4, 4), (8, 8), (8, 8)]
+    assert abs(float(made.tensors["synthesis.b16.conv1.noise_const"].std()) - 1) < 0.2  # 256 numbers of spread 1
+
+
+def test_what_pytorch_refuses_is_named_without_its_advice(tmp_path):
+    """Its own message runs over lines and says how to load the file unsafely."""
+    torch.save({"g_ema": {"x": torch.nn.Linear(1, 1)}}, tmp_path / "x.pt")
+    with pytest.raises(BadInput) as error:
+        read_checkpoint(tmp_path / "x.pt")
+    assert str(error.value).endswith("(a call of torch.nn.modules.linear.Linear, which is not run)")
 
 
 @pytest.mark.parametrize("name", ["input.input", "conv1.conv.weight", "conv1.noise.weight", "noises.noise_0"])

@@ -160,8 +160,8 @@ CONDITIONAL = Configuration(8, 8, 3, 2, {4: 6, 8: 4})
 
 def test_a_class_is_asked_for_and_counts():
     held = Weights(weights(CONDITIONAL))
-    with pytest.raises(BadInput, match="label: expected a class from 0 to 2, got None"):
-        StyleGAN2(held)
+    with pytest.raises(BadInput, match="label: expected a class from 0 to 2, got 3"):
+        StyleGAN2(held, label=3)
     with pytest.raises(BadInput, match="label: expected none for a network without classes, got 1"):
         small(label=1)
     pictures = [StyleGAN2(held, label=label).render(StyleGAN2(held, label=0).sample([4])).pixels for label in (0, 1)]
@@ -233,10 +233,47 @@ def test_options_after_the_file_are_the_networks(conditional_file):
     assert (other.render(latents).pixels != made.render(latents).pixels).any()
 
 
+def test_a_conditional_network_needs_a_class_where_z_is_mapped(conditional_file):
+    """It loads without one: classes can be told to `map`, as tensors or arrays, a row for each z."""
+    network = load(conditional_file)
+    with pytest.raises(
+        BadInput, match=r"expected a class from 0 to 2, got None; choose one, as in file.safetensors\?l"
+    ):
+        network.render(network.sample([1]))
+    z = network.sample([1, 2]).values
+    chosen = np.eye(3)[[2, 0]]
+    own = [load(f"{conditional_file}?label={label}").map(z)[row] for row, label in enumerate((2, 0))]
+    torch.testing.assert_close(network.map(z, c=chosen), torch.stack(own), rtol=0, atol=1e-6)
+    with pytest.raises(BadInput, match=r"c: expected one-hot classes \[2, 3\], got \[1, 3\]"):
+        network.map(z, c=chosen[:1])
+    assert (network.options, load(f"{conditional_file}?label=0&truncation=0.5").options) == (
+        {},
+        {"truncation": 0.5, "label": 0},
+    )
+
+
+def test_the_average_of_a_conditional_network_is_over_its_classes(tmp_path):
+    """The mean w of a file without it: that of each class, averaged (10,000 draws: within a hundredth)."""
+    held = {name: value for name, value in weights(CONDITIONAL).items() if name != "mapping.w_avg"}
+    save_file(held, tmp_path / "c.safetensors")
+    each = [load(f"{tmp_path / 'c.safetensors'}?label={label}").average for label in range(3)]
+    assert (each[0] - each[1]).abs().max() > 0.02
+    torch.testing.assert_close(
+        load(tmp_path / "c.safetensors").average, torch.stack(each).mean(dim=0), rtol=0, atol=0.01
+    )
+
+
+def test_arrays_do_as_well_as_tensors():
+    network = StyleGAN2(Weights(weights()))
+    z = np.linspace(-1, 1, 8, dtype=np.float32)[None]
+    w = network.map(z)
+    assert torch.equal(w, network.map(torch.from_numpy(z)))
+    assert torch.equal(network.synthesize(w.numpy()), network.synthesize(w))
+
+
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("", r"label: expected a class from 0 to 2, got None; choose one, as in file.safetensors\?label=0"),
         ("?label=3", "label: expected a class from 0 to 2, got 3"),
         ("?label", "label: expected the whole number of a class, from 0, got ''"),
         ("?label=-1", "label: expected the whole number"),

@@ -84,6 +84,12 @@ def read_pickle(path: Path) -> Any:
         raise BadInput(f"{path}: the pickle cannot be read ({type(error).__name__}: {_first_line(error)})") from None
 
 
+def is_legacy(path: Path) -> bool:
+    """Whether the file is a checkpoint as PyTorch wrote them before version 1.6: no archive, but several pickles."""
+    with path.open("rb") as file:
+        return file.read(len(_LEGACY)) == _LEGACY
+
+
 def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [""])[0][:200]
 
@@ -240,12 +246,11 @@ def _parameter(data: Any, *_: Any) -> Tensor:
     return data
 
 
-def _dictionary(*items: Any) -> dict[Any, Any]:
-    return dict(*items)
-
-
 def _nothing(*_: Any) -> None:
-    """For what networks do not need: random states, devices."""
+    """For what weights do not need: devices, and NumPy's numbers and arrays, such as a layer's gain."""
+
+
+_NUMPY = [(f"numpy.{core}.multiarray", name) for core in ("core", "_core") for name in ("scalar", "_reconstruct")]
 
 
 _KNOWN: dict[tuple[str, str], Callable[..., Any]] = {
@@ -256,7 +261,8 @@ _KNOWN: dict[tuple[str, str], Callable[..., Any]] = {
     ("torch", "Size"): tuple,
     ("torch", "device"): _nothing,
     ("collections", "OrderedDict"): OrderedDict,
-    ("dnnlib.util", "EasyDict"): _dictionary,
+    ("dnnlib.util", "EasyDict"): dict,
     ("builtins", "set"): set,
     ("__builtin__", "set"): set,
+    **dict.fromkeys((*_NUMPY, ("numpy", "dtype"), ("numpy", "ndarray")), _nothing),
 }

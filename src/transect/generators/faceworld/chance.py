@@ -30,8 +30,18 @@ def check_seeds(seeds: Sequence[Any] | Int[np.ndarray, " n"]) -> Int[np.ndarray,
     array = np.asarray(seeds)
     whole = array.ndim == 1 and (array.size == 0 or np.issubdtype(array.dtype, np.integer))
     if not whole or (array.size and (array.min() < 0 or array.max() > np.iinfo(np.int64).max)):
-        raise BadInput(f"expected seeds as a list of whole numbers from 0 to 2^63 - 1, got {seeds!r}; change them")
+        raise BadInput(
+            f"expected seeds as a list of whole numbers from 0 to 2^63 - 1, got {_shown(array)}; change them"
+        )
     return array.astype(np.int64)
+
+
+def _shown(array: np.ndarray) -> str:
+    """The first few of a list's values that will not do, or what is there instead of a list of whole numbers."""
+    if array.ndim == 1 and np.issubdtype(array.dtype, np.integer):
+        wrong = [value for value in array.tolist() if not 0 <= value <= np.iinfo(np.int64).max]
+        return ", ".join(map(str, wrong[:3])) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
+    return f"{' '.join(repr(array.tolist()).split()):.100}"
 
 
 def _philox(seed: int, stream: Stream) -> np.random.Philox:

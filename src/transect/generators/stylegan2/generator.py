@@ -36,8 +36,8 @@ class StyleGAN2:
     truncation: from 1 (none) down to 0 (the average face), which trades variety for realism. noise: "const" (the
     network's own, as trained), "none", or "seed" (drawn from each subject's seed). label: the class of a conditional
     network. device: where it computes; on one device a picture is bitwise the same in every batch, since rows are
-    rendered one by one. Raises BadInput for weights that are no StyleGAN2, an unknown noise, a label that is missing
-    or unknown.
+    rendered one by one. Raises BadInput for weights that are no StyleGAN2, an unknown noise or label; where z is mapped
+    without a class that the network needs.
     """
 
     def __init__(
@@ -113,20 +113,31 @@ class StyleGAN2:
         return replace(latents, values=values, space=space)
 
     def map(
-        self, z: Tensor, truncation: float | None = None, c: Tensor | None = None, *, gradients: bool = False
+        self,
+        z: Tensor | np.ndarray,
+        truncation: float | None = None,
+        c: Tensor | np.ndarray | None = None,
+        *,
+        gradients: bool = False,
     ) -> Float[Tensor, "b layers w"]:
-        """Z [b, z_dim] ► w+ [b, layers, w_dim], drawn towards the average by the truncation (default: the network's).
+        """Z [b, z_dim], tensor or array, ► w+ [b, layers, w_dim], drawn towards the average by the truncation.
 
-        c: one-hot classes [b, classes] (default: the network's label). gradients: keep what is needed to differentiate
-        by z. Raises BadInput for another width of z.
+        truncation: default is the network's. c: one-hot classes [b, classes] (default: the network's label). gradients:
+        keep what is needed to differentiate by z. Raises BadInput for another width of z or c, and for a class that is
+        told neither here nor before.
         """
+        z, c = torch.as_tensor(z), None if c is None else torch.as_tensor(c)
+        if c is not None and c.shape != (len(z), self.shape.classes):
+            wanted = f"[{len(z)}, {self.shape.classes}]"
+            raise BadInput(f"c: expected one-hot classes {wanted}, got {list(c.shape)}; give a row for each z")
         psi = self.truncation if truncation is None else truncation
         if z.dim() != 2 or z.shape[1] != self.latent_dim:
             raise BadInput(f"z: expected [b, {self.latent_dim}], got {list(z.shape)}; give latents of this network")
         average = self._network.average
         with torch.inference_mode(not gradients):
             w: Tensor = self._network.mapping(
-                z.to(self.device, torch.float32), self._condition(len(z)) if c is None else c
+                z.to(self.device, torch.float32),
+                self._condition(len(z)) if c is None else c.to(self.device, torch.float32),
             )
             drawn = average + (w - average) * psi if psi != 1 else w
             return drawn.unsqueeze(1).repeat(1, self.layers, 1)
@@ -137,13 +148,19 @@ class StyleGAN2:
             return self._network.synthesis.styles(w.to(self.device, torch.float32))
 
     def synthesize(
-        self, w: Tensor | Sequence[Tensor], noise: str | None = None, seed: int = 0, *, gradients: bool = False
+        self,
+        w: Tensor | np.ndarray | Sequence[Tensor],
+        noise: str | None = None,
+        seed: int = 0,
+        *,
+        gradients: bool = False,
     ) -> Float[Tensor, "b 3 h w"]:
-        """Images float32 in about [-1, 1], not cut, of w [b, layers, w_dim] or of styles.
+        """Images float32 in about [-1, 1], not cut, of w [b, layers, w_dim] (tensor or array) or of styles.
 
         noise: as for the network (its own by default); "seed" takes that of `seed` for all rows. gradients: keep what
         is needed to differentiate by w. Raises BadInput for another shape of w.
         """
+        w = torch.from_numpy(w) if isinstance(w, np.ndarray) else w
         if isinstance(w, Tensor) and (w.dim() != 3 or w.shape[1:] != (self.layers, self.shape.w_dim)):
             wanted = [self.layers, self.shape.w_dim]
             raise BadInput(f"w: expected [b, {wanted[0]}, {wanted[1]}], got {list(w.shape)}; give latents of space w+")
@@ -169,6 +186,12 @@ class StyleGAN2:
     def average(self) -> Float[Tensor, " w"]:
         """The mean w of many z."""
         return self._network.average.clone()
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What was chosen besides the weights: truncation, noise and label where they are not the default."""
+        usual = {"truncation": 1.0, "noise": "const", "label": None}
+        return {name: getattr(self, name) for name, value in usual.items() if getattr(self, name) != value}
 
     def describe(self) -> dict[str, Any]:
         """What recreates the pictures, for a run's spec."""
@@ -224,22 +247,30 @@ class StyleGAN2:
         classes = self.shape.classes
         if not classes and label is not None:
             raise BadInput(f"label: expected none for a network without classes, got {label}; leave it out")
-        if classes and (label is None or not 0 <= label < classes):
-            example = "as in file.safetensors?label=0"
-            raise BadInput(f"label: expected a class from 0 to {classes - 1}, got {label}; choose one, {example}")
+        if label is not None and not 0 <= label < classes:
+            raise self._no_class(label)
         return label
 
+    def _no_class(self, got: int | None) -> BadInput:
+        wanted = f"a class from 0 to {self.shape.classes - 1}"
+        return BadInput(f"label: expected {wanted}, got {got}; choose one, as in file.safetensors?label=0")
+
     def _condition(self, rows: int) -> Tensor | None:
-        if self.label is None:
+        if not self.shape.classes:
             return None
+        if self.label is None:
+            raise self._no_class(None)
         chosen = torch.zeros(rows, self.shape.classes, device=self.device)
         chosen[:, self.label] = 1
         return chosen
 
     def _estimate_average(self) -> Tensor:
-        """The mean w of many z, for files that do not hold it."""
+        """The mean w of many z, for files that do not hold it: of all classes in turn, or of the label."""
         draws = generator(_AVERAGE_SEED, Stream.NOISE).standard_normal((_FOR_AVERAGE, self.latent_dim))
+        classes = torch.arange(_FOR_AVERAGE, device=self.device) % max(self.shape.classes, 1)
+        every = torch.nn.functional.one_hot(classes).float() if self.shape.classes else None
         with torch.inference_mode():
             z = torch.from_numpy(draws).to(self.device, torch.float32)
-            mean: Tensor = self._network.mapping(z, self._condition(_FOR_AVERAGE)).mean(dim=0)
+            condition = every if self.label is None else self._condition(_FOR_AVERAGE)
+            mean: Tensor = self._network.mapping(z, condition).mean(dim=0)
             return mean.clone()

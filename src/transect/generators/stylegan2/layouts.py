@@ -29,10 +29,14 @@ _TF = "a network of the TensorFlow version: export it with the official legacy c
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A generator's tensors by official name, and where its activations are cut (None: nowhere)."""
+    """A generator's tensors by official name, and where its activations are cut (None: nowhere).
+
+    noise_drawn: whether the constant noise was drawn here, since the file has none.
+    """
 
     tensors: dict[str, Tensor]
     clamp: float | None = None
+    noise_drawn: bool = False
 
 
 def of_pickle(content: Any, source: str) -> Weights:
@@ -102,7 +106,9 @@ def of_names(tensors: Mapping[str, Any], source: str, extra: Mapping[str, Any] |
         try:
             average = (extra or {}).get("latent_avg")
             beside = {"latent_avg": average} if isinstance(average, Tensor) else {}
-            return Weights(_of_community(_as_float32({**held, **beside}, source), source))
+            made = _of_community(_as_float32({**held, **beside}, source), source)
+            without = not any(name.startswith("noises.") for name in held)
+            return Weights(made | _drawn_noise(made) if without else made, noise_drawn=without)
         except (IndexError, RuntimeError):  # a tensor without the axes, or numbers, that its name stands for
             raise BadInput(
                 f"{source}: expected the community's StyleGAN2, found weights of other shapes; it is damaged"
@@ -154,6 +160,16 @@ def _of_community(held: dict[str, Tensor], source: str) -> dict[str, Tensor]:
     if "latent_avg" in held:
         made["mapping.w_avg"] = held["latent_avg"].reshape(-1)
     return made
+
+
+def _drawn_noise(made: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """A constant noise for each layer that takes one. The port's first versions drew it anew with every start."""
+    draws = torch.Generator().manual_seed(0)
+    sizes = {index: 4 << ((index + 1) // 2) for index in range(sum(name.endswith("noise_strength") for name in made))}
+    return {
+        f"synthesis.{_noisy(index)}.noise_const": torch.randn(size, size, generator=draws)
+        for index, size in sizes.items()
+    }
 
 
 def _noisy(index: int) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import re
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +15,7 @@ from torch import Tensor
 
 from transect import model_files
 from transect.errors import BadInput, RunFolderError
-from transect.generators.checkpoints.pickles import read_pickle
+from transect.generators.checkpoints.pickles import is_legacy, read_pickle
 from transect.generators.stylegan2.layouts import Weights, check_clamp, of_names, of_pickle
 from transect.store import write_atomically
 
@@ -28,6 +30,8 @@ def read_checkpoint(path: Path) -> Weights:
         return read_safetensors(path)
     if kind == "a PyTorch checkpoint (state_dict or pickled module)":
         return _of_archive(path)
+    if kind == "a Python pickle" and is_legacy(path):
+        return _of_torch(path)
     if kind == "a Python pickle":
         content = read_pickle(path)
         return _of_dictionary(content, str(path)) if _is_state(content) else of_pickle(content, str(path))
@@ -55,13 +59,25 @@ def _of_archive(path: Path) -> Weights:
         packed = [entry for entry in archive.infolist() if entry.compress_type != zipfile.ZIP_STORED]
     if packed:
         raise BadInput(f"{path}: expected entries as PyTorch stores them, found compressed ones; it may be a zip bomb")
+    return _of_torch(path)
+
+
+def _of_torch(path: Path) -> Weights:
+    """Through PyTorch's loader of weights alone. The community's training keeps its options in a namespace."""
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
+        with torch.serialization.safe_globals([argparse.Namespace]):
+            content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
         # PyTorch's own unpickler fails with any exception on damaged or hostile files.
-        line = (str(error).splitlines() or [""])[0][:200]
-        raise BadInput(f"{path}: expected weights alone, found what is not read safely ({line})") from None
+        raise BadInput(f"{path}: expected weights alone, found what is not read safely ({_what(error)})") from None
     return _of_dictionary(content, str(path))
+
+
+def _what(error: Exception) -> str:
+    """The name that PyTorch's loader refused, without its advice to load the file unsafely."""
+    if named := re.search(r"(?:GLOBAL|global:?|class:?) ([\w.]*\.\w+)", str(error)):
+        return f"a call of {named[1]}, which is not run"
+    return (str(error).splitlines() or [""])[0].partition(" This file can still be loaded")[0][:200]
 
 
 def _is_state(content: Any) -> bool:
@@ -93,8 +109,7 @@ def convert(source: Path, out: Path) -> dict[str, Any]:
     if out.suffix != ".safetensors":
         raise BadInput(f"{out}: expected a name that ends in .safetensors; change it")
     weights = read_checkpoint(source)
-    label = 0 if "mapping.embed.weight" in weights.tensors else None
-    network = StyleGAN2(weights, name=str(source), label=label)
+    network = StyleGAN2(weights, name=str(source))
     metadata = {**network.metadata, "source_sha256": model_files.sha256(source)}
     _write(out, save(network.tensors, metadata))
     return {
@@ -106,6 +121,7 @@ def convert(source: Path, out: Path) -> dict[str, Any]:
         "layers": network.layers,
         "classes": network.shape.classes,
         "clamp": network.shape.clamp,
+        "noise": "drawn anew, as the file has none" if weights.noise_drawn else "the file's own",
     }
 
 
