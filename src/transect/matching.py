@@ -107,8 +107,8 @@ def _check_experiment(options: Options) -> None:
 
 def _kept_by(options: Options) -> dict[str, tuple[bool, Sequence[str]]]:
     """Options that some methods take no notice of: whether they are given, and the methods that keep them."""
-    pairing = [name for name in METHODS if name not in WEIGHTING]
-    by_distance = [name for name in pairing if name != "cardinality"]
+    pairing: list[str] = [name for name in METHODS if name not in WEIGHTING]
+    by_distance: list[str] = [name for name in pairing if name != "cardinality"]
     return {
         "--caliper": (options.caliper is not None, by_distance),
         "--second": (options.second is not None, by_distance),
