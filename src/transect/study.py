@@ -238,7 +238,8 @@ def rate(
     several. ratings: people's single answers on some images: the same columns, and a `rater` where it is known. What
     is of no image of the run is said on standard error. Raises as `ratings.attach`.
     """
-    for line in attach(folder, perceived and Path(perceived), prune, ratings and Path(ratings)):
+    seen, people = (None if path is None else Path(path) for path in (perceived, ratings))
+    for line in attach(folder, seen, prune, people):
         print(line, file=sys.stderr)
 
 
