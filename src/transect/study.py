@@ -200,8 +200,7 @@ def audit(
     varied attributes that are no edits of a subject but say who is shown (`effects.verification`). require_validation:
     raters' validation, see `required`. Returns the Result, whose `effects` are records and `report` the page's path.
 
-    Raises BadInput, UnknownName or MissingExtra before anything is made; TooManyFailures and Interrupted keep what is
-    done, and the same call goes on.
+    Raises BadInput, UnknownName or MissingExtra before all; after TooManyFailures or Interrupted the same call goes on.
     """
     check_ratings(perceived, prune, ratings)
     world = open_world(generator, image_size, population, device, directions)
