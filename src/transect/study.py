@@ -201,8 +201,7 @@ def audit(
     varied attributes that are no edits of a subject but say who is shown (`effects.verification`). require_validation:
     raters' validation, see `required`. Returns the Result, whose `effects` are records and `report` the page's path.
 
-    Raises BadInput, UnknownName or MissingExtra before anything is made; TooManyFailures and Interrupted keep what is
-    done, and the same call goes on.
+    Raises BadInput, UnknownName or MissingExtra before all; after TooManyFailures or Interrupted the same call goes on.
     """
     check_ratings(perceived, prune, ratings)
     world = open_world(generator, image_size, population, device, directions, latents)
@@ -236,8 +235,8 @@ def rate(
     several. ratings: people's single answers: the same columns, and a `rater` where it is known. What is of no image
     of the run is said on standard error. Raises as `ratings.attach`.
     """
-    files = [None if path is None else Path(path) for path in (perceived, ratings)]
-    for line in attach(folder, files[0], prune, files[1]):
+    seen, people = (None if path is None else Path(path) for path in (perceived, ratings))
+    for line in attach(folder, seen, prune, people):
         print(line, file=sys.stderr)
 
 
