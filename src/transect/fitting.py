@@ -11,9 +11,9 @@ from jaxtyping import Float
 from transect import __version__
 from transect.controls.direction_file import FittedDirections
 from transect.controls.directions import LEAK, METHODS, Direction, fit_direction, labelled_by_a_model
-from transect.controls.hyperplanes import angles
+from transect.controls.hyperplanes import LARGEST_CONDITION, angles
 from transect.controls.learned import LearnedControls
-from transect.controls.local import AttributeModel, fit_model
+from transect.controls.local import AttributeModel, LocalControls, fit_model
 from transect.controls.local_file import FittedModels
 from transect.controls.world import in_space
 from transect.errors import BadInput, UnknownName
@@ -28,6 +28,8 @@ LOWEST_R2: Final = 0.1
 NEAR: Final = 15.0
 """Degrees between two normals below which attributes can hardly be told apart in the latent space."""
 MOST_NAMED: Final = 3
+_LOOKED_AT: Final = 200
+"""Subjects at which gradients of local directions are compared."""
 
 
 def fit_directions(
@@ -73,7 +75,25 @@ def fit_models(
     """
     moved, rows, wanted = _rows(generator, latents, labels, names, names, space)
     made = tuple(fit_model(name, rows, labels.columns[name], source=labels.source, seed=seed) for name in wanted)
+    LocalControls(made, moved.space)  # refuses a name twice
+    _check_apart(made, rows)
     return FittedModels(made, moved.space, _origin(generator, moved, labels, seed))
+
+
+def _check_apart(models: Sequence[AttributeModel], rows: Float[np.ndarray, "n d"]) -> None:
+    """Raise BadInput where gradients are collinear at half of the labelled subjects."""
+    shown = rows[np.isfinite(rows).all(axis=1)][:_LOOKED_AT]
+    gradients = np.array([one.gradient(shown) for one in models])
+    unit = gradients / np.maximum(np.linalg.norm(gradients, axis=2, keepdims=True), 1e-300)
+    condition = float(np.median([np.linalg.cond(at) for at in unit.transpose(1, 0, 2)]))
+    if condition <= LARGEST_CONDITION:
+        return
+    alike = np.triu(np.median(np.abs(np.einsum("and,bnd->abn", unit, unit)), axis=2), 1)
+    first, second = divmod(int(alike.argmax()), len(models))
+    raise BadInput(
+        f"directions: expected attributes that differ in the latent space, got collinear {models[first].name},"
+        f" {models[second].name} (condition number {condition:.2g} at half of the subjects); drop one of them"
+    )
 
 
 def _rows(

@@ -89,7 +89,7 @@ def from_table(path: Path, wanted: Sequence[str] = (), labelled_by: str = "") ->
 
     Raises BadInput for a file, a subject or a label that cannot be read; UnknownName for a column that is not there.
     """
-    table = _read(path)
+    table = read_labels(path)
     seeds = _seeds(table, path)
     if not (labels := [one for one in table.column_names if one not in NOT_LABELS]):
         found = ", ".join(table.column_names[:6])
@@ -204,7 +204,8 @@ def _means(column: Float[np.ndarray, " r"], rows: Int[np.ndarray, " r"], n: int)
     return np.asarray(np.divide(sums, counts, out=np.full(n, np.nan), where=counts > 0))
 
 
-def _read(path: Path) -> Any:
+def read_labels(path: Path) -> Any:
+    """The table of a CSV or Parquet of labels. Raises BadInput for an unreadable or empty one, or a column twice."""
     table = _opened(path)
     if twice := sorted({one for one in table.column_names if table.column_names.count(one) > 1}):
         raise BadInput(f"{path}: expected each column once, got {', '.join(twice)} again; rename or drop one")

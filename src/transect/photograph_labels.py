@@ -26,7 +26,7 @@ def labels_of_photographs(path: Path, photographs: Any, wanted: Sequence[str] = 
     out and counted in the notes. photographs: `InvertedPhotographs`. Raises BadInput for a table without ids, or of
     other photographs alone.
     """
-    table = _read(path)
+    table = labelling.read_labels(path)
     if "id" not in table.column_names:
         found = ", ".join(table.column_names[:6]) or "no column"
         raise BadInput(f"{path}: expected a column id with the names of photographs, as in --latents, got {found}")
@@ -51,14 +51,3 @@ def _left_out(ids: Sequence[str], places: dict[str, int], failed: Sequence[str])
     of_failed = sum(one in set(failed) for one in unknown)
     notes = [(of_failed, "photographs whose inversion failed"), (len(unknown) - of_failed, "photographs not inverted")]
     return [f"{count:,} rows of {words} are left out" for count, words in notes if count]
-
-
-def _read(path: Path) -> Any:
-    try:
-        if path.suffix.lower() == ".csv":
-            from pyarrow import csv
-
-            return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types={"id": pa.string()}))
-        return pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise BadInput(f"{path}: expected a readable CSV or Parquet of labels, got {error}; mend the file") from None

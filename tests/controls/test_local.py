@@ -77,7 +77,7 @@ def test_what_is_refused(straight, z):
     some = Latents(np.arange(2), z[:2], "w")
     with pytest.raises(BadInput, match="x: expected at least 50 labels, got 49"):
         fit_model("x", z[:49], z[:49, 0])
-    with pytest.raises(BadInput, match="x: expected labels that differ, got 1 alone"):
+    with pytest.raises(BadInput, match="x: expected at least 20 labels of each class, got 0 no and 900 yes"):
         fit_model("x", z, np.ones(len(z)))
     with pytest.raises(UnknownName, match="unknown attribute 'strait'"):
         controls.set(some, {"strait": 1.0})

@@ -169,6 +169,9 @@ def test_directions_are_fitted_to_labels_of_photographs(files, tmp_path):
     (tmp_path / "seeds.csv").write_text("seed,first\n0,1\n")
     with pytest.raises(BadInput, match="expected a column id with the names of photographs"):
         command("directions", "fit", tmp_path / "x.safetensors", "--labels", tmp_path / "seeds.csv", *given)
+    (tmp_path / "twice.csv").write_text("id,first,first\n0.png,1,2\n")
+    with pytest.raises(BadInput, match="expected each column once, got first again"):
+        command("directions", "fit", tmp_path / "x.safetensors", "--labels", tmp_path / "twice.csv", *given)
     (tmp_path / "other.csv").write_text("id,first\nx.png,1\n")
     with pytest.raises(BadInput, match=r"expected ids of inverted photographs, as 0\.png, 2\.png, 3\.png, got x\.png"):
         command("directions", "fit", tmp_path / "x.safetensors", "--labels", tmp_path / "other.csv", *given)

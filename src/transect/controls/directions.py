@@ -91,7 +91,7 @@ def fit_direction(
     lost = int((np.isfinite(labels) & ~placed).sum())
     known = np.isfinite(labels) & placed
     z, y = np.asarray(latents, dtype=np.float64)[known], np.asarray(labels, dtype=np.float64)[known]
-    _check_labels(name, y, kind, f" ({lost:,} more have no finite latents)" if lost else "")
+    check_labels(name, y, kind, f" ({lost:,} more have no finite latents)" if lost else "")
     cells = {other: np.asarray(values)[known] for other, values in (balance or {}).items()}
     if cells and kind != "binary":
         raise BadInput(f"{name}: expected a binary attribute to balance, got a {kind} one; leave balance out")
@@ -144,7 +144,8 @@ def _method(name: str, kind: str, method: str | None) -> Method:
     return next(one for one in _FITS if one == (method or allowed[0]))
 
 
-def _check_labels(name: str, y: Float[np.ndarray, " n"], kind: str, lost: str) -> None:
+def check_labels(name: str, y: Float[np.ndarray, " n"], kind: str, lost: str = "") -> None:
+    """Raise BadInput for too few labels, of a class too, and for ones that do not differ. lost: what was left out."""
     if len(y) < FEWEST_LABELS:
         raise BadInput(f"{name}: expected at least {FEWEST_LABELS} labels, got {len(y)}{lost}; label more")
     if kind != "binary":

@@ -17,7 +17,7 @@ import pyarrow as pa
 from jaxtyping import Float
 
 from transect.controls.calibration import shown_range
-from transect.controls.directions import FEWEST_LABELS, HELD_OUT
+from transect.controls.directions import HELD_OUT, check_labels
 from transect.controls.layers import layered
 from transect.controls.learned import evenly
 from transect.errors import BadInput, UnknownName
@@ -83,20 +83,20 @@ def fit_model(
     """An attribute model of labels (any numbers; 0 and 1 give a share of yes), fitted on 80 % of the rows with one.
 
     The penalty is chosen on a fifth of those. source: as `fit_direction` has it. Rows with labels whose latents are not
-    finite are left out and counted in the origin. Raises BadInput for fewer than 50 labels, or labels that do not
-    differ.
+    finite are left out and counted in the origin. Raises BadInput for fewer than 50 labels, or than 20 of a class, and
+    for labels (or held-out ones) that do not differ.
     """
     placed = np.isfinite(np.asarray(latents, dtype=np.float64)).all(axis=1)
     lost = int((np.isfinite(labels) & ~placed).sum())
     known = np.isfinite(labels) & placed
     z, y = np.asarray(latents, dtype=np.float64)[known], np.asarray(labels, dtype=np.float64)[known]
-    if len(y) < FEWEST_LABELS:
-        raise BadInput(f"{name}: expected at least {FEWEST_LABELS} labels, got {len(y)}; label more")
-    if np.ptp(y) == 0:
-        raise BadInput(f"{name}: expected labels that differ, got {y[0]:g} alone; label more")
+    kind = "binary" if np.isin(y, (0, 1)).all() else "continuous"
+    check_labels(name, y, kind)
     order = np.random.default_rng(seed).permutation(len(y))
     held = round(HELD_OUT * len(y))
     test, train = order[:held], order[held:]
+    if np.ptp(y[test]) == 0:
+        raise BadInput(f"{name}: expected held-out labels that differ, got {y[test][0]:g} in all {held}; label more")
     part = train[: round(HELD_OUT * len(train))], train[round(HELD_OUT * len(train)) :]
     centers, gamma = z[part[1][:CENTERS]], 1.0 / (2 * float(z.var(axis=0).sum()))
     inner, outer = _Basis.of(z[part[1]], y[part[1]], centers, gamma), _Basis.of(z[train], y[train], centers, gamma)
@@ -109,7 +109,7 @@ def fit_model(
     origin = {"labels": source, "method": "kernel ridge", "penalty": penalty, "seed": seed, "balanced_on": []}
     if lost:
         origin["without_latents"] = lost
-    shown = shown_range(seen, y[test], "binary" if np.isin(y, (0, 1)).all() else "continuous", (low, high))
+    shown = shown_range(seen, y[test], kind, (low, high))
     return AttributeModel(
         name, found.constant, found.slopes, centers, found.weights, gamma,
         low, high, float(1 - left), len(y), held, origin, *shown,
@@ -179,7 +179,7 @@ class LocalControls:
     def __init__(self, models: Sequence[AttributeModel], space: str, steps: int = STEPS) -> None:
         names = [one.name for one in models]
         if not names or len(set(names)) < len(names):
-            raise BadInput(f"models: expected one or more with a name each, got {', '.join(names) or 'none'}")
+            raise BadInput(f"directions: expected one or more with a name each, got {', '.join(names) or 'none'}")
         self.space, self.steps = space, steps
         self.models = {one.name: one for one in models}
 
@@ -235,7 +235,10 @@ class LocalControls:
             lengths = np.linalg.norm(jacobian, axis=1)
             singular = np.linalg.svd(jacobian / np.maximum(lengths, 1e-300)[:, None], compute_uv=False)
             if not (lengths > 0).all() or singular[-1] < _ALIKE:
-                raise BadInput(f"models: expected gradients of {', '.join(self.models)} that differ; drop one of them")
+                raise BadInput(
+                    f"directions: expected gradients of {', '.join(self.models)} that differ on the way, got collinear"
+                    f" ones (condition number {singular[0] / max(singular[-1], 1e-300):.2g}); drop one of them"
+                )
             row = row + np.linalg.pinv(jacobian) @ gap
         return row
 

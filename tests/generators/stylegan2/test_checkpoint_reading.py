@@ -236,6 +236,21 @@ DAMAGED = {
 }
 
 
+NESTED = (
+    b"K\x01" + b"2\x86" * 60
+)  # (((1, 1), (1, 1)), …): each level the one before, twice; 2⁶⁰ numbers to hash or print
+DAMAGED |= {
+    "endless key": stream(b"}", NESTED, b"Ns"),
+    "endless keys": stream(b"}(", NESTED, b"Nu"),
+    "endless dictionary": stream(b"(", NESTED, b"Nd"),
+    "endless member": stream(b"\x8f(", NESTED, b"\x90"),
+    "endless frozen member": stream(b"(", NESTED, b"\x91"),
+    "endless member of a called set": stream(GLOBAL % (b"builtins", b"set"), b"(", NESTED, b"l\x85R"),
+    "endless key of a called dictionary": stream(GLOBAL % (b"collections", b"OrderedDict"), b"((", NESTED, b"Ntl\x85R"),
+    "endless reference": stream(NESTED, b"Q"),
+}
+
+
 @pytest.mark.parametrize("name", DAMAGED)
 def test_damaged_streams_are_one_line(tmp_path, name):
     path = tmp_path / "x.pkl"
@@ -424,6 +439,26 @@ def test_a_network_in_a_network_without_end_is_refused(tmp_path, monkeypatch):
             network = Persistent("Generator", parts={"inner": network})
         (tmp_path / "x.pkl").write_bytes(pickle.dumps({"G_ema": network}))
     with pytest.raises(BadInput, match="found an endless one"):
+        read_checkpoint(tmp_path / "x.pkl")
+
+
+def test_parts_that_name_one_another_many_times_are_refused(tmp_path, monkeypatch):
+    """Eight levels of ten names of the same part: 10⁸ visits asked for by a file of a few hundred bytes."""
+    with monkeypatch.context() as names:
+        install_official_names(names)
+        network = Persistent("Generator", parameters={"weight": torch.zeros(1)})
+        for _ in range(8):
+            network = Persistent("Generator", parts={f"inner{number}": network for number in range(10)})
+        (tmp_path / "x.pkl").write_bytes(pickle.dumps({"G_ema": network}))
+    with pytest.raises(BadInput, match="found an endless one"):
+        read_checkpoint(tmp_path / "x.pkl")
+
+
+def test_a_clamp_of_ten_thousand_digits_is_one_line(tmp_path, monkeypatch):
+    with monkeypatch.context() as names:
+        install_official_names(names)
+        official_pickle(tmp_path / "x.pkl", weights(), clamp=1 << 40_000)
+    with pytest.raises(BadInput, match="conv_clamp: expected a finite number above 0, or null, got a huge number"):
         read_checkpoint(tmp_path / "x.pkl")
 
 

@@ -10,7 +10,6 @@ import io
 import math
 import pickle
 import re
-from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -147,6 +146,29 @@ def _counted(load: Callable[..., None]) -> Callable[..., None]:
     return count
 
 
+def _keyed(load: Callable[..., None], keys: Callable[[list[Any]], list[Any]]) -> Callable[..., None]:
+    """Keys and members that are plain: hashing a tuple of a tuple twice, sixty times over, would never end."""
+
+    def check(machine: Any) -> None:
+        _check_plain(keys(machine.stack))
+        load(machine)
+
+    return check
+
+
+def _check_plain(keys: Any) -> None:
+    for key in keys:
+        if not (key is None or isinstance(key, str | bytes | float) or (isinstance(key, int) and abs(key) < 1 << 64)):
+            raise _Refused(f"expected names or numbers as keys, found {type(key).__name__}; the file is hostile")
+
+
+_KEYS: dict[int, Callable[[list[Any]], list[Any]]] = {
+    pickle.SETITEM[0]: lambda stack: stack[-2:-1],
+    pickle.SETITEMS[0]: lambda stack: stack[::2],
+    pickle.DICT[0]: lambda stack: stack[::2],
+    pickle.ADDITEMS[0]: list,
+    pickle.FROZENSET[0]: list,
+}
 _CALLS = tuple(code[0] for code in (pickle.REDUCE, pickle.NEWOBJ, pickle.NEWOBJ_EX, pickle.OBJ, pickle.INST))
 
 
@@ -182,7 +204,8 @@ class _DataUnpickler(pickle._Unpickler):
         return self._records[full_name]
 
     def persistent_load(self, pid: Any) -> Any:
-        raise _Refused(f"expected weights inside the file, found a reference to outside: {str(pid)[:80]}")
+        found = pid[:80] if isinstance(pid, str) else type(pid).__name__  # the text of nested tuples can be endless
+        raise _Refused(f"expected weights inside the file, found a reference to outside: {found}")
 
     def get_extension(self, code: int) -> Any:
         raise _Refused(f"expected names, found the extension code {code}; the file is damaged or hostile")
@@ -199,6 +222,7 @@ class _DataUnpickler(pickle._Unpickler):
     dispatch: ClassVar[dict[int, Callable[..., None]]] = {
         **pickle._Unpickler.dispatch,
         **{code: _counted(pickle._Unpickler.dispatch[code]) for code in _CALLS},
+        **{code: _keyed(pickle._Unpickler.dispatch[code], keys) for code, keys in _KEYS.items()},
         pickle.BUILD[0]: _build,
         pickle.BYTEARRAY8[0]: _refuse_buffer,
         pickle.NEXT_BUFFER[0]: _refuse_buffer,
@@ -210,7 +234,7 @@ def _persistent_object(meta: Any) -> Record:
     if not isinstance(meta, dict) or not isinstance(meta.get("class_name"), str):
         raise _Refused("expected the description of a network, found another; the file is of an unknown version")
     made = Record()
-    made.class_name = meta["class_name"]
+    made.class_name = meta["class_name"][:200]
     made.state = meta.get("state") or {}
     return made
 
@@ -246,6 +270,22 @@ def _parameter(data: Any, *_: Any) -> Tensor:
     return data
 
 
+class _Dictionary(dict[Any, Any]):
+    """Of any kind, ordered as all are; its items come after it, where their keys are looked at."""
+
+    def __new__(cls, *items: Any) -> _Dictionary:
+        if items:
+            raise _Refused("expected an empty dictionary that is filled later, found one with items")
+        return super().__new__(cls)
+
+
+def _set(members: Any = ()) -> set[Any]:
+    if not isinstance(members, list | tuple):
+        raise _Refused("expected the members of a set, found another thing")
+    _check_plain(members)
+    return set(members)
+
+
 def _nothing(*_: Any) -> None:
     """For what weights do not need: devices, and NumPy's numbers and arrays, such as a layer's gain."""
 
@@ -260,9 +300,9 @@ _KNOWN: dict[tuple[str, str], Callable[..., Any]] = {
     ("torch.storage", "_load_from_bytes"): _storage,
     ("torch", "Size"): tuple,
     ("torch", "device"): _nothing,
-    ("collections", "OrderedDict"): OrderedDict,
-    ("dnnlib.util", "EasyDict"): dict,
-    ("builtins", "set"): set,
-    ("__builtin__", "set"): set,
+    ("collections", "OrderedDict"): _Dictionary,
+    ("dnnlib.util", "EasyDict"): _Dictionary,
+    ("builtins", "set"): _set,
+    ("__builtin__", "set"): _set,
     **dict.fromkeys((*_NUMPY, ("numpy", "dtype"), ("numpy", "ndarray")), _nothing),
 }

@@ -52,7 +52,7 @@ def of_pickle(content: Any, source: str) -> Weights:
         raise BadInput(f"{source}: expected a PyTorch network, found {_TF}")
     tensors: dict[str, Tensor] = {}
     clamps: set[float | None] = set()
-    _collect(found, "", 0, tensors, clamps)
+    _collect(found, "", 0, tensors, clamps, [_MOST])
     if not tensors:
         raise BadInput(f"{source}: expected a network with weights, found {found.class_name} without any")
     clamps.discard(None)
@@ -70,13 +70,23 @@ def check_clamp(value: Any, where: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
-        raise BadInput(f"{where}: expected a finite number above 0, or null, got {value!r:.40}; correct it")
+        got = "a huge number" if isinstance(value, int) and value.bit_length() > 64 else f"{value!r:.40}"
+        raise BadInput(f"{where}: expected a finite number above 0, or null, got {got}; correct it")
     return float(value)
 
 
-def _collect(network: Record, prefix: str, depth: int, tensors: dict[str, Tensor], clamps: set[float | None]) -> None:
+def _collect(
+    network: Record,
+    prefix: str,
+    depth: int,
+    tensors: dict[str, Tensor],
+    clamps: set[float | None],
+    left: list[int],
+) -> None:
+    """left: how many parts may still be visited: parts that name one another many times are endless in a few bytes."""
+    left[0] -= 1
     state = network.state if isinstance(network.state, dict) else {}
-    if depth > _DEEPEST or len(tensors) > _MOST:
+    if depth > _DEEPEST or left[0] < 0 or len(tensors) > _MOST:
         raise BadInput("expected a network of a few blocks, found an endless one; the file is damaged or hostile")
     for group in ("_parameters", "_buffers"):
         held = state.get(group)
@@ -88,7 +98,7 @@ def _collect(network: Record, prefix: str, depth: int, tensors: dict[str, Tensor
     parts = state.get("_modules")
     for name, part in parts.items() if isinstance(parts, dict) else ():
         if isinstance(part, Record):
-            _collect(part, f"{prefix}{name}.", depth + 1, tensors, clamps)
+            _collect(part, f"{prefix}{name}.", depth + 1, tensors, clamps, left)
 
 
 def of_names(tensors: Mapping[str, Any], source: str, extra: Mapping[str, Any] | None = None) -> Weights:
