@@ -4,12 +4,12 @@
 
 Found are failures without label noise that were also answered as failures, at least a tenth of the cube's diagonal
 apart; regions are found with one such failure. Seeds go round 4, 8 and 12 dimensions. `regions` is the default goal of
-`transect search`, whose last hundred calls confirm rules first; `failures` its goal of that name; `active` the search
-inside them, `active4` with four follow-ups for each failure of the exploration in place of eight. The method of McDuff
-et al. and Optuna take one call after another, BoTorch batches of eight; Optuna and BoTorch are compared where they are
-installed. Seeds go up by three over all rows at a time, and --out keeps each search, so that it can be stopped and goes
-on from there. It ends with the tables, how many searches they rest on, and the seconds that a suggestion takes. Exit 1
-where a suggestion takes 100 ms or more.
+`transect search`, whose last hundred calls confirm rules first, `confirmed` the same with all of the hundred;
+`failures` its goal of that name; `active` the search inside them, `active4` with four follow-ups for each failure of
+the exploration in place of eight. The method of McDuff et al. and Optuna take one call after another, BoTorch batches
+of eight; Optuna and BoTorch are compared where they are installed. Seeds go up by three over all rows at a time, and
+--out keeps each search, so that it can be stopped and goes on from there. It ends with the tables, how many searches
+they rest on, and the seconds that a suggestion takes. Exit 1 where a suggestion takes 100 ms or more.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ KINDS = {
     "active": lambda seed: batched(ActiveSearch(seed)),
     "active4": lambda seed: batched(ActiveSearch(seed, earned=4.0)),
     "regions": lambda seed: batched(ConfirmedSearch(seed, BUDGET)),
+    "confirmed": lambda seed: batched(ConfirmedSearch(seed, BUDGET, narrow=0.0)),
     "failures": lambda seed: batched(eager(seed)),
 }
 

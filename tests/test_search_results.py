@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from transect.designs.search import History, Random, eager
-from transect.designs.search.confirmation import ConfirmedSearch
+from transect.designs.search.confirmation import CONFIDENCE, ConfirmedSearch
 from transect.designs.search.space import Space
 from transect.records import Attribute
 from transect.report import search_page
@@ -87,6 +87,7 @@ def test_the_page_holds_every_rule_and_no_markup_of_a_name():
     assert "<b> fail" not in page
     assert page.count('class="box"') == 1
     assert 'id="maps"' in page
+    assert f"with {100 * CONFIDENCE:.0f}% intervals (calls stop" in page
     assert 'data-source="/regions/0/rate"' in page
     assert "<script" not in page
     assert "http" not in page.replace("http-equiv", "")

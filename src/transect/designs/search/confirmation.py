@@ -28,7 +28,8 @@ NARROW: Final = 0.1
 """A rule has enough answers where there are so many, and the 95 % Wilson interval is at most so wide to either side."""
 CONFIDENCE: Final = 0.97
 """Confidence of the Wilson interval that is stated. Stopping when an interval is narrow costs coverage: with 95 % it
-falls to 90 % where a rule fails in four of five calls, with 97 % nowhere under 93 % (docs/explanation/search.md)."""
+falls to 90 % where a rule fails in one call of five, with 97 % not under 93 % from 25 calls on; less with fewer calls
+and at rates near 0 and 1, as Wilson's interval has it anyway (docs/explanation/search.md)."""
 SEARCHED: Final = -1
 
 
@@ -40,7 +41,7 @@ class ConfirmedSearch:
     Rules take calls until each has `enough` answers, and a quarter of the budget at most. Where no rule was found the
     search goes on at once; rules are found in the first three quarters alone. A rule whose calls stay without an answer
     is asked about to the end of the budget. thresholds: where rules may cut, as `find_rules` has them. own: what
-    searches in place of the active search, over conditions.
+    searches in place of the active search, over conditions. narrow: the half-width that is enough; 0: to the end.
 
     >>> ConfirmedSearch(seed=1, budget=40).suggest(History.empty(2), 8).explored.tolist() == [True] * 8
     True
@@ -51,6 +52,7 @@ class ConfirmedSearch:
     thresholds: tuple[tuple[float, ...], ...] | None = None
     name: str = "active search, confirmed"
     own: Thompson | None = None
+    narrow: float = NARROW
 
     @property
     def searching(self) -> int:
@@ -100,21 +102,24 @@ class ConfirmedSearch:
         for start in range(self.searching, len(history) + 1, BLOCK):
             blocks = history.failures[self.searching : start].reshape(-1, BLOCK)
             asked = [blocks[np.array(turns, dtype=np.int64) == i].ravel() for i in range(len(rules))]
-            needed = [i for i, one in enumerate(asked) if not enough(np.nansum(one), int(np.isfinite(one).sum()))]
+            needed = [i for i, one in enumerate(asked) if not self._enough(one)]
             turns.append(min(needed, key=lambda i: (len(asked[i]), i), default=SEARCHED))
         return turns
+
+    def _enough(self, failures: Float[np.ndarray, " n"]) -> bool:
+        return enough(np.nansum(failures), int(np.isfinite(failures).sum()), self.narrow)
 
     def _inside(self, rule: Rule, number: int) -> Float[np.ndarray, "1 d"]:
         return rule.spread(stream(self.seed, 6, number).random((1, len(rule.low))))
 
 
-def enough(failures: float, answers: int) -> bool:
+def enough(failures: float, answers: int, narrow: float = NARROW) -> bool:
     """Whether so many failures in so many answers say a rule's rate well enough to spend calls elsewhere.
 
     >>> enough(16, 16), enough(15, 15), enough(40, 80)
     (True, False, False)
     """
-    return answers >= LEAST_ANSWERS and half_width(failures, answers) <= NARROW
+    return answers >= LEAST_ANSWERS and half_width(failures, answers) <= narrow
 
 
 def half_width(failures: float, n: int) -> float:
