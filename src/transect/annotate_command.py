@@ -264,7 +264,11 @@ def validate(
     from transect.effects.image_validation import Gates
 
     gates = Gates(max_differing, min_quality, max_unidentifiable, min_p)
-    answered = [one for one in _answered(run, database, "attribute") if one.rated]
+    answered = list(_answered(run, database, "attribute"))
+    if empty := [one.name for one in answered if not one.rated] or ([] if answered else [str(run)]):
+        raise BadInput(
+            f"{', '.join(empty)}: expected images that raters answered about, got no answer; have them rated"
+        )
     made = [(one, rater_validation.of_generator(one, condition, quality, gates)) for one in answered]
     path = rater_validation.keep(run, made)
     if json:

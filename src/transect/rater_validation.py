@@ -109,6 +109,8 @@ def require(folder: Path) -> None:
     if not path.exists():
         raise BadInput(f"{folder}: expected images validated by raters, got none; run transect annotate validate")
     made = json.loads(path.read_text(encoding="utf-8"))
+    if not made:
+        raise BadInput(f"{path}: expected a validation of every study, got none; run transect annotate validate")
     failed = [f"{study}: {text}" for study, one in made.items() for text in one["failures"].values()]
     if failed:
         raise BadInput(f"{path}: expected every gate to be met, got {'; '.join(failed)}; mend the generator")

@@ -10,10 +10,10 @@ from small_run import make_run, write_questions
 
 from transect.annotation import schema
 from transect.annotation.answering import Given, answer
-from transect.annotation.assignment import next_tasks
+from transect.annotation.assignment import expire, next_tasks
 from transect.annotation.cost import estimate
 from transect.annotation.exchange.answers_table import answers_table, ratings_table
-from transect.annotation.exchange.incoming import take_in
+from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.exchange.outgoing import write
 from transect.annotation.exchange.reading_files import read
 from transect.annotation.project import open_project
@@ -153,6 +153,8 @@ HEAD = "id,question,rater,answer\n"
         (HEAD + "0-0000,smile,ada,maybe\n", "row 1: answer: expected one of no, a little, yes, got 'maybe'"),
         (HEAD + "0-0000,smile,Ada Lovelace <a@b>,yes\n", "row 1: expected a rater's number (letters, digits, _ . -), got 'Ada"),
         (HEAD + "0-0000,smile,ada,yes\n0-0000,smile,ada,no\n", "rater ada answers smile of 0-0000 twice and differently"),
+        ("id,question,rater,answer,seconds\n0-0000,smile,ada,yes,nan\n", "row 1: expected a finite number of seconds, got nan"),
+        ("id,question,rater,answer,seconds\n0-0000,smile,ada,yes,inf\n", "row 1: expected a finite number of seconds, got inf"),
         (HEAD, "expected answers, got none"),
         ("id,rater\n1,2\n", "expected columns id, question, rater, answer, got no question, answer"),
         ("\x00\xff", "expected"),
@@ -166,6 +168,19 @@ def test_what_cannot_be_imported_is_said_and_nothing_is_taken(empty, rated, tmp_
     assert message in str(error.value)
     assert "\n" not in str(error.value)
     assert answers_table(empty).num_rows == 0
+
+
+@pytest.mark.parametrize("state", ["leased", "expired"])
+def test_an_answer_to_a_task_that_was_given_out_is_taken_in(empty, state):
+    """The rater holds it, or let it run out: nothing is answered, so that it is no duplicate; the second time it is."""
+    (link,) = invite(empty.database, 1, now=0.0)
+    (task,) = next_tasks(empty, 1, now=0.0, count=1)
+    if state == "expired":
+        assert expire(empty.database, empty.asked.plan, now=1e9) == 1
+    given = Incoming("x", task.study, task.first, task.second, task.question, link.name, 1)
+    assert (take_in(empty, [given], now=2e9).answers, answers_table(empty).num_rows) == (1, 1)
+    assert (take_in(empty, [given], now=3e9).duplicates, answers_table(empty).num_rows) == (1, 1)
+    assert task.id not in [one.id for one in next_tasks(empty, 1, now=4e9, count=9)]
 
 
 def test_other_formats_and_broken_files_are_named(empty, rated, tmp_path):

@@ -53,6 +53,15 @@ def test_conditions_are_judged_by_majority(judged):
         rater_validation.require(judged / "annotations")
 
 
+def test_gates_that_ask_nothing_and_raters_who_said_nothing_are_refused(judged, tmp_path):
+    for option in ("--max-differing", "--min-quality", "--min-p"):
+        with pytest.raises(BadInput, match="gate .*: expected a (share from 0 to 1|finite number), got nan"):
+            CliRunner().invoke(annotate, ["validate", str(judged), option, "nan"], catch_exceptions=False)
+    (tmp_path / rater_validation.FILE).write_text("{}")
+    with pytest.raises(BadInput, match="expected a validation of every study, got none"):
+        rater_validation.require(tmp_path)
+
+
 def test_the_page_on_raters_has_it_too(judged):
     done = CliRunner().invoke(annotate, ["report", str(judged), "--resamples", "0", "--json"])
     assert done.exit_code == 0, done.output

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final, TypeVar, final
-from urllib.parse import urlsplit
 
 from transect.errors import BadInput, MissingExtra
 
@@ -148,13 +147,14 @@ def shown(address: str | Path) -> str:
 
     >>> shown("postgresql://ada:secret@db.example/ratings")
     'postgresql://ada@db.example/ratings'
+    >>> shown("postgresql://ada:se/c?r#et@db.example/ratings?password=x")
+    'postgresql://ada@db.example/ratings'
     """
     if isinstance(address, Path) or "://" not in address:
         return str(address)
-    parts = urlsplit(address)
-    place = parts.netloc.rpartition("@")
-    user = place[0].split(":")[0]
-    return parts._replace(netloc=f"{user}@{place[2]}" if user else place[2], query="").geturl()
+    scheme, _, rest = address.partition("://")
+    user, at, place = rest.rpartition("@")  # a password may hold what ends a host elsewhere: / ? #
+    return f"{scheme}://{user.partition(':')[0]}{at}{place.partition('?')[0]}"
 
 
 def _engine(address: str | Path) -> Engine:

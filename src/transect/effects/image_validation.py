@@ -68,6 +68,13 @@ class Gates:
     unidentifiable: float = 0.0
     equal: float = 0.05
 
+    def __post_init__(self) -> None:
+        for name in ("differing", "unidentifiable", "equal"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise BadInput(f"gate {name}: expected a share from 0 to 1, got {getattr(self, name)}; change it")
+        if not np.isfinite(self.quality):
+            raise BadInput(f"gate quality: expected a finite number, got {self.quality}; change it")
+
 
 @final
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import secrets
 from collections import Counter
@@ -60,8 +61,8 @@ def anonymous(worker: str) -> str:
 def take_in(project: Project, incoming: Sequence[Incoming], now: float) -> Imported:
     """Keep answers in one transaction. Answers of a rater to an item that they answered already are not taken again.
 
-    Raises BadInput, and takes nothing, where an image or a question is not asked about, a rater has no usable name, or
-    one rater answers one item differently twice.
+    Raises BadInput, and takes nothing, where an image or a question is not asked about, a rater has no usable name, a
+    time is no finite number, or one rater answers one item differently twice.
     """
     _check(incoming)
 
@@ -71,20 +72,20 @@ def take_in(project: Project, incoming: Sequence[Incoming], now: float) -> Impor
         place = Counter[int]()
         last = sa.select(tasks.c.rater_id, sa.func.max(tasks.c.place)).group_by(tasks.c.rater_id)
         place.update({row[0]: row[1] for row in connection.execute(last)})
-        there = {
-            (row.item_id, row.rater_id, row.repeat): row.state
-            for row in connection.execute(sa.select(tasks.c.item_id, tasks.c.rater_id, tasks.c.repeat, tasks.c.state))
-        }
+        there = _there(connection)
         taken, duplicates, touched = 0, 0, set()
         for one in incoming:
             item, rater = known[one.study, one.first, one.second, one.question], people[one.rater]
             key = item, rater, one.repeat
-            if key in there:
+            task, answered = there.get(key, (None, False))
+            if answered:
                 duplicates += 1
                 continue
-            there[key] = "answered"
-            place[rater] += 1
-            _insert(connection, one, item, rater, place[rater], now)
+            if task is None:
+                place[rater] += 1
+            made = _task(connection, one, (item, rater, place[rater]), task, now)
+            _keep(connection, one, rater, made, now)
+            there[key] = made, True
             taken += 1
             if not one.repeat:
                 touched.add(item)
@@ -103,6 +104,9 @@ def _check(incoming: Sequence[Incoming]) -> None:
             raise BadInput(
                 f"{one.where}: expected a rater's number (letters, digits, _ . -), got {one.rater!r}; mend it"
             )
+        for what, value in (("seconds", one.seconds), ("given", one.given)):
+            if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
+                raise BadInput(f"{one.where}: expected a finite number of {what}, got {value!r:.40}; mend it")
         before = said.setdefault((one.study, one.first, one.second, one.question, one.rater, one.repeat), one)
         if before.level != one.level:
             raise BadInput(
@@ -138,15 +142,29 @@ def _raters(connection: Connection, names: set[str], now: float) -> tuple[dict[s
     return there, len(new)
 
 
-def _insert(connection: Connection, one: Incoming, item: int, rater: int, place: int, now: float) -> None:
+def _there(connection: Connection) -> dict[tuple[int, int, bool], tuple[int, bool]]:
+    """Tasks by item, rater and repeat, and whether they are answered: a lease, or one that ran out, holds no answer."""
+    of = sa.select(tasks.c.id, tasks.c.item_id, tasks.c.rater_id, tasks.c.repeat, tasks.c.state)
+    return {
+        (row.item_id, row.rater_id, row.repeat): (int(row.id), row.state == "answered")
+        for row in connection.execute(of)
+    }
+
+
+def _task(connection: Connection, one: Incoming, of: tuple[int, int, int], task: int | None, now: float) -> int:
+    """The task that the answer is to, answered now: the rater's own where there is one. of: item, rater, place."""
     given = now if one.given is None else one.given
-    task = connection.execute(
-        tasks.insert().values(
-            item_id=item, rater_id=rater, repeat=one.repeat, place=place, flipped=False, state="answered", leased=given,
-            until=given,
-        )
-    ).inserted_primary_key  # fmt: skip
-    number = int((task or (0,))[0])
+    values = {"flipped": False, "state": "answered", "leased": given, "until": given}
+    if task is not None:
+        connection.execute(tasks.update().where(tasks.c.id == task).values(**values))
+        return task
+    item, rater, place = of
+    row = {"item_id": item, "rater_id": rater, "repeat": one.repeat, "place": place, **values}
+    return int((connection.execute(tasks.insert().values(**row)).inserted_primary_key or (0,))[0])
+
+
+def _keep(connection: Connection, one: Incoming, rater: int, number: int, now: float) -> None:
+    given = now if one.given is None else one.given
     milliseconds = None if one.seconds is None else round(one.seconds * 1000)
     kept = connection.execute(
         answers.insert().values(
