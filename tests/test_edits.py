@@ -6,10 +6,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from planted_networks import small
 from transect import audits, generators
 from transect.controls.direction_file import FittedDirections, save_directions
 from transect.controls.directions import fit_direction
-from transect.edits import EditCheck, check_of
+from transect.controls.world import LearnedWorld
+from transect.designs import transect_design
+from transect.edits import EditCheck, check_of, for_world
 from transect.errors import BadInput
 from transect.targets import as_target
 
@@ -120,6 +123,18 @@ def test_the_reference_generators_images_are_read_by_the_network_that_ships(tmp_
     made = edits.filter(np.asarray(edits["cell"]) >= 0)
     tones = made["reading.skin_tone"].to_numpy()
     assert (tones[1::2] - tones[::2] > 3).all()  # 5 Monk steps were set; most of them must be seen
+
+
+def test_another_network_of_that_name_is_not_read_by_it():
+    """A file of one's own may be called reference.safetensors: weights tell, not names."""
+    network = small()
+    network.name, network.facts = "reference", {"weights_sha256": "0" * 64}
+    w = network.to_space(network.sample(range(60)), "w").values
+    world = LearnedWorld(network, FittedDirections((fit_direction("smile", w, w[:, 0], "continuous"),), "w"))
+    design = transect_design(["smile"], world.attributes, subjects=2, seed=0, usual=world.usual_levels)
+    told = for_world(world, design, None)
+    assert told is not None
+    assert not told.shipped
 
 
 def test_exact_controls_are_not_checked_unasked(tmp_path):

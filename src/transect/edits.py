@@ -24,6 +24,7 @@ from transect.designs.steps import Steps
 from transect.errors import BadInput
 from transect.inversion.photographs import InvertedPhotographs
 from transect.protocols import Target
+from transect.provenance import described
 from transect.records import SUBJECTS_PER_SEED, Design, Images, Latents, Task
 from transect.sections import edit_validity
 from transect.store import FinishedRun, RunFolder
@@ -125,9 +126,13 @@ def _generator(world: Any) -> Any:
 
 
 def _is_reference(world: Any) -> bool:
-    from transect.generators.reference import NAME
+    """By the weights: a file of one's own may have the same name."""
+    from transect import model_files
+    from transect.generators.reference import WEIGHTS
 
-    return getattr(_generator(world), "name", None) == NAME
+    generator = _generator(world)
+    weights = described(generator).get("weights_sha256") if generator is not None else None
+    return weights is not None and weights == model_files.sha256(WEIGHTS)
 
 
 def needed(world: Any) -> bool:

@@ -85,7 +85,8 @@ def _check_apart(models: Sequence[AttributeModel], rows: Float[np.ndarray, "n d"
     shown = rows[np.isfinite(rows).all(axis=1)][:_LOOKED_AT]
     gradients = np.array([one.gradient(shown) for one in models])
     unit = gradients / np.maximum(np.linalg.norm(gradients, axis=2, keepdims=True), 1e-300)
-    condition = float(np.median([np.linalg.cond(at) for at in unit.transpose(1, 0, 2)]))
+    enough = len(models) <= shown.shape[1]
+    condition = float(np.median([np.linalg.cond(at) for at in unit.transpose(1, 0, 2)])) if enough else np.inf
     if condition <= LARGEST_CONDITION:
         return
     alike = np.triu(np.median(np.abs(np.einsum("and,bnd->abn", unit, unit)), axis=2), 1)

@@ -89,7 +89,11 @@ def from_table(path: Path, wanted: Sequence[str] = (), labelled_by: str = "") ->
 
     Raises BadInput for a file, a subject or a label that cannot be read; UnknownName for a column that is not there.
     """
-    table = read_labels(path)
+    return of_table(read_labels(path), path, wanted, labelled_by)
+
+
+def of_table(table: pa.Table, path: Path, wanted: Sequence[str] = (), labelled_by: str = "") -> Labels:
+    """As `from_table`, of a table that is read already; path: the file that it comes from, for messages and facts."""
     seeds = _seeds(table, path)
     if not (labels := [one for one in table.column_names if one not in NOT_LABELS]):
         found = ", ".join(table.column_names[:6])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from transect import labelling, model_files
+from transect import labelling
 from transect.errors import BadInput
 from transect.labelling import Labels
 
@@ -39,15 +37,12 @@ def labels_of_photographs(path: Path, photographs: Any, wanted: Sequence[str] = 
     seeds = pa.array([places[one] for one in ids if one in places], pa.int64())
     others = [name for name in table.column_names if name not in labelling.BY]
     kept = table.select(others).filter(pa.array(there)).add_column(0, "seed", seeds)
-    with tempfile.TemporaryDirectory() as folder:
-        pq.write_table(kept, Path(folder) / f"{path.stem}.parquet")
-        made = labelling.from_table(Path(folder) / f"{path.stem}.parquet", wanted, labelled_by or f"table {path.name}")
-    facts = {**made.facts, "table": path.name, "table_sha256": model_files.sha256(path)}
-    return replace(made, facts=facts, notes=(*made.notes, *_left_out(ids, places, photographs.left_out)))
+    made = labelling.of_table(kept, path, wanted, labelled_by)
+    return replace(made, notes=(*made.notes, *_left_out(ids, places, photographs.left_out)))
 
 
 def _left_out(ids: Sequence[str], places: dict[str, int], failed: Sequence[str]) -> list[str]:
-    unknown = [one for one in ids if one not in places]
-    of_failed = sum(one in set(failed) for one in unknown)
+    unknown, lost = [one for one in ids if one not in places], set(failed)
+    of_failed = sum(one in lost for one in unknown)
     notes = [(of_failed, "photographs whose inversion failed"), (len(unknown) - of_failed, "photographs not inverted")]
     return [f"{count:,} rows of {words} are left out" for count, words in notes if count]

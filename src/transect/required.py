@@ -68,8 +68,15 @@ def _is_one(entry: Any) -> bool:
         and set(_KEYS) <= entry.keys()
         and all(isinstance(entry[name], dict) for name in ("generator", "failures", "gates"))
         and isinstance(entry["groups"], list)
-        and all(isinstance(one, dict) and set(_GROUP) <= one.keys() for one in entry["groups"])
+        and all(isinstance(one, dict) and _is_group(one) for one in entry["groups"])
     )
+
+
+def _is_group(one: Mapping[str, Any]) -> bool:
+    if not set(_GROUP) <= one.keys() or not isinstance(one["failures"], list):
+        return False
+    of_all = not one["attribute"]  # of no level
+    return isinstance(one["attribute"], str) and (of_all or isinstance(one["level"], int | float))
 
 
 def given(path: str | Path | None, studies: Sequence[tuple[Any, Mapping[str, Sequence[float]]]]) -> Required | None:

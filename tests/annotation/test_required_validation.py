@@ -183,7 +183,14 @@ def test_a_search_holds_to_them_over_its_whole_range(failing, tmp_path):
         searched("face_shape=0:1", path=inner)
 
 
-@pytest.mark.parametrize("text", [None, "{", "[]", "{}", '{"a": 1}', '{"a": {"passed": true, "failures": {}}}'])
+NO_LEVEL = {"attribute": "age", "level": None, "judged": 1, "rated": 1, "failures": []}
+NO_NUMBER = {"a": {"generator": {}, "passed": True, "failures": {}, "gates": {}, "groups": [NO_LEVEL]}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [None, "{", "[]", "{}", '{"a": 1}', '{"a": {"passed": true, "failures": {}}}', json.dumps(NO_NUMBER)],
+)
 def test_what_is_no_validation_is_said_in_one_line(text, tmp_path):
     path = tmp_path / "v.json"
     if text is not None:

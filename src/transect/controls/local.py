@@ -91,7 +91,7 @@ def fit_model(
     known = np.isfinite(labels) & placed
     z, y = np.asarray(latents, dtype=np.float64)[known], np.asarray(labels, dtype=np.float64)[known]
     kind = "binary" if np.isin(y, (0, 1)).all() else "continuous"
-    check_labels(name, y, kind)
+    check_labels(name, y, kind, f" ({lost:,} more have no finite latents)" if lost else "")
     order = np.random.default_rng(seed).permutation(len(y))
     held = round(HELD_OUT * len(y))
     test, train = order[:held], order[held:]
