@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json as json_format
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from transect.leakage.overview import Cost
 
 
 def leakage(
@@ -47,12 +51,23 @@ def leakage(
         bool,
         typer.Option("--as-published", help="The protocol of Wang et al. 2019 with its selection and folding."),
     ] = False,
+    curve: Annotated[
+        bool | None,
+        typer.Option(
+            "--curve/--no-curve", help="Learn from 25, 50 and 75 % of the rows, too; default all but networks."
+        ),
+    ] = None,
     device: Annotated[str, typer.Option(help="Where networks train: cpu, cuda or cuda:N.")] = "cpu",
     alpha: Annotated[
         list[float] | None,
-        typer.Option(help="In the report: what balancing keeps at this ratio; default 3, 2, 1 for one category."),
+        typer.Option(
+            help="Say what balancing keeps where no label is more than so many times as frequent with one class; with "
+            "--out the rows are marked in balanced.parquet. The report has 3, 2, 1 of one category."
+        ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="A folder for the report: leakage.html and leakage.json.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A folder for the report: leakage.html, leakage.json, balanced.parquet.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of draws, noise, attackers and permutations.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")] = False,
 ) -> None:
@@ -61,7 +76,8 @@ def leakage(
     Leakages are in percent; amplification Δ = λ_M − λ_D(a), at the model's own accuracy, in percentage points.
     """
     from transect.leakage import analysis as stage
-    from transect.leakage import attackers, results, tables
+    from transect.leakage import answers as given_answers
+    from transect.leakage import attackers, overview, results, tables
     from transect.leakage.estimation import Settings
 
     fighter = attackers.load(attacker, device)
@@ -72,34 +88,55 @@ def leakage(
     given: dict[str, Any] = {}
     if predictions is not None:
         answers = tables.read_table(predictions)
-        covered, outputs = tables.predictions(answers, data, prediction or label, identifier)
+        covered, outputs = given_answers.predictions(answers, data, prediction or label, identifier)
         given = {"answered": covered, "outputs": outputs}
     settings = Settings(rounds, permutations, seed, as_published, train_per_class, test_per_class)
-    found = stage.analyse(data, fighter, noise=noise, f1=f1 or None, settings=settings, **given)
-    page = None if out is None else _write(found, out, alpha, labels.name)
+    found = stage.analyse(data, fighter, noise=noise, f1=f1 or None, curve=curve, settings=settings, **given)
+    costs = overview.costs(data, tuple(alpha or ()))
+    page = None if out is None else _write(found, out, costs, labels.name)
+    if out is not None and alpha:
+        _write_balanced(tables.balanced_table(table, data, alpha, where=where, seed=seed), out)
     if json:
-        print(json_format.dumps(results.as_json(found), indent=1, allow_nan=False))
+        balancing = {"balancing": [asdict(cost) for cost in costs]} if alpha else {}
+        print(json_format.dumps(results.as_json(found) | balancing, indent=1, allow_nan=False))
         return
-    _show(found)
+    _show(found, costs)
     if page is not None:
         print(f"report: {page}")
 
 
-def _write(found: Any, out: Path, alphas: list[float] | None, source: str) -> Path:
+def _write(found: Any, out: Path, costs: tuple[Cost, ...], source: str) -> Path:
     from transect.leakage.overview import ALPHAS, overview
     from transect.leakage.summary import summary
     from transect.report.leakage import write
 
     # Several labels are a whole-number programme, which can take a minute for each ratio: on request only.
-    usual = ALPHAS if found.data.labels.category is not None else ()
-    return write(summary(found, overview(found.data, tuple(alphas or usual)), source), out)
+    usual = ALPHAS if found.data.labels.category is not None and not costs else ()
+    shown = overview(found.data, usual)
+    return write(summary(found, replace(shown, costs=costs or shown.costs), source), out)
 
 
-def _show(found: Any) -> None:
+def _write_balanced(rows: Any, out: Path) -> None:
+    import io
+
+    from pyarrow import parquet
+
+    from transect.store import write_atomically
+
+    content = io.BytesIO()
+    parquet.write_table(rows, content)
+    write_atomically(out / "balanced.parquet", content.getvalue())
+
+
+def _show(found: Any, costs: tuple[Cost, ...]) -> None:
     from transect.console import table
     from transect.leakage import results
 
     table(["figure", "%", "95 % interval", "how"], results.rows(found), False)
     if found.curve:
         table(["training rows", "λ_D, %", "95 % interval"], results.curve_rows(found.curve), False)
-    print(results.CAVEAT)
+    if costs:
+        head = ["largest ratio α", "items kept", "of", "at most", "the paper's heuristic"]
+        table(head, [[f"{cost.alpha:g}", *results.cost_texts(cost)] for cost in costs], False)
+    for line in (*results.notes(found), results.caveat(found)):
+        print(line)

@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 
 from transect.errors import BadInput, UnknownName
-from transect.leakage.tables import labelled_data, predictions, read_table
+from transect.leakage.tables import labelled_data, read_table
 
 COLUMNS = {
     "id": ["a", "b", "c", "d", "e", "f"],
@@ -59,6 +59,34 @@ def test_a_hugging_face_data_set_with_splits(tmp_path):
     assert sorted(data.split.tolist()) == ["test"] * 2 + ["train"] * 3
 
 
+def test_what_map_has_cached_beside_a_data_set_is_not_read_twice(tmp_path):
+    for name in ("data-00000-of-00001.arrow", "cache-0123456789abcdef.arrow"):
+        written(tmp_path / name)
+    assert len(read_table(tmp_path)) == 6
+    (tmp_path / "state.json").write_text(json.dumps({"_data_files": [{"filename": "data-00000-of-00001.arrow"}]}))
+    written(tmp_path / "other.arrow")
+    assert len(read_table(tmp_path)) == 6
+
+
+@pytest.mark.parametrize("name", ["data/{}-00000-of-00001.parquet", "default/{}/0000.parquet"])
+def test_splits_are_what_files_are_called_on_the_hub(name, tmp_path):
+    for split in ("train", "validation"):
+        path = tmp_path / name.format(split)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pa.parquet.write_table(TABLE.drop_columns("split").slice(0, 3 if split == "train" else 2), path)
+    table = read_table(tmp_path)
+    assert sorted(table["split"].to_pylist()) == ["train"] * 3 + ["validation"] * 2
+
+
+def test_a_data_set_names_its_classes():
+    """The numbers of a ClassLabel; labels stay numbers, in whose order models give their scores."""
+    features = {"gender": {"names": ["woman", "man"], "_type": "ClassLabel"}, "verb": {"dtype": "string"}}
+    table = changed("gender", [0, 1, 1, 0, 1, 0])
+    table = table.replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})})
+    data = labelled_data(table, ["verb"], "gender")
+    assert (data.classes, data.protected.tolist()) == (("woman", "man"), [0, 1, 1, 0, 1, 0])
+
+
 def test_columns_by_pattern_and_lists_are_several_labels():
     wide = labelled_data(TABLE, ["obj_*"], "gender")
     assert wide.labels.names == ("obj_cup", "obj_car")
@@ -106,6 +134,19 @@ def test_what_is_wrong_is_said(table, arguments, message):
     assert "\n" not in str(refusal.value)
 
 
+@pytest.mark.parametrize("missing", ["", "NA", "null"])
+def test_a_text_that_is_missing_in_a_csv_is_no_class(missing, tmp_path):
+    (tmp_path / "t.csv").write_text(f"verb,gender\ncooking,man\ndriving,woman\ncooking,{missing}\n")
+    with pytest.raises(BadInput, match="column gender: expected a value in every row, 1 of 3 are missing"):
+        labelled_data(read_table(tmp_path / "t.csv"), ["verb"], "gender")
+
+
+def test_nan_is_no_class(tmp_path):
+    np.savez(tmp_path / "t.npz", verb=np.arange(4) % 2, gender=np.array([0.0, 1.0, np.nan, np.nan]))
+    with pytest.raises(BadInput, match="column gender: .* 2 of 4 are missing; drop these rows$"):
+        labelled_data(read_table(tmp_path / "t.npz"), ["verb"], "gender")
+
+
 def test_files_that_are_no_tables_are_refused(tmp_path):
     (tmp_path / "bad.parquet").write_bytes(b"not parquet")
     (tmp_path / "notes.txt").write_text("")
@@ -119,35 +160,3 @@ def test_files_that_are_no_tables_are_refused(tmp_path):
     ]:
         with pytest.raises(BadInput, match=message):
             read_table(tmp_path / name)
-
-
-def test_predictions_are_matched_by_identifier():
-    data = labelled_data(TABLE, ["verb"], "gender", split="split")
-    answers = pa.table({"id": list("fedcba"), "verb": ["driving"] * 5 + ["cooking"]})
-    covered, outputs = predictions(answers, data, ["verb"])
-    assert covered.ids == tuple("abcdef")
-    assert outputs.hard.category.tolist() == [0, 1, 1, 1, 1, 1]
-
-
-def test_predictions_of_the_test_split_alone_are_cross_fitted():
-    data = labelled_data(TABLE, ["verb"], "gender", split="split")
-    covered, outputs = predictions(pa.table({"id": ["e", "d"], "verb": ["driving", "cooking"]}), data, ["verb"])
-    assert covered.split is None
-    assert covered.ids == ("d", "e")
-    assert outputs.hard.category.tolist() == [0, 1]
-
-
-@pytest.mark.parametrize(
-    ("answers", "message"),
-    [
-        ({"id": list("abde"), "verb": ["cooking"] * 4}, "1 of 3 train have none, the first 'f'"),
-        ({"id": list("uvwxyz"), "verb": ["cooking"] * 6}, "no identifier is in both files"),
-        ({"id": list("aacdef"), "verb": ["cooking"] * 6}, "1 identifiers occur twice"),
-        ({"verb": ["cooking"] * 5}, "expected 6 rows, one for each label, got 5"),
-        ({"id": list("abcdef"), "verb": ["cooking"] * 5 + [None]}, "1 of 6 are missing"),
-    ],
-)
-def test_predictions_that_do_not_match_are_refused(answers, message):
-    data = labelled_data(TABLE, ["verb"], "gender", split="split")
-    with pytest.raises(BadInput, match=message):
-        predictions(pa.table(answers), data, ["verb"])

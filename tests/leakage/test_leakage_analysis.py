@@ -7,8 +7,8 @@ import pytest
 
 from leaky_data import planted, planted_bits
 from transect.errors import BadInput
-from transect.leakage import Settings, analyse, chance_errors, model_outputs
-from transect.leakage.attackers import Bayes, Logistic, load
+from transect.leakage import Settings, analyse, chance_errors, labelled, model_outputs
+from transect.leakage.attackers import Bayes, Logistic, Mlp, load
 from transect.leakage.overview import overview
 from transect.leakage.results import as_json, rows
 from transect.leakage.summary import summary
@@ -145,8 +145,55 @@ def test_a_model_worse_than_any_noise_still_has_its_leakage():
     assert np.isnan(kinds["hard", "frequency"].dataset.estimate)
     assert kinds["published", "flips"].model == kinds["scores", "dealt out within labels"].model
     assert np.isfinite(found.headline.amplification.estimate)
-    assert found.levels[0].leakage.reason.endswith("the least that frequency leave")
+    assert found.levels[0].leakage.reason.endswith("the least that noise (frequency) leaves")
     written = json.dumps(as_json(found), allow_nan=False)
     assert json.loads(written)["at_accuracy"][0]["rate"] is None
     assert ["amplification Δ", "not estimable"] in [row[:2] for row in rows(found)]
-    assert "the least that flips leave" in build(summary(found, overview(data, ()), "labels.csv"))
+    assert "the least that noise (flips) leaves" in build(summary(found, overview(data, ()), "labels.csv"))
+
+
+def test_the_published_difference_is_that_of_the_published_figures():
+    """At an even guess both sides are folded, so that the difference is of the folded figures, round by round."""
+    data = planted(n=1200, excess=0.0)
+    said = model_outputs(data, np.random.default_rng(0).permutation(data.labels.category))
+    drawn = Settings(published=True, rounds=6, permutations=0, test_per_class=40)
+    hard = analyse(data, Bayes(), outputs=said, noise="frequency", settings=drawn).comparisons
+    for found in (comparison for comparison in hard if not comparison.dataset.reason):
+        apart = found.model.estimate - found.dataset.estimate
+        assert found.amplification.estimate == pytest.approx(apart, abs=1e-9)
+        assert min(found.model.estimate, found.dataset.estimate) >= 50
+    assert hard[0].dataset.rounds == 6
+
+
+def test_where_no_label_occurs_the_model_still_leaks_and_says_why_there_is_no_f1():
+    data = labelled(np.zeros((400, 2), dtype=int), np.arange(400) % 2)
+    said = model_outputs(data, np.stack([np.arange(400) % 2, np.zeros(400)], axis=1))
+    found = analyse(data, Logistic(), outputs=said, settings=Settings(permutations=0))
+    assert found.headline.model.estimate == 100
+    assert found.levels[0].leakage.reason.startswith("no label occurs in the scored rows")
+    printed = json.loads(json.dumps(as_json(found), allow_nan=False))
+    assert (printed["model_f1"], printed["at_accuracy"][0]["f1"]) == (None, None)
+    assert ["λ_D at F1 of the model", "not estimable"] in [row[:2] for row in rows(found)]
+    with pytest.raises(BadInput, match="no label occurs"):
+        analyse(data, Logistic(), f1=[50.0])
+
+
+def test_what_labels_and_classes_add_to_the_counted_measures_sums_to_them():
+    data = planted_bits(n=2000)
+    found = analyse(
+        data, Logistic(), outputs=model_outputs(data, ~data.labels.matrix), settings=Settings(permutations=0)
+    )
+    for name, by in found.counted_by.items():
+        assert by.shape == (6, 2)
+        assert by.sum() == pytest.approx(found.counted[name])
+    shown = summary(found, overview(data, ()), "labels.csv")["counted_contributions"]["directional"]
+    assert [abs(item["points"]) for item in shown] == sorted((abs(item["points"]) for item in shown), reverse=True)
+
+
+@pytest.mark.parametrize(("attacker", "curve", "points"), [("auto", None, 4), ("mlp-1", None, 0), ("bayes", False, 0)])
+def test_the_learning_curve_is_shown_unless_networks_would_have_to_learn_it(attacker, curve, points):
+    fighter = Mlp(attacker, epochs=1) if attacker.startswith("mlp") else load(attacker)
+    found = analyse(planted(n=400), fighter, curve=curve, settings=Settings(rounds=1, permutations=0))
+    assert len(found.curve) == points
+    assert ("learning curve shows" in as_json(found)["caveat"]) == bool(points)
+    assert ("--curve" in as_json(found)["caveat"]) == (not points)

@@ -74,6 +74,50 @@ def test_the_table_says_that_leakage_is_a_lower_bound(labels):
     assert "75 %" in out
 
 
+def test_balanced_splits_are_said_and_written(labels, tmp_path):
+    command = ("--protected", "gender", "--split", "split", "--attacker", "bayes", "--label", "verb", "--json")
+    code, out, _ = run("--labels", labels, *command, "--alpha", "1", "--out", tmp_path / "out")
+    assert code == 0
+    (cost,) = json.loads(out)["balancing"]
+    marked = pa.parquet.read_table(tmp_path / "out" / "balanced.parquet")
+    kept = marked.filter(marked["in_alpha1"])
+    taught = kept.filter(pa.compute.equal(kept["split"], "train"))
+    assert len(taught) == cost["kept"] == cost["bound"]
+    counts = np.zeros((4, 2), dtype=int)
+    np.add.at(counts, (taught["verb"].to_numpy(), taught["gender"].to_numpy()), 1)
+    assert (counts[:, 0] == counts[:, 1]).all()
+    again = run("--labels", tmp_path / "out" / "balanced.parquet", *command, "--where", "in_alpha1")[1]
+    # As many of each class in every verb, in training and in test: labels say nothing, and every guess is a tie.
+    assert json.loads(again)["dataset_leakage"]["estimate"] == 50
+
+
+def test_how_answers_were_matched_is_said(labels, tmp_path):
+    table = pa.parquet.read_table(labels)
+    command = (
+        "--labels",
+        labels,
+        "--label",
+        "verb",
+        "--protected",
+        "gender",
+        "--split",
+        "split",
+        "--attacker",
+        "bayes",
+    )
+    pa.parquet.write_table(table.select(["verb"]), tmp_path / "rows.parquet")
+    code, out, _ = run(*command, "--predictions", tmp_path / "rows.parquet")
+    assert code == 0
+    assert "matched by row order: not both have identifiers" in out
+    assert "BiasAmp→" in out
+    more = pa.concat_tables([table, table.slice(0, 1).set_column(0, "id", pa.array(["more"]))])
+    pa.parquet.write_table(more.select(["id", "verb"]), tmp_path / "more.parquet")
+    value = json.loads(run(*command, "--predictions", tmp_path / "more.parquet", "--json")[1])
+    assert value["answers"]["unused"] == 1
+    assert value["notes"] == ["1 answers of items that are not among the labels were left out."]
+    assert value["counted"]["directional"] == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -17,8 +17,8 @@ from transect.leakage.attackers import Attacker
 from transect.leakage.attackers.auto import Auto
 from transect.leakage.bias_amplification import bias_amp, directional_label, multi_attribute
 from transect.leakage.estimation import Plan, Request, Settings, attack, estimate, null
-from transect.leakage.outputs import Outputs, chance_errors
-from transect.leakage.perturbation import bits, expected_f1, macro_f1, noise_named, solve_rate
+from transect.leakage.outputs import Matched, Outputs, chance_errors
+from transect.leakage.perturbation import NOTHING_OCCURS, bits, expected_f1, macro_f1, noise_named, solve_rate
 from transect.leakage.records import Attack, Estimate, Evidence, LabelledData
 
 CURVE_F1: Final = (80.0, 60.0, 40.0, 20.0)
@@ -67,6 +67,7 @@ class Analysis:
 
     contributions [k, c]: what the items of each category and class add to the headline's Δ; None where labels are
     several. counted: amplification by counting, without an attacker, in percentage points; see `bias_amplification`.
+    counted_by [k, c]: what each label and class adds to those that are sums. matched: where answers came from a file.
     """
 
     data: LabelledData
@@ -83,6 +84,8 @@ class Analysis:
     comparisons: tuple[Comparison, ...] = ()
     contributions: np.ndarray | None = None
     counted: Mapping[str, float] = field(default_factory=dict)
+    counted_by: Mapping[str, np.ndarray] = field(default_factory=dict)
+    matched: Matched | None = None
 
     @property
     def headline(self) -> Comparison | None:
@@ -123,7 +126,7 @@ def analyse(
     answered: the items that the outputs belong to, where these are not all. noise: by default `frequency`, as published
     `flips`. f1: levels of λ_D(a) in percent; by default the model's own, or where attackers are fast a curve at 80, 60,
     40 and 20, as far as the noise reaches. curve: also let attackers learn from 25, 50 and 75 % of the training rows;
-    by default where they are fast.
+    by default all but networks.
 
     Raises BadInput where splits, noise or levels cannot be used.
     """
@@ -137,7 +140,7 @@ def analyse(
         f1 = (measured,) if outputs is not None else () if attacker.is_slow else _reached(plan, noise)
         f1 = () if far else f1
     rates = [solve_rate(noise, level, data.labels, plan.scored) for level in f1]
-    shares = SHARES if (not attacker.is_slow if curve is None else curve) else ()
+    shares = SHARES if (not attacker.is_random if curve is None else curve) else ()
     wanted = _pairs(shared, outputs, noise, measured) if outputs is not None else []
     pairs = [(name, kind, requests) for name, kind, requests in wanted if not isinstance(requests, str)]
     asked: dict[object, Request] = {"labels": plan.evidence(data.labels), "null": plan.shuffled(data.labels)}
@@ -169,7 +172,8 @@ def analyse(
             wanted, [_compared(shared, pair, made[i, 0], made[i, 1]) for i, pair in enumerate(pairs)]
         ),
         contributions=_contributions(shared, pairs, made),
-        counted=_counted(shared, outputs) if outputs is not None else {},
+        matched=None if outputs is None else outputs.matched,
+        **({} if outputs is None else _counted(shared, outputs)),
     )
 
 
@@ -183,19 +187,21 @@ def _contributions(plan: Plan, pairs: Sequence[_Pair], made: Mapping[object, lis
     return scoring.contributions(made[i, 0], made[i, 1], plan.data.protected, category, len(plan.data.labels.names))
 
 
-def _counted(plan: Plan, outputs: Outputs) -> dict[str, float]:
+def _counted(plan: Plan, outputs: Outputs) -> dict[str, Any]:
     """Amplification by counting: predictions on the scored rows against the labels of the training rows."""
     data, c = plan.data, plan.data.n_classes
     scored = plan.scored
     taught = data.rows_of("train") if data.split is not None else scored
     train, labels = bits(data.labels, taught), bits(data.labels, scored)
-    said, groups = bits(outputs.hard, scored), data.protected[scored]
-    mean, _, _ = multi_attribute(train, data.protected[taught], labels, said, groups, c)
-    return {
-        "bias_amp": bias_amp(train, data.protected[taught], said, groups, c).value,
-        "directional": directional_label(labels, groups, said, c, train, data.protected[taught]).value,
-        "multi_attribute": mean,
+    said, groups = outputs.said(data, scored), data.protected[scored]
+    sums = {
+        "bias_amp": bias_amp(train, data.protected[taught], said, groups, c),
+        "directional": directional_label(labels, groups, said, c, train, data.protected[taught]),
     }
+    mean, _, _ = multi_attribute(train, data.protected[taught], labels, said, groups, c)
+    values = {name: found.value for name, found in sums.items()}
+    by = {name: found.contributions / max(found.counted, 1) for name, found in sums.items()}
+    return {"counted": values | {"multi_attribute": mean}, "counted_by": by}
 
 
 def _reached(plan: Plan, noise: str) -> tuple[float, ...]:
@@ -206,9 +212,13 @@ def _reached(plan: Plan, noise: str) -> tuple[float, ...]:
 
 def _out_of_reach(plan: Plan, noise: str, f1: float) -> str:
     """Why no rate of the noise leaves this F1; nothing where one does."""
+    if np.isnan(f1):
+        return NOTHING_OCCURS
     lowest = expected_f1(noise, 0.5 if noise == "flips" else 1.0, plan.data.labels, plan.scored)
     return (
-        "" if f1 >= lowest else f"the model's F1, {f1:.2f} %, lies below {lowest:.2f} %, the least that {noise} leave"
+        ""
+        if f1 >= lowest
+        else f"the model's F1, {f1:.2f} %, lies below {lowest:.2f} %, the least that noise ({noise}) leaves"
     )
 
 
@@ -252,7 +262,11 @@ def _pairs(plan: Plan, outputs: Outputs, noise: str, f1: float) -> list[_Wanted]
 
 def _compared(plan: Plan, pair: _Pair, model: Sequence[Attack], dataset: Sequence[Attack]) -> Comparison:
     name, noise, _ = pair
-    amplification = scoring.difference(model, dataset, plan.data.protected, len(plan.folds))
+    data = plan.data
+    if plan.settings.published:
+        amplification = scoring.published_difference(model, dataset, data.protected, data.n_classes)
+    else:
+        amplification = scoring.difference(model, dataset, data.protected, len(plan.folds))
     return Comparison(name, noise, estimate(plan, model), estimate(plan, dataset), amplification)
 
 

@@ -63,6 +63,22 @@ def balanced_subset(data: LabelledData, alpha: float, *, seed: int = 0, heuristi
     return Balanced(rows, bound, worst_ratio(label_counts(data, rows)))
 
 
+def balanced_splits(data: LabelledData, alpha: float, *, seed: int = 0) -> Bool[np.ndarray, " n"]:
+    """Which items stay where every split by itself is balanced to α; all as one where there are no splits.
+
+    >>> from transect.leakage.records import labelled
+    >>> data = labelled(["cook"] * 5, [0, 0, 1, 0, 1], split=["train"] * 3 + ["test"] * 2)
+    >>> int(balanced_splits(data, 1.0).sum())  # one of each class in either split
+    4
+    """
+    keep = np.zeros(len(data), dtype=np.bool_)
+    names = [None] if data.split is None else np.unique(data.split).tolist()
+    for name in names:
+        rows = np.arange(len(data)) if name is None else data.rows_of(name)
+        keep[rows[balanced_subset(data.take(rows), alpha, seed=seed).rows]] = True
+    return keep
+
+
 def label_counts(data: LabelledData, rows: Int[np.ndarray, " m"] | None = None) -> Int[np.ndarray, "k c"]:
     """How many items of each class, among all or some rows, have each label."""
     chosen = np.arange(len(data)) if rows is None else rows

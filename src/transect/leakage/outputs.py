@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 
 from transect.errors import BadInput
@@ -18,20 +18,44 @@ _PERMUTE = 31
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """How a file of answers was put beside the labels.
+
+    by: "identifiers" or "row order". items: answered. unused: answers of items that are not among the labels' rows.
+    unknown: items whose predicted category no label is. columns_by_name: else columns stand in the order given.
+    cross_fitted: no training row is answered, so that attackers learn from other answers.
+    """
+
+    by: str
+    items: int
+    unused: int = 0
+    unknown: int = 0
+    columns_by_name: bool = False
+    cross_fitted: bool = False
+
+
+@final
 @dataclass(frozen=True)
 class Outputs:
     """A model's answers, item by item as the data they belong to. scores: None where only hard labels are known."""
 
     hard: Evidence
     scores: Evidence | None = None
+    matched: Matched | None = None
 
     def f1(self, data: LabelledData, rows: Int[np.ndarray, " m"]) -> float:
         """Macro F1 of the hard answers on some rows, in percent."""
-        return macro_f1(bits(data.labels, rows), bits(self.hard, rows))
+        return macro_f1(bits(data.labels, rows), self.said(data, rows))
+
+    def said(self, data: LabelledData, rows: Int[np.ndarray, " m"]) -> Bool[np.ndarray, "m k"]:
+        """The hard answers as one bit for each label of the data; an answer that no label is has none."""
+        return bits(self.hard, rows)[:, : len(data.labels.names)]
 
     def take(self, rows: Int[np.ndarray, " m"]) -> Outputs:
         """The chosen rows, in the chosen order."""
-        return Outputs(self.hard.take(rows), None if self.scores is None else self.scores.take(rows))
+        scores = None if self.scores is None else self.scores.take(rows)
+        return Outputs(self.hard.take(rows), scores, self.matched)
 
 
 def model_outputs(data: LabelledData, answers: ArrayLike, threshold: float | None = None) -> Outputs:
@@ -40,7 +64,9 @@ def model_outputs(data: LabelledData, answers: ArrayLike, threshold: float | Non
     Scores are logits or probabilities. The hard answer is the largest score where the label is one category; otherwise
     every label whose score is at least `threshold`: by default 0.5 where all scores lie in [0, 1], and 0 elsewhere.
 
-    Raises BadInput where the shape does not fit the labels, a category is unknown or a score is not finite.
+    A predicted category that no label is keeps a name of its own after the labels'.
+
+    Raises BadInput where the shape does not fit the labels, no predicted category is known or a score is not finite.
 
     >>> from transect.leakage.records import labelled
     >>> data = labelled(["cooking", "driving"], ["woman", "man"])
@@ -96,15 +122,40 @@ def _categories(table: np.ndarray, data: LabelledData) -> Evidence:
         raise BadInput(
             f"expected {len(data.labels.names)} columns of predictions, got one; name them as the labels are"
         )
-    position = {name: code for code, name in enumerate(data.labels.names)}
-    said = [str(value) for value in table.tolist()]
-    if unknown := sorted({value for value in said if value not in position}):
-        raise BadInput(f"predicted label {unknown[0]!r} does not occur in the data, nor do {len(unknown) - 1} others")
-    return Evidence(data.labels.names, category=np.array([position[value] for value in said], dtype=np.int64))
+    said = _as_named(table, data.labels.names)
+    others = sorted(set(said) - set(data.labels.names))
+    if len(others) == len(set(said)):
+        raise BadInput(
+            f"predictions: expected labels such as {data.labels.names[0]!r}, got {others[0]!r} and none that is one; "
+            f"of scores or probabilities give a column for each of {len(data.labels.names)} labels"
+        )
+    names = (*data.labels.names, *others)
+    position = {name: code for code, name in enumerate(names)}
+    return Evidence(names, category=np.array([position[value] for value in said], dtype=np.int64))
+
+
+def _as_named(table: np.ndarray, names: tuple[str, ...]) -> list[str]:
+    """Predicted categories as the labels write them: 1.0 and True are the label '1' where all labels are numbers."""
+    known = {_number(name): name for name in names}
+    if table.dtype.kind not in "biuf" or None in known:
+        return [str(value) for value in table.tolist()]
+    return [known.get(float(value), str(value)) for value in table.tolist()]
+
+
+def _number(name: str) -> float | None:
+    if name in ("False", "True"):
+        return float(name == "True")
+    try:
+        return float(name)
+    except ValueError:
+        return None
 
 
 def _check_finite(table: np.ndarray) -> None:
-    faulty = ~np.isfinite(table.astype(np.float64)).all(axis=1)
+    try:
+        faulty = ~np.isfinite(table.astype(np.float64)).all(axis=1)
+    except ValueError as error:
+        raise BadInput(f"predictions: expected numbers in several columns, got a text: {error}") from None
     if faulty.any():
         raise BadInput(
             f"predictions: expected finite numbers, got NaN or infinity in {faulty.sum()} of {len(table)} rows, the "

@@ -24,6 +24,7 @@ from transect.leakage.records import Evidence, LabelledData
 
 NoiseName = Literal["flips", "replacement", "frequency"]
 NOISES: Final[tuple[str, ...]] = get_args(NoiseName)
+NOTHING_OCCURS: Final = "no label occurs in the scored rows, so that there is no F1"
 _WHETHER: Final = 21
 _WHAT: Final = 22
 
@@ -55,6 +56,8 @@ def solve_rate(noise: str, f1: float, evidence: Evidence, rows: Int[np.ndarray, 
     """
     most = 0.5 if noise_named(noise) == "flips" else 1.0
     lowest = expected_f1(noise, most, evidence, rows)
+    if np.isnan(lowest):
+        raise BadInput(f"F1: {NOTHING_OCCURS}; choose labels that do")
     if not lowest <= f1 <= 100:
         raise BadInput(
             f"F1 of {f1:g} %: expected between {lowest:.2f} and 100, which is what {noise} noise reaches; choose "

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import asdict
+from typing import Any, Final
 
 from transect.leakage.analysis import Analysis, Comparison, Level
+from transect.leakage.overview import Cost
 from transect.leakage.records import Estimate
 
-CAVEAT = (
-    "Leakage is what this attacker found: a lower bound on what could be inferred. The learning curve shows whether "
-    "more data would find more."
-)
+CAVEAT: Final = "Leakage is what this attacker found: a lower bound on what could be inferred."
+CURVE_SAYS: Final = " The learning curve shows whether more data would find more."
+CURVE_LACKS: Final = " Whether more data would find more was not measured; --curve shows it."
+COUNTED: Final = {
+    "bias_amp": "BiasAmp",
+    "directional": "BiasAmp→, label from class",
+    "multi_attribute": "multi-attribute",
+}
 
 
 def as_json(analysis: Analysis) -> dict[str, Any]:
@@ -47,7 +53,10 @@ def as_json(analysis: Analysis) -> dict[str, Any]:
         "model_f1": number(analysis.f1),
         "comparisons": [_comparison(comparison) for comparison in analysis.comparisons],
         "learning_curve": [{"share": 100 * share, **estimate_json(found)} for share, found in analysis.curve],
-        "caveat": CAVEAT,
+        "counted": {name: number(value) for name, value in analysis.counted.items()},
+        "answers": None if analysis.matched is None else asdict(analysis.matched),
+        "notes": notes(analysis),
+        "caveat": caveat(analysis),
     }
 
 
@@ -67,6 +76,26 @@ def number(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
+def caveat(analysis: Analysis) -> str:
+    """That leakage is a lower bound, and whether more data would raise it is shown."""
+    return CAVEAT + (CURVE_SAYS if analysis.curve else CURVE_LACKS)
+
+
+def notes(analysis: Analysis) -> list[str]:
+    """What a reader has to know of how answers were put beside labels."""
+    said, matched = [], analysis.matched
+    if matched is not None:
+        if matched.by == "row order":
+            said.append("Answers and labels were matched by row order: not both have identifiers.")
+        if matched.unused:
+            said.append(f"{matched.unused} answers of items that are not among the labels were left out.")
+        if matched.unknown:
+            said.append(f"{matched.unknown} answers are none of the labels, and count as wrong.")
+        if matched.cross_fitted and analysis.data.split is not None:
+            said.append("The training rows have no answers: attackers on answers were cross-fitted within the others.")
+    return said
+
+
 def rows(analysis: Analysis) -> list[list[str]]:
     """The figures as rows of a short table: what, estimate, 95 % interval, how."""
     low, high = analysis.null
@@ -75,17 +104,27 @@ def rows(analysis: Analysis) -> list[list[str]]:
     found.append(["λ_D if labels said nothing", f"{analysis.data.chance:.2f}", null, "permutations"])
     for level in analysis.levels:
         how = f"{level.noise} at {level.rate:.4g}" if math.isfinite(level.rate) else level.noise
-        found.append([f"λ_D at F1 {level.f1:.2f}", *_texts(level.leakage), how])
+        at = f"{level.f1:.2f}" if math.isfinite(level.f1) else "of the model"
+        found.append([f"λ_D at F1 {at}", *_texts(level.leakage), how])
     for comparison in analysis.comparisons:
         how = f"{comparison.name}; labels: {comparison.noise}"
-        found.append([f"model leakage λ_M at F1 {analysis.f1:.2f}", *_texts(comparison.model), how])
+        at = f" at F1 {analysis.f1:.2f}" if math.isfinite(analysis.f1) else ""
+        found.append([f"model leakage λ_M{at}", *_texts(comparison.model), how])
         found.append(["amplification Δ", *_texts(comparison.amplification), how])
+    for name, value in analysis.counted.items():
+        said = f"{value:.2f}" if math.isfinite(value) else "not estimable"
+        found.append([COUNTED[name], said, "", "counted, without an attacker"])
     return found
 
 
 def curve_rows(curve: Sequence[tuple[float, Estimate]]) -> list[list[str]]:
     """The learning curve as rows: share of the training rows, estimate, interval."""
     return [[f"{100 * share:.0f} %", *_texts(found)] for share, found in curve]
+
+
+def cost_texts(cost: Cost) -> list[str]:
+    """What balancing keeps, as texts; the heuristic's share is empty where the answer is exact."""
+    return [str(cost.kept), str(cost.of), str(cost.bound), "" if cost.heuristic is None else str(cost.heuristic)]
 
 
 def _texts(estimate: Estimate) -> list[str]:
@@ -95,7 +134,12 @@ def _texts(estimate: Estimate) -> list[str]:
 
 
 def _level(level: Level) -> dict[str, Any]:
-    stated = {"f1": level.f1, "f1_found": number(level.f1_found), "noise": level.noise, "rate": number(level.rate)}
+    stated = {
+        "f1": number(level.f1),
+        "f1_found": number(level.f1_found),
+        "noise": level.noise,
+        "rate": number(level.rate),
+    }
     return stated | estimate_json(level.leakage)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, Final
 
 import numpy as np
+from jaxtyping import Float
 
 from transect import __version__
 from transect.leakage.analysis import Analysis
@@ -34,8 +36,8 @@ def summary(analysis: Analysis, found: Overview, source: str) -> dict[str, Any]:
         "transect_version": __version__,
         "confidence": 95,
         "overview": overview_json(found),
-        "contributions": _contributions(analysis),
-        "counted": {name: number(value) for name, value in analysis.counted.items()},
+        "contributions": [] if analysis.contributions is None else _largest(analysis, analysis.contributions),
+        "counted_contributions": {name: _largest(analysis, found) for name, found in analysis.counted_by.items()},
         "works": _works(analysis),
     }
 
@@ -48,7 +50,7 @@ def overview_json(found: Overview) -> dict[str, Any]:
         "labels": [_label(found, int(row)) for row in order],
         "labels_in_all": len(found.names),
         "worst_ratio": number(found.worst),
-        "costs": [{"alpha": alpha, "kept": kept, "of": of} for alpha, kept, of in found.costs],
+        "costs": [asdict(cost) for cost in found.costs],
     }
 
 
@@ -60,13 +62,10 @@ def _label(found: Overview, row: int) -> dict[str, Any]:
     }
 
 
-def _contributions(analysis: Analysis) -> list[dict[str, Any]]:
-    """The labels and classes that add or take away most of Δ."""
-    if analysis.contributions is None:
-        return []
-    flat = analysis.contributions.ravel()
+def _largest(analysis: Analysis, contributions: Float[np.ndarray, "k c"]) -> list[dict[str, Any]]:
+    """The labels and classes that add or take away most."""
+    flat, c = contributions.ravel(), contributions.shape[1]
     order = np.lexsort((np.arange(len(flat)), -np.abs(flat)))[:MOST_CONTRIBUTIONS]
-    c = analysis.contributions.shape[1]
     names, classes = analysis.data.labels.names, analysis.data.classes
     return [
         {"label": names[i // c], "class": classes[i % c], "points": float(flat[i])}

@@ -1,4 +1,4 @@
-"""Labels, protected attribute, splits and predictions from a file: CSV, Parquet, NumPy, Hugging Face data sets.
+"""Labels, protected attribute and splits from a file: CSV, Parquet, NumPy, Hugging Face data sets.
 
 A label is one column of categories; or several columns of 0 and 1, or one column of equally long lists of them.
 """
@@ -6,17 +6,19 @@ A label is one column of categories; or several columns of 0 and 1, or one colum
 from __future__ import annotations
 
 import fnmatch
+import json
+import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 
 from transect.errors import BadInput, UnknownName
+from transect.leakage.balance import balanced_splits
 from transect.leakage.chance import item_keys
-from transect.leakage.outputs import Outputs, model_outputs
 from transect.leakage.records import Evidence, LabelledData
 
 ID_COLUMNS: Final = ("id", "image_id", "image_name")
@@ -36,8 +38,9 @@ SPLITS: Final = {
 def read_table(path: Path) -> pa.Table:
     """The table in a .csv, .parquet, .npz (one array a column) or .arrow file, or in a folder of these.
 
-    A folder is a Hugging Face data set as `save_to_disk` writes it (one folder a split becomes a column `split`), or
-    holds Parquet files. Nothing in a file is executed: pickled objects are refused.
+    A folder is a Hugging Face data set as `save_to_disk` writes it, or holds Parquet files as on the Hub; splits that
+    are folders or beginnings of names (train-00000-of-00002.parquet) become a column `split`. Nothing in a file is
+    executed: pickled objects are refused.
 
     Raises BadInput where the file is absent or cannot be read.
     """
@@ -45,7 +48,7 @@ def read_table(path: Path) -> pa.Table:
         raise BadInput(f"{path}: expected a .csv, .parquet, .npz or .arrow file, or a data set's folder, found none")
     try:
         return _read_folder(path) if path.is_dir() else _read_file(path)
-    except (pa.ArrowException, ValueError, OSError, EOFError) as error:
+    except (pa.ArrowException, ValueError, OSError, EOFError, KeyError, TypeError) as error:
         raise BadInput(f"{path}: cannot be read as a table: {' '.join(str(error).split())[:200]}") from error
 
 
@@ -67,49 +70,48 @@ def labelled_data(
     Raises UnknownName for a column that is not there; BadInput for missing values, an unknown split, or an identifier
     in two splits.
     """
-    if protected in _expand(table, labels):
+    if protected in expand(table, labels):
         raise BadInput(f"labels: expected none of them to be the protected attribute, got {protected}; leave it out")
     splits = None if split is None else _splits(table, split)
     table, splits = _kept(table, splits, where, where_train_only)
-    identifiers = _identifiers(table, ids)
-    _check_unique(identifiers, splits)
+    items = identifiers(table, ids)
+    _check_unique(items, splits)
     classes, codes = _codes(table, protected)
-    keys = [str(i) for i in range(table.num_rows)] if identifiers is None else identifiers
+    keys = [str(i) for i in range(table.num_rows)] if items is None else items
     return LabelledData(
         _labels(table, labels),
         codes,
         classes,
         item_keys(keys),
         splits,
-        None if identifiers is None else tuple(identifiers),
+        None if items is None else tuple(items),
         protected,
     )
 
 
-def predictions(
-    table: pa.Table, data: LabelledData, columns: Sequence[str], ids: str | None = None
-) -> tuple[LabelledData, Outputs]:
-    """The data that the predictions cover, and the model's outputs in the same order.
+def balanced_table(
+    table: pa.Table, data: LabelledData, alphas: Sequence[float], *, where: str | None = None, seed: int = 0
+) -> pa.Table:
+    """The table's rows that `where` keeps, with a column in_alpha3 … of each α: is the row in the balanced subset?
 
-    columns: names or patterns, in the order of the labels; rows are matched by identifier where the data have one. The
-    predictions must cover whole splits; where they leave out the training split, attackers are cross-fitted within the
-    others.
-
-    Raises BadInput where identifiers do not match, a split is covered in part, or a score is NaN.
+    Every split is balanced by itself, so that --where in_alpha1 asks of any of them. data: read from the same rows.
     """
-    rows, found = _aligned(table, data, ids)
-    covered = data.take(rows)
-    if covered.split is not None and "train" not in covered.split:
-        covered = replace(covered, split=None)
-    values = _matrix(table.take(found), _expand(table, columns))
-    return covered, model_outputs(covered, values)
+    rows, _ = _kept(table, None, where, False)
+    for alpha in alphas:
+        name, kept = f"in_alpha{alpha:g}", pa.array(balanced_splits(data, alpha, seed=seed))
+        if name in rows.column_names:
+            rows = rows.set_column(rows.column_names.index(name), name, kept)
+        else:
+            rows = rows.append_column(name, kept)
+    return rows
 
 
 def _read_file(path: Path) -> pa.Table:
     if path.suffix == ".csv":
         from pyarrow import csv
 
-        return csv.read_csv(path)
+        # Empty fields of texts are missing values, too, not a class that is called nothing.
+        return csv.read_csv(path, convert_options=csv.ConvertOptions(strings_can_be_null=True))
     if path.suffix in (".parquet", ".pq"):
         from pyarrow import parquet
 
@@ -135,15 +137,42 @@ def _read_arrow(path: Path) -> pa.Table:
 
 
 def _read_folder(path: Path) -> pa.Table:
+    """A folder a split, files that their names or folders say the split of, or one table in several files."""
     if (path / "dataset_dict.json").exists():
-        parts = [child for child in sorted(path.iterdir()) if child.is_dir()]
-        return pa.concat_tables(
-            [(t := _read_folder(part)).append_column("split", pa.array([part.name] * t.num_rows)) for part in parts]
-        )
-    files = sorted(path.glob("*.arrow")) or sorted(path.rglob("*.parquet"))
+        return _with_splits([(child, child.name) for child in sorted(path.iterdir()) if child.is_dir()])
+    files = _arrow_files(path) or sorted(path.rglob("*.parquet"))
     if not files:
         raise BadInput(f"{path}: expected .arrow or .parquet files in it, found none")
+    named = [(file, _split_of(file)) for file in files]
+    if all(name for _, name in named):
+        return _with_splits(named)
     return pa.concat_tables([_read_file(file) for file in files])
+
+
+def _arrow_files(path: Path) -> list[Path]:
+    """The files that `save_to_disk` lists; a folder also holds what `map` and `filter` have cached."""
+    if (path / "state.json").exists():
+        state = json.loads((path / "state.json").read_text(encoding="utf-8"))
+        return [path / Path(part["filename"]).name for part in state["_data_files"]]
+    return [file for file in sorted(path.glob("*.arrow")) if not file.name.startswith("cache-")]
+
+
+def _split_of(file: Path) -> str:
+    """The split that a file's or its folder's name begins with, as in data/train-00000-of-00001.parquet; else ""."""
+    for name in (re.split(r"[-_.]", file.stem)[0], file.parent.name):
+        if name in SPLITS:
+            return name
+    return ""
+
+
+def _with_splits(parts: Sequence[tuple[Path, str]]) -> pa.Table:
+    tables = [(read_table(path), name) for path, name in parts]
+    return pa.concat_tables(
+        [
+            table if "split" in table.column_names else table.append_column("split", pa.array([name] * len(table)))
+            for table, name in tables
+        ]
+    )
 
 
 def _splits(table: pa.Table, name: str) -> np.ndarray:
@@ -171,7 +200,8 @@ def _kept(
     return table.filter(pa.array(keep)), None if splits is None else splits[keep]
 
 
-def _identifiers(table: pa.Table, ids: str | None) -> list[str] | None:
+def identifiers(table: pa.Table, ids: str | None) -> list[str] | None:
+    """The named column, or the first of `ID_COLUMNS` that the table has, as texts; None without any."""
     name = ids or next((column for column in ID_COLUMNS if column in table.column_names), None)
     return None if name is None else [str(value) for value in _plain(table, name)]
 
@@ -192,12 +222,21 @@ def _check_unique(ids: list[str] | None, splits: np.ndarray | None) -> None:
 
 def _codes(table: pa.Table, name: str) -> tuple[tuple[str, ...], np.ndarray]:
     classes, codes = np.unique(_plain(table, name), return_inverse=True)
-    return tuple(str(value) for value in classes), codes.astype(np.int64)
+    known = _class_names(table, name)
+    return tuple(known.get(value, str(value)) for value in classes.tolist()), codes.astype(np.int64)
+
+
+def _class_names(table: pa.Table, name: str) -> dict[object, str]:
+    """What a Hugging Face data set calls the numbers of a column, where it does."""
+    kept = (table.schema.metadata or {}).get(b"huggingface", b"{}")
+    features = json.loads(kept).get("info", {}).get("features", {})
+    feature = features.get(name, {})
+    return dict(enumerate(feature["names"])) if feature.get("_type") == "ClassLabel" else {}
 
 
 def _labels(table: pa.Table, patterns: Sequence[str]) -> Evidence:
-    names = _expand(table, patterns)
-    values = _matrix(table, names)
+    names = expand(table, patterns)
+    values = matrix(table, names)
     if values.ndim == 1:
         found, codes = np.unique(values, return_inverse=True)
         return Evidence(tuple(str(value) for value in found), category=codes.astype(np.int64))
@@ -207,7 +246,7 @@ def _labels(table: pa.Table, patterns: Sequence[str]) -> Evidence:
     return Evidence(tuple(wide), values=values.astype(np.bool_))
 
 
-def _expand(table: pa.Table, patterns: Sequence[str]) -> list[str]:
+def expand(table: pa.Table, patterns: Sequence[str]) -> list[str]:
     """Columns by name or pattern, in the table's order for each pattern, each once."""
     found: list[str] = []
     for pattern in patterns:
@@ -218,7 +257,7 @@ def _expand(table: pa.Table, patterns: Sequence[str]) -> list[str]:
     return found
 
 
-def _matrix(table: pa.Table, names: Sequence[str]) -> np.ndarray:
+def matrix(table: pa.Table, names: Sequence[str]) -> np.ndarray:
     """One column as [n], a column of lists or several columns as [n, k]."""
     columns = [_plain(table, name) for name in names]
     return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
@@ -229,10 +268,13 @@ def _plain(table: pa.Table, name: str) -> np.ndarray:
     if name not in table.column_names:
         raise UnknownName("column", name, table.column_names)
     column = table[name].combine_chunks()
-    if column.null_count:
+    lacking = column.null_count
+    if pa.types.is_floating(column.type):
+        lacking = pa.compute.sum(pa.compute.is_null(column, nan_is_null=True)).as_py() or 0
+    if lacking:
         raise BadInput(
-            f"column {name}: expected a value in every row, {column.null_count} of {len(column)} are missing; drop "
-            "these rows or give them a class of their own"
+            f"column {name}: expected a value in every row, {lacking} of {len(column)} are missing; drop these rows"
+            + ("" if pa.types.is_floating(column.type) else " or give them a class of their own")
         )
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type) or pa.types.is_fixed_size_list(column.type):
         rows = column.to_pylist()
@@ -240,36 +282,3 @@ def _plain(table: pa.Table, name: str) -> np.ndarray:
             raise BadInput(f"column {name}: expected lists of equal length, got {len({len(r) for r in rows})} lengths")
         return np.array(rows)
     return np.asarray(column.to_numpy(zero_copy_only=False))
-
-
-def _aligned(table: pa.Table, data: LabelledData, ids: str | None) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the data that are covered, and the row of the predictions of each."""
-    said = _identifiers(table, ids)
-    if data.ids is None or said is None:
-        if table.num_rows != len(data):
-            raise BadInput(
-                f"predictions: expected {len(data)} rows, one for each label, got {table.num_rows}; give both files a "
-                "column of identifiers (--id)"
-            )
-        return np.arange(len(data)), np.arange(len(data))
-    position = {item: row for row, item in enumerate(said)}
-    if len(position) < len(said):
-        raise BadInput(f"predictions: {len(said) - len(position)} identifiers occur twice; keep one row for each item")
-    rows = np.array([row for row, item in enumerate(data.ids) if item in position], dtype=np.int64)
-    _check_covered(data, data.ids, rows)
-    return rows, np.array([position[data.ids[row]] for row in rows], dtype=np.int64)
-
-
-def _check_covered(data: LabelledData, ids: tuple[str, ...], rows: np.ndarray) -> None:
-    covered = np.zeros(len(data), dtype=bool)
-    covered[rows] = True
-    for name in ("",) if data.split is None else np.unique(data.split).tolist():
-        part = np.ones(len(data), dtype=bool) if data.split is None else data.split == name
-        if covered[part].any() and not covered[part].all():
-            lacking = ids[int(np.flatnonzero(part & ~covered)[0])]
-            raise BadInput(
-                f"predictions do not match the labels: {int((part & ~covered).sum())} of {int(part.sum())} "
-                f"{name or 'rows'} have none, the first {lacking!r}; predict whole splits and compare identifiers"
-            )
-    if not len(rows):
-        raise BadInput("predictions do not match the labels: no identifier is in both files; name the column with --id")

@@ -62,4 +62,5 @@ def _check_device(device: str) -> None:
     kind, _, number = device.partition(":")
     there = torch.cuda.device_count() if kind == "cuda" else 0
     if not (number or "0").isdecimal() or int(number or 0) >= there:
-        raise BadInput(f"device {device!r}: expected cpu, or cuda:N with N below {there} on this machine")
+        known = f"cpu, or cuda:N with N below {there}" if there else "cpu, since CUDA finds no device here"
+        raise BadInput(f"device {device!r}: expected {known}; change --device")

@@ -1,0 +1,101 @@
+"""Answers from a file beside the labels: rows by identifier, columns by name, and what could not be matched is said."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from transect.errors import BadInput
+from transect.leakage.answers import predictions
+from transect.leakage.outputs import Matched, model_outputs
+from transect.leakage.records import labelled
+from transect.leakage.tables import labelled_data
+
+TABLE = pa.table(
+    {
+        "id": ["a", "b", "c", "d", "e", "f"],
+        "split": ["train", "train", "val", "test", "test", "train"],
+        "verb": ["cooking", "driving", "cooking", "cooking", "driving", "driving"],
+        "obj_cup": [1, 0, 1, 1, 0, 0],
+        "obj_car": [0, 1, 0, 0, 1, 1],
+        "gender": ["woman", "man", "man", "woman", "man", "woman"],
+    }
+)
+
+
+def test_predictions_are_matched_by_identifier():
+    data = labelled_data(TABLE, ["verb"], "gender", split="split")
+    answers = pa.table({"id": list("fedcba"), "verb": ["driving"] * 5 + ["cooking"]})
+    covered, outputs = predictions(answers, data, ["verb"])
+    assert covered.ids == tuple("abcdef")
+    assert outputs.hard.category.tolist() == [0, 1, 1, 1, 1, 1]
+
+
+def test_predictions_of_the_test_split_alone_are_cross_fitted():
+    data = labelled_data(TABLE, ["verb"], "gender", split="split")
+    covered, outputs = predictions(pa.table({"id": ["e", "d"], "verb": ["driving", "cooking"]}), data, ["verb"])
+    assert covered.split is None
+    assert covered.ids == ("d", "e")
+    assert outputs.hard.category.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ({"id": list("abde"), "verb": ["cooking"] * 4}, "1 of 3 train have none, the first 'f'"),
+        ({"id": list("uvwxyz"), "verb": ["cooking"] * 6}, "no identifier is in both files"),
+        ({"id": list("aacdef"), "verb": ["cooking"] * 6}, "1 identifiers occur twice"),
+        ({"verb": ["cooking"] * 5}, "expected 6 rows, one for each label, got 5"),
+        ({"id": list("abcdef"), "verb": ["cooking"] * 5 + [None]}, "1 of 6 are missing"),
+    ],
+)
+def test_predictions_that_do_not_match_are_refused(answers, message):
+    data = labelled_data(TABLE, ["verb"], "gender", split="split")
+    with pytest.raises(BadInput, match=message):
+        predictions(pa.table(answers), data, ["verb"])
+
+
+def test_columns_of_several_labels_are_matched_by_name():
+    """A file whose columns stand in another order than the labels' answers the same."""
+    data = labelled_data(TABLE, ["obj_*"], "gender")
+    cars, cups = [1, 1, 0, 0, 1, 1], [1, 0, 1, 0, 0, 0]
+    for names in (("obj_car", "obj_cup"), ("p_obj_car", "p_obj_cup"), ("obj_car_said", "obj_cup_said")):
+        answers = pa.table({names[0]: cars, names[1]: cups})
+        _, outputs = predictions(answers, data, ["*obj_*"])
+        assert outputs.hard.matrix.astype(int).tolist() == [list(pair) for pair in zip(cups, cars, strict=True)]
+        assert outputs.matched.columns_by_name
+    _, outputs = predictions(pa.table({"x": cars, "y": cups}), data, ["x", "y"])
+    assert outputs.hard.matrix[:, 0].astype(int).tolist() == cars
+    assert not outputs.matched.columns_by_name
+
+
+def test_scores_of_categories_are_matched_by_name():
+    """As texts sort, 10 stands before 2: the columns' order is not the labels'."""
+    data = labelled([2, 10, 2, 10], [0, 1, 1, 0])
+    answers = pa.table({"logit_10": [0.0, 3.0, 0.0, 3.0], "logit_2": [1.0, 1.0, 1.0, 1.0]})
+    _, outputs = predictions(answers, data, ["logit_*"])
+    assert outputs.hard.category.tolist() == [0, 1, 0, 1]
+
+
+def test_how_answers_were_matched_is_kept():
+    data = labelled_data(TABLE, ["verb"], "gender", split="split")
+    verbs = ["cooking", "driving", "sleeping"]
+    more = pa.table({"id": ["z", "e", "d"], "verb": verbs})
+    covered, outputs = predictions(more, data, ["verb"])
+    assert outputs.matched == Matched("identifiers", 2, unused=1, unknown=1, columns_by_name=False, cross_fitted=True)
+    assert (covered.ids, outputs.hard.category.tolist()) == (("d", "e"), [2, 1])
+    assert outputs.f1(covered, np.arange(2)) == 50  # cooking is never said, driving rightly once
+    unnamed = pa.table({"verb": TABLE["verb"]})
+    assert predictions(unnamed, data, ["verb"])[1].matched == Matched("row order", 6)
+
+
+@pytest.mark.parametrize("said", [[0.0, 1.0, 1.0], [False, True, True], [0, 1, 1], ["0", "1", "1"]])
+def test_a_number_is_the_label_that_it_equals(said):
+    data = labelled([0, 1, 0], [0, 1, 1])
+    assert model_outputs(data, said).hard.category.tolist() == [0, 1, 1]
+
+
+def test_probabilities_in_one_column_are_told_from_labels():
+    with pytest.raises(BadInput, match="got '0.3' and none that is one; of scores .* a column for each of 2 labels"):
+        model_outputs(labelled([0, 1, 0], [0, 1, 1]), [0.3, 0.8, 0.8])
+    with pytest.raises(BadInput, match="expected numbers in several columns, got a text"):
+        model_outputs(labelled([0, 1, 0], [0, 1, 1]), [["a", "1"]] * 3)
