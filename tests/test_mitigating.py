@@ -43,7 +43,20 @@ CONTENT = {
         {"kind": "erasure", "name": "leace"},
         {"kind": "thresholds", "name": "thresholds"},
         {"kind": "balanced", "name": "balanced", "alpha": 1.0},
+        {
+            "kind": "adversarial",
+            "name": "turned round on balanced",
+            "start": "balanced",
+            "module": "blocks.0",
+            "critic": "convolution",
+            "critic_width": 4,
+            "reverse": True,
+            "epochs": 1,
+            "critic_epochs": 1,
+        },
+        {"kind": "reweighed", "name": "reweighed"},
         {"kind": "group_dro", "name": "worst group"},
+        {"kind": "hide", "name": "blurred box", "region": "box", "how": "blur"},
         {"kind": "hide", "name": "blackout", "region": "face"},
         {"kind": "crf", "name": "together"},
         {"kind": "rba", "name": "constrained", "start": "together"},
@@ -71,7 +84,7 @@ def test_every_mitigation_has_its_row(finished):
     folder, found, _ = finished
     names = [row["name"] for row in found["mitigations"]]
     assert names[:5] == ["plain", "noise 1", "critic", "mask", "leace"]
-    assert len(names) == 12
+    assert len(names) == 15
     assert len(list(folder.glob("units/*/masks.png"))) == 2  # one for each seed of the adversary at the image
     assert found["finished"]
     plain = found["mitigations"][0]
@@ -79,6 +92,8 @@ def test_every_mitigation_has_its_row(finished):
     assert plain["f1"]["estimate"] == pytest.approx(sum(seed["f1"] for seed in plain["seeds"]) / 2, abs=1e-5)
     balanced = next(row for row in found["mitigations"] if row["name"] == "balanced")
     assert 0 < balanced["seeds"][0]["notes"]["training pictures"] < 60
+    turned = next(row for row in found["mitigations"] if row["name"] == "turned round on balanced")
+    assert turned["seeds"][0]["notes"] == balanced["seeds"][0]["notes"]  # it learns from the same pictures
 
 
 def test_a_killed_run_goes_on_to_the_same_figures(finished, tmp_path):
@@ -110,6 +125,7 @@ def test_the_command_prints_and_writes(finished, tmp_path):
     assert (folder / "mitigation.html").exists()
     shown = CliRunner().invoke(app, ["mitigate", str(config), "--out", str(folder)])
     assert "noise 1" in shown.output
+    assert "answers changed" in shown.output
     with_lock = mitigating.FileLock(folder / "run.lock")
     with with_lock, pytest.raises(FolderInUse, match="in use"):
         mitigating.mitigate(parse_config(kept, "x"), folder, str)

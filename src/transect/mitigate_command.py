@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_format
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -39,30 +39,27 @@ def mitigate(
     print(f"report: {made}")
 
 
+_COLUMNS: Final = {
+    "λ_M, %": "model_leakage",
+    "λ_D, %": "dataset_leakage",
+    "Δ": "amplification",
+    "Δ as published": "published_amplification",
+    "mAP, %": "mean_average_precision",
+    "F1, %": "f1",
+}
+_AUDITED: Final = {"effect": "effect", "answers changed, %": "changed"}
+
+
 def _show(found: dict[str, Any]) -> None:
     from transect.console import table
 
-    head = ["mitigation", "λ_M, %", "λ_D, %", "Δ", "Δ as published", "mAP, %", "F1, %", "effect", "answers changed, %"]
-    rows = [
-        [
-            row["name"],
-            *(
-                _range(row[key])
-                for key in (
-                    "model_leakage",
-                    "dataset_leakage",
-                    "amplification",
-                    "published_amplification",
-                    "mean_average_precision",
-                    "f1",
-                    "effect",
-                    "changed",
-                )
-            ),
-        ]
-        for row in found["mitigations"]
-    ]
-    table(head, rows, False)
+    columns = _COLUMNS if found["protocol"] is None else _COLUMNS | _AUDITED
+    rows = [[row["name"], *(_range(row[key]) for key in columns.values())] for row in found["mitigations"]]
+    table(["mitigation", *columns], rows, False)
+    if left := {reason: count for reason, count in found["left_out"].items() if count}:
+        print("left out: " + "; ".join(f"{count} {reason}" for reason, count in left.items()))
+    if found["protocol"] is None:
+        print("no audit by transects: it needs FaceWorld, which sets the appearance and nothing else")
     print(found["caveat"])
 
 

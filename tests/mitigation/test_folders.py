@@ -9,11 +9,13 @@ import replicas
 from transect import mitigating
 from transect.datasets import open_dataset
 from transect.errors import BadInput
+from transect.mitigate_command import _show
 from transect.mitigation.photographs import UNANSWERED, chosen_rows
 from transect.mitigation.questions import questions_of
 from transect.mitigation.settings import parse_config
 from transect.mitigation.testbed import open_bench
 from transect.records import Attribute
+from transect.report.mitigation import build
 
 
 def people(root, n=96):
@@ -74,7 +76,7 @@ def test_a_bench_of_a_scene_data_set(tmp_path, make, source, labels, protected, 
     assert tuple(questions_of(labels, found.attributes, protected)) == names
 
 
-def test_the_same_code_on_a_folder(tmp_path):
+def test_the_same_code_on_a_folder(tmp_path, capsys):
     """Plain, adversary and LEACE on a folder; one label is constant in the drawn rows' question and is left out."""
     root = tmp_path / "photographs"
     root.mkdir()
@@ -106,6 +108,14 @@ def test_the_same_code_on_a_folder(tmp_path):
     assert len(found["mitigations"]) == 3
     assert all(row["f1"]["estimate"] is not None for row in found["mitigations"])
     assert json.loads((tmp_path / "out" / "results.json").read_text())["left_out"] == found["left_out"]
+    page = build(found)
+    assert "pictures without an answer to a question" in page
+    assert "none: it needs a generator" in page
+    _show(found)
+    said = capsys.readouterr().out
+    assert "left out: 12 pictures without an answer to a question" in said
+    assert "no audit by transects" in said
+    assert "not estimable" not in said
     content["mitigations"] = [{"kind": "hide", "name": "black", "region": "face"}]
     with pytest.raises(BadInput, match="black: expected pictures whose regions are known"):
         mitigating.mitigate(parse_config(content, "x"), tmp_path / "out", lambda _: None)
