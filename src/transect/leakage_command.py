@@ -25,12 +25,15 @@ def leakage(
     identifier: Annotated[
         str | None, typer.Option("--id", help="Column of identifiers; default id, image_id or image_name.")
     ] = None,
-    where: Annotated[str | None, typer.Option(help="Column of true and false: which rows count.")] = None,
+    where: Annotated[
+        str | None, typer.Option(help="Column of true and false: which rows count; --as-published: which teach.")
+    ] = None,
     predictions: Annotated[
         Path | None, typer.Option(help="A model's answers on the same items: hard labels, logits or probabilities.")
     ] = None,
     prediction: Annotated[
-        list[str] | None, typer.Option(help="Columns of the answers, in the order of the labels; default as --label.")
+        list[str] | None,
+        typer.Option(help="The answers' columns, by the labels' names or in their order; default as --label."),
     ] = None,
     attacker: Annotated[
         str, typer.Option(help="bayes, logistic, trees, mlp, mlp-4, …, converged, or auto: the best, cross-fitted.")
@@ -45,7 +48,7 @@ def leakage(
     permutations: Annotated[
         int, typer.Option(help="Shuffles behind the null; -1: 200, or 5 where the attacker is slow.")
     ] = -1,
-    train_per_class: Annotated[int, typer.Option(help="Training rows of each class; 0: as many as there are.")] = 0,
+    train_per_class: Annotated[int, typer.Option(help="Draw so many training rows a class; 0: all there are.")] = 0,
     test_per_class: Annotated[int, typer.Option(help="With --as-published: scored rows of each class.")] = 0,
     as_published: Annotated[
         bool,
@@ -82,9 +85,8 @@ def leakage(
 
     fighter = attackers.load(attacker, device)
     table = tables.read_table(labels)
-    data = tables.labelled_data(
-        table, label, protected, split=split, ids=identifier, where=where, where_train_only=as_published
-    )
+    chosen: dict[str, Any] = {"split": split, "where": where, "where_train_only": as_published}
+    data = tables.labelled_data(table, label, protected, ids=identifier, **chosen)
     given: dict[str, Any] = {}
     if predictions is not None:
         answers = tables.read_table(predictions)
@@ -95,7 +97,7 @@ def leakage(
     costs = overview.costs(data, tuple(alpha or ()))
     page = None if out is None else _write(found, out, costs, labels.name)
     if out is not None and alpha:
-        _write_balanced(tables.balanced_table(table, data, alpha, where=where, seed=seed), out)
+        _write_balanced(tables.balanced_table(table, data, alpha, seed=seed, **chosen), out)
     if json:
         balancing = {"balancing": [asdict(cost) for cost in costs]} if alpha else {}
         print(json_format.dumps(results.as_json(found) | balancing, indent=1, allow_nan=False))

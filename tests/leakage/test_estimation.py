@@ -73,6 +73,15 @@ def test_published_draws_have_the_sizes_asked_for():
     assert set(data.split[problem.train]) == {"train"}
 
 
+def test_a_size_of_the_training_draw_is_kept_whoever_learns():
+    data = planted(n=4000)
+    (problem,) = Plan.of(data, Bayes(), Settings(train_per_class=50)).evidence(data.labels).rounds[0]
+    assert np.bincount(data.protected[problem.train]).tolist() == [50, 50]
+    assert len(problem.test) == 1000
+    with pytest.raises(BadInput, match="test_per_class: expected 0 where every test item is scored, got 50"):
+        Settings(test_per_class=50)
+
+
 def test_shares_of_the_training_rows():
     data = planted(n=4000)
     plan = Plan.of(data, Bayes(), Settings())

@@ -1,13 +1,16 @@
 """The whole answer: amplification where it is planted, none where errors are chance's, like against like."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from leaky_data import planted, planted_bits
 from transect.errors import BadInput
 from transect.leakage import Settings, analyse, chance_errors, labelled, model_outputs
+from transect.leakage.answers import predictions
 from transect.leakage.attackers import Bayes, Logistic, Mlp, load
 from transect.leakage.overview import overview
 from transect.leakage.results import as_json, rows
@@ -197,3 +200,32 @@ def test_the_learning_curve_is_shown_unless_networks_would_have_to_learn_it(atta
     assert len(found.curve) == points
     assert ("learning curve shows" in as_json(found)["caveat"]) == bool(points)
     assert ("--curve" in as_json(found)["caveat"]) == (not points)
+
+
+def test_answers_of_the_test_rows_alone_are_counted_against_training():
+    """Training: label 1 is of class 1 in 3 of 4. Answers on the test rows: in 4 of 4. BiasAmp = 25, not 4/4 - 2/4 = 50.
+
+    Label 0 leans to class 0, with 3 of 4 in training; among the answers it is of class 0 in 4 of 4, so that it adds 25.
+    """
+    label = np.array([1, 1, 1, 1, 0, 0, 0, 0] * 10 + [1, 1, 1, 1, 0, 0, 0, 0] * 10)
+    group = np.array([1, 1, 1, 0, 0, 0, 0, 1] * 10 + [1, 1, 0, 0, 1, 1, 0, 0] * 10)
+    data = labelled(label, group, split=["train"] * 80 + ["test"] * 80)
+    table = pa.table({"id": list(data.ids[80:]), "said": group[80:]})
+    covered, outputs = predictions(table, data, ["said"])
+    found = analyse(data, Bayes(), outputs=outputs, answered=covered, settings=Settings(permutations=0))
+    assert found.counted["bias_amp"] == pytest.approx(25)
+
+
+def test_where_noise_reaches_the_f1_of_the_answers_but_not_of_all_rows_the_rest_is_still_said():
+    """Even draws of two labels leave F1 50 of even rows, and p / (p + 1/2) of a label of share p: 40 of .9 and .1."""
+    rng = np.random.default_rng(0)
+    label = np.concatenate([np.arange(400) % 2, (rng.random(2000) < 0.1).astype(int), np.arange(100) % 2])
+    data = labelled(label, np.arange(2500) // 2 % 2, split=["train"] * 400 + ["val"] * 2000 + ["test"] * 100)
+    data = replace(data, split=np.where(data.split == "val", "development", data.split))
+    said = np.where(rng.random(2500) < 0.9, rng.integers(0, 2, 2500), label)[400:]
+    covered, outputs = predictions(pa.table({"id": list(data.ids[400:]), "said": said}), data, ["said"])
+    quick = Settings(permutations=0)
+    found = analyse(data, Bayes(), outputs=outputs, answered=covered, noise="replacement", settings=quick)
+    assert 40 < found.f1 < 50
+    assert "lies below 50.00 %" in found.levels[0].leakage.reason
+    assert all(np.isfinite(comparison.amplification.estimate) for comparison in found.comparisons)

@@ -94,8 +94,21 @@ def test_a_number_is_the_label_that_it_equals(said):
     assert model_outputs(data, said).hard.category.tolist() == [0, 1, 1]
 
 
+@pytest.mark.parametrize(
+    ("scores", "threshold"), [([0.3, 0.8, 0.5], None), ([-2.0, 3.0, 0.0], None), ([1.0, 3.0, 2.0], 2)]
+)
+def test_scores_of_yes_alone_are_enough(scores, threshold):
+    """Of a label of 0 and 1: 0.5 of probabilities and 0 of logits is the threshold, or what is given."""
+    found = model_outputs(labelled([0, 1, 0], [0, 1, 1]), scores, threshold)
+    assert found.hard.category.tolist()[:2] == [0, 1]
+    assert (np.diff(found.scores.matrix[2]) == 0).all()  # the third lies on the threshold
+    assert np.argsort(found.scores.matrix[:, 1]).tolist() == [0, 2, 1]
+    with pytest.raises(BadInput, match="got NaN or infinity in 1 of 3 rows"):
+        model_outputs(labelled([0, 1, 0], [0, 1, 1]), [0.1, np.nan, 0.3])
+
+
 def test_probabilities_in_one_column_are_told_from_labels():
-    with pytest.raises(BadInput, match="got '0.3' and none that is one; of scores .* a column for each of 2 labels"):
-        model_outputs(labelled([0, 1, 0], [0, 1, 1]), [0.3, 0.8, 0.8])
+    with pytest.raises(BadInput, match="got '0.3' and none that is one; of scores .* a column for each of 3 labels"):
+        model_outputs(labelled([0, 1, 2], [0, 1, 1]), [0.3, 0.8, 0.8])
     with pytest.raises(BadInput, match="expected numbers in several columns, got a text"):
         model_outputs(labelled([0, 1, 0], [0, 1, 1]), [["a", "1"]] * 3)

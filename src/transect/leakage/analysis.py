@@ -135,7 +135,8 @@ def analyse(
     shared = plan if answered is None else Plan.of(answered, attacker, settings)
     noise = noise_named(noise or ("flips" if settings.published else "frequency"))
     measured = outputs.f1(shared.data, shared.scored) if outputs is not None else float("nan")
-    far = "" if outputs is None or f1 is not None else _out_of_reach(shared, noise, measured)
+    asked_of = () if outputs is None or f1 is not None else (shared, plan)
+    far = next(filter(None, (_out_of_reach(one, noise, measured) for one in asked_of)), "")
     if f1 is None:
         f1 = (measured,) if outputs is not None else () if attacker.is_slow else _reached(plan, noise)
         f1 = () if far else f1
@@ -173,7 +174,7 @@ def analyse(
         ),
         contributions=_contributions(shared, pairs, made),
         matched=None if outputs is None else outputs.matched,
-        **({} if outputs is None else _counted(shared, outputs)),
+        **({} if outputs is None else _counted(plan, shared, outputs)),
     )
 
 
@@ -187,18 +188,18 @@ def _contributions(plan: Plan, pairs: Sequence[_Pair], made: Mapping[object, lis
     return scoring.contributions(made[i, 0], made[i, 1], plan.data.protected, category, len(plan.data.labels.names))
 
 
-def _counted(plan: Plan, outputs: Outputs) -> dict[str, Any]:
+def _counted(whole: Plan, plan: Plan, outputs: Outputs) -> dict[str, Any]:
     """Amplification by counting: predictions on the scored rows against the labels of the training rows."""
-    data, c = plan.data, plan.data.n_classes
-    scored = plan.scored
-    taught = data.rows_of("train") if data.split is not None else scored
-    train, labels = bits(data.labels, taught), bits(data.labels, scored)
+    data, c, scored = plan.data, plan.data.n_classes, plan.scored
+    source, taught = (data, scored) if whole.data.split is None else (whole.data, whole.data.rows_of("train"))
+    train, train_groups = bits(source.labels, taught), source.protected[taught]
+    labels = bits(data.labels, scored)
     said, groups = outputs.said(data, scored), data.protected[scored]
     sums = {
-        "bias_amp": bias_amp(train, data.protected[taught], said, groups, c),
-        "directional": directional_label(labels, groups, said, c, train, data.protected[taught]),
+        "bias_amp": bias_amp(train, train_groups, said, groups, c),
+        "directional": directional_label(labels, groups, said, c, train, train_groups),
     }
-    mean, _, _ = multi_attribute(train, data.protected[taught], labels, said, groups, c)
+    mean, _, _ = multi_attribute(train, train_groups, labels, said, groups, c)
     values = {name: found.value for name, found in sums.items()}
     by = {name: found.contributions / max(found.counted, 1) for name, found in sums.items()}
     return {"counted": values | {"multi_attribute": mean}, "counted_by": by}

@@ -35,8 +35,9 @@ class Settings:
     rounds: attackers whose scores are averaged; 0 means five where the attacker or the noise is random, else one.
     permutations: shuffles of the protected attribute behind the null; -1 means 200, or 5 for slow attackers.
     published: the protocol of Wang et al. 2019 as released: train, development and test draws with equal classes, the
-    snapshot that is best on the development draw, and scores folded about 50. train_per_class, test_per_class: sizes
-    of those draws (also of the training draw of networks in the default protocol); 0 means the smallest class's.
+    snapshot that is best on the development draw, and scores folded about 50. train_per_class: size of the training
+    draw; 0 means the smallest class's for networks and the published protocol, and no draw for others. test_per_class:
+    of the development and test draws of the published protocol; 0 means the smallest class's.
     """
 
     rounds: int = 0
@@ -54,6 +55,11 @@ class Settings:
             )
         if min(self.seed, self.train_per_class, self.test_per_class) < 0:
             raise BadInput("expected a seed and sizes of 0 or more; 0 takes as many as there are")
+        if self.test_per_class and not self.published:
+            raise BadInput(
+                f"test_per_class: expected 0 where every test item is scored, got {self.test_per_class}; leave it out, "
+                "or ask for the published protocol"
+            )
 
 
 @final
@@ -142,10 +148,10 @@ class Plan:
     def _problem(
         self, evidence: Evidence, protected: Int[np.ndarray, " n"], fold: Fold, seed: int, share: float
     ) -> Problem:
-        """Equal classes are drawn for networks, and for everyone and everything in the published protocol."""
+        """Equal classes are drawn for networks, on request, and for everything in the published protocol."""
         train, development, test = fold.train, fold.development, fold.test
         published, keys = self.settings.published, self.data.keys
-        if published or self.attacker.is_random or share < 1:
+        if published or self.attacker.is_random or share < 1 or self.settings.train_per_class:
             train = balanced_draw(train, protected, keys, seed, self._size(train, protected, share))
         if published:
             development = balanced_draw(development, protected, keys, seed, self.settings.test_per_class)

@@ -61,9 +61,9 @@ class Outputs:
 def model_outputs(data: LabelledData, answers: ArrayLike, threshold: float | None = None) -> Outputs:
     """Outputs from an array: hard categories [n], hard bits [n, k], or scores [n, k] with one column per label.
 
-    Scores are logits or probabilities. The hard answer is the largest score where the label is one category; otherwise
-    every label whose score is at least `threshold`: by default 0.5 where all scores lie in [0, 1], and 0 elsewhere.
-
+    Scores are logits or probabilities; of a label of 0 and 1 those of 1 alone [n] are enough. The hard answer is the
+    largest score where the label is one category; otherwise every label whose score is at least `threshold`: by default
+    0.5 where all scores lie in [0, 1], and 0 elsewhere.
     A predicted category that no label is keeps a name of its own after the labels'.
 
     Raises BadInput where the shape does not fit the labels, no predicted category is known or a score is not finite.
@@ -78,6 +78,8 @@ def model_outputs(data: LabelledData, answers: ArrayLike, threshold: float | Non
         raise BadInput(
             f"expected one prediction for each of {len(data)} items, got {len(table)}; give ids to align them"
         )
+    if table.ndim == 1 and _is_score_of_yes(table, data):
+        table = _of_no_and_yes(table, threshold)
     if table.ndim == 1:
         return Outputs(_categories(table, data))
     if table.shape[1] != len(names):
@@ -134,6 +136,26 @@ def _categories(table: np.ndarray, data: LabelledData) -> Evidence:
     return Evidence(names, category=np.array([position[value] for value in said], dtype=np.int64))
 
 
+def _is_score_of_yes(table: np.ndarray, data: LabelledData) -> bool:
+    """Whether these are logits or probabilities of a label whose categories are 0 and 1."""
+    numbers = {_number(name) for name in data.labels.names}
+    is_yes_or_no = data.labels.category is not None and len(data.labels.names) == 2 and numbers == {0.0, 1.0}
+    return is_yes_or_no and table.dtype.kind == "f" and not np.isin(table, (0, 1)).all()
+
+
+def _of_no_and_yes(table: Float[np.ndarray, " n"], threshold: float | None) -> Float[np.ndarray, "n 2"]:
+    """How far each score lies below and above the threshold."""
+    _check_finite(table[:, None])
+    if threshold is None:
+        threshold = _usual_threshold(table)
+    return np.stack([threshold - table, table - threshold], axis=1)
+
+
+def _usual_threshold(table: np.ndarray) -> float:
+    """0.5 of probabilities, 0 of logits."""
+    return 0.5 if table.min() >= 0 and table.max() <= 1 else 0.0
+
+
 def _as_named(table: np.ndarray, names: tuple[str, ...]) -> list[str]:
     """Predicted categories as the labels write them: 1.0 and True are the label '1' where all labels are numbers."""
     known = {_number(name): name for name in names}
@@ -167,5 +189,5 @@ def _hard(table: np.ndarray, data: LabelledData, threshold: float | None) -> Evi
     if data.labels.category is not None:
         return Evidence(data.labels.names, category=table.argmax(axis=1).astype(np.int64))
     if threshold is None:
-        threshold = 0.5 if table.min() >= 0 and table.max() <= 1 else 0.0
+        threshold = _usual_threshold(table)
     return Evidence(data.labels.names, values=table >= threshold)

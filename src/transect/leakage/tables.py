@@ -90,13 +90,20 @@ def labelled_data(
 
 
 def balanced_table(
-    table: pa.Table, data: LabelledData, alphas: Sequence[float], *, where: str | None = None, seed: int = 0
+    table: pa.Table,
+    data: LabelledData,
+    alphas: Sequence[float],
+    *,
+    split: str | None = None,
+    where: str | None = None,
+    where_train_only: bool = False,
+    seed: int = 0,
 ) -> pa.Table:
-    """The table's rows that `where` keeps, with a column in_alpha3 … of each α: is the row in the balanced subset?
+    """The rows that `labelled_data` takes of a table, with a column in_alpha3 … of each α: is it in the subset?
 
-    Every split is balanced by itself, so that --where in_alpha1 asks of any of them. data: read from the same rows.
+    Every split is balanced by itself, so that --where in_alpha1 asks of any of them. data: read in the same way.
     """
-    rows, _ = _kept(table, None, where, False)
+    rows, _ = _kept(table, None if split is None else _splits(table, split), where, where_train_only)
     for alpha in alphas:
         name, kept = f"in_alpha{alpha:g}", pa.array(balanced_splits(data, alpha, seed=seed))
         if name in rows.column_names:
