@@ -61,6 +61,7 @@ def test_several_labels_by_pattern_and_predictions(labels, tmp_path):
     assert code == 0
     value = json.loads(out)
     assert value["labels"] == 2
+    assert len(value["at_accuracy"]) == 1
     assert value["model_f1"] == 100
     assert value["amplification"]["estimate"] == 0
 
@@ -110,6 +111,7 @@ def test_how_answers_were_matched_is_said(labels, tmp_path):
     assert code == 0
     assert "matched by row order: not both have identifiers" in out
     assert "BiasAmp→" in out
+    assert "--f1" not in out
     more = pa.concat_tables([table, table.slice(0, 1).set_column(0, "id", pa.array(["more"]))])
     pa.parquet.write_table(more.select(["id", "verb"]), tmp_path / "more.parquet")
     value = json.loads(run(*command, "--predictions", tmp_path / "more.parquet", "--json")[1])

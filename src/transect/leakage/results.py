@@ -82,8 +82,10 @@ def caveat(analysis: Analysis) -> str:
 
 
 def notes(analysis: Analysis) -> list[str]:
-    """What a reader has to know of how answers were put beside labels."""
+    """What a reader has to know of how answers were put beside labels, and of what was not asked for."""
     said, matched = [], analysis.matched
+    if not analysis.levels:
+        said.append("λ_D of labels with errors was not measured; --f1 names the F1 that they shall have.")
     if matched is not None:
         if matched.by == "row order":
             said.append("Answers and labels were matched by row order: not both have identifiers.")
