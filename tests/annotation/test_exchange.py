@@ -73,7 +73,7 @@ def test_ratings_are_what_a_report_takes(rated, tmp_path):
     assert table.column_names == ["id", "rater", "smile"], "pairs are of no single image"
     assert table.num_rows == 7, "who cannot tell has no value"
     assert set(table["smile"].to_pylist()) <= {0.0, 0.5, 1.0}
-    set_state(rated.database, 1, "excluded")
+    set_state(rated, 1, "excluded")
     assert set(ratings_table(rated)["rater"].to_pylist()) == {"rater-0002"}
     path = tmp_path / "ratings.parquet"
     write(rated, "ratings", path, "unit", "")

@@ -242,7 +242,7 @@ def test_a_replayed_answer_changes_nothing(two, project):
 def test_a_rater_who_was_shut_out_is_out_at_once(two, project):
     first = two[0]
     task = first.tasks()[0]
-    set_state(project.database, 1, "excluded")
+    set_state(project, 1, "excluded")
     assert first.answer(task).status_code == 401
     assert first.http.get("/").status_code == 401
 

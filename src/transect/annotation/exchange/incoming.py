@@ -14,7 +14,8 @@ from typing import Any, Final, NamedTuple, final
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from transect.annotation.answering import LONGEST, agreed
+from transect.annotation.answering import LONGEST
+from transect.annotation.counting import recount
 from transect.annotation.project import Project
 from transect.annotation.raters import hash_of
 from transect.annotation.schema import answers, items, raters, tasks
@@ -89,7 +90,7 @@ def take_in(project: Project, incoming: Sequence[Incoming], now: float) -> Impor
             taken += 1
             if not one.repeat:
                 touched.add(item)
-        _recount(connection, project, touched)
+        recount(connection, touched, project.asked.plan.stop)
         return Imported(taken, duplicates, new)
 
     return project.database.write(work)
@@ -174,17 +175,3 @@ def _keep(connection: Connection, one: Incoming, rater: int, number: int, now: f
         )
     ).inserted_primary_key  # fmt: skip
     connection.execute(tasks.update().where(tasks.c.id == number).values(answer_id=int((kept or (0,))[0])))
-
-
-def _recount(connection: Connection, project: Project, touched: set[int]) -> None:
-    """Count the answers of items anew, and see which want no more."""
-    stop = project.asked.plan.stop
-    for item in sorted(touched):
-        of = (tasks.c.item_id == item, tasks.c.repeat.is_(False))
-        said = connection.execute(
-            sa.select(answers.c.value).join(tasks, tasks.c.answer_id == answers.c.id).where(*of)
-        ).scalars()
-        held = connection.execute(
-            sa.select(sa.func.count()).where(*of, tasks.c.state.in_(("leased", "answered")))
-        ).scalar_one()
-        connection.execute(items.update().where(items.c.id == item).values(taken=held, done=agreed(list(said), stop)))
