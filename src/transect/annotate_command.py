@@ -57,7 +57,8 @@ def serve(
     password = sessions.set_password(project.database)
     folder = render_examples(project.asked, run) if examples else None
     url, hosts = _reached(host, public_url)
-    app = create_app(project, hosts, examples=folder, secure=bool(public_url and public_url.startswith("https://")))
+    secure = bool(public_url and public_url.startswith("https://"))
+    app = create_app(project, hosts, examples=folder, secure=secure, proxied=public_url is not None)
 
     def ready(listening: int) -> None:
         address = url or f"http://{f'[{host}]' if ':' in host else host}:{listening}"
