@@ -61,6 +61,7 @@ LAYERS = [
     {"match_files", "match_outcomes"},
     {"match_notes", "picture_embeddings"},
     {"match_input", "recognizing", "comparing_distances"},
+    {"unmatched"},
     {"matching"},
     {"match_page"},
     {
