@@ -57,7 +57,8 @@ def serve(
     password = sessions.set_password(project.database)
     folder = render_examples(project.asked, run) if examples else None
     url, hosts = _reached(host, public_url)
-    app = create_app(project, hosts, examples=folder, secure=bool(public_url and public_url.startswith("https://")))
+    secure = bool(public_url and public_url.startswith("https://"))
+    app = create_app(project, hosts, examples=folder, secure=secure, proxied=public_url is not None)
 
     def ready(listening: int) -> None:
         address = url or f"http://{f'[{host}]' if ':' in host else host}:{listening}"
@@ -252,6 +253,9 @@ def validate(
     min_p: Annotated[
         float, typer.Option(help="Gate: p of the tests of equal quality between levels (Holm); 0: not asked.")
     ] = 0.05,
+    min_images: Annotated[
+        int, typer.Option(help="Gate: images that raters judged, of all and of each level that was varied.")
+    ] = 20,
     require: Annotated[bool, typer.Option("--require", help="Stop with an error where a gate is not met.")] = False,
     database: Address = None,
     json: Json = False,
@@ -263,7 +267,7 @@ def validate(
     from transect import rater_validation
     from transect.effects.image_validation import Gates
 
-    gates = Gates(max_differing, min_quality, max_unidentifiable, min_p)
+    gates = Gates(max_differing, min_quality, max_unidentifiable, min_p, min_images)
     answered = list(_answered(run, database, "attribute"))
     if empty := [one.name for one in answered if not one.rated] or ([] if answered else [str(run)]):
         raise BadInput(

@@ -15,9 +15,10 @@ PASSWORD = "correct horse"
 
 
 @contextmanager
-def serving(run, *options, port=0):
+def serving(run, *options, port=0, examples=False):
     """The process and where it listens; killed at the end."""
-    command = [sys.executable, "-m", "transect", "annotate", "serve", str(run), "--port", str(port), "--no-examples"]
+    command = [sys.executable, "-m", "transect", "annotate", "serve", str(run), "--port", str(port)]
+    command += [] if examples else ["--no-examples"]
     environment = {**os.environ, "TRANSECT_ADMIN_PASSWORD": PASSWORD}
     process = subprocess.Popen(
         [*command, *options, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment

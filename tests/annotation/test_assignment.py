@@ -1,6 +1,7 @@
 """Who is asked what: k answers per item, nobody twice, leases, stop rules, known answers and repeats."""
 
 import collections
+import contextlib
 import itertools
 import threading
 
@@ -57,7 +58,8 @@ def counters_agree(project):
     """`taken` is what it stands for: tasks under way or answered, repeats apart."""
     held = collections.Counter(
         item for (item,) in rows(project, sa.select(schema.tasks.c.item_id).where(
-            schema.tasks.c.repeat.is_(False), schema.tasks.c.state.in_(("leased", "answered"))))
+            schema.tasks.c.repeat.is_(False), schema.tasks.c.state.in_(("leased", "answered")),
+            schema.raters.c.id == schema.tasks.c.rater_id, schema.raters.c.state != "excluded"))
     )  # fmt: skip
     return all(held[item] == taken for item, taken in rows(project, sa.select(schema.items.c.id, schema.items.c.taken)))
 
@@ -237,14 +239,48 @@ def test_a_follow_up_is_asked_for(begin):
 def test_paused_and_excluded_raters_get_nothing(begin):
     project = begin()
     task = next_tasks(project, 1, now=1.0)[0]
-    set_state(project.database, 1, "paused")
+    set_state(project, 1, "paused")
     assert next_tasks(project, 1, now=1.0) == []
     answer(project, 1, Given(task.id, "k", 1), now=1.0)  # what was under way is kept
-    set_state(project.database, 1, "excluded")
+    set_state(project, 1, "excluded")
     with pytest.raises(Refused, match="takes no part"):
         undo(project, 1, "u", now=1.0)
     project.database.set({"paused": "1"})
     assert next_tasks(project, 2, now=1.0) == []
+
+
+def test_who_is_shut_out_leaves_their_places_to_others(begin):
+    """One image, two answers wanted: of two who gave them one is shut out, so that the third rater gets the image.
+
+    Let back in, the first answer counts again: three of two wanted. A lease that a rater holds when they are shut out
+    goes to the others at once.
+    """
+    project = begin(raters=4, subjects=1, cells=1, ratings=2)
+    work(project, 1)
+    work(project, 2)
+    assert next_tasks(project, 3, now=1.0) == []
+    set_state(project, 1, "excluded")
+    assert rows(project, sa.select(schema.items.c.taken)) == [(1,)]
+    assert len(next_tasks(project, 3, now=2.0)) == 1
+    assert next_tasks(project, 4, now=2.0) == []
+    set_state(project, 3, "excluded")
+    assert len(work(project, 4, now=3.0)) == 1
+    set_state(project, 1, "active")
+    assert rows(project, sa.select(schema.items.c.taken)) == [(3,)]
+    assert expire(project.database, project.asked.plan, now=1e9) == 0, "the third rater's lease is no lease any more"
+    assert counters_agree(project)
+
+
+def test_answers_of_who_is_shut_out_stop_nothing(begin):
+    """Two agree, which ends the image's rating; one of them is shut out: one answer alone agrees with nobody."""
+    project = begin(raters=3, subjects=1, cells=1, ratings=3, plan="stop = { after = 2, agreement = 1.0 }")
+    for rater in (1, 2):
+        work(project, rater)
+    assert next_tasks(project, 3, now=1.0) == []
+    set_state(project, 2, "paused")
+    assert next_tasks(project, 3, now=1.0) == [], "paused raters' answers count"
+    set_state(project, 2, "excluded")
+    assert len(next_tasks(project, 3, now=1.0)) == 1
 
 
 def test_tokens_are_kept_as_hashes(begin):
@@ -253,7 +289,7 @@ def test_tokens_are_kept_as_hashes(begin):
     assert (new.name, by_token(project.database, new.token)) == ("rater-0002", 2)
     assert by_token(project.database, new.token + "x") is None
     assert new.token not in str(rows(project, sa.select(schema.raters)))
-    set_state(project.database, 2, "excluded")
+    set_state(project, 2, "excluded")
     assert by_token(project.database, new.token) is None
     with pytest.raises(BadInput, match="--raters: expected 1 to 10,000, got 0"):
         invite(project.database, 0, now=0.0)
@@ -287,7 +323,9 @@ def test_fifty_raters_at_once_lose_and_double_nothing(begin):
 @settings(max_examples=8)
 @over(
     steps=st.lists(
-        st.tuples(st.sampled_from(["ask", "answer", "undo", "wait"]), st.integers(1, 3)), min_size=3, max_size=12
+        st.tuples(st.sampled_from(["ask", "answer", "undo", "wait", "shut out", "let in"]), st.integers(1, 3)),
+        min_size=3,
+        max_size=12,
     ),
 )
 def test_counters_hold_whatever_happens(tmp_path_factory, steps):
@@ -300,12 +338,16 @@ def test_counters_hold_whatever_happens(tmp_path_factory, steps):
     for number, (what, rater) in enumerate(steps):
         now += 100.0 if what == "wait" else 1.0
         held = next_tasks(project, rater, now) if what != "undo" else []
+        if what in ("shut out", "let in"):
+            set_state(project, rater, "excluded" if what == "shut out" else "active")
         if what == "answer" and held:
             answer(project, rater, Given(held[0].id, str(number), number % 3), now)
         if what == "undo":
-            undo(project, rater, str(number), now)
+            with contextlib.suppress(Refused):  # of a rater who was shut out
+                undo(project, rater, str(number), now)
         assert counters_agree(project)
     for rater in (1, 2, 3):
+        set_state(project, rater, "active")
         work(project, rater, now + 1000.0)
     assert all(taken >= 2 for (taken,) in rows(project, sa.select(schema.items.c.taken)))
     project.database.close()

@@ -31,7 +31,7 @@ def test_the_organiser_sees_changes_and_exports(tmp_path):
     run = make_run(tmp_path / "run", subjects=2, cells=1, size=64)
     path = write_questions(tmp_path / "q.toml", ratings=3)
     project = open_project(run, None, (path,))
-    one, other, _ = invite(project.database, 3, now=0.0)
+    one, other, third = invite(project.database, 3, now=0.0)
     said = [("0-0000", one.name, 2), ("0-0000", other.name, 2), ("1-0000", one.name, 0), ("1-0000", other.name, 1)]
     given = [Incoming("test", "", image, "", "smile", rater, level, seconds=2.0) for image, rater, level in said]
     take_in(project, given, time.time())
@@ -49,7 +49,8 @@ def test_the_organiser_sees_changes_and_exports(tmp_path):
         assert question[0] == "2"
         assert question[2] == "4 of 6"
         assert question[3] == "0.50"  # of two pairs of answers one is equal
-        assert cells(page, one.name)[1:4] == ["2", "0", "2.0"]
+        assert cells(page, one.name)[:4] == ["imported", "2", "0", "2.0"]
+        assert cells(page, third.name)[0] == "invited"
         assert len(page.locator("tbody tr:has(th:has-text('rater-'))").all()) == 3
         page.screenshot(path=str(tmp_path / "dashboard.png"))
         page.click("text=Pause >> nth=0")

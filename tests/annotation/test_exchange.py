@@ -2,6 +2,9 @@
 
 import csv
 import json
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import pyarrow.parquet as pq
 import pytest
@@ -9,11 +12,11 @@ import sqlalchemy as sa
 from small_run import make_run, write_questions
 
 from transect.annotation import schema
-from transect.annotation.answering import Given, answer
+from transect.annotation.answering import Given, answer, undo
 from transect.annotation.assignment import expire, next_tasks
 from transect.annotation.cost import estimate
 from transect.annotation.exchange.answers_table import answers_table, ratings_table
-from transect.annotation.exchange.incoming import Incoming, take_in
+from transect.annotation.exchange.incoming import Incoming, anonymous, take_in, worker_key
 from transect.annotation.exchange.outgoing import write
 from transect.annotation.exchange.reading_files import read
 from transect.annotation.project import open_project
@@ -73,7 +76,7 @@ def test_ratings_are_what_a_report_takes(rated, tmp_path):
     assert table.column_names == ["id", "rater", "smile"], "pairs are of no single image"
     assert table.num_rows == 7, "who cannot tell has no value"
     assert set(table["smile"].to_pylist()) <= {0.0, 0.5, 1.0}
-    set_state(rated.database, 1, "excluded")
+    set_state(rated, 1, "excluded")
     assert set(ratings_table(rated)["rater"].to_pylist()) == {"rater-0002"}
     path = tmp_path / "ratings.parquet"
     write(rated, "ratings", path, "unit", "")
@@ -89,11 +92,8 @@ def test_mechanical_turk_goes_round(rated, empty, tmp_path):
         batch = list(csv.DictReader(file))
     assert len(batch) == 6
     assert batch[0]["image_url"].startswith("https://pictures.example/run/")
-    assert json.loads(next(row for row in batch if row["second"])["choices"]) == ["same, or so", "not"]
     page = (tmp_path / "mturk" / "template.html").read_text()
-    assert {"${image_url}", "${second_url}", "${text}", "${choices}"} <= {f"${{{name}}}" for name in batch[0]} & {
-        word for word in ("${image_url}", "${second_url}", "${text}", "${choices}") if word in page
-    }
+    assert set(re.findall(r"\$\{(\w+)\}", page)) == set(batch[0]) - {"study", "id", "second", "question", "flipped"}
     assert len(list((tmp_path / "mturk" / "images").glob("*.png"))) == 4
     results = tmp_path / "results.csv"
     with results.open("w", newline="") as file:
@@ -132,14 +132,171 @@ def test_label_studio_goes_round(rated, empty, tmp_path):
     write(rated, "label-studio", tmp_path / "ls", "attribute", "")
     tasks = json.loads((tmp_path / "ls" / "tasks.json").read_text())
     assert len(tasks) == 6
-    assert sum(len(task["annotations"]) for task in tasks) == 11
+    assert sum(len(task["annotations"]) for task in tasks) == 12
     config = (tmp_path / "ls" / "config-same.xml").read_text()
     assert 'value="$second_image"' in config
     assert '<Choice value="same, or so" hotkey="1"/>' in config
     take_in(empty, read(tmp_path / "ls" / "tasks.json", "label-studio", empty), now=0.0)
     columns = ("id", "second", "question", "rater", "answer", "seconds")
-    wanted = [row for row in answers_table(rated).to_pylist() if row["level"] is not None]
-    assert plain(empty, *columns) == sorted(str({name: row[name] for name in columns}) for row in wanted)
+    assert plain(empty, *columns) == plain(rated, *columns)
+
+
+ALL_KINDS = """
+[plan]
+ratings = 2
+[[question]]
+name = "same"
+text = 'Is it the "same" <person>?'
+scale = "nominal"
+pairs = "ends"
+levels = ['the "same"', "a `look` & like"]
+follow_up = { text = "Known?", levels = ["well", "not"] }
+[[question]]
+name = "more"
+text = "Which smiles more?"
+scale = "nominal"
+pairs = "ends"
+sided = true
+skip = false
+levels = ["first", "second"]
+"""
+
+
+@pytest.fixture
+def paired(tmp_path):
+    """Eight subjects' pairs, two questions; one rater answers all: in turn each level, each follow-up, cannot tell."""
+    (tmp_path / "p.toml").write_text(ALL_KINDS)
+    opened = [
+        open_project(make_run(tmp_path / "pairs", subjects=8), tmp_path / f"{i}.sqlite", (str(tmp_path / "p.toml"),))
+        for i in range(2)
+    ]
+    invite(opened[0].database, 1, now=0.0)
+    number = 0
+    while held := next_tasks(opened[0], 1, now=100.0):
+        value = number % 2 if held[0].question == "more" else (0, 1, None)[number % 3]
+        detail = number % 2 if held[0].question == "same" and value is not None else None
+        answer(opened[0], 1, Given(held[0].id, f"key-{number}", value, detail), now=100.0 + number)
+        number += 1
+    yield opened
+    for one in opened:
+        one.database.close()
+
+
+FULL = ("id", "second", "question", "answer", "follow_up")
+
+
+def test_label_studio_keeps_follow_ups_sides_and_who_cannot_tell(paired, tmp_path):
+    """What is shown left is what the task's `image` is: of a flipped pair its second picture."""
+    full, other = paired
+    write(full, "label-studio", tmp_path / "ls", "attribute", "")
+    tasks = json.loads((tmp_path / "ls" / "tasks.json").read_text())
+    more = [task for task in tasks if task["data"]["question"] == "more"]
+    assert 0 < sum(task["data"]["flipped"] for task in more) < 8
+    by_id = {row["id"]: row["answer"] for row in answers_table(full).to_pylist() if row["question"] == "more"}
+    for task in more:
+        data = task["data"]
+        assert data["image"].endswith(f"{data['second' if data['flipped'] else 'first']}.png")
+        (said,) = task["annotations"][0]["result"]
+        same_side = said["value"]["choices"][0] == by_id[data["first"]]
+        assert same_side != data["flipped"]
+    take_in(other, read(tmp_path / "ls" / "tasks.json", "label-studio", other), now=0.0)
+    assert plain(other, *FULL) == plain(full, *FULL)
+    config = ElementTree.parse(tmp_path / "ls" / "config-same.xml").getroot()
+    assert [one.get("name") for one in config.iter("Choices")] == ["same", "same_follow_up"]
+    assert [one.get("value") for one in config.iter("Choice")] == [
+        'the "same"', "a `look` & like", "cannot tell", "well", "not",
+    ]  # fmt: skip
+
+
+def test_a_form_of_mechanical_turk_shows_all_and_its_answers_come_back(paired, tmp_path):
+    """The service puts a row's texts into the template as they stand; what the form then has is looked at as HTML.
+
+    Every worker answers the first level as shown, and the last follow-up: of flipped pairs that is the second picture.
+    """
+    _, other = paired
+    write(other, "mturk", tmp_path / "mturk", "attribute", "")
+    with (tmp_path / "mturk" / "batch.csv").open(newline="") as file:
+        batch = list(csv.DictReader(file))
+    row = next(row for row in batch if row["question"] == "same")
+    page = re.sub(r"\$\{(\w+)\}", lambda found: row[found[1]], (tmp_path / "mturk" / "template.html").read_text())
+    form = Fieldsets()
+    form.feed(page)
+    answers, follow = form.found
+    assert (json.loads(answers["data-choices"]), answers["data-skip"]) == (
+        ['the "same"', "a `look` & like"],
+        "cannot tell",
+    )
+    assert json.loads(follow["data-choices"]) == ["well", "not"]
+    assert form.texts == ['Is it the "same" <person>?', "Known?"]
+    results = tmp_path / "results.csv"
+    with results.open("w", newline="") as file:
+        writer = csv.writer(file)
+        names = [f"Input.{name}" for name in batch[0]]
+        writer.writerow(["WorkerId", *names, "Answer.answer", "Answer.follow_up"])
+        for row in batch:
+            writer.writerow(["A1", *row.values(), "0", "1" if row["question"] == "same" else ""])
+        writer.writerow(["A2", *batch[0].values(), "cannot tell", ""])
+    made = take_in(other, read(results, "mturk", other), now=0.0)
+    assert (made.answers, made.raters) == (17, 2)
+    flipped = {row["id"] for row in batch if row["flipped"] == "1"}
+    assert 0 < len(flipped) < 8
+    for one in answers_table(other).to_pylist():
+        if one["question"] == "more":
+            assert one["answer"] == ("second" if one["id"] in flipped else "first")
+        elif one["answer"] is not None:
+            assert (one["answer"], one["follow_up"]) == ('the "same"', "not")
+
+
+class Fieldsets(HTMLParser):
+    """Attributes of fieldsets, and the texts of their legends."""
+
+    def __init__(self):
+        super().__init__()
+        self.found, self.texts, self.inside = [], [], False
+
+    def handle_starttag(self, tag, attrs):
+        self.inside = tag == "legend"
+        if tag == "fieldset":
+            self.found.append(dict(attrs))
+
+    def handle_data(self, data):
+        if self.inside:
+            self.texts.append(data)
+            self.inside = False
+
+
+def test_ground_truth_counts_what_it_cannot_hold(paired, rated, tmp_path):
+    told = write(paired[0], "ground-truth", tmp_path / "gt", "attribute", "")
+    assert (told["answers"], told["left_out"]) == (0, {"answers about pairs": 16})
+    # Of 12 answers 4 are about pairs, and one rater could not tell about one image.
+    told = write(rated, "ground-truth", tmp_path / "gt2", "attribute", "")
+    assert told["left_out"] == {"answers about pairs": 4, "who cannot tell": 1}
+
+
+def test_workers_have_another_number_in_each_database(empty, rated):
+    keys = [worker_key(project) for project in (empty, rated, empty)]
+    assert keys[0] == keys[2] != keys[1]
+    assert anonymous("A1", keys[0]) != anonymous("A1", keys[1])
+
+
+def test_an_import_that_contradicts_what_is_kept_is_refused(empty):
+    given = Incoming("x, row 1", "", "0-0000", "", "smile", "ada", 2)
+    fresh = Incoming("x, row 2", "", "0-0001", "", "smile", "ada", 2)
+    take_in(empty, [given], now=0.0)
+    with pytest.raises(BadInput, match=r"x, row 1: expected ada's answer to smile of 0-0000 that is kept \(yes\), got"):
+        take_in(empty, [fresh, given._replace(level=0)], now=1.0)
+    with pytest.raises(BadInput, match=r"got another \(cannot tell\); take it out of the file, nothing was imported"):
+        take_in(empty, [given._replace(level=None)], now=1.0)
+    assert answers_table(empty).num_rows == 1
+
+
+def test_an_imported_answer_that_was_taken_back_can_be_imported_again(empty):
+    (link,) = invite(empty.database, 1, now=0.0)
+    given = Incoming("x", "", "0-0000", "", "smile", link.name, 2)
+    take_in(empty, [given], now=0.0)
+    assert undo(empty, 1, "back", now=1.0) is not None
+    assert take_in(empty, [given._replace(level=0)], now=2.0).answers == 1
+    assert answers_table(empty)["answer"].to_pylist() == ["no"]
 
 
 HEAD = "id,question,rater,answer\n"

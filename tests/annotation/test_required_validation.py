@@ -50,7 +50,7 @@ def failing(run):
 
     The file is made once, here: the tests that want another verdict change a copy.
     """
-    return validated(run, Gates(differing=0.1), seen_otherwise=(0,))
+    return validated(run, Gates(differing=0.1, images=4), seen_otherwise=(0,))
 
 
 def changed(path, folder, change):
@@ -104,7 +104,10 @@ def test_what_was_vouched_for_is_audited_and_the_page_says_so(failing, tmp_path)
     (section,) = [one for one in result.results["sections"] if one["key"] == "gates"]
     assert "it met every gate over all images" in section["text"][0]
     assert section["warnings"] == []
-    assert section["tables"][0]["rows"][0] == ["seen as another condition, at most", 0.1, "met"]
+    assert section["tables"][0]["rows"][:2] == [
+        ["images judged, at least", 4, "met"],
+        ["seen as another condition, at most", 0.1, "met"],
+    ]
     assert section["tables"][1]["rows"][1][0] == "face shape 0"
     assert section["tables"][1]["rows"][1][-1] == "conditions: 1 of 4 images are seen as another condition"
     assert "Gates that were required" in result.report.read_text()

@@ -139,8 +139,42 @@ def test_guessed_links_are_slowed_down(app, project):
     (good,) = invite(project.database, 1, now=0.0)
     replies = [http.get(f"/invite/guess-{i}").status_code for i in range(12)]
     assert replies == [404] * 10 + [429] * 2
-    assert http.get(f"/invite/{good.token}").status_code == 429, "also a right one, from there, for a while"
-    assert http.get("/invite/" + "x" * 500).status_code in (422, 429)
+    assert http.get("/invite/" + "x" * 500).status_code == 422
+    # Raters of one office share an address: one who opens broken links locks nobody else out.
+    assert http.get(f"/invite/{good.token}").status_code == 303
+
+
+def test_behind_a_proxy_each_rater_has_guesses_of_their_own(project):
+    """The last address in X-Forwarded-For is the proxy's word; those before it are anybody's."""
+
+    def guess(app, said, peer="127.0.0.1"):
+        http = TestClient(app, base_url=HOST, follow_redirects=False, client=(peer, 5000))
+        return http.get("/invite/guess", headers={"x-forwarded-for": said}).status_code
+
+    app = create_app(project, proxied=True)
+    assert [guess(app, "192.0.2.1") for _ in range(11)] == [404] * 10 + [429]
+    assert guess(app, "192.0.2.2") == 404
+    assert guess(app, "192.0.2.9, 192.0.2.1") == 429, "who writes another address before it is known all the same"
+    assert [guess(app, f"192.0.2.{i}", peer="198.51.100.7") for i in range(11)] == [404] * 10 + [429]
+    open_one = create_app(project)
+    assert [guess(open_one, f"192.0.2.{i}") for i in range(11)] == [404] * 10 + [429], "without a proxy nobody is asked"
+
+
+def test_nothing_is_shown_or_taken_before_consent(app, project):
+    """A link alone lets nobody past the page of consent, by no address of the programs' interface either."""
+    (one,) = invite(project.database, 1, now=0.0)
+    http = anybody(app)
+    http.get(f"/invite/{one.token}")
+    csrf = re.search(r'name="csrf" value="([^"]+)"', http.get("/").text)[1]
+    headers = {"x-csrf-token": csrf}
+    for address in ("/api/tasks", "/api/questions", "/pictures/1/left", "/examples/smile/0"):
+        assert http.get(address).status_code == 403, address
+    body = {"task": 1, "key": "key-00000001", "value": 1}
+    assert http.post("/api/answers", json=body, headers=headers).status_code == 403
+    assert http.post("/api/undo", json={"key": "key-00000001"}, headers=headers).status_code == 403
+    assert count(project, schema.tasks) == 0
+    http.post("/consent", data={"csrf": csrf})
+    assert len(http.get("/api/tasks").json()["tasks"]) == 2
 
 
 def test_passwords_are_slowed_down_and_the_right_one_logs_in(app):
@@ -242,7 +276,7 @@ def test_a_replayed_answer_changes_nothing(two, project):
 def test_a_rater_who_was_shut_out_is_out_at_once(two, project):
     first = two[0]
     task = first.tasks()[0]
-    set_state(project.database, 1, "excluded")
+    set_state(project, 1, "excluded")
     assert first.answer(task).status_code == 401
     assert first.http.get("/").status_code == 401
 
@@ -314,7 +348,7 @@ def test_too_many_requests_of_one_session_are_refused():
     async def nothing():
         return {"type": "http.disconnect"}
 
-    guard = Guard(inner, frozenset(), False, {hash_of("ada"), hash_of("ben")}, lambda: now[0])
+    guard = Guard(inner, frozenset(), False, {hash_of("ada"), hash_of("ben")}, clock=lambda: now[0])
 
     def ask(session, times):
         scope = {"type": "http", "method": "GET", "client": ("127.0.0.1", 1)}

@@ -36,7 +36,7 @@ def judged(tmp_path_factory):
 
 
 def test_conditions_are_judged_by_majority(judged):
-    done = CliRunner().invoke(annotate, ["validate", str(judged), "--json"])
+    done = CliRunner().invoke(annotate, ["validate", str(judged), "--min-images", "3", "--json"])
     assert done.exit_code == 0, done.output
     (made,) = json.loads(done.stdout).values()
     every = made["groups"][0]
@@ -46,7 +46,9 @@ def test_conditions_are_judged_by_majority(judged):
     assert made["equal_quality"][0]["reason"] == "quality does not vary within groups"
     with pytest.raises(BadInput, match="expected every gate to be met, got audit: 1 of 6 images"):
         rater_validation.require(judged)
-    again = CliRunner().invoke(annotate, ["validate", str(judged), "--max-differing", "0.2", "--require"])
+    again = CliRunner().invoke(
+        annotate, ["validate", str(judged), "--max-differing", "0.34", "--min-images", "3", "--require"]
+    )
     assert again.exit_code == 0
     assert "every gate is met" in again.stdout
     with pytest.raises(BadInput, match="expected images validated by raters, got none"):
@@ -75,7 +77,10 @@ def test_the_page_on_raters_has_it_too(judged):
         one for one in json.loads((judged / "annotations" / "raters.json").read_text())["sections"]
         if one["key"] == "validation"
     ]  # fmt: skip
-    assert section["warnings"] == ["Gate not met: 1 of 6 images are seen as another condition"]
+    assert section["warnings"] == [
+        f"Gate not met: {text}"
+        for text in ("6 images were judged, fewer than 20", "1 of 6 images are seen as another condition")
+    ]
     assert section["tables"][0]["rows"][0][6] == pytest.approx(3.2)
 
 

@@ -129,7 +129,7 @@ def test_each_level_is_judged_alone_and_halfway_levels_by_quality():
     level = np.repeat([0.0, 0.5, 1.0], 10)
     intended = np.where(level == 0.5, np.nan, level)
     quality = np.where(level == 1.0, 1.0, 4.0) + np.tile([0.0, 0.1], 15)
-    made = validate(intended, np.round(level), quality, {"a": level}, np.arange(30))
+    made = validate(intended, np.round(level), quality, {"a": level}, np.arange(30), gates=Gates(images=10))
     assert (made.groups[0].judged, made.between) == (20, 10)
     assert [one.failures for one in made.groups[1:]] == [(), (), ("quality: mean quality 1.05 is below 2.5",)]
     assert set(made.failures) == {"equal quality"}  # over all images the mean is 3.05
@@ -139,7 +139,19 @@ def test_what_was_not_rated_meets_no_gate():
     quality = np.array([4.0, 4.0, np.nan, np.nan])
     bad = np.array([True, False, False, False])
     made = validate(np.zeros(4), np.array([0, 0, np.nan, np.nan]), quality, {"a": np.array([0, 0, 1, 1.0])},
-                    np.arange(4), worst=bad, gates=Gates(unidentifiable=0.4))  # fmt: skip
+                    np.arange(4), worst=bad, gates=Gates(unidentifiable=0.4, images=2))  # fmt: skip
     assert made.groups[2].failures == ("conditions: no image was judged", "quality: nobody rated the quality")
     # one of the two images that were rated, not one of four
     assert made.failures == {"identifiable": "of 50.0 % of the images most raters say that no face is identifiable"}
+
+
+def test_too_few_images_meet_no_gate():
+    """Of 40 images, all seen as they were meant, 21 are of one level and 19 of the other: that one is not let through."""
+    level = np.repeat([0.0, 1.0], [21, 19])
+    quality = np.tile([3.0, 4.0], 20)
+    made = validate(level, level, quality, {"a": level}, np.arange(40))
+    assert made.passed
+    assert [one.failures for one in made.groups] == [(), (), ("images: 19 images were judged, fewer than 20",)]
+    assert not validate(level[:19], level[:19], quality[:19], {}, np.arange(19)).passed
+    with pytest.raises(BadInput, match="gate images: expected 1 or more, got 0"):
+        Gates(images=0)

@@ -7,7 +7,6 @@ have one more answer than was asked for.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Final, Literal, final
 
@@ -15,8 +14,9 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from transect.annotation.assignment import Task, task_of
+from transect.annotation.counting import recount
 from transect.annotation.project import Project
-from transect.annotation.questions import Asked, Stop
+from transect.annotation.questions import Asked
 from transect.annotation.schema import answers, items, raters, tasks
 from transect.errors import TransectError
 
@@ -68,7 +68,7 @@ def answer(project: Project, rater: int, given: Given, now: float) -> Taken:
         kept = _add(connection, rater, given, values, now)
         connection.execute(tasks.update().where(tasks.c.id == row.id).values(state="answered", answer_id=kept))
         if not row.repeat:
-            _after(connection, row.item_id, project.asked.plan.stop, late=row.state == "expired")
+            recount(connection, [row.item_id], project.asked.plan.stop)
         return Taken(kept, replayed=False)
 
     return project.database.write(work)
@@ -98,7 +98,7 @@ def undo(project: Project, rater: int, key: str, now: float) -> Task | None:
         )
         row = _task(connection, rater, last)
         if not row.repeat:
-            _after(connection, row.item_id, project.asked.plan.stop)
+            recount(connection, [row.item_id], project.asked.plan.stop)
         return task_of(row)
 
     return project.database.write(work)
@@ -159,30 +159,3 @@ def _add(
         )
     )
     return int((made.inserted_primary_key or (0,))[0])
-
-
-def _after(connection: Connection, item: int, stop: Stop | None, late: bool = False) -> None:
-    """Count a late answer's task again, and see whether the item wants more answers."""
-    connection.execute(sa.select(items.c.id).where(items.c.id == item).with_for_update())
-    said = connection.execute(
-        sa.select(answers.c.value)
-        .join(tasks, tasks.c.answer_id == answers.c.id)
-        .where(tasks.c.item_id == item, tasks.c.repeat.is_(False), tasks.c.state == "answered")
-    ).scalars()
-    changes: dict[str, Any] = {"done": agreed(list(said), stop)}
-    if late:
-        changes["taken"] = items.c.taken + 1
-    connection.execute(items.update().where(items.c.id == item).values(**changes))
-
-
-def agreed(said: list[int | None], stop: Stop | None) -> bool:
-    """Whether a stop rule wants no further answers; those who cannot tell agree with nobody.
-
-    >>> agreed([1, 1, 0], Stop(after=3, agreement=0.6)), agreed([1, 1, None], Stop(after=3, agreement=1.0))
-    (True, False)
-    """
-    if stop is None or len(said) < stop.after:
-        return False
-    told = Counter(one for one in said if one is not None)
-    most = max(told.values(), default=0)
-    return most >= stop.agreement * len(said) - 1e-9

@@ -47,6 +47,9 @@ def status(project: Project, now: float) -> dict[str, Any]:
         kept = connection.execute(sa.select(sa.func.count()).select_from(answers)).scalar_one()
         people = connection.execute(sa.select(raters).order_by(raters.c.id)).all()
         paused = read_setting(connection, "paused") == "1"
+    by_rater: dict[str, list[Row]] = {}
+    for one in said:
+        by_rater.setdefault(one.rater, []).append(one)
     recent = sum(0 <= now - one.given <= _RECENT for one in said)
     return {
         "paused": paused,
@@ -58,7 +61,7 @@ def status(project: Project, now: float) -> dict[str, Any]:
         "questions": per_question,
         "raters": [
             {"id": one.id, "name": one.name, "state": one.state, "consented": one.consented is not None}
-            | _of_rater([row for row in said if row.rater == one.name])
+            | _of_rater(by_rater.get(one.name, []))
             for one in people
         ],
     }

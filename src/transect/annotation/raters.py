@@ -9,7 +9,9 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from transect.annotation import schema
+from transect.annotation.counting import recount
 from transect.annotation.database import Database
+from transect.annotation.project import Project
 from transect.errors import BadInput
 
 _MOST = 10_000
@@ -65,10 +67,26 @@ def consent(database: Database, rater: int, now: float) -> None:
     )
 
 
-def set_state(database: Database, rater: int, state: str) -> bool:
-    """Make a rater active, paused or excluded; whether there is such a rater. Raises BadInput for another state."""
+def set_state(project: Project, rater: int, state: str) -> bool:
+    """Make a rater active, paused or excluded; whether there is such a rater. Raises BadInput for another state.
+
+    Who is shut out gives back what they hold, and their answers keep no item from others' any more; let back in, their
+    answers count again.
+    """
     if state not in ("active", "paused", "excluded"):
         raise BadInput(f"state: expected active, paused or excluded, got {state!r}; mend it")
-    table = schema.raters
-    change = table.update().where(table.c.id == rater).values(state=state)
-    return bool(database.write(lambda connection: connection.execute(change).rowcount))
+    table, tasks = schema.raters, schema.tasks
+
+    def work(connection: sa.Connection) -> bool:
+        before = connection.execute(sa.select(table.c.state).where(table.c.id == rater).with_for_update()).scalar()
+        connection.execute(table.update().where(table.c.id == rater).values(state=state))
+        if before is None or (before == "excluded") == (state == "excluded"):
+            return before is not None
+        connection.execute(
+            tasks.update().where(tasks.c.rater_id == rater, tasks.c.state == "leased").values(state="expired")
+        )
+        had = sa.select(tasks.c.item_id).where(tasks.c.rater_id == rater, tasks.c.repeat.is_(False))
+        recount(connection, connection.execute(had).scalars(), project.asked.plan.stop)
+        return True
+
+    return project.database.write(work)

@@ -26,10 +26,14 @@ _COST: Final = {"n": 2**14, "r": 8, "p": 1}
 
 
 class Session(NamedTuple):
-    """Who is logged in: a rater, or (None) the administrator. csrf: what forms and scripts have to send along."""
+    """Who is logged in: a rater, or (None) the administrator.
+
+    csrf: what forms and scripts have to send along; consented: whether the rater agreed to take part.
+    """
 
     rater: int | None
     csrf: str
+    consented: bool = False
 
 
 def begin(database: Database, rater: int | None, now: float) -> str:
@@ -56,7 +60,7 @@ def find(database: Database, token: str, now: float) -> Session | None:
     """The session of a cookie; None where there is none, it ended, or the rater was shut out."""
     table, raters = schema.sessions, schema.raters
     query = (
-        sa.select(table.c.rater_id, table.c.csrf, raters.c.state)
+        sa.select(table.c.rater_id, table.c.csrf, raters.c.state, raters.c.consented)
         .outerjoin(raters, raters.c.id == table.c.rater_id)
         .where(table.c.token_hash == hash_of(token), table.c.expires >= now)
     )
@@ -64,7 +68,7 @@ def find(database: Database, token: str, now: float) -> Session | None:
         found = connection.execute(query).one_or_none()
     if found is None or found.state == "excluded":
         return None
-    return Session(found.rater_id, found.csrf)
+    return Session(found.rater_id, found.csrf, found.consented is not None)
 
 
 def end(database: Database, token: str) -> None:

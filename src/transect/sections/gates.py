@@ -10,6 +10,7 @@ from transect.effects.image_validation import SOURCE
 from transect.sections.answers import table, words
 
 _GATES: Final = {
+    "images": ("images judged, at least", "images"),
     "differing": ("seen as another condition, at most", "conditions"),
     "quality": ("mean quality, at least", "quality"),
     "unidentifiable": ("no face identifiable, at most", "identifiable"),

@@ -3,6 +3,7 @@
 from transect.annotation.agreement.coefficients import (
     cohen_kappa,
     fleiss_kappa,
+    mean_cohen_kappa,
     percent_agreement,
     rater_reliability,
     spread,
@@ -20,6 +21,7 @@ __all__ = [
     "fit_logistic",
     "fleiss_kappa",
     "krippendorff_alpha",
+    "mean_cohen_kappa",
     "percent_agreement",
     "rater_reliability",
     "spread",

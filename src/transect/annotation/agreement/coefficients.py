@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -56,6 +57,20 @@ def cohen_kappa(one: ArrayLike, other: ArrayLike, weights: Literal["none", "line
     observed = _cost(both[:, 0] - both[:, 1], weights)
     expected = _cost(both[:, None, 0] - both[None, :, 1], weights)
     return 1 - observed / expected if expected else float("nan")
+
+
+def mean_cohen_kappa(ratings: ArrayLike, weights: Literal["none", "linear", "quadratic"] = "none") -> float:
+    """Mean of Cohen's kappas of all pairs of raters [units, raters]; of two raters Cohen's own.
+
+    Pairs without a kappa are left out; NaN where no pair has one. Source: Light 1971, doi:10.1037/h0031643.
+
+    >>> mean_cohen_kappa([[0, 0, 0], [0, 1, 0], [1, 1, 1], [1, 1, 1]])  # .5, 1 and .5
+    0.6666666666666666
+    """
+    made = checked(ratings)
+    pairs = [cohen_kappa(made[:, i], made[:, j], weights) for i, j in combinations(range(made.shape[1]), 2)]
+    known = [one for one in pairs if np.isfinite(one)]
+    return float(np.mean(known)) if known else float("nan")
 
 
 def _cost(apart: np.ndarray, weights: str) -> float:

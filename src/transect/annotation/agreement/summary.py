@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from transect.annotation.agreement.coefficients import fleiss_kappa, percent_agreement, rater_reliability, spread
+from transect.annotation.agreement.coefficients import (
+    fleiss_kappa,
+    mean_cohen_kappa,
+    percent_agreement,
+    rater_reliability,
+    spread,
+)
+from transect.annotation.agreement.dawid_skene import dawid_skene
 from transect.annotation.agreement.krippendorff import krippendorff_alpha
 from transect.annotation.project import Project
 from transect.annotation.questions import Asked
@@ -39,6 +46,7 @@ def _question(said: list[Row], asked: Asked, resamples: int) -> dict[str, Any]:
         "cannot_tell": sum(one.value is None for one in mine),
         "percent_agreement": _or_none(percent_agreement(made.ratings)),
         "fleiss_kappa": _or_none(fleiss_kappa(made.ratings)),
+        "mean_cohen_kappa": _or_none(mean_cohen_kappa(made.ratings)),
         "alpha": _or_none(alpha.value),
         "alpha_low": _or_none(alpha.low),
         "alpha_high": _or_none(alpha.high),
@@ -46,8 +54,20 @@ def _question(said: list[Row], asked: Asked, resamples: int) -> dict[str, Any]:
         "median_spread": float(np.median(known)) if len(known) else None,
         "known_right": _share([one.value == one.gold for one in mine if one.gold is not None]),
         "repeats_alike": _share(_repeats(said, asked.name)),
-        "by_rater": _raters(made),
+        "by_rater": _raters(made, len(asked.levels)),
+        "dawid_skene": _latent(made, len(asked.levels)),
     }
+
+
+def _latent(made: Matrix, levels: int) -> dict[str, Any]:
+    """Units whose most probable level by Dawid and Skene's model is another than the answer given most often."""
+    ratings = made.ratings
+    level = dawid_skene(ratings, levels).level
+    counts = np.stack([(ratings == one).sum(axis=1) for one in range(levels)], axis=1)
+    clear = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) == 1
+    other = clear & np.isfinite(level) & (level != counts.argmax(axis=1))
+    named = [list(unit) for unit, is_other in zip(made.units, other, strict=True) if is_other]
+    return {"of": int(clear.sum()), "other_than_most_say": named, "tied": int((~clear & np.isfinite(level)).sum())}
 
 
 def _repeats(said: list[Row], name: str) -> list[bool]:
@@ -64,11 +84,19 @@ def _repeats(said: list[Row], name: str) -> list[bool]:
     ]
 
 
-def _raters(made: Matrix) -> list[dict[str, Any]]:
-    each = rater_reliability(made.ratings)
+def _raters(made: Matrix, levels: int) -> list[dict[str, Any]]:
+    """Each rater beside the mean of the others, and how often they are right if Dawid and Skene's model is."""
+    each, latent = rater_reliability(made.ratings), dawid_skene(made.ratings, levels)
+    right = np.einsum("t,rtt->r", latent.prior, latent.confusion)
     return [
-        {"rater": name, "units": int(n), "correlation": _or_none(float(r)), "bias": _or_none(float(bias))}
-        for name, r, bias, n in zip(made.raters, each.correlation, each.bias, each.units, strict=True)
+        {
+            "rater": name,
+            "units": int(n),
+            "correlation": _or_none(float(r)),
+            "bias": _or_none(float(bias)),
+            "right_by_dawid_skene": _or_none(float(share)),
+        }
+        for name, r, bias, n, share in zip(made.raters, each.correlation, each.bias, each.units, right, strict=True)
     ]
 
 
@@ -93,8 +121,15 @@ def lines(made: dict[str, Any]) -> list[str]:
         known, again = one["known_right"], one["repeats_alike"]
         told.append(
             f"{one['question']}: {one['units']} units, {one['raters']} raters, {one['answers']} answers; agreement "
-            f"{shown(one['percent_agreement'])}, alpha ({one['scale']}) {shown(one['alpha'])}{interval}{reason}, "
+            f"{shown(one['percent_agreement'])}, Fleiss' kappa {shown(one['fleiss_kappa'])}, mean of Cohen's "
+            f"{shown(one['mean_cohen_kappa'])}, alpha ({one['scale']}) {shown(one['alpha'])}{interval}{reason}, "
             f"median spread {shown(one['median_spread'])}; known right {shown(known['share'])} of {known['of']}, "
-            f"repeats alike {shown(again['share'])} of {again['of']}"
+            f"repeats alike {shown(again['share'])} of {again['of']}; Dawid and Skene's level is another than "
+            f"most say for {len(one['dawid_skene']['other_than_most_say'])} of {one['dawid_skene']['of']}"
         )
+        told += [
+            f"  {each['rater']}: {each['units']} units, correlation with the others {shown(each['correlation'])}, "
+            f"bias {shown(each['bias'])}, right by Dawid and Skene {shown(each['right_by_dawid_skene'])}"
+            for each in one["by_rater"]
+        ]
     return told or ["no questions"]

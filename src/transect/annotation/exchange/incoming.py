@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import math
 import re
 import secrets
@@ -14,12 +15,15 @@ from typing import Any, Final, NamedTuple, final
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from transect.annotation.answering import LONGEST, agreed
+from transect.annotation.answering import LONGEST
+from transect.annotation.counting import recount
+from transect.annotation.database import read_setting, write_setting
 from transect.annotation.project import Project
 from transect.annotation.raters import hash_of
 from transect.annotation.schema import answers, items, raters, tasks
 from transect.errors import BadInput
 
+_KEY: Final = "workers"
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
@@ -49,20 +53,35 @@ class Imported:
     raters: int
 
 
-def anonymous(worker: str) -> str:
+def worker_key(project: Project) -> bytes:
+    """The secret that `anonymous` hashes with: the database's own, made when it is first asked for."""
+
+    def work(connection: Connection) -> str:
+        kept = read_setting(connection, _KEY)
+        if kept is None:
+            kept = secrets.token_hex(32)
+            write_setting(connection, _KEY, kept)
+        return kept
+
+    return bytes.fromhex(project.database.setting(_KEY) or project.database.write(work))
+
+
+def anonymous(worker: str, key: bytes) -> str:
     """A number for a worker of another service, the same each time; their own id is not kept.
 
-    >>> anonymous("A1B2C3") == anonymous("A1B2C3") != anonymous("A1B2C4")
+    Without the key, a table of answers that is passed on does not tell whose they are to those who know the ids.
+
+    >>> anonymous("A1B2C3", b"key") == anonymous("A1B2C3", b"key") != anonymous("A1B2C3", b"another")
     True
     """
-    return f"worker-{hashlib.sha256(worker.encode()).hexdigest()[:16]}"
+    return f"worker-{hmac.new(key, worker.encode(), hashlib.sha256).hexdigest()[:16]}"
 
 
 def take_in(project: Project, incoming: Sequence[Incoming], now: float) -> Imported:
     """Keep answers in one transaction. Answers of a rater to an item that they answered already are not taken again.
 
     Raises BadInput, and takes nothing, where an image or a question is not asked about, a rater has no usable name, a
-    time is no finite number, or one rater answers one item differently twice.
+    time is no finite number, or one rater answers one item differently twice, in the file or from what is kept.
     """
     _check(incoming)
 
@@ -77,19 +96,20 @@ def take_in(project: Project, incoming: Sequence[Incoming], now: float) -> Impor
         for one in incoming:
             item, rater = known[one.study, one.first, one.second, one.question], people[one.rater]
             key = item, rater, one.repeat
-            task, answered = there.get(key, (None, False))
-            if answered:
+            task, kept = there.get(key, (None, None))
+            if kept is not None:
+                _agrees(project, one, kept)
                 duplicates += 1
                 continue
             if task is None:
                 place[rater] += 1
             made = _task(connection, one, (item, rater, place[rater]), task, now)
             _keep(connection, one, rater, made, now)
-            there[key] = made, True
+            there[key] = made, (one.level, one.detail)
             taken += 1
             if not one.repeat:
                 touched.add(item)
-        _recount(connection, project, touched)
+        recount(connection, touched, project.asked.plan.stop)
         return Imported(taken, duplicates, new)
 
     return project.database.write(work)
@@ -142,13 +162,32 @@ def _raters(connection: Connection, names: set[str], now: float) -> tuple[dict[s
     return there, len(new)
 
 
-def _there(connection: Connection) -> dict[tuple[int, int, bool], tuple[int, bool]]:
-    """Tasks by item, rater and repeat, and whether they are answered: a lease, or one that ran out, holds no answer."""
-    of = sa.select(tasks.c.id, tasks.c.item_id, tasks.c.rater_id, tasks.c.repeat, tasks.c.state)
+_Kept = tuple[int | None, int | None]
+"""Level and follow-up of an answer in force."""
+
+
+def _there(connection: Connection) -> dict[tuple[int, int, bool], tuple[int, _Kept | None]]:
+    """Tasks by item, rater and repeat, and their answer: a lease, or one that ran out, holds none."""
+    of = sa.select(tasks, answers.c.value, answers.c.detail).outerjoin(answers, answers.c.id == tasks.c.answer_id)
     return {
-        (row.item_id, row.rater_id, row.repeat): (int(row.id), row.state == "answered")
+        (row.item_id, row.rater_id, row.repeat): (
+            int(row.id),
+            (row.value, row.detail) if row.state == "answered" else None,
+        )
         for row in connection.execute(of)
     }
+
+
+def _agrees(project: Project, one: Incoming, kept: _Kept) -> None:
+    """Raises BadInput where an answer is another than the one in force; a file may leave the follow-up out."""
+    if one.level == kept[0] and (one.detail is None or one.detail == kept[1]):
+        return
+    levels = [level.name for level in project.asked.named(one.question).levels]
+    said, before = ("cannot tell" if level is None else levels[level] for level in (one.level, kept[0]))
+    raise BadInput(
+        f"{one.where}: expected {one.rater}'s answer to {one.question} of {one.first} that is kept ({before}), got "
+        f"another ({said}); take it out of the file, nothing was imported"
+    )
 
 
 def _task(connection: Connection, one: Incoming, of: tuple[int, int, int], task: int | None, now: float) -> int:
@@ -168,23 +207,9 @@ def _keep(connection: Connection, one: Incoming, rater: int, number: int, now: f
     milliseconds = None if one.seconds is None else round(one.seconds * 1000)
     kept = connection.execute(
         answers.insert().values(
-            task_id=number, rater_id=rater, key=f"import-{number}", kind="skip" if one.level is None else "answer",
-            value=one.level, detail=one.detail, given=given,
+            task_id=number, rater_id=rater, key=f"import-{secrets.token_hex(16)}",
+            kind="skip" if one.level is None else "answer", value=one.level, detail=one.detail, given=given,
             milliseconds=milliseconds if milliseconds is not None and 0 <= milliseconds <= LONGEST else None,
         )
     ).inserted_primary_key  # fmt: skip
     connection.execute(tasks.update().where(tasks.c.id == number).values(answer_id=int((kept or (0,))[0])))
-
-
-def _recount(connection: Connection, project: Project, touched: set[int]) -> None:
-    """Count the answers of items anew, and see which want no more."""
-    stop = project.asked.plan.stop
-    for item in sorted(touched):
-        of = (tasks.c.item_id == item, tasks.c.repeat.is_(False))
-        said = connection.execute(
-            sa.select(answers.c.value).join(tasks, tasks.c.answer_id == answers.c.id).where(*of)
-        ).scalars()
-        held = connection.execute(
-            sa.select(sa.func.count()).where(*of, tasks.c.state.in_(("leased", "answered")))
-        ).scalar_one()
-        connection.execute(items.update().where(items.c.id == item).values(taken=held, done=agreed(list(said), stop)))

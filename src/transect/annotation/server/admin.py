@@ -96,7 +96,7 @@ async def logout(request: Request, service: Serving) -> Response:
 def _set(service: Service, rater: int, state: str) -> None:
     if state not in ("active", "paused", "excluded"):
         raise HTTPException(400, "expected active, paused or excluded")
-    if not set_state(service.database, rater, state):
+    if not set_state(service.project, rater, state):
         raise HTTPException(404, "no such rater")
 
 

@@ -41,12 +41,14 @@ def create_app(
     *,
     examples: Path | None = None,
     secure: bool = False,
+    proxied: bool = False,
     clock: Callable[[], float] = time.time,
 ) -> Any:
     """The ASGI application of a project.
 
     hosts: names it answers to, empty for any; examples: a folder of pictures of levels; secure: it is reached by
-    HTTPS, so that cookies are sent in no other way.
+    HTTPS, so that cookies are sent in no other way; proxied: a proxy on this machine is in front, and says in
+    X-Forwarded-For whose request it is, so that raters behind it do not share one rate.
     """
     service = Service(project, examples, secure, clock)
     app = FastAPI(title="Transect annotation", version=__version__, docs_url=None, redoc_url=None)
@@ -56,7 +58,7 @@ def create_app(
     app.add_exception_handler(HTTPException, _told)
     app.add_exception_handler(RequestValidationError, _not_understood)
     _add_files(app)
-    return Guard(app, hosts, secure, service.known)
+    return Guard(app, hosts, secure, service.known, proxied=proxied)
 
 
 def _add_files(app: FastAPI) -> None:

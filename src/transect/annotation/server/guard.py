@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Container, MutableMapping
 from http.cookies import CookieError, SimpleCookie
+from ipaddress import ip_address
 from time import monotonic
 from typing import Any, Final, final
 from urllib.parse import urlsplit
@@ -41,8 +42,8 @@ class Guard:
     """An ASGI application around another.
 
     hosts: names it answers to; empty: any. secure: it is reached by HTTPS. known: hashes of cookies that are sessions;
-    each of them has a rate of its own, all else shares that of its address. clock: seconds that never run
-    backwards.
+    each of them has a rate of its own, all else shares that of its address. proxied: a proxy on this machine is in
+    front, and its X-Forwarded-For says whose request it is. clock: seconds that never run backwards.
     """
 
     def __init__(
@@ -51,10 +52,13 @@ class Guard:
         hosts: frozenset[str],
         secure: bool,
         known: Container[str],
+        *,
+        proxied: bool = False,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._clock = clock
         self._inner, self._hosts, self._secure, self._known = inner, hosts, secure, known
+        self._proxied = proxied
         self._by_session = Buckets(burst=60, rate=20.0)
         self._by_address = Buckets(burst=200, rate=50.0)
 
@@ -64,6 +68,7 @@ class Guard:
             await self._inner(scope, receive, send)
             return
         headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
+        scope = {**scope, "client": self._client(scope, headers)}
 
         async def dressed(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -88,9 +93,15 @@ class Guard:
             return 403, "the request comes from another site"
         session = _cookie(headers.get("cookie", ""))
         key = hash_of(session) if session else ""
-        address = (scope.get("client") or ("", 0))[0]
+        address = scope["client"][0]
         buckets, of = (self._by_session, key) if key in self._known else (self._by_address, address)
         return None if buckets.take(of, self._clock()) else (429, "too many requests: wait a moment")
+
+    def _client(self, scope: Scope, headers: dict[str, str]) -> tuple[str, int]:
+        """Who sent a request: the last address that a proxy on this machine adds, never one that others say."""
+        there = scope.get("client") or ("", 0)
+        named = headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
+        return (named[:64], 0) if self._proxied and named and _is_loopback(there[0]) else (there[0], there[1])
 
     def _dressed(self, given: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         there = {key.lower() for key, _ in given}
@@ -100,6 +111,13 @@ class Guard:
         if self._secure:
             more["strict-transport-security"] = "max-age=31536000"
         return [*given, *((key.encode(), value.encode()) for key, value in more.items() if key.encode() not in there)]
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return False
 
 
 def _name_of(host: str) -> str:

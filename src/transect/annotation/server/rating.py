@@ -14,7 +14,7 @@ from transect.annotation.assignment import Task, next_tasks
 from transect.annotation.database import read_setting
 from transect.annotation.project import Project
 from transect.annotation.raters import by_token, consent
-from transect.annotation.schema import items, raters, tasks
+from transect.annotation.schema import items, tasks
 from transect.annotation.server.forms import form_of
 from transect.annotation.server.service import Reading, Service, Serving, Writing, check_csrf
 
@@ -22,7 +22,7 @@ router: Final = APIRouter()
 _ERRORS: Final[dict[int | str, dict[str, Any]]] = {
     400: {"description": "not understood"},
     401: {"description": "nobody is logged in"},
-    403: {"description": "no CSRF token"},
+    403: {"description": "no CSRF token, or no consent yet"},
     429: {"description": "too often"},
 }
 _CONFLICT: Final[dict[int | str, dict[str, Any]]] = {409: {"description": "cannot be taken, and why"}, **_ERRORS}
@@ -81,21 +81,19 @@ def home(request: Request, service: Serving) -> Response:
     if session is None or session.rater is None:
         return service.page("closed.html", 401)
     asked = service.project.asked
-    with service.database.reading() as connection:
-        agreed = connection.execute(sa.select(raters.c.consented).where(raters.c.id == session.rater)).scalar()
-    name = "rate.html" if agreed else "consent.html"
+    name = "rate.html" if session.consented else "consent.html"
     return service.page(name, csrf=session.csrf, asked=asked)
 
 
 @router.get("/invite/{token}", include_in_schema=False)
 def invited(request: Request, service: Serving, token: Annotated[str, Path(max_length=128)]) -> Response:
     """Log a rater in by their link."""
-    address, now = request.client.host if request.client else "", service.clock()
-    if not service.guesses.left(address, now):
-        raise HTTPException(429, "too many wrong links: wait a minute", {"retry-after": "30"})
+    # A right link is let in however many wrong ones come from there: raters behind one address share its guesses,
+    # and a link has 256 random bits.
     rater = by_token(service.database, token)
     if rater is None:
-        service.guesses.take(address, now)
+        if not service.guesses.take(request.client.host if request.client else "", service.clock()):
+            raise HTTPException(429, "too many wrong links: wait a minute", {"retry-after": "30"})
         return service.page("closed.html", 404)
     return service.log_in(Response(status_code=303, headers={"location": "/"}), rater)
 

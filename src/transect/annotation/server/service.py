@@ -122,7 +122,7 @@ def writing_rater(session: RaterSession, x_csrf_token: Annotated[str, Header(max
 
 
 def reading_rater(session: RaterSession) -> int:
-    """The rater who asks."""
+    """The rater who asks, and has agreed to take part; 403 before that."""
     return _rater(session)
 
 
@@ -145,4 +145,6 @@ def _somebody(session: sessions.Session | None) -> sessions.Session:
 def _rater(session: sessions.Session) -> int:
     if session.rater is None:
         raise HTTPException(401, "nobody is logged in: open your link again")
+    if not session.consented:
+        raise HTTPException(403, "nothing is shown or taken before you agree to take part: open your link again")
     return session.rater

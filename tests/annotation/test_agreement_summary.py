@@ -1,0 +1,62 @@
+"""`transect annotate agreement`: every figure for each question and rater, worked by hand."""
+
+import pytest
+from small_run import make_run, write_questions
+
+from transect.annotation.agreement import fleiss_kappa
+from transect.annotation.agreement.summary import lines, summary
+from transect.annotation.exchange.incoming import Incoming, take_in
+from transect.annotation.project import open_project
+from transect.annotation.reading import matrix, rows
+
+
+@pytest.fixture
+def answered(tmp_path):
+    """A project over so many images and five raters; level(k, rater) is the answer to image k."""
+    opened = []
+
+    def made(images, level):
+        run = make_run(tmp_path / "run", subjects=images // 2)
+        opened.append(open_project(run, questions=(write_questions(tmp_path / "q.toml", ratings=5),)))
+        named = [(k, rater, f"{k // 2}-{k % 2:04d}") for k in range(images) for rater in range(5)]
+        given = [Incoming("x", "", image, "", "smile", f"r{rater}", level(k, rater)) for k, rater, image in named]
+        take_in(opened[0], given, now=0.0)
+        return opened[0]
+
+    yield made
+    opened[0].database.close()
+
+
+def test_figures_of_five_raters_by_hand(answered):
+    """Ten images, "no" (0) and "yes" (2) in turn. Three raters are right; two see but the first of the five "yes"."""
+    project = answered(10, lambda k, rater: 0 if rater > 2 and k > 1 else 2 * (k % 2))
+    made = summary(project, resamples=0)
+    (one,) = made["questions"]
+    assert one["fleiss_kappa"] == pytest.approx(fleiss_kappa(matrix(rows(project.database), "smile").ratings))
+    # Cohen's: 1 for the three pairs of right ones and the pair of the others. The six mixed pairs agree on 6 of 10, by
+    # chance on .5 * .9 + .5 * .1 = .5: kappa .2.
+    assert one["mean_cohen_kappa"] == pytest.approx((4 * 1 + 6 * 0.2) / 10)
+    assert one["dawid_skene"] == {"of": 10, "other_than_most_say": [], "tied": 0}
+    # Of the half that are "yes" the last two see one in five: .5 + .5 / 5; a hundredth is added to every count.
+    right = [each["right_by_dawid_skene"] for each in one["by_rater"]]
+    assert right == pytest.approx([1, 1, 1, 0.6, 0.6], abs=0.01)
+    told = lines(made)
+    assert "mean of Cohen's 0.520" in told[0]
+    assert [line.split(":")[0].strip() for line in told] == ["smile", "r0", "r1", "r2", "r3", "r4"]
+    assert all(line.endswith(f"Dawid and Skene {share:.3f}") for line, share in zip(told[1:], right, strict=True))
+
+
+def test_dawid_and_skene_overrule_a_majority_that_always_says_no(answered):
+    """Twenty images, half "yes"; two raters are right, three say "no" to all: so do most, and the model knows better."""
+    project = answered(20, lambda k, rater: 2 * (k % 2) if rater < 2 else 0)
+    made = summary(project, resamples=0)
+    (one,) = made["questions"]
+    assert sorted(one["dawid_skene"]["other_than_most_say"]) == [["", f"{k}-0001", ""] for k in range(10)]
+    assert "Dawid and Skene's level is another than most say for 10 of 20" in lines(made)[0]
+
+
+def test_nothing_answered_has_no_figures(answered):
+    project = answered(2, lambda k, rater: None)
+    (one,) = summary(project, resamples=0)["questions"]
+    assert (one["mean_cohen_kappa"], one["fleiss_kappa"], one["cannot_tell"]) == (None, None, 10)
+    assert one["dawid_skene"] == {"of": 0, "other_than_most_say": [], "tied": 0}
