@@ -102,3 +102,12 @@ def test_what_cannot_be_used_is_refused(folder, more, words):
 
 def test_two_files_of_one_name_are_refused(folder):
     assert "different names" in refused(*asked(folder, "--k", "1", features=("near", "near")))
+
+
+def test_files_of_one_name_go_by_their_folders(folder):
+    """As transect recognition writes them, each into its own folder."""
+    for place in ("one", "two"):
+        (folder / place).mkdir()
+        np.save(folder / place / "near.npy", np.load(folder / "near.npy"))
+    made = json.loads(printed(*asked(folder, "--k", "1", "--json", features=("one/near", "two/near"))))
+    assert [row["distance"] for row in made["distances"][:2]] == ["one/near", "two/near"]

@@ -82,9 +82,19 @@ def _check(asked: Asked, table: pa.Table) -> None:
         raise BadInput("expected --second FILE and --second-threshold together: the embedding and how near it must be")
     if asked.queries is not None and asked.queries < 1:
         raise BadInput(f"--queries: expected 1 image or more, got {asked.queries}")
-    names = [Path(one).stem for one in asked.features]
+    names = [_name(Path(one), asked.features) for one in asked.features]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise BadInput(f"--features: expected files of different names, got {', '.join(twice)} twice; rename one")
+
+
+def _name(path: Path, among: Sequence[str]) -> str:
+    """The file's name; with its folder's where files of several folders have one name.
+
+    >>> _name(Path("a/w.npy"), ["a/w.npy", "b/w.npy"]), _name(Path("a/w.npy"), ["a/w.npy"])
+    ('a/w', 'w')
+    """
+    alike = [one for one in among if Path(one).stem == path.stem]
+    return path.stem if len(alike) < 2 else f"{path.parent.name}/{path.stem}"
 
 
 def _attributes(asked: Asked, table: pa.Table) -> tuple[dict[str, np.ndarray], dict[str, Kind]]:
@@ -126,10 +136,11 @@ def _distances(asked: Asked, table: pa.Table) -> list[tuple[str, Float[np.ndarra
     for text in asked.features:
         path = Path(text)
         features = _read(asked, path, table)
-        made.append((path.stem, features, {}))
+        name = _name(path, asked.features)
+        made.append((name, features, {}))
         if asked.second is not None and asked.second != path:
             constraint = {"second": second, "second_threshold": asked.second_threshold}
-            made.append((f"{path.stem}, {asked.second.stem} < {asked.second_threshold:g}", features, constraint))
+            made.append((f"{name}, {asked.second.stem} < {asked.second_threshold:g}", features, constraint))
     nothing = np.random.default_rng(asked.seed).permutation(table.num_rows).astype(np.float64)[:, None]
     return [*made, (RANDOM, nothing, {})]
 
