@@ -79,10 +79,11 @@ def test_an_unknown_person_is_nobody_else():
     made = preserved(x, {"v": np.arange(5.0)}, {"v": "continuous"}, identity=who, k=1)
     assert made[1].n_images == 3  # the two of p, and q at 20; q at 5.5 is nearest to the unknown
     assert made[1].error == 0.0  # q at 20 is nearest to q at 5.5
-    both = preserved(
-        x, {"v": np.arange(5.0)}, {"v": "continuous"}, identity=np.array(["p", "p", None, None, None]), k=1
-    )
-    assert both[1].n_images == 2, "three images of nobody are not one person"
+    # Two images of nobody known are not one person: that at 5 would else miss its "other" image, at 100.
+    x = np.array([[0.0], [1.0], [5.0], [100.0]])
+    who = np.array(["p", "p", None, None], dtype=object)
+    made = preserved(x, {"v": np.arange(4.0)}, {"v": "continuous"}, identity=who, k=1)
+    assert (made[1].n_images, made[1].error) == (2, 0.0)
 
 
 @pytest.mark.parametrize(
