@@ -32,7 +32,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard outpu
 def serve(
     run: Run,
     host: Annotated[str, typer.Option(help="Where to listen; the default is this machine alone.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Where to listen; 0: any free port.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0: any free port.")] = 8000,
     database: Address = None,
     questions: Questions = None,
     public_url: Annotated[
@@ -58,7 +58,8 @@ def serve(
     folder = render_examples(project.asked, run) if examples else None
     url, hosts = _reached(host, public_url)
     secure = bool(public_url and public_url.startswith("https://"))
-    app = create_app(project, hosts, examples=folder, secure=secure, proxied=public_url is not None)
+    public = (url or "").partition("://")[2]
+    app = create_app(project, hosts, examples=folder, secure=secure, public=public)
 
     def ready(listening: int) -> None:
         address = url or f"http://{f'[{host}]' if ':' in host else host}:{listening}"
@@ -117,13 +118,14 @@ def export(
         str, typer.Option(help="Of mturk, ground-truth and label-studio: what addresses of pictures begin with.")
     ] = "",
     database: Address = None,
+    questions: Questions = None,
     json: Json = False,
 ) -> None:
     """Write answers, or tasks for other services, to files."""
     from transect.annotation import cost
     from transect.annotation.exchange import outgoing
 
-    project = _open(run, database, None)
+    project = _open(run, database, questions, begin=kind not in ("answers", "ratings"))
     try:
         told: dict[str, Any] = {} if price is None else {"cost": cost.estimate(project, price)}
         told = outgoing.write(project, kind, out or outgoing.default(run, kind), scale, image_url) | told
@@ -151,20 +153,21 @@ def import_(
         made = incoming.take_in(project, reading_files.read(file, kind, project), time.time())
     finally:
         project.database.close()
-    _tell({"imported": made.answers, "already_there": made.duplicates, "new_raters": made.raters}, json)
+    told = {"imported": made.answers, "already_there": made.duplicates, "new_raters": made.raters}
+    _tell(told | {"left_out": dict(made.left_out)}, json)
 
 
 @annotate.command()
 def agreement(
     run: Run,
     database: Address = None,
-    resamples: Annotated[int, typer.Option(help="Resamples of the intervals; 0 for none.")] = 1000,
+    resamples: Annotated[int, typer.Option(min=0, help="Resamples of the intervals; 0 for none.")] = 1000,
     json: Json = False,
 ) -> None:
     """Say how far raters agree with each other, with known answers and with themselves."""
     from transect.annotation.agreement.summary import lines, summary
 
-    project = _open(run, database, None)
+    project = _open(run, database, None, begin=False)
     try:
         made = summary(project, resamples)
     finally:
@@ -181,7 +184,7 @@ def report(
     prune: Annotated[
         list[str] | None, typer.Option(help="Mark images that such a rule leaves out, e.g. 'fakeness>=0.75'; repeat.")
     ] = None,
-    resamples: Annotated[int, typer.Option(help="Resamples of the intervals; 0 for none.")] = 1000,
+    resamples: Annotated[int, typer.Option(min=0, help="Resamples of the intervals; 0 for none.")] = 1000,
     json: Json = False,
 ) -> None:
     """Write the page on the raters: agreement, answers along transects, faces by score, largest deviations.
@@ -211,7 +214,7 @@ def _answered(run: Path, database: str | None, scale: str) -> Any:
 
     if database is None and not (run / "annotations" / "annotation.sqlite").exists():
         return rater_report.from_kept(run)
-    project = _open(run, database, None)
+    project = _open(run, database, None, begin=False)
     try:
         return rater_report.from_project(run, project, scale)
     finally:
@@ -295,6 +298,9 @@ def validate(
 def same_person(
     answers: Annotated[Path, typer.Argument(metavar="ANSWERS", help="Answers about pairs, as exported.")],
     pairs: Annotated[Path, typer.Option(help="CSV of pairs: first, second, kind, and if you like group, distance.")],
+    question: Annotated[
+        str | None, typer.Option(help="Which question, where pairs were asked about in several.")
+    ] = None,
     unanswered: Annotated[str, typer.Option(help='What no answer counts as: "left out" or "same".')] = "left out",
     json: Json = False,
 ) -> None:
@@ -303,7 +309,7 @@ def same_person(
 
     if unanswered not in ("left out", "same"):
         raise BadInput(f'--unanswered: expected "left out" or "same", got {unanswered!r}; mend it')
-    made = rater_validation.same_person(answers, pairs, unanswered)
+    made = rater_validation.same_person(answers, pairs, unanswered, question)
     if json:
         print(json_format.dumps(made, indent=2, allow_nan=False))
         return
@@ -316,12 +322,12 @@ def same_person(
         print(f"{one['by']}, {one['group']}, {one['kind']}: {share} % same of {one['answers']}")
 
 
-def _open(run: Path, database: str | None, questions: list[str] | None) -> Any:
+def _open(run: Path, database: str | None, questions: list[str] | None, begin: bool = True) -> Any:
     from transect.annotation.database import Database  # says which part to install, before anything else is read
     from transect.annotation.project import open_project
 
     _ = Database
-    return open_project(run, database, tuple(questions or ()))
+    return open_project(run, database, tuple(questions or ()), begin=begin)
 
 
 def _reached(host: str, public_url: str | None) -> tuple[str | None, frozenset[str]]:
@@ -331,7 +337,10 @@ def _reached(host: str, public_url: str | None) -> tuple[str | None, frozenset[s
     from transect.annotation.server.app import LOOPBACK
 
     if public_url is not None:
-        parts = urlsplit(public_url)
+        try:
+            parts = urlsplit(public_url)
+        except ValueError:
+            parts = urlsplit("")
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/"):
             raise BadInput(
                 f"--public-url: expected an address such as https://rate.example, got {public_url!r}; mend it"
@@ -361,5 +370,7 @@ def _tell(told: dict[str, Any], as_json: bool) -> None:
         print(json_format.dumps(told, indent=2, allow_nan=False))
         return
     for name, value in told.items():
+        if value == {}:
+            continue
         shown = ", ".join(f"{key} {one}" for key, one in value.items()) if isinstance(value, dict) else value
         print(f"{name.replace('_', ' ')}: {shown}")

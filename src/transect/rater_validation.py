@@ -6,6 +6,7 @@ import csv
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -150,15 +151,18 @@ def section(study: str, found: Validation, attributes: Any) -> dict[str, Any]:
     }
 
 
-def same_person(answers: Path, pairs: Path, unanswered: str = "left out") -> dict[str, Any]:
+def same_person(
+    answers: Path, pairs: Path, unanswered: str = "left out", question: str | None = None
+) -> dict[str, Any]:
     """Shares of "same" by kind of pair, familiarity and group, and face distances, from files.
 
     answers: as `transect annotate export` writes it (.csv or .parquet), of a question about pairs whose first level
-    says "same"; pairs: a CSV with first, second, kind and, if you like, group and distance. Raises BadInput for files
-    that cannot be read or answers about pairs that are not listed.
+    says "same"; pairs: a CSV with first, second, kind and, if you like, group and distance; question: which one, where
+    the answers are to several. Raises BadInput for files that cannot be read, answers about pairs that are not listed
+    or to several questions, UnknownName for a question that nobody answered.
     """
     listed = _listed(pairs)
-    rows = _rows(answers)
+    rows = _of_question(_rows(answers), question, answers)
     unknown = [one for one in rows if (one["id"], one["second"]) not in listed]
     if unknown or not rows:
         told = f"{unknown[0]['id']}, {unknown[0]['second']}" if unknown else "no answer"
@@ -191,13 +195,26 @@ def _listed(path: Path) -> dict[tuple[str, str], dict[str, str]]:
     return {(row["first"], row["second"]): row for row in rows}
 
 
+def _of_question(rows: list[dict[str, Any]], question: str | None, path: Path) -> list[dict[str, Any]]:
+    """The answers to one question; all where the table does not say to which they are."""
+    asked = sorted({str(one["question"]) for one in rows if one.get("question")})
+    if question is None and len(asked) > 1:
+        raise BadInput(f"{path}: expected answers to one question, got {', '.join(asked)}; choose one with --question")
+    if question is not None and asked and question not in asked:
+        raise UnknownName("question", question, asked)
+    return [one for one in rows if question is None or one.get("question") in (None, question)]
+
+
 def _rows(path: Path) -> list[dict[str, Any]]:
     """Answers about pairs that count: no repeats, no raters who were shut out."""
-    from pyarrow import ArrowException, parquet
+    from pyarrow import ArrowException, parquet, string
     from pyarrow import csv as arrow_csv
 
     try:
-        read = arrow_csv.read_csv if path.suffix.lower() == ".csv" else parquet.read_table
+        of = {name: string() for name in ("id", "second", "question", "rater", "answer", "follow_up")}
+        options = arrow_csv.ConvertOptions(column_types=of, strings_can_be_null=True, null_values=[""])
+        csv_of = partial(arrow_csv.read_csv, convert_options=options)
+        read = csv_of if path.suffix.lower() == ".csv" else parquet.read_table
         made: list[dict[str, Any]] = read(path).to_pylist()
     except (OSError, ArrowException) as error:
         raise BadInput(f"{path}: expected readable answers, got {error}; export them again") from None

@@ -7,6 +7,7 @@ from transect.annotation.agreement import fleiss_kappa
 from transect.annotation.agreement.summary import lines, summary
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import open_project
+from transect.annotation.raters import set_state
 from transect.annotation.reading import matrix, rows
 
 
@@ -60,3 +61,13 @@ def test_nothing_answered_has_no_figures(answered):
     (one,) = summary(project, resamples=0)["questions"]
     assert (one["mean_cohen_kappa"], one["fleiss_kappa"], one["cannot_tell"]) == (None, None, 10)
     assert one["dawid_skene"] == {"of": 0, "other_than_most_say": [], "tied": 0}
+
+
+def test_raters_who_are_shut_out_count_nowhere(answered):
+    """Two of five cannot tell, and are shut out: nobody who counts could not."""
+    project = answered(4, lambda k, rater: None if rater > 2 else k % 3)
+    assert summary(project, resamples=0)["questions"][0]["cannot_tell"] == 8
+    for rater in (4, 5):
+        set_state(project, rater, "excluded")
+    made = summary(project, resamples=0)
+    assert (made["questions"][0]["cannot_tell"], made["excluded_raters"]) == (0, ["r3", "r4"])

@@ -59,7 +59,7 @@ def test_the_whole_way_by_commands(tmp_path):
     assert (told["out"], told["rows"], told["cost"]["answers_wanted"]) == (str(out), 8, 8)
     other = tmp_path / "other.sqlite"
     told = run("import", folder, out, "--database", other, "--questions", questions, "--json")
-    assert json.loads(told.stdout) == {"imported": 8, "already_there": 0, "new_raters": 2}
+    assert json.loads(told.stdout) == {"imported": 8, "already_there": 0, "new_raters": 2, "left_out": {}}
 
 
 def test_the_password_is_printed_once(tmp_path):
@@ -88,8 +88,13 @@ def test_refusals_are_one_line(tmp_path):
     folder = make_run(tmp_path / "run", subjects=1)
     (tmp_path / "q.toml").write_text('[[question]]\nname = "q"\ntext = "t"\nlevels = ["a"]\n')
     assert "is not a run folder" in refused("serve", tmp_path / "nowhere")
+    assert "expected ratings that were begun, found none" in refused("agreement", folder)
     assert "q.toml, line 4: question.0.levels" in refused("invite", folder, "--questions", tmp_path / "q.toml")
     assert "--raters: expected 1 to 10,000, got 0" in refused("invite", folder, "--raters", "0")
+    url = refused("serve", folder, "--no-examples", "--public-url", "https://[", TRANSECT_ADMIN_PASSWORD=PASSWORD)
+    assert "--public-url: expected an address such as https://rate.example, got 'https://['" in url
+    port = run("serve", folder, "--no-examples", "--port", "99999")
+    assert (port.returncode, "Traceback" in port.stderr) == (2, False)
     assert "expected a file or postgresql://" in refused("agreement", folder, "--database", "mysql://u:secret@h/x")
     assert "unknown format 'xml'" in refused("export", folder, "--format", "xml")
     short = refused("serve", folder, "--no-examples", TRANSECT_ADMIN_PASSWORD="short")

@@ -9,8 +9,11 @@ from alembic.migration import MigrationContext
 from small_run import make_run, write_questions
 
 from transect.annotation import schema
+from transect.annotation.answering import Given, answer
+from transect.annotation.assignment import next_tasks
 from transect.annotation.database import Database, shown
 from transect.annotation.project import default_database, open_project
+from transect.annotation.raters import invite
 from transect.errors import BadInput
 
 
@@ -66,6 +69,42 @@ def test_an_address_that_cannot_be_used_says_so_without_its_password(address, me
     assert "secret" not in str(error.value)
     assert "\n" not in str(error.value)
     assert "secret" not in shown(address)
+
+
+def test_a_database_from_before_gives_the_images_of_who_is_shut_out_back(tmp_path):
+    """Two answers wanted; of three raters one answered, one holds a task, and both are shut out: the third remains."""
+    run = make_run(tmp_path / "run", subjects=1, cells=1)
+    project = open_project(run, questions=(write_questions(tmp_path / "q.toml", ratings=3),))
+    invite(project.database, 3, now=0.0)
+    for rater in (1, 2, 3):
+        (task,) = next_tasks(project, rater, now=1.0)
+        if rater != 2:
+            answer(project, rater, Given(task.id, f"key-{rater}", 1), now=1.0)
+    project.database.close()
+    with sqlite3.connect(default_database(run)) as connection:  # as an earlier version left it
+        connection.execute("UPDATE raters SET state = 'excluded' WHERE id < 3")
+        connection.execute("UPDATE items SET done = 1")
+        connection.execute("UPDATE alembic_version SET version_num = '0002'")
+    again = open_project(run)
+    with again.database.reading() as connection:
+        assert connection.execute(sa.select(schema.items.c.taken, schema.items.c.done)).all() == [(1, False)]
+        assert connection.execute(sa.select(schema.tasks.c.state).order_by(schema.tasks.c.rater_id)).scalars().all() == [
+            "answered", "expired", "answered",
+        ]  # fmt: skip
+    again.database.close()
+
+
+def test_a_project_that_is_only_looked_at_is_not_begun(tmp_path):
+    run = make_run(tmp_path / "run")
+    with pytest.raises(
+        BadInput, match="expected ratings that were begun, found none; begin with transect annotate serve"
+    ):
+        open_project(run, begin=False)
+    assert not default_database(run).exists()
+    with pytest.raises(BadInput, match="expected ratings that were begun"):
+        open_project(run, tmp_path / "other.sqlite", begin=False)
+    open_project(run, questions=("monk",)).database.close()
+    open_project(run, begin=False).database.close()
 
 
 def test_a_project_goes_on_with_its_own_questions_and_run(tmp_path):

@@ -13,7 +13,7 @@ from transect.annotate_command import annotate
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import open_project
 from transect.annotation.reading import rows
-from transect.errors import BadInput
+from transect.errors import BadInput, UnknownName
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_the_page_on_raters_has_it_too(judged):
     ]  # fmt: skip
     assert section["warnings"] == [
         f"Gate not met: {text}"
-        for text in ("6 images were judged, fewer than 20", "1 of 6 images are seen as another condition")
+        for text in ("6 images were judged and rated, fewer than 20", "1 of 6 images are seen as another condition")
     ]
     assert section["tables"][0]["rows"][0][6] == pytest.approx(3.2)
 
@@ -94,6 +94,20 @@ def test_so_many_images_of_each_cell_are_asked_about(tmp_path):
     assert sorted(one[-4:] for one in asked) == ["0000"] * 4 + ["0001"] * 4
     assert rows(project.database) == []
     project.database.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("first,second\n", "expected rows of first and second, got none; list the pairs"),
+        ("first,second\n0-0000,0-0000\n", "line 2: expected two images, got 0-0000 twice; mend it"),
+    ],
+)
+def test_files_of_no_pairs_are_refused(tmp_path, text, message):
+    (tmp_path / "pairs.csv").write_text(text)
+    more = f'[[question]]\nname = "same"\ntext = "Same?"\npairs = "{tmp_path}/pairs.csv"\nlevels = ["same", "not"]'
+    with pytest.raises(BadInput, match=message):
+        open_project(make_run(tmp_path / "run"), None, (write_questions(tmp_path / "q.toml", more=more),))
 
 
 def test_pairs_from_files(tmp_path):
@@ -117,3 +131,26 @@ def test_pairs_from_files(tmp_path):
     pairs.write_text("first,second,kind\na,b,fake\n")
     with pytest.raises(BadInput, match="expected answers about the pairs of .*, got c, d; list every pair"):
         rater_validation.same_person(answers, pairs)
+
+
+def test_pairs_that_were_asked_about_in_several_questions_are_told_apart(tmp_path):
+    """All raters say look-alike, and "no difference": the first level of another question is no "same person"."""
+    answers, pairs = tmp_path / "answers.csv", tmp_path / "pairs.csv"
+    answers.write_text(
+        "id,second,question,rater,answer,level\n"
+        + "".join(
+            f"0001,0002,same_person,r{r},look-alike,1\n0001,0002,difference,r{r},no difference,0\n" for r in (1, 2)
+        )
+    )
+    pairs.write_text("first,second,kind\n0001,0002,fake\n")
+    with pytest.raises(
+        BadInput, match=r"expected answers to one question, got difference, same_person; choose one with"
+    ):
+        rater_validation.same_person(answers, pairs)
+    with pytest.raises(UnknownName, match="unknown question 'same': did you mean same_person"):
+        rater_validation.same_person(answers, pairs, question="same")
+    arguments = ["same-person", str(answers), "--pairs", str(pairs), "--question", "same_person", "--json"]
+    done = CliRunner().invoke(annotate, arguments)
+    assert done.exit_code == 0, done.output
+    row = json.loads(done.stdout)["rows"][0]
+    assert (row["share"], row["answers"]) == (0.0, 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from typing import Any
 
@@ -16,15 +17,15 @@ from transect.errors import BadInput
 def estimate(project: Project, price: float) -> dict[str, Any]:
     """Answers wanted in all, what they cost at `price` each, and what an hour earns at the median time of an answer.
 
-    hourly_wage is None where no answer was timed yet. Raises BadInput for a price below 0.
+    Items whose answer is known are asked as often as the others by a market's batch, and count. hourly_wage is None
+    where no answer was timed yet; times of raters who were shut out do not count. Raises BadInput for a price below 0
+    or without end.
     """
-    if not price >= 0:
+    if not 0 <= price < math.inf:
         raise BadInput(f"--price: expected 0 or more for an answer, got {price:g}; mend it")
     with project.database.reading() as connection:
-        wanted = connection.execute(
-            sa.select(sa.func.coalesce(sa.func.sum(items.c.wanted), 0)).where(items.c.gold.is_(None))
-        ).scalar_one()
-    times = [one.milliseconds / 1000 for one in rows(project.database) if one.milliseconds]
+        wanted = connection.execute(sa.select(sa.func.coalesce(sa.func.sum(items.c.wanted), 0))).scalar_one()
+    times = [one.milliseconds / 1000 for one in rows(project.database) if one.milliseconds and not one.excluded]
     seconds = statistics.median(times) if times else None
     return {
         "answers_wanted": int(wanted),

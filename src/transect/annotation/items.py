@@ -94,10 +94,14 @@ def _from_file(path: Path, pictures: Pictures) -> Iterator[Unit]:
             rows = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise BadInput(f"pairs {path}: expected a readable CSV, got {error}; mend it") from None
+    if not rows:
+        raise BadInput(f"pairs {path}: expected rows of first and second, got none; list the pairs")
     for line, row in enumerate(rows, start=2):
         unit = Unit(row.get("study") or "", row.get("first") or "", row.get("second") or "")
         for image in unit[1:]:
             _check(unit.study, image, pictures, f"pairs {path}, line {line}")
+        if unit.first == unit.second:
+            raise BadInput(f"pairs {path}, line {line}: expected two images, got {unit.first} twice; mend it")
         yield unit
 
 

@@ -20,6 +20,7 @@ from transect.store import canonical_json
 
 FOLDER: Final = "annotations"
 FILE: Final = "annotation.sqlite"
+_NOTHING_YET: Final = "expected ratings that were begun, found none; begin with transect annotate serve or invite"
 
 
 @final
@@ -41,15 +42,22 @@ def default_database(run: Path) -> Path:
     return run / FOLDER / FILE
 
 
-def open_project(run: Path, address: str | Path | None = None, questions: tuple[str, ...] = ()) -> Project:
+def open_project(
+    run: Path, address: str | Path | None = None, questions: tuple[str, ...] = (), *, begin: bool = True
+) -> Project:
     """Open the annotation of a run; begin it, with `questions` (default the paper's), where there is none yet.
 
-    Raises BadInput where the database is of another run, or other questions are asked than those begun with.
+    begin: else a run without one is refused, and nothing is made. Raises BadInput where the database is of another run,
+    or other questions are asked than those begun with.
     """
+    if not begin and address is None and not default_database(run).exists():
+        raise BadInput(f"{run}: {_NOTHING_YET}")
     pictures = Pictures(run)
     given = load(questions) if questions else None
     database = Database(address or default_database(run))
     try:
+        if not begin and database.setting("questionnaire") is None:
+            raise BadInput(f"{database.address}: {_NOTHING_YET}")
         return Project(database, _begin(database, given, pictures, run), pictures)
     except BaseException:
         database.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from transect.annotation.project import Project
 from transect.errors import BadInput
 
 _MOST = 10_000
+_NUMBERED = re.compile(r"rater-(\d{1,9})")
 
 
 class Invited(NamedTuple):
@@ -38,7 +40,9 @@ def invite(database: Database, count: int, now: float) -> list[Invited]:
     def work(connection: sa.Connection) -> list[Invited]:
         if connection.dialect.name != "sqlite":
             connection.execute(sa.text("LOCK TABLE raters IN SHARE ROW EXCLUSIVE MODE"))
-        there = connection.execute(sa.select(sa.func.max(table.c.id))).scalar() or 0
+        # Numbers that came with imported answers are taken, too.
+        numbers = [_NUMBERED.fullmatch(name) for name in connection.execute(sa.select(table.c.name)).scalars()]
+        there = max((int(found[1]) for found in numbers if found), default=0)
         made = [Invited(f"rater-{there + i + 1:04d}", secrets.token_urlsafe(32)) for i in range(count)]
         rows = [{"name": one.name, "token_hash": hash_of(one.token), "state": "active", "created": now} for one in made]
         connection.execute(table.insert(), rows)

@@ -23,8 +23,8 @@ SOURCE: Final = "McDuff et al. 2019, Characterizing bias in classifiers using ge
 class Group(NamedTuple):
     """Images of one level of one attribute: those judged, those seen as another condition, and quality.
 
-    unidentifiable: of the rated ones, those of which most raters say that no face is identifiable; between: those whose
-    intended condition is unknown, of which only quality is judged. failures: gates that
+    unidentifiable: of the rated ones, those of which most raters say that no face is identifiable; between: rated ones
+    whose intended condition is unknown, of which only quality is judged. failures: gates that
     this level does not meet, as "gate: what was found"; of all images they stand in `Validation.failures`.
     """
 
@@ -60,8 +60,8 @@ class Gates:
 
     differing: most images seen as another condition, as a share; quality: least mean; unidentifiable: most images, as a
     share of those rated, of which most raters say that no face is identifiable; equal: least p of the tests of equal
-    quality after Holm's correction; images: least number that was judged, since none of a few seen as another says
-    little: of 20 it leaves shares up to 16 % open (Wilson, 95 %), of 50 up to 7 %.
+    quality after Holm's correction; images: least number that was judged and whose quality was rated, since none of a
+    few seen as another says little: of 20 it leaves shares up to 16 % open (Wilson, 95 %), of 50 up to 7 %.
     """
 
     differing: float = 0.05
@@ -138,7 +138,15 @@ def validate(
     columns = {"": np.zeros(len(seen)), **groups}
     required, bad = gates or Gates(), np.zeros(len(seen), dtype=np.bool_) if worst is None else worst
     found = [
-        _group(name, level, column == level, (judged, ~np.isfinite(intended), bad), seen != intended, quality, subjects)
+        _group(
+            name,
+            level,
+            column == level,
+            (judged, ~np.isfinite(intended) & np.isfinite(quality), bad),
+            seen != intended,
+            quality,
+            subjects,
+        )
         for name, column in columns.items()
         for level in np.unique(column[np.isfinite(column)]).tolist()
     ]
@@ -192,8 +200,8 @@ def _failures(group: Group, gates: Gates) -> dict[str, str]:
     found = {}
     if not group.judged and not group.between:
         found["conditions"] = "no image was judged"
-    elif group.judged + group.between < gates.images:
-        found["images"] = f"{group.judged + group.between} images were judged, fewer than {gates.images}"
+    if 0 < (least := min(group.judged + group.between, group.rated)) < gates.images:
+        found["images"] = f"{least} images were judged and rated, fewer than {gates.images}"
     if group.share > gates.differing:
         found["conditions"] = f"{group.differing} of {group.judged} images are seen as another condition"
     if not group.rated:

@@ -54,8 +54,14 @@ def cohen_kappa(one: ArrayLike, other: ArrayLike, weights: Literal["none", "line
     both = both[np.isfinite(both).all(axis=1)]
     if not len(both):
         return float("nan")
-    observed = _cost(both[:, 0] - both[:, 1], weights)
-    expected = _cost(both[:, None, 0] - both[None, :, 1], weights)
+    values, places = np.unique(both, return_inverse=True)
+    table = np.zeros((len(values), len(values)))
+    np.add.at(table, tuple(places.reshape(both.shape).T), 1.0)
+    share = table / table.sum()
+    apart = np.abs(values[:, None] - values[None, :])
+    cost = (apart > 0).astype(np.float64) if weights == "none" else apart ** {"linear": 1, "quadratic": 2}[weights]
+    observed = float((share * cost).sum())
+    expected = float((np.outer(share.sum(axis=1), share.sum(axis=0)) * cost).sum())
     return 1 - observed / expected if expected else float("nan")
 
 
@@ -73,14 +79,8 @@ def mean_cohen_kappa(ratings: ArrayLike, weights: Literal["none", "linear", "qua
     return float(np.mean(known)) if known else float("nan")
 
 
-def _cost(apart: np.ndarray, weights: str) -> float:
-    """Mean weight of disagreements."""
-    power = {"none": 0, "linear": 1, "quadratic": 2}[weights]
-    return float((np.abs(apart) ** power if power else apart != 0).mean())
-
-
 def fleiss_kappa(ratings: ArrayLike) -> float:
-    """Fleiss' kappa of levels in no order [units, raters]; units with other numbers of answers count by their pairs.
+    """Fleiss' kappa of levels in no order [units, raters]; units with other numbers of answers count alike.
 
     With as many answers on each unit it is the published one; NaN where no unit has two answers or all are alike.
     Source: Fleiss 1971.

@@ -36,7 +36,7 @@ def _question(said: list[Row], asked: Asked, resamples: int) -> dict[str, Any]:
     alpha = krippendorff_alpha(made.ratings, asked.scale, resamples=resamples)
     apart = spread(made.ratings, high=float(len(asked.levels) - 1))
     known = apart[np.isfinite(apart)]
-    mine = [one for one in said if one.question == asked.name]
+    mine = [one for one in said if one.question == asked.name and not one.excluded]
     return {
         "question": asked.name,
         "scale": asked.scale,

@@ -20,7 +20,8 @@ def read_answers(path: Path, asked: Questionnaire) -> list[Incoming]:
     """Answers in a file as `export` writes it: columns id, question, rater, answer, the others where they are known.
 
     Raises BadInput in one line with the row for a file that cannot be read, a column that is missing, or an answer that
-    is no level; UnknownName for a question that is not asked.
+    is no level; UnknownName for a question that is not asked. Answers of raters who were shut out (column `excluded`)
+    are marked as left out.
     """
     table = _read(path)
     if missing := [name for name in _NEEDED if name not in table.column_names]:
@@ -39,6 +40,8 @@ def _incoming(row: dict[str, Any], where: str, asked: Questionnaire) -> Incoming
     except KeyError:
         levels = ", ".join(one.name for one in question.levels)
         raise BadInput(f"{where}: answer: expected one of {levels}, got {text!r}; mend it") from None
+    if level is None and not question.skip:
+        raise BadInput(f"{where}: answer: {question.name} has to be answered, got none; take the row out")
     follow = question.follow_up.levels if question.follow_up else ()
     detail = row.get("follow_up") or ""
     if detail and detail not in follow:
@@ -56,6 +59,7 @@ def _incoming(row: dict[str, Any], where: str, asked: Questionnaire) -> Incoming
         row.get("seconds"),
         given.timestamp() if isinstance(given, datetime) else None,
         bool(row.get("repeat")),
+        "of raters who were shut out" if row.get("excluded") else "",
     )
 
 

@@ -1,8 +1,9 @@
 """Tasks and answers for crowd markets: pictures as files, and what each service wants beside them.
 
 Amazon Mechanical Turk: `batch.csv` and `template.html` (a crowd HTML form). SageMaker Ground Truth: `input.jsonl` of
-the pictures, and `manifest.jsonl`, an augmented manifest of the answers that are there. Label Studio: `tasks.json`,
-with the answers so far, and a `config-<question>.xml` each.
+the pictures, and `manifest.jsonl`, an augmented manifest of the answers that are there. Label Studio: for each
+question, which is a project of its own there, `tasks-<question>.json` with the answers so far and a
+`config-<question>.xml`.
 Pictures go into `images/` and are uploaded to what --image-url begins with.
 
 Half of the pairs of a `sided` question change sides, as the service's own page does it by rater: these markets show
@@ -108,7 +109,8 @@ def _json(value: list[str]) -> str:
 
 def ground_truth(project: Project, out: Path, image_url: str) -> dict[str, Any]:
     """`manifest.jsonl`: a line per answer, as Ground Truth writes labels of image classification."""
-    address, said = _addresses(image_url), rows(project.database)
+    address, given = _addresses(image_url), rows(project.database)
+    said = [one for one in given if not one.excluded]
     told = [one for one in said if not (one.value is None or one.second or one.repeat)]
     listed = items_of(project)
     single = dict.fromkeys((one.study, one.first) for one in listed if not one.second)
@@ -121,13 +123,18 @@ def ground_truth(project: Project, out: Path, image_url: str) -> dict[str, Any]:
         "answers about pairs": sum(bool(one.second) for one in said),
         "who cannot tell": sum(one.value is None and not one.second for one in said),
         "repeats": sum(one.repeat and one.value is not None and not one.second for one in said),
+        "answers of who was shut out": len(given) - len(said),
     }
     return {
         "out": str(out),
         "answers": len(made),
         "pictures": _pictures(project, listed, out),
-        "left_out": {name: count for name, count in left_out.items() if count},
+        "left_out": _some(left_out),
     }
+
+
+def _some(counts: dict[str, int]) -> dict[str, int]:
+    return {name: count for name, count in counts.items() if count}
 
 
 def _classified(row: Row, asked: Asked, address: Callable[[str, str], str]) -> dict[str, Any]:
@@ -151,40 +158,55 @@ def _classified(row: Row, asked: Asked, address: Callable[[str, str], str]) -> d
 
 
 def label_studio(project: Project, out: Path, image_url: str) -> dict[str, Any]:
-    """`tasks.json`, a task per item with its answers so far, and a `config-<question>.xml` each; repeats are not in."""
-    listed, address = items_of(project), _addresses(image_url)
+    """`tasks-<question>.json`, a task per item with its answers so far, and a `config-<question>.xml` each."""
+    listed, address, given = items_of(project), _addresses(image_url), rows(project.database)
     said: dict[Item, list[Row]] = {}
-    for row in rows(project.database):
-        if not row.repeat:
+    for row in given:
+        if not (row.repeat or row.excluded):
             said.setdefault(Item(row.study, row.first, row.second, row.question), []).append(row)
-    made = []
-    for one in listed:
-        asked = project.asked.named(one.question)
-        flipped = is_flipped(asked, one, project.asked.plan.seed)
-        left, right = (one.second, one.first) if flipped else (one.first, one.second)
-        data = {**one._asdict(), "flipped": flipped, "image": address(one.study, left)}
-        if right:
-            data["second_image"] = address(one.study, right)
-        made.append({"data": data, "annotations": [_annotation(row, asked, flipped) for row in said.get(one, [])]})
-    write_atomically(out / "tasks.json", (json.dumps(made, ensure_ascii=False, indent=1) + "\n").encode())
-    for question in project.asked.question:
-        write_atomically(out / f"config-{question.name}.xml", _config(question).encode())
-    return {"out": str(out), "items": len(made), "pictures": _pictures(project, listed, out)}
+    for asked in project.asked.question:
+        made = [_task(project, one, said.get(one, []), address) for one in listed if one.question == asked.name]
+        text = json.dumps(made, ensure_ascii=False, indent=1) + "\n"
+        write_atomically(out / f"tasks-{asked.name}.json", text.encode())
+        write_atomically(out / f"config-{asked.name}.xml", _config(asked).encode())
+    out_of = {
+        "repeats": sum(row.repeat and not row.excluded for row in given),
+        "answers of who was shut out": sum(row.excluded for row in given),
+    }
+    return {
+        "out": str(out),
+        "items": len(listed),
+        "pictures": _pictures(project, listed, out),
+        "left_out": _some(out_of),
+    }
+
+
+def _task(project: Project, one: Item, said: list[Row], address: Callable[[str, str], str]) -> dict[str, Any]:
+    asked = project.asked.named(one.question)
+    flipped = is_flipped(asked, one, project.asked.plan.seed)
+    left, right = (one.second, one.first) if flipped else (one.first, one.second)
+    data = {**one._asdict(), "flipped": flipped, "image": address(one.study, left)}
+    if right:
+        data["second_image"] = address(one.study, right)
+    return {"data": data, "annotations": [_annotation(row, asked, flipped) for row in said]}
 
 
 def _annotation(row: Row, asked: Asked, flipped: bool) -> dict[str, Any]:
+    """An annotation without `completed_by`, which the service takes of its own users alone; the rater is in `meta`."""
     level = 1 - row.value if flipped and row.value is not None else row.value
     told = [(asked.name, CANNOT_TELL if level is None else asked.levels[level].name)]
     if asked.follow_up and row.detail is not None:
         told.append((asked.name + FOLLOW_UP, asked.follow_up.levels[row.detail]))
     return {
         "result": [
-            {"from_name": name, "to_name": "image", "type": "choices", "value": {"choices": [choice]}}
+            {
+                "from_name": name, "to_name": "image", "type": "choices", "value": {"choices": [choice]},
+                "meta": {"rater": row.rater},
+            }
             for name, choice in told
         ],
         "lead_time": None if row.milliseconds is None else row.milliseconds / 1000,
-        "completed_by": {"email": f"{row.rater}@example.invalid"},
-    }
+    }  # fmt: skip
 
 
 def _config(asked: Asked) -> str:

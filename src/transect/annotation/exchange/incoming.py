@@ -8,7 +8,7 @@ import math
 import re
 import secrets
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, final
 
@@ -19,6 +19,7 @@ from transect.annotation.answering import LONGEST
 from transect.annotation.counting import recount
 from transect.annotation.database import read_setting, write_setting
 from transect.annotation.project import Project
+from transect.annotation.questions import Asked
 from transect.annotation.raters import hash_of
 from transect.annotation.schema import answers, items, raters, tasks
 from transect.errors import BadInput
@@ -28,7 +29,10 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 class Incoming(NamedTuple):
-    """One answer from elsewhere. where: file and line, for messages. level: the index, None: could not tell."""
+    """One answer from elsewhere. where: file and line, for messages. level: the index, None: could not tell.
+
+    left_out: why the answer does not count; it is counted under this reason, and nothing else of it is looked at.
+    """
 
     where: str
     study: str
@@ -41,16 +45,18 @@ class Incoming(NamedTuple):
     seconds: float | None = None
     given: float | None = None
     repeat: bool = False
+    left_out: str = ""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """How many answers were taken in, how many were there already, and of how many new raters."""
+    """How many answers were taken in, how many were there already, of how many new raters, and what was left out."""
 
     answers: int
     duplicates: int
     raters: int
+    left_out: Mapping[str, int]
 
 
 def worker_key(project: Project) -> bytes:
@@ -77,13 +83,15 @@ def anonymous(worker: str, key: bytes) -> str:
     return f"worker-{hmac.new(key, worker.encode(), hashlib.sha256).hexdigest()[:16]}"
 
 
-def take_in(project: Project, incoming: Sequence[Incoming], now: float) -> Imported:
+def take_in(project: Project, given: Sequence[Incoming], now: float) -> Imported:
     """Keep answers in one transaction. Answers of a rater to an item that they answered already are not taken again.
 
     Raises BadInput, and takes nothing, where an image or a question is not asked about, a rater has no usable name, a
     time is no finite number, or one rater answers one item differently twice, in the file or from what is kept.
     """
+    incoming = [one for one in given if not one.left_out]
     _check(incoming)
+    left_out = dict(Counter(one.left_out for one in given if one.left_out))
 
     def work(connection: Connection) -> Imported:
         known = _items(connection, project, incoming)
@@ -110,7 +118,7 @@ def take_in(project: Project, incoming: Sequence[Incoming], now: float) -> Impor
             if not one.repeat:
                 touched.add(item)
         recount(connection, touched, project.asked.plan.stop)
-        return Imported(taken, duplicates, new)
+        return Imported(taken, duplicates, new, left_out)
 
     return project.database.write(work)
 
@@ -182,12 +190,18 @@ def _agrees(project: Project, one: Incoming, kept: _Kept) -> None:
     """Raises BadInput where an answer is another than the one in force; a file may leave the follow-up out."""
     if one.level == kept[0] and (one.detail is None or one.detail == kept[1]):
         return
-    levels = [level.name for level in project.asked.named(one.question).levels]
-    said, before = ("cannot tell" if level is None else levels[level] for level in (one.level, kept[0]))
+    said, before = (_words(project.asked.named(one.question), *each) for each in ((one.level, one.detail), kept))
     raise BadInput(
         f"{one.where}: expected {one.rater}'s answer to {one.question} of {one.first} that is kept ({before}), got "
         f"another ({said}); take it out of the file, nothing was imported"
     )
+
+
+def _words(asked: Asked, level: int | None, detail: int | None) -> str:
+    if level is None:
+        return "cannot tell"
+    follow = f", {asked.follow_up.levels[detail]}" if asked.follow_up and detail is not None else ""
+    return asked.levels[level].name + follow
 
 
 def _task(connection: Connection, one: Incoming, of: tuple[int, int, int], task: int | None, now: float) -> int:
@@ -204,7 +218,7 @@ def _task(connection: Connection, one: Incoming, of: tuple[int, int, int], task:
 
 def _keep(connection: Connection, one: Incoming, rater: int, number: int, now: float) -> None:
     given = now if one.given is None else one.given
-    milliseconds = None if one.seconds is None else round(one.seconds * 1000)
+    milliseconds = None if one.seconds is None or abs(one.seconds) > LONGEST else round(one.seconds * 1000)
     kept = connection.execute(
         answers.insert().values(
             task_id=number, rater_id=rater, key=f"import-{secrets.token_hex(16)}",

@@ -5,18 +5,18 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 from transect.annotation.exchange.answers_file import read_answers
-from transect.annotation.exchange.answers_table import level_of
 from transect.annotation.exchange.crowd import CANNOT_TELL, FOLLOW_UP
 from transect.annotation.exchange.incoming import Incoming, anonymous, worker_key
 from transect.annotation.project import Project
 from transect.annotation.questions import Asked
 from transect.errors import BadInput, UnknownName
 
+_UNREADABLE: Final = (OSError, csv.Error, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 _LONGEST_FIELD: Final = 1 << 20
 _OURS: Final = ("rater-", "worker-")
 """What numbers of raters begin with; every other name is somebody's own."""
@@ -35,36 +35,59 @@ def read(path: Path, kind: str, project: Project) -> list[Incoming]:
         raise UnknownName("format", kind, ["answers", *readers])
     try:
         return readers[kind](path, project)
-    except (OSError, UnicodeDecodeError, csv.Error, ValueError, KeyError, TypeError, AttributeError) as error:
+    except _UNREADABLE as error:
         reason = f"no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
         raise BadInput(f"{path}: expected a file of {kind}'s answers, got {reason}; mend the file") from None
 
 
 def _mturk(path: Path, project: Project) -> list[Incoming]:
-    """The results of a batch that `export --format mturk` made; rejected assignments are left out."""
+    """The results of a batch that `export --format mturk` made; rejected assignments are marked as left out."""
     made, key = [], worker_key(project)
     csv.field_size_limit(_LONGEST_FIELD)
     with path.open(encoding="utf-8-sig", newline="") as file:
         for number, row in enumerate(csv.DictReader(file), start=2):
-            if row.get("AssignmentStatus") == "Rejected":
-                continue
             where = f"{path}, line {number}"
+            if row.get("AssignmentStatus") == "Rejected":
+                made.append(Incoming(where, "", "", "", "", "", None, left_out="rejected"))
+                continue
             question = _question(project, row["Input.question"], where)
             seconds = row.get("WorkTimeInSeconds") or ""
-            level = _level(question, row["Answer.answer"], where)
+            level = _by_place(question, _chosen(row, "answer"), where)
             made.append(
                 Incoming(
                     where, row["Input.study"], row["Input.id"], row["Input.second"], question.name,
                     anonymous(row["WorkerId"], key), _turned(level, row.get("Input.flipped") == "1"),
-                    _detail(question, row.get("Answer.follow_up") or "", where),
+                    None if level is None else _detail_by_place(question, _chosen(row, "follow_up"), where),
                     seconds=float(seconds) if seconds else None,
                 )
             )  # fmt: skip
     return made
 
 
+def _chosen(row: Mapping[str, str], field: str) -> str:
+    """What a form's radio buttons say, in any of the ways that Mechanical Turk writes a form; "" where nothing does.
+
+    `Answer.taskAnswers` is JSON of all fields, a radio's an object of booleans by value; `answer-format` makes columns
+    of it, `Answer.answer.0` and so on; forms without crowd elements give `Answer.answer` the value itself.
+    """
+    if row.get("Answer.taskAnswers"):
+        (said,) = json.loads(row["Answer.taskAnswers"])
+        value = said.get(field) or ""
+        return _ticked(value) if isinstance(value, dict) else str(value)
+    prefix = f"Answer.{field}."
+    flat = {name.removeprefix(prefix): value for name, value in row.items() if name and name.startswith(prefix)}
+    return _ticked({name: (value or "").lower() == "true" for name, value in flat.items()}) or (
+        row.get(f"Answer.{field}") or ""
+    )
+
+
+def _ticked(buttons: Mapping[str, Any]) -> str:
+    on = [name for name, value in buttons.items() if value is True]
+    return on[0] if len(on) == 1 else ""
+
+
 def _ground_truth(path: Path, project: Project) -> list[Incoming]:
-    """An output manifest: a line per answer."""
+    """The manifest that `export --format ground-truth` writes: a line per answer, with its worker."""
     made, key = [], worker_key(project)
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         where = f"{path}, line {number}"
@@ -72,42 +95,68 @@ def _ground_truth(path: Path, project: Project) -> list[Incoming]:
         name = next((key.removesuffix("-metadata") for key in row if key.endswith("-metadata")), "")
         question = _question(project, name, where)
         metadata = row[f"{name}-metadata"]
-        worker = str(metadata["worker-id"])
+        if "worker-id" not in metadata:
+            raise BadInput(
+                f"{where}: expected an answer with its worker, as transect annotate export writes it, got a label that "
+                "was made of several; import the workers' own answers as a table (--format answers)"
+            )
+        worker, level = str(metadata["worker-id"]), _by_place(question, str(row[name]), where)
+        shown = metadata.get("class-name")
+        if level is not None and shown is not None and shown != question.levels[level].name:
+            raise BadInput(
+                f"{where}: expected level {level} to be {question.levels[level].name!r}, got {shown!r}; mend it"
+            )
         date = metadata.get("creation-date")
         made.append(
             Incoming(
-                where, row.get("transect-study", ""), row["transect-id"], "", name,
-                worker if worker.startswith(_OURS) else anonymous(worker, key),
-                _level(question, str(row[name]), where), _detail(question, metadata.get("follow-up", ""), where),
-                given=datetime.fromisoformat(date).timestamp() if date else None,
+                where, str(row.get("transect-study", "")), str(row["transect-id"]), "", name,
+                worker if worker.startswith(_OURS) else anonymous(worker, key), level,
+                _detail(question, metadata.get("follow-up", ""), where), given=_seconds_of(date) if date else None,
             )
         )  # fmt: skip
     return made
 
 
+def _seconds_of(date: str) -> float:
+    """Seconds since 1970 of a date in ISO 8601; without a zone it is UTC."""
+    made = datetime.fromisoformat(date)
+    return (made if made.tzinfo else made.replace(tzinfo=UTC)).timestamp()
+
+
 def _label_studio(path: Path, project: Project) -> list[Incoming]:
-    """An export as JSON: tasks with their annotations."""
+    """An export as JSON: tasks with their annotations; those that were skipped or left empty are marked."""
     made, key = [], worker_key(project)
     for number, task in enumerate(json.loads(path.read_text(encoding="utf-8")), start=1):
         data, where = task["data"], f"{path}, task {number}"
         question = _question(project, data["question"], where)
         for one in task.get("annotations", []):
-            by = one["completed_by"]
-            worker = str(by["email"] if isinstance(by, dict) else by)
-            rater = worker.removesuffix("@example.invalid")
             said = {result["from_name"]: result["value"]["choices"][0] for result in one["result"]}
-            if not said:
-                continue  # opened and left
-            level = _level(question, said[question.name], where)
+            if not said or one.get("was_cancelled"):
+                made.append(Incoming(where, "", "", "", "", "", None, left_out="skipped"))
+                continue
+            if question.name not in said:
+                raise BadInput(
+                    f"{where}: expected an answer to {question.name}, got one to {', '.join(said)}; give each project "
+                    "the tasks of its own question"
+                )
+            level = _by_name(question, said[question.name], where)
             made.append(
                 Incoming(
-                    where, data.get("study", ""), data["first"], data.get("second", ""), question.name,
-                    rater if rater.startswith(_OURS) else anonymous(worker, key),
-                    _turned(level, bool(data.get("flipped"))),
+                    where, str(data.get("study", "")), str(data["first"]), str(data.get("second", "")), question.name,
+                    _rater_of(one, key), _turned(level, bool(data.get("flipped"))),
                     _detail(question, said.get(question.name + FOLLOW_UP, ""), where), seconds=one.get("lead_time"),
                 )
             )  # fmt: skip
     return made
+
+
+def _rater_of(annotation: Mapping[str, Any], key: bytes) -> str:
+    """The number of who gave an annotation: ours where it was exported by us, else of whoever completed it."""
+    ours = next((result["meta"]["rater"] for result in annotation["result"] if "rater" in result.get("meta", {})), "")
+    if str(ours).startswith(_OURS):
+        return str(ours)
+    by = annotation["completed_by"]
+    return anonymous(str(by["email"] if isinstance(by, dict) else by), key)
 
 
 def _turned(level: int | None, flipped: bool) -> int | None:
@@ -116,15 +165,23 @@ def _turned(level: int | None, flipped: bool) -> int | None:
 
 
 def _detail(question: Asked, text: str, where: str) -> int | None:
-    """The follow-up's level: its name or its index; None where the file has none."""
+    """The follow-up's level by its name; None where the file has none."""
     follow = question.follow_up.levels if question.follow_up else ()
     if not text:
         return None
     if text in follow:
         return follow.index(text)
+    raise BadInput(f"{where}: follow-up: expected one of {', '.join(follow) or 'none'}, got {text!r}; mend it")
+
+
+def _detail_by_place(question: Asked, text: str, where: str) -> int | None:
+    """The follow-up's level by its place."""
+    follow = question.follow_up.levels if question.follow_up else ()
+    if not text:
+        return None
     if text.isdecimal() and int(text) < len(follow):
         return int(text)
-    raise BadInput(f"{where}: follow-up: expected one of {', '.join(follow) or 'none'}, got {text!r}; mend it")
+    raise BadInput(f"{where}: follow-up: expected a place from 0 to {len(follow) - 1}, got {text!r}; mend it")
 
 
 def _question(project: Project, name: Any, where: str) -> Asked:
@@ -134,11 +191,26 @@ def _question(project: Project, name: Any, where: str) -> Asked:
         raise BadInput(f"{where}: {error}") from None
 
 
-def _level(question: Asked, text: str, where: str) -> int | None:
-    if text == CANNOT_TELL and text not in [one.name for one in question.levels]:
+def _by_place(question: Asked, text: str, where: str) -> int | None:
+    """The level by its place from 0, never by its name, which may be a number too; None: could not tell."""
+    if _cannot_tell(question, text, where):
         return None
-    try:
-        return level_of(question, text)
-    except KeyError:
-        levels = ", ".join(one.name for one in question.levels)
-        raise BadInput(f"{where}: expected one of {levels}, got {text!r}; mend it") from None
+    if text.isdecimal() and int(text) < len(question.levels):
+        return int(text)
+    raise BadInput(f"{where}: expected a place from 0 to {len(question.levels) - 1}, got {text!r}; mend it")
+
+
+def _by_name(question: Asked, text: str, where: str) -> int | None:
+    """The level by its name; None: could not tell."""
+    names = [one.name for one in question.levels]
+    if text in names:
+        return names.index(text)
+    if _cannot_tell(question, text, where):
+        return None
+    raise BadInput(f"{where}: expected one of {', '.join(names)}, got {text!r}; mend it")
+
+
+def _cannot_tell(question: Asked, text: str, where: str) -> bool:
+    if text == CANNOT_TELL and not question.skip:
+        raise BadInput(f"{where}: {question.name} has to be answered, got {CANNOT_TELL!r}; take it out")
+    return text == CANNOT_TELL

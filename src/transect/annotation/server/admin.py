@@ -33,7 +33,8 @@ async def login(request: Request, service: Serving) -> Response:
     """Log the organiser in."""
     form = await form_of(request)
     address = request.client.host if request.client else ""
-    if not service.guesses.take(f"login {address}", service.clock()):
+    now = service.clock()
+    if not service.guesses.take(f"login {address}", now) or (service.proxied and not service.all_logins.take("", now)):
         raise HTTPException(429, "too many wrong passwords: wait a minute", {"retry-after": "30"})
 
     def work() -> Response:

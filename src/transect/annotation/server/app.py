@@ -41,16 +41,16 @@ def create_app(
     *,
     examples: Path | None = None,
     secure: bool = False,
-    proxied: bool = False,
+    public: str = "",
     clock: Callable[[], float] = time.time,
 ) -> Any:
     """The ASGI application of a project.
 
     hosts: names it answers to, empty for any; examples: a folder of pictures of levels; secure: it is reached by
-    HTTPS, so that cookies are sent in no other way; proxied: a proxy on this machine is in front, and says in
-    X-Forwarded-For whose request it is, so that raters behind it do not share one rate.
+    HTTPS, so that cookies are sent in no other way; public: the name (and port) under which a proxy on this
+    machine shows it, which says in X-Forwarded-For whose request it is, so that raters do not share one rate.
     """
-    service = Service(project, examples, secure, clock)
+    service = Service(project, examples, secure, clock, proxied=bool(public))
     app = FastAPI(title="Transect annotation", version=__version__, docs_url=None, redoc_url=None)
     app.state.service = service
     app.include_router(rating.router)
@@ -58,7 +58,7 @@ def create_app(
     app.add_exception_handler(HTTPException, _told)
     app.add_exception_handler(RequestValidationError, _not_understood)
     _add_files(app)
-    return Guard(app, hosts, secure, service.known, proxied=proxied)
+    return Guard(app, hosts, secure, service.known, public=public)
 
 
 def _add_files(app: FastAPI) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Container, MutableMapping
 from http.cookies import CookieError, SimpleCookie
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from time import monotonic
 from typing import Any, Final, final
 from urllib.parse import urlsplit
@@ -42,8 +42,9 @@ class Guard:
     """An ASGI application around another.
 
     hosts: names it answers to; empty: any. secure: it is reached by HTTPS. known: hashes of cookies that are sessions;
-    each of them has a rate of its own, all else shares that of its address. proxied: a proxy on this machine is in
-    front, and its X-Forwarded-For says whose request it is. clock: seconds that never run backwards.
+    each of them has a rate of its own, all else shares that of its address. public: the name (and port) under which
+    a proxy on this machine shows it; then the last address in X-Forwarded-For says whose request it is. clock: seconds
+    that never run backwards.
     """
 
     def __init__(
@@ -53,12 +54,12 @@ class Guard:
         secure: bool,
         known: Container[str],
         *,
-        proxied: bool = False,
+        public: str = "",
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._clock = clock
         self._inner, self._hosts, self._secure, self._known = inner, hosts, secure, known
-        self._proxied = proxied
+        self._public = public
         self._by_session = Buckets(burst=60, rate=20.0)
         self._by_address = Buckets(burst=200, rate=50.0)
 
@@ -89,7 +90,7 @@ class Guard:
         host = headers.get("host", "")
         if self._hosts and _name_of(host) not in self._hosts:
             return 400, "this server does not answer to that name"
-        if scope["method"] not in _SAFE and not _same_origin(headers, host):
+        if scope["method"] not in _SAFE and not _same_origin(headers, {host, self._public} - {""}):
             return 403, "the request comes from another site"
         session = _cookie(headers.get("cookie", ""))
         key = hash_of(session) if session else ""
@@ -100,8 +101,8 @@ class Guard:
     def _client(self, scope: Scope, headers: dict[str, str]) -> tuple[str, int]:
         """Who sent a request: the last address that a proxy on this machine adds, never one that others say."""
         there = scope.get("client") or ("", 0)
-        named = headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
-        return (named[:64], 0) if self._proxied and named and _is_loopback(there[0]) else (there[0], there[1])
+        named = network_of(headers.get("x-forwarded-for", "").rpartition(",")[2].strip())
+        return (named, 0) if self._public and named and _is_loopback(there[0]) else (there[0], there[1])
 
     def _dressed(self, given: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         there = {key.lower() for key, _ in given}
@@ -111,6 +112,21 @@ class Guard:
         if self._secure:
             more["strict-transport-security"] = "max-age=31536000"
         return [*given, *((key.encode(), value.encode()) for key, value in more.items() if key.encode() not in there)]
+
+
+def network_of(address: str) -> str:
+    """What stands for one person: an address without its port, of IPv6 the network that one household has.
+
+    >>> network_of("192.0.2.1:5000"), network_of("[2001:db8::1]:5000"), network_of("anything")
+    ('192.0.2.1', '2001:db8::/64', '')
+    """
+    bare = address[1:].partition("]")[0] if address.startswith("[") else address
+    bare = bare.partition(":")[0] if bare.count(":") == 1 else bare
+    try:
+        found = ip_address(bare)
+    except ValueError:
+        return ""
+    return str(found) if found.version == 4 else str(ip_network((found, 64), strict=False))
 
 
 def _is_loopback(address: str) -> bool:
@@ -132,13 +148,13 @@ def _name_of(host: str) -> str:
         return ""
 
 
-def _same_origin(headers: dict[str, str], host: str) -> bool:
+def _same_origin(headers: dict[str, str], names: Container[str]) -> bool:
     """Whether a browser says that a page of this server sent the request; programs say nothing, and have no cookies."""
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return False
     origin = headers.get("origin")
     try:
-        return origin is None or urlsplit(origin).netloc == host
+        return origin is None or urlsplit(origin).netloc in names
     except ValueError:
         return False
 

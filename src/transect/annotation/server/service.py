@@ -47,12 +47,21 @@ class Service:
     """One running application. examples: a folder of pictures of levels; clock: seconds since 1970."""
 
     def __init__(
-        self, project: Project, examples: Path | None, secure: bool, clock: Callable[[], float] = time.time
+        self,
+        project: Project,
+        examples: Path | None,
+        secure: bool,
+        clock: Callable[[], float] = time.time,
+        *,
+        proxied: bool = False,
     ) -> None:
         self.project, self.examples, self.secure, self.clock = project, examples, secure, clock
         self.known = Known()
         self.guesses = Buckets(burst=10, rate=1 / 30)
         """Wrong links and passwords by address: ten, then one in half a minute."""
+        self.proxied = proxied
+        self.all_logins = Buckets(burst=100, rate=1 / 6)
+        """Of everybody behind a proxy together: one that is set up badly lets people choose their address."""
         self._pages = Environment(
             loader=PackageLoader("transect.annotation.server"), autoescape=True, undefined=StrictUndefined
         )

@@ -13,7 +13,7 @@ let unsent = [];              // answers that are not yet kept, in order
 let sending = null;           // the promise of the sender, while it works
 let progress = { answered: 0, share: 0, paused: false };
 let chosen = null;            // the level, while its follow-up is asked
-let shownAt = 0;
+let shownAt = null;
 let inARow = 0;
 let busy = false;             // while something is taken back
 
@@ -120,6 +120,7 @@ function show() {
   }
   const question = questions.get(task.question);
   showLevels(question);
+  if (document.documentElement.dataset.shown !== String(task.id)) shownAt = null;  // an answer before the picture is there has no time
   showPictures(task, question).then(() => { shownAt = performance.now(); document.documentElement.dataset.shown = task.id; });
 }
 
@@ -136,7 +137,7 @@ function choose(place) {
 function send(value, detail) {
   if (!tasks[0] || busy) return;
   const task = tasks.shift();
-  const milliseconds = Math.max(0, Math.round(performance.now() - shownAt));
+  const milliseconds = shownAt === null ? null : Math.max(0, Math.round(performance.now() - shownAt));
   unsent.push({ task: task.id, key: newKey(), value, detail, milliseconds });
   chosen = null;
   inARow += 1;
