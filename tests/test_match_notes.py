@@ -12,8 +12,9 @@ import pytest
 from test_matching import answer, arguments, printed, refused
 from transect.designs.matching import make_sample
 from transect.designs.matching.propensity import scores
-from transect.match_notes import column_notes, group_moments, separation
-from transect.matching import _least_caliper, _peak_megabytes
+from transect.match_notes import column_notes, covariate_separation, group_moments, separation
+from transect.matching import _peak_megabytes
+from transect.unmatched import _least_caliper
 
 N = 40
 
@@ -62,13 +63,13 @@ def test_notes_of_the_command(small):
     w[30] = np.nan
     np.save(small / "w.npy", w)
     summary, _ = answer(small)
-    absent, constant, repeated, twice = summary["notes"]
-    assert absent.startswith("1 of 40 images have no features (rows 30)")
+    absent, constant, repeated, _, twice = summary["notes"]
+    assert absent.startswith("1 image has no features (row 30): is its id")
     assert "1 column (0) is the same for all images" in constant
     assert "1 column (4) is equal to an earlier column" in repeated
     assert twice.startswith("1 pair has distance 0")
     text = printed(*[one for one in arguments(small) if one != "--json"])
-    assert "missing values: 1 images, rows 30" in text
+    assert "missing values: 1 image, row 30" in text
     # In Mahalanobis distance infinity is missing too, without a warning, and the separating column keeps its number.
     w[30, 1], w[:, 3] = np.inf, w[:, 3] + 30 * (np.arange(N) < 16)
     np.save(small / "w.npy", w)
@@ -123,7 +124,10 @@ def test_ids_that_do_not_meet(small):
     pq.write_table(pa.table({"id": ids[:-2], "w": w[:-2].tolist()}), small / "f.parquet")
     summary, _ = answer(small, features="f.parquet")
     assert summary["missing_rows"] == [38, 39]
-    assert summary["notes"] == ["2 of 40 images have no features (rows 38, 39): is their id in every features file?"]
+    assert summary["notes"] == [
+        "2 images have no features (rows 38, 39): is their id in every features file?",
+        next(note for note in summary["notes"] if note.startswith("the groups separate on the covariate far")),
+    ]
     table = pq.read_table(small / "t.parquet")
     pq.write_table(table.set_column(0, "id", [["i1", *ids[1:]]]), small / "t.parquet")
     assert "table: the id 'i1' stands more than once" in refused(*arguments(small, features="f.parquet"))
@@ -160,3 +164,79 @@ def test_the_peak_is_of_this_process_and_not_of_the_one_that_started_it():
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert 0 < float(found.stdout) < held.nbytes / 1e6
     assert _peak_megabytes() > held.nbytes / 1e6
+
+
+def test_a_covariate_that_separates_the_groups_is_named():
+    """Treated 5 to 7 against 0 to 2 share nothing; 4 to 6 against 0 to 4 share 4, means 5 and .5 with SD .8 and 1.3."""
+    x = np.zeros((11, 1))
+    x[0] = 1.0
+    sample = make_sample(x, [1.0] * 3 + [0.0] * 8)
+    columns = {
+        "apart": np.array([5.0, 6, 7, 0, 1, 2, 0, 1, 2, 1, 1]),
+        "nearly": np.array([4.0, 5, 6, 0, 0, 0, 0, 0, 0, 0, 4]),
+        "fixed": np.array([1.0] * 3 + [0.0] * 8),
+        "same": np.arange(11.0) % 3,
+        "empty": np.full(11, np.nan),
+    }
+    apart, nearly, fixed = covariate_separation(columns, sample)
+    assert apart.endswith(
+        "covariate apart: 5 to 7 (treated) and 0 to 2 (control), so that no image has a counterpart in it"
+    )
+    assert nearly.endswith("4 to 6 (treated) and 0 to 4 (control), so that few images may have a counterpart in it")
+    assert "fixed: 1 (treated) and 0 (control)" in fixed
+
+
+def test_the_separating_covariate_stands_in_the_answer(small):
+    summary, _ = answer(small, "--covariate", "far", "--covariate", "age")
+    assert any(note.startswith("the groups separate on the covariate far") for note in summary["notes"])
+    table = pq.read_table(small / "t.parquet")
+    pq.write_table(table.append_column("fixed", table["male"]), small / "t.parquet")
+    summary, _ = answer(small, "--covariate", "fixed", "--method", "entropy")
+    assert summary["verdict"].startswith("not balanced: fixed (1 against 0, neither varies)")
+
+
+def test_before_a_dose_are_the_images_above_and_below_its_median(small):
+    """Doses 0 to 39 and v = the dose: above the median 20 to 39 (mean 29.5), below 0 to 19 (9.5), variance 35 in each."""
+    table = pq.read_table(small / "t.parquet").append_column("dose", pa.array(np.arange(40.0)))
+    pq.write_table(table.append_column("v", pa.array(np.arange(40.0))), small / "t.parquet")
+    more = ("--treatment", "dose", "--dose-gap", "15", "--covariate", "v")
+    summary, rows = answer(small, *more)
+    one = summary["balance"][0]
+    assert one["before"] == pytest.approx(20 / np.sqrt(35))
+    gap = rows["a"].to_numpy().mean() - rows["b"].to_numpy().mean()
+    assert one["after"] == pytest.approx(gap / np.sqrt(35))
+    told = printed(*[word for word in arguments(small, *more) if word != "--json"])
+    assert "from 40 images whose dose differs by 15 or more" in told
+
+
+@pytest.mark.parametrize("method", ["greedy", "optimal", "mahalanobis"])
+def test_a_caliper_that_refuses_every_set_names_one_that_does_not(small, method):
+    more = ("--treatment", "tri", "--covariate", "age", "--method", method)
+    line = refused(*arguments(small, *more, "--caliper", "1e-9"))
+    assert line.startswith("no set has an image of each of a, b, c, d within the caliper; ")
+    named = line.split("; ")[1].split(" leaves one")[0]
+    summary, rows = answer(small, *more, "--caliper", named)
+    assert summary["sets"] >= 1
+    assert max(rows["distance"].to_pylist()) <= float(named)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--treatment", "tri", "--base", "e"), "unknown group 'e'"),
+        (("--method", "cardinality", "--tolerance", "nan"), "--tolerance: expected a number of 0 or more, got nan"),
+        (("--method", "cardinality", "--tolerance", "-1"), "--tolerance: expected a number of 0 or more, got -1"),
+        (("--method", "coarsened", "--bins", "0"), "--bins: expected a number of 1 or more, got 0"),
+        (("--gate", "nan"), "--gate: expected a number of 0 or more, got nan"),
+        (
+            ("--second", "w.npy", "--second-threshold", "nan"),
+            "--second-threshold: expected a distance above 0, got nan",
+        ),
+        (("--identity", "nobody"), "--identity nobody: no image has one"),
+    ],
+)
+def test_numbers_out_of_range_and_names_of_nothing(small, monkeypatch, more, message):
+    monkeypatch.chdir(small)
+    table = pq.read_table(small / "t.parquet")
+    pq.write_table(table.append_column("nobody", pa.array([None] * N, pa.string())), small / "t.parquet")
+    assert message in refused(*arguments(small, "--covariate", "age", *more))

@@ -222,7 +222,7 @@ def test_the_terminal_says_counts_reasons_and_the_verdict(folder):
         (("--treatment", "dose"), "give --dose-gap for a continuous treatment"),
         (("--caliper", "0.01"), "no pair is within the caliper; the smallest that would leave one is"),
         (("--method", "propensity", "--caliper", "1e-9"), "no pair is within the caliper; the smallest that would leave"),
-        (("--caliper", "-1"), "--caliper: expected a distance of 0 or more, got -1"),
+        (("--caliper", "-1"), "--caliper: expected a number of 0 or more, got -1"),
         (("--second-threshold", "1"), "expected --second FILE and --second-threshold together"),
         (("--references",), "--references needs --identity COLUMN"),
         (("--default", "young=1"), "give --references too"),

@@ -8,6 +8,8 @@ import pytest
 import transect
 from transect import study
 from transect.errors import BadInput
+from transect.records import Predictions, Task
+from transect.report import selection
 from transect.targets import as_target
 
 DESIGN = {
@@ -47,6 +49,32 @@ def test_the_report_says_who_is_lost(audited):
     # 12 subjects at two tones: 2 x 66 comparisons, of which 6 are at most .05
     assert found["tables"][0]["rows"][0][4:] == [6, 132]
     assert "Does verification break, and for whom" in (folder / "report.html").read_text()
+
+
+def test_pictures_say_how_far_and_whether_they_match(audited):
+    _, folder = audited
+    text = (folder / "report.html").read_text()
+    assert "distance 0.000: match" in text
+    assert "embedded" not in text
+
+
+def test_those_who_do_not_verify_are_among_the_failures(tmp_path):
+    """Below 1e-6 nothing matches but the reference itself: glasses on at both tones, and tone 9 with them off."""
+    target = as_target(thumbnail, name="thumbnail", task="embedding", threshold=1e-6)
+    result = transect.audit(target, **{**DESIGN, "subjects": 2, "control": False}, out=tmp_path)
+    assert result.results["gallery"]["failures_total"] == 6
+    assert (tmp_path / "report.html").read_text().count(": no match") >= 6
+
+
+def test_texts_of_distances_by_hand():
+    predictions = Predictions(Task.EMBEDDING, np.zeros((4, 1)), ("", "", "no face", ""))
+    far, match = np.array([0.0, 0.0357, np.nan, 0.2]), np.array([1.0, 0.0, np.nan, np.nan])
+    assert selection.distance_texts(predictions, far, match) == [
+        "distance 0.000: match",
+        "distance 0.036: no match",
+        "no face",
+        "distance 0.200",
+    ]
 
 
 def test_non_matches_are_an_outcome_whose_effects_are_not_tested(audited):

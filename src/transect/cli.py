@@ -44,7 +44,9 @@ from transect.leakage_command import leakage
 from transect.limits import Limits
 from transect.match_command import match
 from transect.mitigate_command import mitigate
+from transect.neighbours_command import neighbours
 from transect.plan_command import plan
+from transect.recognition_command import recognition
 from transect.search_command import search
 from transect.targets_command import targets as targets_group
 from transect.train_classifier_command import classifier
@@ -65,7 +67,7 @@ app.add_typer(targets_group)
 app.add_typer(directions_group)
 app.command()(plan)
 app.add_typer(verify)
-for stage in (leakage, match, mitigate, search):
+for stage in (leakage, match, neighbours, recognition, mitigate, search):
     app.command()(stage)
 train.command()(classifier)
 app.add_typer(train)

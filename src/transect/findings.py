@@ -358,9 +358,14 @@ def _gallery(run: Run, target: Mapping[str, Any], predictions: Predictions, outc
     if "answer" in offered(predictions.task, truth=False):
         said = outcome_of(run, target, predictions, "answer").values
     wrong = np.zeros(len(predictions), dtype=bool)
+    found = {outcome.name: outcome.values for outcome in outcomes}
     for outcome in outcomes:
-        if outcome.name in selection.WRONG and outcome.is_binary:
+        if outcome.name in (*selection.WRONG, NON_MATCH) and outcome.is_binary:
             wrong |= outcome.values == 1
+    answers = selection.answer_texts(predictions, said)
+    if "distance" in found:  # of embeddings: how far from the reference, and whether the two still match
+        said = 1 - found[NON_MATCH] if NON_MATCH in found else said
+        answers = selection.distance_texts(predictions, found["distance"], said)
     shown = selection.Shown(
         study=run.spec["name"],
         target=target["name"],
@@ -369,7 +374,7 @@ def _gallery(run: Run, target: Mapping[str, Any], predictions: Predictions, outc
         subjects=run.images["subject"].to_numpy(),
         true=run.true,
         predictions=predictions,
-        answers=selection.answer_texts(predictions, said),
+        answers=answers,
         said=said,
         wrong=wrong,
         expected_boxes=run.expected_boxes(target),

@@ -11,6 +11,8 @@ import typer
 
 from transect.errors import BadInput, UnknownName
 
+_MOST_SHOWN = 15
+
 
 def match(
     features: Annotated[
@@ -151,31 +153,49 @@ def _show(summary: dict[str, Any], out: Path) -> None:
     """The answer in words: counts, reasons, the verdict, the farthest covariates."""
     from transect.match_outcomes import lines
 
-    of = f"{summary['treated']} treated and {summary['control']} control images"
-    what = f"{summary['weighted']} images weighted" if "weighted" in summary else f"{summary['pairs']} pairs"
-    print(f"{what} from {of} ({summary['method']})")
+    print(_headline(summary))
     for reason, count in summary["refused"].items():
         print(f"  refused: {count} ({reason})")
     if summary["missing"]:
         listed = ", ".join(map(str, summary["missing_rows"]))
-        print(f"  missing values: {summary['missing']} images, rows {listed}{_more(summary)}")
+        images = "1 image, row" if summary["missing"] == 1 else f"{summary['missing']} images, rows"
+        print(f"  missing values: {images} {listed}{_more(summary)}")
     for note in [*summary["notes"], *filter(None, [summary["facts"].get("warning")])]:
         print(f"  note: {note}")
     for name in ("accuracy_in_sample", "accuracy_cross_validated", "recall"):
         if name in summary["facts"]:
             print(f"  {name.replace('_', ' ')}: {summary['facts'][name]:.4f}")
     print(summary["verdict"])
-    ranked = sorted(summary["balance"], key=lambda one: -abs(one["before"] or 0.0))[:15]
-    if ranked:
-        width = max(len(one["covariate"]) for one in ranked)
-        print(f"{'covariate':<{width}}  SMD before   after")
-        for one in ranked:
-            numbers = ["unknown" if one[side] is None else f"{one[side]:+.3f}" for side in ("before", "after")]
-            print(f"{one['covariate']:<{width}}  {numbers[0]:>10} {numbers[1]:>7}")
+    for line in _balance_lines(summary["balance"]):
+        print(line)
     for one in summary.get("outcomes", ()):
         for line in [*outcome_lines(one), *lines(one)]:
             print(line)
     print(f"wrote {out}")
+
+
+def _headline(summary: dict[str, Any]) -> str:
+    """How many pairs, of which images, by what."""
+    of = f"{summary['treated']} treated and {summary['control']} control images"
+    if "dose_gap" in summary:  # every image may be the higher or the lower one
+        of = f"{summary['treated']} images whose {summary['treatment']} differs by {summary['dose_gap']:g} or more"
+    pairs = "1 pair" if summary["pairs"] == 1 else f"{summary['pairs']} pairs"
+    what = f"{summary['weighted']} images weighted" if "weighted" in summary else pairs
+    return f"{what} from {of} ({summary['method']})"
+
+
+def _balance_lines(balance: list[dict[str, Any]]) -> list[str]:
+    """The covariates that differed most before, and how many more there are."""
+    ranked = sorted(balance, key=lambda one: -abs(one["before"] or 0.0))[:_MOST_SHOWN]
+    if not ranked:
+        return []
+    width = max(len(one["covariate"]) for one in ranked)
+    lines = [f"{'covariate':<{width}}  SMD before   after"]
+    for one in ranked:
+        numbers = ["unknown" if one[side] is None else f"{one[side]:+.3f}" for side in ("before", "after")]
+        lines.append(f"{one['covariate']:<{width}}  {numbers[0]:>10} {numbers[1]:>7}")
+    left = len(balance) - len(ranked)
+    return [*lines, *([f"{left} more covariates differed less before: --json has all"] if left else [])]
 
 
 def _more(summary: dict[str, Any]) -> str:

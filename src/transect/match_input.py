@@ -10,6 +10,7 @@ from typing import Final, Literal, final
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Float
+from numpy.typing import NDArray
 
 from transect import match_files as files
 from transect.designs.matching import (
@@ -22,9 +23,10 @@ from transect.designs.matching import (
     without_reference,
 )
 from transect.designs.matching.metrics import Layers, Metric
+from transect.designs.matching.sample import absent
 from transect.effects.balance import GATE
-from transect.errors import BadInput
-from transect.match_notes import absence_note, column_notes, group_moments, separation
+from transect.errors import BadInput, UnknownName
+from transect.match_notes import absence_note, column_notes, covariate_separation, group_moments, separation
 
 Method = Literal[
     "greedy",
@@ -136,7 +138,7 @@ def prepare(options: Options) -> Prepared:
         flat,
         treatment,
         exact=[files.objects(table, name, "exact") for name in options.exact],
-        identity=None if options.identity is None else files.objects(table, options.identity, "identity"),
+        identity=_identity(options, table),
         second=_second(options, table),
         second_threshold=np.inf if options.second_threshold is None else options.second_threshold,
         dose_gap=options.dose_gap,
@@ -149,6 +151,8 @@ def prepare(options: Options) -> Prepared:
     if metric == "euclidean" and not options.method.startswith(("propensity", *WEIGHTING)):
         notes += column_notes(original, sample, names, moments)
     apart = "" if labels or options.dose_gap else separation(names, moments)
+    if not (labels or options.dose_gap):
+        notes += covariate_separation({k: v for k, v in covariates.items() if k not in names}, sample)
     seen = {*options.exact, *names} | ({*covariates} if options.method in _USING_COVARIATES else set())
     used = tuple(name for name in covariates if name in seen)
     outcomes = _outcomes(options, table)
@@ -212,9 +216,21 @@ def _treatment(
     if len(names) == 2:
         coded = [np.nan if text is None else float(text == names[1]) for text in texts]
         return np.array(coded), (names[0], names[1]), None
+    if options.base is not None and options.base not in names:
+        raise UnknownName("group", options.base, names, f"--base chooses a group of {options.treatment}")
     base = options.base or min(names, key=lambda name: sum(text == name for text in texts))
     coded = [np.nan if text is None else float(text == base) for text in texts]
     return np.array(coded), tuple(names), tuple("" if text is None else text for text in texts)
+
+
+def _identity(options: Options, table: pa.Table) -> NDArray[np.object_] | None:
+    """The column of identities; raises BadInput where it names nobody."""
+    if options.identity is None:
+        return None
+    values = files.objects(table, options.identity, "identity")
+    if absent(values).all():
+        raise BadInput(f"--identity {options.identity}: no image has one; fill the column, or leave the option out")
+    return values
 
 
 def _text(value: object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -58,9 +58,32 @@ def absence_note(features: Float[np.ndarray, "n d"], sample: Sample) -> list[str
     if not empty:
         return []
     listed = ", ".join(map(str, empty[:_MOST_NAMED])) + (" …" if len(empty) > _MOST_NAMED else "")
-    return [
-        f"{len(empty)} of {len(sample)} images have no features (rows {listed}): is their id in every features file?"
-    ]
+    have = f"image has no features (row {listed}): is its" if len(empty) == 1 else ""
+    have = have or f"images have no features (rows {listed}): is their"
+    return [f"{len(empty)} {have} id in every features file?"]
+
+
+def covariate_separation(covariates: Mapping[str, Float[np.ndarray, " n"]], sample: Sample) -> list[str]:
+    """A note on covariates that are apart by three standard deviations or more, or constant and different."""
+    notes = []
+    for name, values in covariates.items():
+        sides = [values[rows][np.isfinite(values[rows])] for rows in (sample.rows, sample.columns)]
+        if not min(map(len, sides)):
+            continue
+        gap = abs(float(sides[0].mean() - sides[1].mean()))
+        spread = float(np.sqrt((sides[0].var() + sides[1].var()) / 2))
+        if gap > 0 and gap >= _SEPARATE * spread:
+            disjoint = sides[0].min() > sides[1].max() or sides[1].min() > sides[0].max()
+            notes.append(
+                f"the groups separate on the covariate {name}: {_range(sides[0])} (treated) and {_range(sides[1])} "
+                f"(control), so that {'no image has' if disjoint else 'few images may have'} a counterpart in it"
+            )
+    return notes
+
+
+def _range(values: Float[np.ndarray, " n"]) -> str:
+    low, high = float(values.min()), float(values.max())
+    return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
 
 
 def separation(names: Sequence[str], moments: tuple[Moments, Moments]) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from transect import match_files as files
 from transect.designs.matching import propensity
@@ -34,6 +37,7 @@ def page_of(made: Matched, options: Options, pictures: str | None = None) -> Mat
         overlap=_overlap(made),
         joint=_joint(made),
         gate=options.gate,
+        references=_references(made),
     )
 
 
@@ -45,22 +49,53 @@ def _named(options: Options, group: str) -> str:
 def _pairs(made: Matched, shown: _Pictures) -> list[Card]:
     if "a" not in made.rows.column_names:
         return []
-    rows = made.rows.slice(0, MOST_PAIRS).to_pylist()
+    rows = _from_nearest_to_farthest(made.rows, MOST_PAIRS).to_pylist()
     return [Card(r["a"], r["b"], r["distance"], "", shown.of(r["a"]), shown.of(r["b"])) for r in rows]
 
 
+def _from_nearest_to_farthest(rows: pa.Table, most: int) -> pa.Table:
+    """Rows by distance; of more than `most` so many in equal steps, the nearest and the farthest among them."""
+    order = np.argsort(rows["distance"].to_numpy(), kind="stable")
+    steps = np.linspace(0, len(order) - 1, min(most, len(order))).round().astype(np.int64)
+    return rows.take(order[steps])
+
+
+def _references(made: Matched) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Distances of both groups from their reference images (Fig. C2)."""
+    if "a_difficulty" not in made.rows.column_names:
+        return {}
+    treated, control = (made.rows[name].to_numpy() for name in ("a_difficulty", "b_difficulty"))
+    return {"Matched images": (treated, control)}
+
+
 def _refused(made: Matched, shown: _Pictures) -> list[Card]:
-    """The nearest refused pairs first; then images without any control."""
+    """Of each reason in turn the nearest refused pair; images without any control come last."""
     if made.made is None:
         return []
-    near = made.made.near
-    order = sorted(made.made.refused, key=lambda row: (near.get(row, (None, np.inf))[1], row))[:MOST_REFUSED]
+    near, refused = made.made.near, made.made.refused
+    order = sorted(refused, key=lambda row: (near.get(row, (None, np.inf))[1], row))
+    turns = _turns([refused[row] for row in order])
+    chosen = sorted(sorted(range(len(order)), key=turns.__getitem__)[:MOST_REFUSED])
     cards = []
-    for row in order:
+    for row in (order[place] for place in chosen):
         other, distance = near.get(row, (None, np.nan))
         picture = None if other is None else shown.of(other)
         cards.append(Card(row, other, distance, made.made.refused[row], shown.of(row), picture))
     return cards
+
+
+def _turns(reasons: Sequence[str]) -> list[int]:
+    """How many of the same reason stand before each.
+
+    >>> _turns(["caliper", "taken", "caliper"])
+    [0, 0, 1]
+    """
+    seen: Counter[str] = Counter()
+    made = []
+    for why in reasons:
+        made.append(seen[why])
+        seen[why] += 1
+    return made
 
 
 def _overlap(made: Matched) -> dict[str, tuple[np.ndarray, np.ndarray]]:

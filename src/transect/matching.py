@@ -21,15 +21,15 @@ from jaxtyping import Float, Int
 from transect.designs import matching as designs
 from transect.designs.matching import Matching, Sample, propensity
 from transect.designs.matching.cardinality import TOLERANCE
-from transect.designs.matching.coarsened import NO_BIN, without_common_bin
 from transect.designs.matching.references import References
-from transect.designs.matching.sample import CALIPER, MISSING
-from transect.designs.matching.several import Sets
+from transect.designs.matching.sample import MISSING
+from transect.designs.matching.several import NoSet, Sets
 from transect.effects import balance as balancing
 from transect.effects.balance import Balance
 from transect.errors import BadInput
 from transect.match_input import METHODS, WEIGHTING, Options, Prepared, prepare
 from transect.match_outcomes import matched_effects, plain, read_experiment
+from transect.unmatched import nothing_matched, rounded_up
 
 _MOST_LISTED = 20
 
@@ -76,10 +76,23 @@ def _check(options: Options, prepared: Prepared) -> None:
         if given and options.method not in kept_by:
             one_of = " or ".join(kept_by)
             raise BadInput(f"{name} has no part in --method {options.method}: leave it out, or use {one_of}")
-    if options.caliper is not None and not options.caliper >= 0:
-        raise BadInput(f"--caliper: expected a distance of 0 or more, got {options.caliper:g}")
+    _check_numbers(options)
     _check_groups(options, prepared)
     _check_experiment(options)
+
+
+def _check_numbers(options: Options) -> None:
+    """Numbers out of range are refused as the user named them."""
+    for name, value, least in (
+        ("--caliper", options.caliper, 0.0),
+        ("--tolerance", options.tolerance, 0.0),
+        ("--gate", options.gate, 0.0),
+        ("--bins", options.bins, 1),
+    ):
+        if value is not None and not least <= value < math.inf:
+            raise BadInput(f"{name}: expected a number of {least:g} or more, got {value:g}")
+    if options.second_threshold is not None and not options.second_threshold > 0:
+        raise BadInput(f"--second-threshold: expected a distance above 0, got {options.second_threshold:g}")
 
 
 def _check_groups(options: Options, prepared: Prepared) -> None:
@@ -166,7 +179,7 @@ def _paired(options: Options, prepared: Prepared) -> Matched:
         scores = propensity.scores(sample, seed=options.seed, standardize=options.method == "propensity")
     made = _method(options, prepared, scores)(sample)
     if not len(made):
-        raise BadInput(_nothing_matched(made, options, prepared))
+        raise BadInput(nothing_matched(made, options, prepared))
     references = None
     if prepared.references is not None:
         references = designs.choose_references(sample, made, prepared.references)
@@ -200,36 +213,6 @@ def _experiment(options: Options) -> list[dict[str, Any]]:
     return read_experiment(options.experiment, options.experiment_attribute or options.treatment, options.outcomes)
 
 
-def _nothing_matched(made: Matching, options: Options, prepared: Prepared) -> str:
-    reasons = ", ".join(f"{name} {count}" for name, count in made.refusals.items()) or "there is no treated image"
-    apart = f"; {prepared.apart}" if prepared.apart else ""
-    if CALIPER in made.refusals and math.isfinite(made.least_caliper):
-        return (
-            f"no pair is within the caliper; the smallest that would leave one is {_least_caliper(made, options)}: "
-            f"give it as --caliper (refused: {reasons}){apart}"
-        )
-    if NO_BIN in made.refusals:
-        never = without_common_bin(prepared.sample, prepared.covariates, options.bins)
-        where = f"no bin of {' or of '.join(never)}" if never else "no combination of the covariates' bins"
-        return (
-            f"{where} holds images of both groups (refused: {reasons}); give fewer --bins, or name other covariates "
-            f"with --covariate{apart}"
-        )
-    return f"no pair keeps the constraints (refused: {reasons}); relax one of them{apart}"
-
-
-def _least_caliper(made: Matching, options: Options) -> str:
-    """Six digits, never below the distance itself, so that it can be given as it stands."""
-    least = made.least_caliper
-    if (
-        options.method == "propensity"
-    ):  # its caliper is in standard deviations; rounding of the conversion is allowed for
-        least *= made.facts["caliper_sd"] / made.facts["caliper"] * (1 + 1e-12)
-    digits = 6 - math.ceil(math.log10(least)) if least > 0 else 0
-    rounded = f"{least:.6g}"
-    return rounded if float(rounded) >= least else f"{least + 10.0**-digits / 2:.6g}"
-
-
 def _weighted(options: Options, prepared: Prepared) -> Matched:
     if options.method == "entropy":
         names = tuple(prepared.covariates)
@@ -249,10 +232,9 @@ def _weighted(options: Options, prepared: Prepared) -> Matched:
 
 
 def _sets(options: Options, prepared: Prepared) -> Matched:
-    labels = np.array(prepared.labels)
-    made = designs.match_groups(prepared.sample, labels, _method(options, prepared), base=options.base)
-    if not len(made.rows):
-        raise BadInput(f"no set has an image of each of {', '.join(made.groups)}; relax a constraint")
+    made = _made_sets(options, prepared)
+    if made is None:
+        raise BadInput(_no_set(options, prepared))
     found = _set_balance(prepared, made)
     summary = _summary(options, prepared, found) | {
         "method": f"{options.method}, around {made.groups[0]}",
@@ -264,6 +246,28 @@ def _sets(options: Options, prepared: Prepared) -> Matched:
         "facts": {},
     }
     return Matched(summary, _set_rows(made), found, prepared)
+
+
+def _made_sets(options: Options, prepared: Prepared) -> Sets | None:
+    """Sets of one image of each group; None where there is none."""
+    labels = np.array(prepared.labels)
+    try:
+        made = designs.match_groups(prepared.sample, labels, _method(options, prepared), base=options.base)
+    except NoSet:
+        return None
+    return made if len(made.rows) else None
+
+
+def _no_set(options: Options, prepared: Prepared) -> str:
+    """What would leave a set: a caliper that is tried before it is named (propensity's differs from group to group)."""
+    nothing = f"no set has an image of each of {', '.join(prepared.groups)}"
+    wide = _made_sets(replace(options, caliper=math.inf), prepared) if options.caliper is not None else None
+    if wide is None or options.method == "propensity":
+        return f"{nothing}; relax a constraint"
+    near = rounded_up(float(wide.distance.max(axis=1).min()))
+    if _made_sets(replace(options, caliper=float(near)), prepared) is None:
+        return f"{nothing}; give a larger --caliper, or relax another constraint"
+    return f"{nothing} within the caliper; {near} leaves one: give it as --caliper"
 
 
 def _set_balance(prepared: Prepared, made: Sets) -> list[Balance]:
@@ -284,11 +288,14 @@ def _balance(
     matched: tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]],
     weights: Float[np.ndarray, " n"] | None = None,
 ) -> list[Balance]:
-    """Before: all images of both groups, also those that could not enter a pair."""
+    """Before: all images of both groups, also those that could not enter a pair; of a dose, those above and below its
+    median.
+    """
     sample = prepared.sample
     groups = [np.flatnonzero(sample.treatment == value) for value in (1, 0)]
     if sample.dose_gap:
-        groups = [matched[0], matched[1]]
+        middle = np.nanmedian(sample.treatment)
+        groups = [np.flatnonzero(side) for side in (sample.treatment > middle, sample.treatment <= middle)]
     return balancing.balance(prepared.covariates, groups[0], groups[1], matched, weights=weights, used=prepared.used)
 
 
@@ -305,6 +312,7 @@ def _summary(options: Options, prepared: Prepared, found: list[Balance]) -> dict
         "missing": len(missing),
         "notes": [*prepared.notes, *filter(None, [prepared.apart])],
         "verdict": balancing.verdict(found, options.gate),
+        **({"dose_gap": sample.dose_gap} if sample.dose_gap else {}),
         "balance": [plain(_entry(one)) for one in found],
     }
 

@@ -107,7 +107,7 @@ def test_the_gate_names_the_farthest_first():
     text = verdict(found)
     assert text.startswith("not balanced: far (+1.00), near (+0.")
     assert text.endswith("2 of 3 covariates beyond 0.1 standard deviations")
-    assert verdict(found[:1]).startswith("balanced: 1 covariates")
+    assert verdict(found[:1]).startswith("balanced: 1 covariate within")
 
 
 def test_effects_of_balance_have_no_interval():

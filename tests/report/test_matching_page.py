@@ -2,6 +2,7 @@
 
 import io
 import re
+from dataclasses import replace
 
 import html5lib
 import numpy as np
@@ -71,6 +72,42 @@ def test_pictures_by_path_and_bad_ones(matched):
     assert page.pairs[0].picture_a == (folder / "one.png").read_bytes()
     with pytest.raises(BadInput, match="expected a file, found none"):
         page_of(made, options, "text")
+
+
+def test_the_farthest_pairs_and_every_reason_are_shown(matched, monkeypatch):
+    """Of many pairs some in equal steps of rank, both ends among them; of many refusals the nearest of each reason."""
+    made, options, _ = matched
+    monkeypatch.setattr("transect.match_page.MOST_PAIRS", 5)
+    monkeypatch.setattr("transect.match_page.MOST_REFUSED", 4)
+    distances = np.sort(made.rows["distance"].to_numpy())
+    n = len(distances)
+    shown = [card.distance for card in page_of(made, options).pairs]
+    assert n > 5
+    assert shown == pytest.approx([distances[round(k * (n - 1) / 4)] for k in range(5)])
+    assert len(set(made.made.refused.values())) > 1
+    near = made.made.near
+    cards = page_of(made, options).refused
+    assert {card.reason for card in cards} == set(made.made.refused.values())
+    for reason in {card.reason for card in cards}:
+        of_reason = [row for row, why in made.made.refused.items() if why == reason and row in near]
+        assert min(of_reason, key=lambda row: (near[row][1], row)) in [card.a for card in cards]
+
+
+def test_distances_of_reference_images_stand_on_the_page(matched):
+    """Fig. C2: two images of each of 60 people, 0 or 1 apart in x; the page has the histogram and its four numbers."""
+    _, options, folder = matched
+    table = pq.read_table(folder / "t.parquet").append_column("person", pa.array([f"p{i // 2}" for i in range(120)]))
+    male = np.repeat(np.arange(60) % 2, 2)
+    pq.write_table(table.set_column(0, "male", pa.array(male)), folder / "t.parquet")
+    made = match(replace(options, identity="person", references=True, caliper=None))
+    page = page_of(made, replace(options, identity="person", references=True, caliper=None))
+    treated, control = page.references["Matched images"]
+    assert treated.mean() == pytest.approx(made.summary["references"]["mean_treated"])
+    assert len(treated) == len(control) == made.summary["pairs"]
+    text = build(page)
+    assert '<section id="references">' in text
+    assert f"{made.summary['references']['ks']:.3f}" in text
+    html5lib.HTMLParser(strict=True).parse(text)
 
 
 def test_the_love_plot_by_hand():

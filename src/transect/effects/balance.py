@@ -105,10 +105,20 @@ def verdict(found: Sequence[Balance], gate: float = GATE) -> str:
     beyond = [name for name in smd if not abs(smd[name]) <= gate]
     beyond.sort(key=lambda name: -abs(np.nan_to_num(smd[name], nan=np.inf)))
     if not beyond:
-        return f"balanced: {len(found)} covariates within {gate:g} standard deviations"
-    named = [f"{name} ({smd[name]:+.2f})" if np.isfinite(smd[name]) else f"{name} (unknown)" for name in beyond]
+        covariates = "1 covariate" if len(found) == 1 else f"{len(found)} covariates"
+        return f"balanced: {covariates} within {gate:g} standard deviations"
+    sides = {one.covariate: one.after for one in found}
+    named = [f"{name} ({_words(sides[name])})" for name in beyond]
     count = f"{len(beyond)} of {len(found)} covariates beyond {gate:g} standard deviations"
     return f"not balanced: {', '.join(named)}; {count}"
+
+
+def _words(side: Side) -> str:
+    """The difference in standard deviations; of two constants both; "unknown" without a value."""
+    if np.isfinite(side.smd):
+        return f"{side.smd:+.2f}"
+    known = np.isfinite(side.treated) and np.isfinite(side.control)
+    return f"{side.treated:.3g} against {side.control:.3g}, neither varies" if known else "unknown"
 
 
 def effects(found: Sequence[Balance], treatment: str) -> list[Effect]:
@@ -206,7 +216,7 @@ def _known(values: Float[np.ndarray, " a"], weights: Float[np.ndarray, " a"] | N
 
 def _effective(group: _Weighted) -> float:
     """Number of values of equal weight that would be as informative; 0 without any."""
-    return float(1 / (group[1] ** 2).sum()) if len(group[1]) else 0.0
+    return round(float(1 / (group[1] ** 2).sum()), 9) if len(group[1]) else 0.0
 
 
 def _spread(x: Float[np.ndarray, " a"], y: Float[np.ndarray, " b"]) -> float:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import final
+from typing import Literal, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from transect.errors import BadInput
+
+Metric = Literal["euclidean", "cosine"]
 _BLOCK = 512
 
 
@@ -38,8 +41,11 @@ def compare(
     people: Int[np.ndarray, " n"],
     thresholds: Float[np.ndarray, " t"],
     points: int,
+    metric: Metric = "euclidean",
 ) -> Comparisons:
     """All comparisons of n images, each once (for impostors: once for each side's identity).
+
+    metric: Euclidean distance, or 1 - cosine, 0 to 2, which needs rows of some length (see `directions_of`).
 
     >>> made = compare(np.array([[0.0], [2.0], [0.4]]), np.array([0, 1, 0]), np.array([0.5]), points=3)
     >>> made.genuine, made.impostor, made.genuine_matches[0], made.curve
@@ -47,6 +53,7 @@ def compare(
     """
     order = np.argsort(people, kind="stable")
     x = np.asarray(embeddings[order], dtype=np.float64)
+    x = directions_of(x) if metric == "cosine" else x
     _, starts, person, size = np.unique(people[order], return_index=True, return_inverse=True, return_counts=True)
     g, t = len(size), len(thresholds)
     made = Comparisons(
@@ -56,14 +63,35 @@ def compare(
         impostor=np.zeros(g),
         impostor_matches=np.zeros((g, t)),
         squares=np.zeros((3, t)),
-        curve=np.linspace(0.0, _farthest(x), points),
+        curve=np.linspace(0.0, _farthest(x, metric), points),
         genuine_curve=np.zeros(points),
         impostor_curve=np.zeros(points),
     )
     for first, last in _whole_identities(size):
         rows = np.arange(starts[first], starts[last - 1] + size[last - 1])
-        _count(made, x, rows, person, starts, thresholds)
+        _count(made, x, rows, person, starts, thresholds, metric)
     return made
+
+
+def directions_of(x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
+    """Rows of length 1. Raises BadInput for a row of zeros, which has no direction."""
+    norms = np.linalg.norm(x, axis=1, keepdims=True)
+    if (norms == 0).any():
+        raise BadInput(f"cosine distance: expected embeddings of some length, got {(norms == 0).sum()} of zeros alone")
+    return np.asarray(x / norms)
+
+
+def distances_between(
+    one: Float[np.ndarray, "m d"], other: Float[np.ndarray, "n d"], metric: Metric
+) -> Float[np.ndarray, "m n"]:
+    """Euclidean distances; of rows of length 1 also 1 - cosine, which is half the squared distance.
+
+    >>> distances_between(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0], [-1.0, 0.0]]), "cosine")
+    array([[1., 2.]])
+    """
+    squares = (one**2).sum(axis=1)[:, None] + (other**2).sum(axis=1)[None, :] - 2 * (one @ other.T)
+    squares = np.maximum(squares, 0.0)
+    return np.asarray(squares / 2 if metric == "cosine" else np.sqrt(squares))
 
 
 def _count(
@@ -73,10 +101,10 @@ def _count(
     person: Int[np.ndarray, " n"],
     starts: Int[np.ndarray, " g"],
     thresholds: Float[np.ndarray, " t"],
+    metric: Metric,
 ) -> None:
     """Adds the comparisons of some images, whole identities, with all."""
-    squares = (x[rows] ** 2).sum(axis=1)[:, None] + (x**2).sum(axis=1)[None, :] - 2 * (x[rows] @ x.T)
-    distance = np.sqrt(np.maximum(squares, 0.0))
+    distance = distances_between(x[rows], x, metric)
     same = person[rows][:, None] == person[None, :]
     later = rows[:, None] < np.arange(len(x))[None, :]
     genuine = same & later
@@ -113,14 +141,10 @@ def _below(distances: Float[np.ndarray, " c"], curve: Float[np.ndarray, " p"]) -
     return np.searchsorted(np.sort(distances), curve, side="left").astype(np.float64)
 
 
-def _farthest(x: Float[np.ndarray, "n d"]) -> float:
+def _farthest(x: Float[np.ndarray, "n d"], metric: Metric) -> float:
     """The largest distance of any two images, block by block."""
-    squares, farthest = (x**2).sum(axis=1), 0.0
-    for start in range(0, len(x), _BLOCK):
-        part = slice(start, start + _BLOCK)
-        block = squares[part][:, None] + squares[None, :] - 2 * (x[part] @ x.T)
-        farthest = max(farthest, float(block.max()))
-    return float(np.sqrt(farthest))
+    blocks = (x[start : start + _BLOCK] for start in range(0, len(x), _BLOCK))
+    return max((float(distances_between(block, x, metric).max()) for block in blocks), default=0.0)
 
 
 def _whole_identities(size: Int[np.ndarray, " g"]) -> Iterator[tuple[int, int]]:

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
-from transect.designs.matching.sample import codes, make_sample
+from transect.designs.matching.sample import absent, codes, make_sample
 from transect.designs.matching.search import Search
 from transect.errors import BadInput
 
@@ -54,7 +54,8 @@ def preserved(
     """One row per attribute, then identity where it is given. queries: the images that are asked, by default all.
 
     An image with fewer than k neighbours (within the threshold) counts with those it has, without any not at all.
-    Missing attribute values (NaN, None) leave that neighbour out.
+    Missing attribute values (NaN, None) leave that neighbour out. An image without an identity is a cluster of its own,
+    and where it is the nearest it does not count for identity.
 
     Raises BadInput for k < 1 or an attribute without a kind.
 
@@ -70,15 +71,25 @@ def preserved(
     usable = np.flatnonzero(sample.eligible)
     asked = usable if queries is None else np.intersect1d(queries, usable)
     found = _nearest(Search(sample), asked, usable, k)
-    people = None if identity is None else codes([identity], len(features))
+    people = None if identity is None else _people(identity, len(features))
     cluster = asked if people is None else people[asked]
     made = []
     for name, values in attributes.items():
         unit = "mean absolute error" if kinds[name] == "continuous" else "proportion"
         made.append(_row(name, _errors(np.asarray(values), kinds[name], asked, found), cluster, unit, k))
     if people is not None:
-        made.append(_row("identity", _other_identity(people, usable, asked, found), cluster, "proportion", 1))
+        unknown = absent(identity)  # type: ignore[arg-type]
+        errors = np.where(unknown[found[:, 0]], np.nan, _other_identity(people, usable, asked, found))
+        made.append(_row("identity", errors, cluster, "proportion", 1))
     return made
+
+
+def _people(identity: ArrayLike, n: int) -> Int[np.ndarray, " n"]:
+    """A number per identity, and one of its own for each image without one."""
+    people = codes([identity], n)
+    lacking = np.flatnonzero(absent(identity))
+    people[lacking] = n + lacking
+    return np.asarray(np.unique(people, return_inverse=True)[1])
 
 
 def _nearest(search: Search, asked: Int[np.ndarray, " q"], among: Int[np.ndarray, " m"], k: int) -> np.ndarray:

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from transect.designs.matching.sample import codes
-from transect.effects.comparisons import Comparisons, compare
+from transect.designs.matching.sample import absent, codes
+from transect.effects.comparisons import Comparisons, Metric, compare
 from transect.effects.intervals import mean_interval, wilson, wilson_clustered
 from transect.errors import BadInput
 from transect.records import Effect
@@ -31,7 +31,7 @@ SOURCES: Final = (
     "Singh, Balakrishnan and Perona 2021, section 4.5",
 )
 
-CURVE_POINTS: Final = 200
+CURVE_POINTS: Final = 500
 
 
 @final
@@ -90,11 +90,13 @@ def verification(
     *,
     rows: Int[np.ndarray, " m"] | None = None,
     confidence: float = 0.95,
+    metric: Metric = "euclidean",
 ) -> list[GroupErrors]:
     """Errors of each group at each threshold (a match is a distance below it), groups in the order of their names.
 
-    embeddings: failed images are rows of NaN and are left out. rows: the images that count, for example the matched
-    ones; by default all. An identity with images in several groups counts in each.
+    embeddings: failed images are rows of NaN and are left out, as are images without an identity or a group (None, NaN
+    or an empty text). rows: the images that count, for example the matched ones; by default all. An identity with
+    images in several groups counts in each. metric: Euclidean, or 1 - cosine.
 
     Returns one GroupErrors per group; NaN where a group has no genuine, or no impostor, comparison.
 
@@ -112,15 +114,23 @@ def verification(
             f"verification: expected thresholds and a group for each of {len(embeddings)} images, got "
             f"{len(thresholds)} and {len(names)}"
         )
-    usable = np.isfinite(embeddings).all(axis=1)
+    usable = comparable(embeddings, identity, group, metric)
     if rows is not None:
         usable &= np.isin(np.arange(len(embeddings)), rows)
     limits = np.asarray(thresholds, dtype=np.float64)
     return [
-        _errors_of(name, embeddings[mask], people[mask], limits, confidence)
+        _errors_of(name, embeddings[mask], people[mask], limits, confidence, metric)
         for name in np.unique(names[usable])
         if (mask := usable & (names == name)).any()
     ]
+
+
+def comparable(
+    embeddings: Float[np.ndarray, "n d"], identity: ArrayLike, group: ArrayLike, metric: Metric = "euclidean"
+) -> Bool[np.ndarray, " n"]:
+    """Images with an embedding (for a cosine one of some length), an identity and a group."""
+    known = np.isfinite(embeddings).all(axis=1) & ~absent(identity) & ~absent(group)
+    return np.asarray(known & (embeddings != 0).any(axis=1) if metric == "cosine" else known)
 
 
 def differentials(
@@ -173,8 +183,9 @@ def _errors_of(
     people: Int[np.ndarray, " n"],
     thresholds: Float[np.ndarray, " t"],
     confidence: float,
+    metric: Metric,
 ) -> GroupErrors:
-    made = compare(embeddings, people, thresholds, CURVE_POINTS)
+    made = compare(embeddings, people, thresholds, CURVE_POINTS, metric)
     genuine, impostor = made.genuine.sum(), made.impostor.sum() / 2
     mean = made.genuine_sum.sum() / genuine if genuine else np.nan
     ends = mean_interval(made.genuine_sum[:, None], made.genuine[:, None], confidence=confidence)

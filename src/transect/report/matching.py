@@ -51,7 +51,7 @@ class MatchingPage:
 
     summary: what `transect match --json` prints. groups: names of control and treated. overlap: log odds of the treated
     and the control images before, and after, matching; empty where no propensity was estimated. joint: cells before and
-    after.
+    after. references: by title, distances of the treated and of the control images from their reference images.
     """
 
     summary: Mapping[str, Any]
@@ -62,6 +62,7 @@ class MatchingPage:
     overlap: Mapping[str, tuple[Float[np.ndarray, " _"], Float[np.ndarray, " _"]]] = field(default_factory=dict)
     joint: Mapping[str, Sequence[Cell]] = field(default_factory=dict)
     gate: float = 0.1
+    references: Mapping[str, tuple[Float[np.ndarray, " _"], Float[np.ndarray, " _"]]] = field(default_factory=dict)
 
 
 @final
@@ -101,6 +102,7 @@ def build(page: MatchingPage) -> str:
     """The page as one HTML text."""
     scale, rows = love_rows(page.balance, page.gate)
     edges, histograms = overlap_histograms(page.overlap)
+    reference_edges, reference_histograms = overlap_histograms(page.references)
     shares = [one for one in page.balance if np.isfinite(one.before.treated_interval[0])]
     return (
         _environment()
@@ -116,6 +118,8 @@ def build(page: MatchingPage) -> str:
             shares_cut=len(shares) - MOST_PANELS,
             edges=edges,
             histograms=histograms,
+            reference_edges=reference_edges,
+            reference_histograms=reference_histograms,
             pairs=[(card, _distance_class(card, page.pairs)) for card in page.pairs[:MOST_PAIRS]],
             refused=page.refused[:MOST_REFUSED],
             reasons=sorted({card.reason for card in page.refused[:MOST_REFUSED]}),

@@ -92,6 +92,21 @@ def _answer(predictions: Predictions, row: int, said: float) -> str:
     return ("yes" if said else "no") + (f" ({scores[0]:.2f})" if len(scores) == 1 else "")
 
 
+def distance_texts(
+    predictions: Predictions, distance: Float[np.ndarray, " n"], match: Float[np.ndarray, " n"]
+) -> list[str]:
+    """What to print under each image of an embedding target: its distance from the reference, and whether they match.
+
+    match: 1 and 0, NaN without a threshold.
+    """
+    made = []
+    for failure, far, same in zip(predictions.failures, distance.tolist(), match.tolist(), strict=True):
+        answer = "embedded" if np.isnan(far) else f"distance {far:.3f}"
+        verdict = "" if np.isnan(same) or np.isnan(far) else ": match" if same else ": no match"
+        made.append(failure or answer + verdict)
+    return made
+
+
 def choose(shown: Shown, png_of: Callable[[Sequence[int]], Mapping[int, bytes]]) -> Gallery:
     """The strips, flips and failures of one target; `png_of` gives the stored image of each row asked for."""
     strips = [strip for name in shown.design.levels for strip in _strips(shown, name)][:MAXIMUM_STRIPS_PER_TARGET]
@@ -139,7 +154,8 @@ def _strips(shown: Shown, name: str) -> list[tuple[str, list[int]]]:
     subject, combination = np.unravel_index(int(np.argmax(changes)), changes.shape)
     where = (int(subject), int(combination))
     if not changes.any():
-        return [_strip(name, rows, (0, 0), "the first subject; no subject's answer changes")]
+        known = "; no subject's answer changes" if np.isfinite(said).any() else ""
+        return [_strip(name, rows, (0, 0), f"the first subject{known}")]
     if where == (0, 0):
         return [_strip(name, rows, where, "the first subject, whose answer changes")]
     return [

@@ -140,9 +140,9 @@ def make_sample(
     if second is not None:
         lacking |= ~_complete(second)
     if identity is not None:
-        lacking |= _absent(identity)
+        lacking |= absent(identity)
     for column in exact:
-        lacking |= _absent(column)
+        lacking |= absent(column)
     reasons = dict.fromkeys(np.flatnonzero(lacking).tolist(), MISSING) | dict(ineligible or {})
     people = np.arange(len(dose)) if identity is None else codes([identity], len(dose))
     sample = Sample(flat, dose, codes(exact, len(dose)), people, second, second_threshold, reasons, dose_gap)
@@ -176,7 +176,7 @@ def _complete(values: np.ndarray) -> Bool[np.ndarray, " n"]:
     )
 
 
-def _absent(column: ArrayLike) -> Bool[np.ndarray, " n"]:
+def absent(column: ArrayLike) -> Bool[np.ndarray, " n"]:
     """Where an identity or stratum is None, NaN or an empty text."""
     values = np.asarray(column).tolist()
     return np.array([value is None or value == "" or value != value for value in values], dtype=bool)

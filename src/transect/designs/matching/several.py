@@ -14,6 +14,10 @@ from transect.designs.matching.sample import MISSING, OTHER_GROUP, Matching, Sam
 from transect.errors import BadInput
 
 
+class NoSet(BadInput):
+    """No image of the base group has a counterpart in each other group."""
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Sets:
@@ -36,7 +40,7 @@ def match_groups(
     labels: the group of each image; an identity stays in one set. base: by default the smallest group; the others
     follow in the order of their size, so that the scarcest choose first. method: any two-group matching.
 
-    Raises BadInput for fewer than two groups, or a base that is not a group.
+    Raises BadInput for fewer than two groups, or a base that is not a group; NoSet where no image of the base is left.
 
     >>> from transect.designs.matching import greedy, make_sample
     >>> x = np.array([[0.0], [0.1], [5.0], [0.2], [9.0], [5.1]])
@@ -58,7 +62,7 @@ def match_groups(
     refused = {row: why for row, why in sample.ineligible.items() if group[row] == first}
     for name in others:
         if not len(made[0]):
-            raise BadInput(f"no image of {first} has a counterpart in each group before {name}; relax a constraint")
+            raise NoSet(f"no image of {first} has a counterpart in each group before {name}; relax a constraint")
         pairs = method(_two_groups(sample, group == name, made[0], barred))
         found = dict(zip(pairs.a.tolist(), range(len(pairs)), strict=True))
         kept = np.array([row in found for row in made[0].tolist()], dtype=bool)
