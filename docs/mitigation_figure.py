@@ -22,7 +22,8 @@ IMAGE = Path(__file__).parent / "images" / "mitigation.svg"
 _INK, _MUTED, _GRID = "#1f2328", "#57606a", "#d8dee4"
 _COLORS = {"plain": "#1f2328", "noise": "#8c959f", "adversarial": "#c2571a"}
 _OTHER = "#1f6f8b"
-_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 860, 420, 70, 520, 40, 360
+_WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM, _ROW = 900, 70, 560, 40, 420, 22
+_RADIUS = 9
 COLUMNS = ("", "λ_M", "λ_D(F1)", "Δ", "Δ as published", "mAP", "F1", "answers changed", "attacker")
 
 
@@ -38,6 +39,7 @@ def figure(found: Mapping[str, Any]) -> str:
     def y(value: float) -> float:
         return round(_BOTTOM - (_BOTTOM - _TOP) * y_scale.fraction(value), 1)
 
+    height = max(_BOTTOM + 60, 50 + _ROW * len(rows))
     parts = [_text(_LEFT, 20, "Δ like for like, percentage points", weight="bold")]
     for tick in y_scale.ticks:
         parts.append(_line(_LEFT, y(tick), _RIGHT, y(tick), _MUTED if tick == 0 else _GRID))
@@ -47,14 +49,15 @@ def figure(found: Mapping[str, Any]) -> str:
     curve = sorted((x(a), y(b)) for row, a, b in zip(rows, xs, ys, strict=True) if row["kind"] in ("plain", "noise"))
     path = " ".join(f"{a:g},{b:g}" for a, b in curve)
     parts.append(f'<polyline points="{path}" fill="none" stroke="{_MUTED}" stroke-width="1.5" stroke-dasharray="6 4"/>')
-    for place, (row, a, b) in enumerate(zip(rows, xs, ys, strict=True)):
+    for place, (row, a, b) in reversed(list(enumerate(zip(rows, xs, ys, strict=True)))):  # the first ones on top
         color = _COLORS.get(row["kind"], _OTHER)
-        parts += [_mark(x(a), y(b), LETTERS[place], color), _mark(_RIGHT + 40, 50 + 26 * place, LETTERS[place], color)]
-        parts.append(_text(_RIGHT + 58, 55 + 26 * place, row["name"]))
+        parts += [_mark(x(a), y(b), LETTERS[place], color)]
+        parts += [_mark(_RIGHT + 40, 50 + _ROW * place, LETTERS[place], color)]
+        parts += [_text(_RIGHT + 58, 55 + _ROW * place, row["name"])]
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" '
         f'role="img" aria-label="{TITLE}" font-family="Helvetica, Arial, sans-serif" font-size="13" fill="{_INK}">'
-        f'<title>{TITLE}</title><rect width="{_WIDTH}" height="{_HEIGHT}" rx="6" fill="#fff"/>{"".join(parts)}</svg>\n'
+        f'<title>{TITLE}</title><rect width="{_WIDTH}" height="{height}" rx="6" fill="#fff"/>{"".join(parts)}</svg>\n'
     )
 
 
@@ -78,7 +81,7 @@ def _range(one: Mapping[str, Any] | None) -> str:
 
 def _mark(x: float, y: float, letter: str, color: str) -> str:
     words = _text(x, y + 4, letter, "#fff", "middle", "bold")
-    return f'<circle cx="{x:g}" cy="{y:g}" r="10" fill="{color}" stroke="#fff"/>{words}'
+    return f'<circle cx="{x:g}" cy="{y:g}" r="{_RADIUS}" fill="{color}" stroke="#fff"/>{words}'
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, color: str) -> str:
