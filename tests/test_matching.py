@@ -309,6 +309,16 @@ def test_features_of_the_table_leave_the_outcome_out(folder):
     assert first["mean_distance"] == second["mean_distance"]
 
 
+def test_treatment_codes_that_begin_alike_are_groups_of_their_own(folder):
+    """Seven digits: cut to six, all three would be one group (7e+06); the scarcest, of 40 images, is the base."""
+    table = pq.read_table(folder / "t.parquet")
+    codes = np.repeat([7000001, 7000002, 7000003], [40, 80, 80])
+    pq.write_table(table.append_column("code", pa.array(codes)), folder / "t.parquet")
+    summary, _ = answer(folder, "--treatment", "code", "--covariate", "young")
+    assert sorted(summary["groups"]) == ["7000001", "7000002", "7000003"]
+    assert summary["groups"][0] == "7000001"
+
+
 def test_an_outcome_that_does_not_fit_is_refused(folder):
     with_outcome(folder)
     given = arguments(folder, "--outcome", "error")

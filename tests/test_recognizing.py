@@ -69,6 +69,16 @@ def test_errors_by_hand(folder):
     assert summary["samples"]["all"]["differences"][0]["estimate"] == 2.25
 
 
+def test_numbers_of_nineteen_digits_are_people_of_their_own(folder):
+    """One apart: as numbers of 15 digits all would be one person, with six genuine comparisons in a and no impostor."""
+    table = pq.read_table(folder / "t.parquet")
+    people = [10**18 + "pqrs".index(who) for who in PEOPLE]
+    pq.write_table(table.set_column(0, "who", pa.array(people)), folder / "t.parquet")
+    a, b = answer(folder, "--threshold", "0.75")["samples"]["all"]["groups"]
+    assert (a["identities"], a["genuine"], a["impostor"]) == (2, 2, 4)
+    assert (b["identities"], b["genuine"], b["impostor"]) == (2, 1, 2)
+
+
 def test_a_rate_finds_its_threshold_over_all_groups(folder):
     """Impostors .5 3 3.5 3.5 4 4.5: at most two of six (.34) are below 3.5, where .5 and 3 are."""
     summary = answer(folder, "--false-match-rate", "0.34")

@@ -108,6 +108,17 @@ def objects(table: pa.Table, name: str, role: str) -> NDArray[np.object_]:
     return np.array([*column(table, name, role).to_pylist(), None], dtype=object)[:-1]
 
 
+def text_of(value: object) -> str:
+    """A name or number as text, none like another: 1, 1.0 and True are one, 10**18 and 10**18 + 1 are two.
+
+    >>> [text_of(one) for one in (True, 1.0, 10**18 + 1, 0.5, "x")]
+    ['1', '1', '1000000000000000001', '0.5', 'x']
+    """
+    if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
+        return str(int(value))
+    return repr(value) if isinstance(value, float) else str(value)
+
+
 def numeric_columns(table: pa.Table, without: Sequence[str] = ()) -> list[str]:
     """Names of the numeric and boolean columns, in order."""
     return [field.name for field in table.schema if _scalar(field.type) and field.name not in without]

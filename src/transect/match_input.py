@@ -206,7 +206,7 @@ def _treatment(
         if not options.dose_gap > 0:
             raise BadInput(f"--dose-gap: expected a difference above 0, got {options.dose_gap:g}")
         return files.numbers(table, options.treatment, "treatment"), ("lower", "higher"), None
-    texts = [None if value is None or value != value else _text(value) for value in values.to_pylist()]
+    texts = [None if value is None or value != value else files.text_of(value) for value in values.to_pylist()]
     names = sorted({text for text in texts if text is not None}, key=_rank)
     if not 2 <= len(names) <= _MOST_GROUPS:
         advice = "give --dose-gap for a continuous treatment" if len(names) > 2 else "a comparison needs two groups"
@@ -231,12 +231,6 @@ def _identity(options: Options, table: pa.Table) -> NDArray[np.object_] | None:
     if absent(values).all():
         raise BadInput(f"--identity {options.identity}: no image has one; fill the column, or leave the option out")
     return values
-
-
-def _text(value: object) -> str:
-    """A group's name: 1, 1.0 and True are one."""
-    number = isinstance(value, bool | int | float)
-    return f"{float(value):g}" if number else str(value)  # type: ignore[arg-type]
 
 
 def _rank(name: str) -> tuple[bool, float, str]:

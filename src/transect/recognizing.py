@@ -141,7 +141,7 @@ def _column(table: pa.Table, name: str, role: str) -> NDArray[np.object_]:
     def text(value: object) -> str | None:
         if value is None or value != value or value == "":
             return None
-        return f"{float(value):.15g}" if isinstance(value, bool | int | float) else str(value)
+        return files.text_of(value)
 
     return np.array([*map(text, files.objects(table, name, role)), None], dtype=object)[:-1]
 
