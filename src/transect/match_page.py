@@ -27,7 +27,7 @@ def page_of(made: Matched, options: Options, pictures: str | None = None) -> Mat
     Raises BadInput where a picture is neither.
     """
     shown = _Pictures(options, pictures)
-    names = [_named(options, name) for name in made.prepared.groups]
+    names = [_named(options, name) for name in made.summary["groups"]]  # of more than two the base first
     return MatchingPage(
         summary=made.summary,
         balance=made.balance,
@@ -70,9 +70,10 @@ def _references(made: Matched) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 def _refused(made: Matched, shown: _Pictures) -> list[Card]:
     """Of each reason in turn the nearest refused pair; images without any control come last."""
-    if made.made is None:
+    found = made.made or made.sets
+    if found is None:
         return []
-    near, refused = made.made.near, made.made.refused
+    near, refused = found.near, found.refused
     order = sorted(refused, key=lambda row: (near.get(row, (None, np.inf))[1], row))
     turns = _turns([refused[row] for row in order])
     chosen = sorted(sorted(range(len(order)), key=turns.__getitem__)[:MOST_REFUSED])
@@ -80,7 +81,7 @@ def _refused(made: Matched, shown: _Pictures) -> list[Card]:
     for row in (order[place] for place in chosen):
         other, distance = near.get(row, (None, np.nan))
         picture = None if other is None else shown.of(other)
-        cards.append(Card(row, other, distance, made.made.refused[row], shown.of(row), picture))
+        cards.append(Card(row, other, distance, refused[row], shown.of(row), picture))
     return cards
 
 

@@ -39,7 +39,8 @@ _MOST_LISTED = 20
 class Matched:
     """The answer: what --json prints, the rows of --out, and what the report draws.
 
-    weights: [n] where the method weighs, else None. log_odds: [n], of propensity methods.
+    made: the pairs, or sets: the sets of more than two groups. weights: [n] where the method weighs, else None.
+    log_odds: [n], of propensity methods.
     """
 
     summary: dict[str, Any]
@@ -49,6 +50,7 @@ class Matched:
     made: Matching | None = None
     weights: Float[np.ndarray, " n"] | None = None
     log_odds: Float[np.ndarray, " n"] | None = None
+    sets: Sets | None = None
 
 
 def match(options: Options) -> Matched:
@@ -245,7 +247,7 @@ def _sets(options: Options, prepared: Prepared) -> Matched:
         "mean_distance": float(made.distance.mean()),
         "facts": {},
     }
-    return Matched(summary, _set_rows(made), found, prepared)
+    return Matched(summary, _set_rows(made), found, prepared, sets=made)
 
 
 def _made_sets(options: Options, prepared: Prepared) -> Sets | None:

@@ -93,6 +93,29 @@ def test_the_farthest_pairs_and_every_reason_are_shown(matched, monkeypatch):
         assert min(of_reason, key=lambda row: (near[row][1], row)) in [card.a for card in cards]
 
 
+def test_refused_images_of_several_groups_are_shown_with_their_reasons(matched):
+    """Groups by thirds of the rows: the base is the last, and not the first in the alphabet."""
+    _, options, folder = matched
+    groups = pa.array(["in"] * 45 + ["mid"] * 45 + ["out"] * 30)
+    pq.write_table(pq.read_table(folder / "t.parquet").append_column("place", groups), folder / "t.parquet")
+    several = replace(options, treatment="place", caliper=0.6)
+    made = match(several)
+    page = page_of(made, several, "face")
+    assert page.groups == ("other groups", "out")
+    assert made.summary["sets"] + sum(made.summary["refused"].values()) == 30
+    assert "caliper (with in)" in made.summary["refused"]
+    assert {card.reason for card in page.refused} == set(made.summary["refused"])
+    x = np.load(folder / "x.npy")
+    for card in page.refused:
+        assert card.a >= 90
+        assert card.distance == pytest.approx(np.linalg.norm(x[card.a] - x[card.b]))
+        assert (card.b < 45) == card.reason.endswith("(with in)")
+        assert card.picture_b == png(card.b)
+    text = build(page)
+    html5lib.HTMLParser(strict=True).parse(text)
+    assert "caliper (with in)</label>" in text
+
+
 def test_distances_of_reference_images_stand_on_the_page(matched):
     """Fig. C2: two images of each of 60 people, 0 or 1 apart in x; the page has the histogram and its four numbers."""
     _, options, folder = matched

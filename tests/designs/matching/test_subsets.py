@@ -149,6 +149,27 @@ def test_sets_have_one_image_of_each_group_and_each_identity_once():
     assert len(sets.rows) + len(sets.refused) == smallest
 
 
+def test_sets_keep_each_refusals_reason_and_nearest_image_by_hand():
+    """Bases at 0, 3, 9 and one missing. Within 1: of b (.5, 3.5) 9 has none, nearest 3.5; of c (.2, 5, 6) 3 has none."""
+    x = np.array([[0.0], [3.0], [9.0], [np.nan], [0.5], [3.5], [0.2], [5.0], [6.0], [7.0], [7.5]])
+    group = np.array(list("aaaabbccccc"))
+    sample = make_sample(x, (group == "a").astype(float))
+    sets = match_groups(sample, group, lambda one: greedy(one, caliper=1.0), base="a")
+    assert (sets.groups, sets.rows.tolist()) == (("a", "b", "c"), [[0, 4, 6]])
+    assert sets.refused == {2: "caliper (with b)", 1: "caliper (with c)", 3: "missing value"}
+    assert sets.near == {2: (5, 5.5), 1: (7, 2.0)}
+
+
+def test_a_group_whose_people_are_all_in_sets_refuses_for_their_identity():
+    """r and s of b are with the bases p and q, and c has images of r and s alone."""
+    x = np.array([[0.0], [3.0], [0.5], [3.5], [0.2], [0.3]])
+    group = np.array(list("aabbcc"))
+    sample = make_sample(x, (group == "a").astype(float), identity=list("pqrsrs"))
+    for method in (greedy, optimal):
+        sets = match_groups(sample, group, method, base="a")
+        assert sets.refused == {0: "identity used (with c)", 1: "identity used (with c)"}
+
+
 def test_groups_bad_input():
     sample = make_sample(np.array([[0.0], [1.0]]), [1.0, 0.0])
     with pytest.raises(BadInput, match="at least two groups"):

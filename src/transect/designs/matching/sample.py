@@ -27,7 +27,7 @@ IDENTITY_USED: Final = "identity used"
 TAKEN: Final = "partners taken"
 BOTH_GROUPS: Final = "identity in both groups"
 NOT_CHOSEN: Final = "not in the balanced subset"
-OTHER_GROUP: Final = "no match in another group"
+OTHER_GROUP: Final = "no match"
 
 _ROWS_AT_ONCE = 4096
 

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
-from transect.designs.matching.sample import MISSING, OTHER_GROUP, Matching, Sample
+from transect.designs.matching.sample import IDENTITY_USED, MISSING, OTHER_GROUP, Matching, Sample
 from transect.errors import BadInput
 
 
@@ -23,13 +23,15 @@ class NoSet(BadInput):
 class Sets:
     """Matched sets: rows int64 [sets, groups], one image of each group in the order of `groups`, the base first.
 
-    distance: float64 [sets, groups - 1], from the base to each other image. refused: base image -> reason.
+    distance: float64 [sets, groups - 1], from the base to each other image. refused: base image -> reason, and in which
+    group it has no match. near: refused base image -> (nearest image of that group, distance), where the method tells.
     """
 
     groups: tuple[str, ...]
     rows: Int[np.ndarray, "sets groups"]
     distance: Float[np.ndarray, "sets others"]
     refused: Mapping[int, str] = field(default_factory=dict)
+    near: Mapping[int, tuple[int, float]] = field(default_factory=dict)
 
 
 def match_groups(
@@ -38,7 +40,8 @@ def match_groups(
     """Matches the base group to each other group in turn; sets without an image of every group are refused.
 
     labels: the group of each image; an identity stays in one set. base: by default the smallest group; the others
-    follow in the order of their size, so that the scarcest choose first. method: any two-group matching.
+    follow in the order of their size, so that the scarcest choose first. method: any two-group matching. A base image
+    is refused for what that says of the first group in which it has no match, among images whose identity is in no set.
 
     Raises BadInput for fewer than two groups, or a base that is not a group; NoSet where no image of the base is left.
 
@@ -60,13 +63,18 @@ def match_groups(
     distances: list[Float[np.ndarray, " m"]] = []
     barred: set[int] = set()
     refused = {row: why for row, why in sample.ineligible.items() if group[row] == first}
+    near: dict[int, tuple[int, float]] = {}
     for name in others:
         if not len(made[0]):
             raise NoSet(f"no image of {first} has a counterpart in each group before {name}; relax a constraint")
-        pairs = method(_two_groups(sample, group == name, made[0], barred))
+        between = _two_groups(sample, group == name, made[0], barred)
+        pairs = method(between)
         found = dict(zip(pairs.a.tolist(), range(len(pairs)), strict=True))
         kept = np.array([row in found for row in made[0].tolist()], dtype=bool)
-        refused |= dict.fromkeys(made[0][~kept].tolist(), f"{OTHER_GROUP}: {name}")
+        without = made[0][~kept].tolist()
+        reasons = pairs.refused if len(between.columns) else dict.fromkeys(without, IDENTITY_USED)
+        refused |= {row: f"{reasons.get(row, OTHER_GROUP)} (with {name})" for row in without}
+        near |= {row: pairs.near[row] for row in without if row in pairs.near}
         made, distances = [rows[kept] for rows in made], [part[kept] for part in distances]
         position = np.array([found[row] for row in made[0].tolist()], dtype=np.int64)
         made.append(pairs.b[position])
@@ -75,7 +83,7 @@ def match_groups(
     table = np.column_stack(made)
     apart = np.column_stack(distances)
     order = np.lexsort((table[:, 0], apart.sum(axis=1)))
-    return Sets((first, *others), table[order], apart[order], refused)
+    return Sets((first, *others), table[order], apart[order], refused, near)
 
 
 def _two_groups(
