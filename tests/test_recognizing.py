@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 
 import html5lib
 import numpy as np
@@ -82,9 +83,31 @@ def test_numbers_of_nineteen_digits_are_people_of_their_own(folder):
 def test_a_rate_finds_its_threshold_over_all_groups(folder):
     """Impostors .5 3 3.5 3.5 4 4.5: at most two of six (.34) are below 3.5, where .5 and 3 are."""
     summary = answer(folder, "--false-match-rate", "0.34")
-    assert summary["thresholds"] == [{"threshold": 3.5, "false_match_rate": 0.34}]
+    assert summary["thresholds"] == [{"threshold": 3.5, "false_match_rate": 0.34, "reached": 2 / 6}]
     assert summary["impostor_comparisons"] == 6
     assert [rates(summary)[g]["fmr"] for g in "ab"] == [0.25, 0.5]
+
+
+def test_the_share_that_matches_is_said_where_distances_tie(folder):
+    """All impostors 1 apart (a: p at 0, q at 1; b: r, s likewise): at most 50 % leaves 1, below which none lies."""
+    np.save(folder / "e.npy", np.array([[0.0], [0.0], [1.0], [1.0], [0.0], [0.0], [1.0]]))
+    given_ = ("--embeddings", str(folder / "e.npy"), "--false-match-rate", "0.5")
+    assert "threshold 1 (euclidean distance; at most 50 %: 0 % of 6 comparisons" in printed(
+        *given_table(folder, *given_)
+    )
+    text = (folder / "out" / "recognition.html").read_text()
+    assert re.search(r"at most 50(\.0)? %: 0(\.0)? % of 6 comparisons of different people match", text)
+    limits = json.loads((folder / "out" / "recognition.json").read_text())["thresholds"]
+    assert limits == [{"threshold": 1.0, "false_match_rate": 0.5, "reached": 0.0}]
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_embeddings_that_are_all_the_same_are_refused(folder, metric):
+    """Of one direction, too, where directions are compared: [.1, .2, .3] times 1 to 7."""
+    times = np.arange(1.0, 8) if metric == "cosine" else np.ones(7)
+    np.save(folder / "e.npy", times[:, None] * [0.1, 0.2, 0.3])
+    said = refused(*given_table(folder, "--embeddings", str(folder / "e.npy"), "--threshold", "1", "--metric", metric))
+    assert f"all 7 are the same ({metric} distance)" in said
 
 
 def test_after_matching_only_pairs_and_their_references_count(folder):
@@ -131,9 +154,10 @@ def test_pooled_thresholds_equal_all_comparisons_sorted(seed, rate, metric):
     distance = cdist(x, x, metric)
     counted = (people[:, None] != people) & (group[:, None] == group) & (np.arange(n)[:, None] < np.arange(n))
     ordered = np.sort(distance[counted])
-    (found,), compared = pooled_thresholds(x, people, group, [rate], metric)
+    (found,), (reached,), compared = pooled_thresholds(x, people, group, [rate], metric)
     assert compared == len(ordered)
     assert found == pytest.approx(ordered[int(np.floor(rate * len(ordered) + 1e-9))])
+    assert reached == int(np.floor(rate * len(ordered) + 1e-9)) / len(ordered), "no two distances tie"
 
 
 def test_blocks_do_not_change_the_threshold(monkeypatch):

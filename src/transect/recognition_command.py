@@ -102,9 +102,7 @@ def _show(summary: dict[str, Any]) -> None:
     from transect.console import table
 
     for place, limit in enumerate(summary["thresholds"]):
-        asked = limit["false_match_rate"]
-        found = "stated" if asked is None else f"{100 * asked:g} % of {summary['impostor_comparisons']:,} match"
-        print(f"threshold {limit['threshold']:.4g} ({summary['metric']} distance; {found})")
+        print(f"threshold {limit['threshold']:.4g} ({summary['metric']} distance; {_found(limit, summary)})")
         rows = [
             _row(sample, one, one["rates"][place])
             for sample, made in summary["samples"].items()
@@ -123,6 +121,14 @@ def _show(summary: dict[str, Any]) -> None:
         print(f"left out: {one['images']} of {one['group']} ({one['reason']})")
     for note in summary["notes"]:
         print(f"note: {note}")
+
+
+def _found(limit: dict[str, Any], summary: dict[str, Any]) -> str:
+    """How a threshold came about: the rate that was asked for, and the one that it has."""
+    if limit["false_match_rate"] is None:
+        return "stated"
+    compared = f"{summary['impostor_comparisons']:,} comparisons of different people"
+    return f"at most {100 * limit['false_match_rate']:g} %: {100 * limit['reached']:.3g} % of {compared} match"
 
 
 def _row(sample: str, one: dict[str, Any], rates: dict[str, Any]) -> list[str]:

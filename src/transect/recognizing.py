@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
 from transect import match_files as files
-from transect.effects.comparisons import Metric
+from transect.effects.comparisons import Metric, directions_of
 from transect.effects.pooled_threshold import pooled_thresholds
 from transect.effects.recognition import (
     SOURCES,
@@ -35,6 +35,7 @@ from transect.limits import Limits
 from transect.match_outcomes import plain
 from transect.picture_embeddings import embed
 from transect.protocols import Target
+from transect.store import write_atomically
 
 RATE: Final = 0.01
 """The false match rate whose threshold is used where none is asked for."""
@@ -90,6 +91,7 @@ def recognize(asked: Asked, target: Target | None = None, *, quiet: bool = True)
     embeddings, reasons = _embeddings(asked, table, target, quiet)
     usable = comparable(embeddings, identity, group, asked.metric)
     _check_groups(group[usable], asked.group)
+    _check_variation(embeddings[usable], asked.metric)
     limits, compared = _limits(asked, embeddings, identity, group)
     samples = {"all": None} if matched is None else {"all": None, "matched": matched[0]}
     values = [one["threshold"] for one in limits]
@@ -122,7 +124,9 @@ def keep_embeddings(made: Recognized, folder: Path) -> None:
         return
     rows = pa.FixedSizeListArray.from_arrays(pa.array(made.embeddings.ravel()), made.embeddings.shape[1])
     ids = {} if made.ids is None else {files.ID: pa.array(made.ids)}
-    pq.write_table(pa.table({**ids, "embedding": rows}), folder / "embeddings.parquet")
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({**ids, "embedding": rows}), sink)
+    write_atomically(folder / "embeddings.parquet", sink.getvalue().to_pybytes())
 
 
 def _check(asked: Asked, target: Target | None) -> None:
@@ -164,6 +168,16 @@ def _check_groups(group: NDArray[np.object_], name: str) -> None:
         raise BadInput(f"--group {name}: expected at most {MOST_GROUPS} groups, got {len(counts)}; cut it into groups")
 
 
+def _check_variation(embeddings: Float[np.ndarray, "m d"], metric: Metric) -> None:
+    """Directions are equal up to rounding."""
+    compared, rounding = (directions_of(embeddings), 1e-12) if metric == "cosine" else (embeddings, 0.0)
+    if len(compared) > 1 and float(np.ptp(compared, axis=0).max()) <= rounding:
+        raise BadInput(
+            f"embeddings: all {len(compared)} are the same ({metric} distance), so that every distance is 0; give "
+            "those of a model that tells images apart"
+        )
+
+
 def _embeddings(
     asked: Asked, table: pa.Table, target: Target | None, quiet: bool
 ) -> tuple[Float[np.ndarray, "n d"], tuple[str, ...]]:
@@ -199,11 +213,16 @@ def _matched_rows(path: Path, n: int) -> tuple[Int[np.ndarray, " m"], bool]:
 def _limits(
     asked: Asked, embeddings: Float[np.ndarray, "n d"], identity: NDArray[np.object_], group: NDArray[np.object_]
 ) -> tuple[list[dict[str, Any]], int]:
-    """The thresholds, stated or found by a false match rate in all images, and how many comparisons found them."""
+    """The thresholds, stated or found by a false match rate in all images, and how many comparisons found them.
+
+    reached: the share of these that match, less than the rate where distances tie.
+    """
     rates = asked.rates or ([] if asked.thresholds else [RATE])
-    found, compared = pooled_thresholds(embeddings, identity, group, rates, asked.metric)
-    stated = [{"threshold": value, "false_match_rate": None} for value in asked.thresholds]
-    return [*stated, *({"threshold": t, "false_match_rate": r} for t, r in zip(found, rates, strict=True))], compared
+    found, reached, compared = pooled_thresholds(embeddings, identity, group, rates, asked.metric)
+    keys = ("threshold", "false_match_rate", "reached")
+    stated = [(value, None, None) for value in asked.thresholds]
+    limits = [*stated, *zip(found, rates, reached, strict=True)]
+    return [dict(zip(keys, one, strict=True)) for one in limits], compared
 
 
 def _left_out(

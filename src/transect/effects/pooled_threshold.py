@@ -26,18 +26,19 @@ def pooled_thresholds(
     group: ArrayLike,
     rates: Sequence[float],
     metric: Metric = "euclidean",
-) -> tuple[list[float], int]:
-    """For each rate R the smallest distance below which at most a share R of all impostor comparisons lie.
+) -> tuple[list[float], list[float], int]:
+    """For each rate R the largest distance below which at most a share R of all impostor comparisons lie.
 
-    The rate there is R up to ties and one comparison. Images without an embedding, identity or group are left out.
+    The share below it is R up to one comparison, and less where distances tie (0 where all do). Images without an
+    embedding, identity or group are left out.
 
-    Returns the distances, and how many comparisons there are.
+    Returns the distances, the shares that lie below them, and how many comparisons there are.
 
     Raises BadInput for a rate outside 0 to 1, or one that so few comparisons cannot tell (fewer than 1 / R).
 
     >>> x = np.array([[0.0], [1.0], [3.0], [7.0]])  # distances 1 3 7 2 6 4, sorted 1 2 3 4 6 7
     >>> pooled_thresholds(x, list("abcd"), ["g"] * 4, [0.2, 0.5])  # one of six is below 2, three are below 4
-    ([2.0, 4.0], 6)
+    ([2.0, 4.0], [0.16666666666666666, 0.5], 6)
     """
     for rate in rates:
         if not 0 < rate < 1:
@@ -56,7 +57,8 @@ def pooled_thresholds(
             f"within groups, got {n:,}: give a higher rate, or state a --threshold"
         )
     near = _smallest(x, people, groups, max(allowed, default=0) + 1, metric)
-    return [float(near[min(k, n - 1)]) for k in allowed], n
+    found = [float(near[min(k, n - 1)]) for k in allowed]
+    return found, [int(np.searchsorted(near, threshold)) / n for threshold in found], n
 
 
 def _impostors(people: Int[np.ndarray, " m"], groups: Int[np.ndarray, " m"]) -> int:
