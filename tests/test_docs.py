@@ -11,6 +11,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import typer.main
+from rich.text import Text
+
+from transect.cli import app
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -25,6 +29,16 @@ def test_the_command_line_reference_is_what_the_command_line_says():
     generate = runpy.run_path(str(ROOT / "docs" / "generate.py"))
     for path, text in generate["pages"]().items():
         assert path.read_text() == text, "run: python docs/generate.py"
+
+
+def test_no_word_of_the_help_is_taken_for_markup():
+    """Rich leaves `[ann]` out of what it prints, as a style of that name."""
+    commands = [("transect", typer.main.get_command(app))]
+    for name, command in commands:
+        commands += [(f"{name} {key}", one) for key, one in getattr(command, "commands", {}).items()]
+        for text in filter(None, [command.help, *(getattr(one, "help", None) for one in command.params)]):
+            assert Text.from_markup(text).plain == text, name
+    assert len(commands) > 30
 
 
 def test_readme_names_the_commands_that_ci_runs():

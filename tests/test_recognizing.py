@@ -1,8 +1,10 @@
 """`transect recognition`: errors by group from embeddings or a target, before and after matching, and its page."""
 
+import errno
 import io
 import json
 import re
+from pathlib import Path
 
 import html5lib
 import numpy as np
@@ -17,7 +19,7 @@ from scipy.spatial.distance import cdist
 from test_matching import printed, refused
 from transect.effects.pooled_threshold import pooled_thresholds
 from transect.effects.recognition import verification
-from transect.errors import BadInput
+from transect.errors import BadInput, RunFolderError
 from transect.records import DECLARED, Predictions, Task
 from transect.report.recognition import decades, panel
 from transect.targets import as_target
@@ -195,6 +197,30 @@ def test_a_target_embeds_the_pictures_and_what_it_made_is_kept(folder):
     )  # fmt: skip
     assert made["samples"] == again["samples"] == answer(folder, "--threshold", "0.75")["samples"]
     assert as_target(embedder, task="embedding").task is Task.EMBEDDING
+
+
+def test_embeddings_that_cannot_be_put_in_place_leave_the_earlier_ones(folder, monkeypatch):
+    """A disk that is full as the new file is put in place of the old one: that is whole, and no part of the new stays."""
+    given_ = given_table(folder, "test_recognizing:embedder", "--pictures", "face", "--threshold", "0.75")
+    printed(*given_)
+    place = folder / "out" / "embeddings.parquet"
+    before, replace = place.read_bytes(), Path.replace
+
+    def full(self, target):
+        if target == place:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", full)
+    assert "embeddings.parquet" in refused_or_full(*given_)
+    assert place.read_bytes() == before
+    assert not list((folder / "out").glob(".embeddings*"))
+
+
+def refused_or_full(*words):
+    with pytest.raises(RunFolderError) as error:
+        printed(*words)
+    return str(error.value)
 
 
 def test_faces_that_are_not_found_are_counted_by_group(folder):

@@ -71,7 +71,7 @@ def match(
     base: Annotated[str | None, typer.Option(help="With more than two groups, the one to match to.")] = None,
     gate: Annotated[float, typer.Option(help="Standard deviations up to which a covariate is balanced.")] = 0.1,
     approximate: Annotated[
-        bool, typer.Option("--approximate", help="Look for neighbours in an index (transect[ann]); recall is stated.")
+        bool, typer.Option("--approximate", help="Look for neighbours in an index (the extra ann); recall is stated.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of random order, of folds and of drawn images.")] = 0,
     out: Annotated[Path, typer.Option(help="Parquet to write: pairs a, b, distance, or row, weight.")] = Path(

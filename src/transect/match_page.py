@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from transect import match_files as files
+from transect.datasets.parquet import encoded_of
 from transect.designs.matching import propensity
 from transect.effects.balance import Balance, Cell, joint
 from transect.errors import BadInput
@@ -19,6 +20,7 @@ from transect.report.matching import MOST_PAIRS, MOST_REFUSED, Card, MatchingPag
 
 _JOINT = 3
 _WIDEST_OVERLAP = 1024
+_KINDS = "expected PNG or JPEG bytes, or the path of such a file"
 
 
 def page_of(made: Matched, options: Options, pictures: str | None = None) -> MatchingPage:
@@ -144,17 +146,17 @@ class _Pictures:
 
     def of(self, row: int) -> bytes | None:
         """PNG or JPEG bytes; None without a column of pictures or where the row has none."""
-        value = None if self.values is None else self.values[row].as_py()
-        if isinstance(value, dict):  # how Hugging Face datasets stores a picture
-            value = value.get("bytes") or value.get("path")
-        if isinstance(value, str):
-            value = self._read(self.folder / value)
-        if value is not None and not (isinstance(value, bytes) and value.startswith((b"\x89PNG", b"\xff\xd8"))):
-            raise BadInput(f"picture of row {row}: expected PNG or JPEG bytes, or the path of such a file")
-        return value
-
-    def _read(self, path: Path) -> bytes:
-        try:
-            return path.read_bytes()
-        except OSError:
-            raise BadInput(f"picture {path}: expected a file, found none; paths start at the table's folder") from None
+        cell = None if self.values is None else self.values[row].as_py()
+        cell = {"path": cell} if isinstance(cell, str) else cell
+        found = encoded_of(cell, self.folder)  # a file outside the table's folder is not read
+        made = found.read_bytes() if isinstance(found, Path) else found
+        if made is None and isinstance(cell, dict) and cell.get("path"):
+            raise BadInput(
+                f"picture of row {row}: expected a file below {self.folder}, found none of the name {cell['path']!r}; "
+                "paths start at the table's folder and stay in it"
+            )
+        if cell is not None and made is None and not isinstance(cell, dict | bytes):
+            raise BadInput(f"picture of row {row}: {_KINDS}, got {type(cell).__name__}")
+        if made is not None and not made.startswith((b"\x89PNG", b"\xff\xd8")):
+            raise BadInput(f"picture of row {row}: {_KINDS}")
+        return made

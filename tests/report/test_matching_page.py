@@ -70,8 +70,23 @@ def test_pictures_by_path_and_bad_ones(matched):
     made, options, folder = matched
     page = page_of(made, options, "path")
     assert page.pairs[0].picture_a == (folder / "one.png").read_bytes()
-    with pytest.raises(BadInput, match="expected a file, found none"):
+    with pytest.raises(BadInput, match="expected a file below .* found none of the name 'words'"):
         page_of(made, options, "text")
+
+
+@pytest.mark.parametrize("way", ["absolute", "up", "link", "record"])
+def test_pictures_outside_the_tables_folder_are_not_read(matched, way):
+    """A table that others gave must not put other files of this machine onto a page."""
+    made, options, folder = matched
+    outside = folder.parent / f"{folder.name}-outside.png"
+    outside.write_bytes(png(9))
+    (folder / "link.png").symlink_to(outside)
+    said = {"absolute": str(outside), "up": f"../{outside.name}", "link": "link.png"}.get(way, f"../{outside.name}")
+    cell = {"bytes": None, "path": said} if way == "record" else said
+    table = pq.read_table(folder / "t.parquet").append_column("elsewhere", pa.array([cell] * 120))
+    pq.write_table(table, folder / "t.parquet")
+    with pytest.raises(BadInput, match="expected a file below"):
+        page_of(made, options, "elsewhere")
 
 
 def test_the_farthest_pairs_and_every_reason_are_shown(matched, monkeypatch):

@@ -75,6 +75,10 @@ def test_a_module_of_the_working_folder(tmp_path, monkeypatch):
         ),
         ("opencvv:haarcascade_eye", "unknown target 'opencvv:haarcascade_eye': did you mean opencv:haarcascade_eye, "),
         ("opencv", "unknown target 'opencv': did you mean "),
+        (
+            "nomod:embed",
+            "target 'nomod:embed': no Python module 'nomod': check the name, or run where it can be imported",
+        ),
         ("opencv:", "unknown target 'opencv:'"),
         ("", "unknown target ''"),
         ("callable:nothing", "unknown target 'callable:nothing'"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import inspect
 import sys
@@ -148,6 +149,8 @@ def _python_object(spec: str, reference: str, options: dict[str, Any]) -> Target
     try:
         found = import_object(reference)
     except NoSuchModule as error:
+        if not difflib.get_close_matches(spec.partition(":")[0], {name.partition(":")[0] for name in known}):
+            raise BadInput(f"target {spec!r}: {error}; those that ship: transect targets") from None
         raise UnknownName("target", spec, known, str(error)) from None
     return as_target(found, **{"name": spec, **options})
 
