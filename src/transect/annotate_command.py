@@ -339,13 +339,16 @@ def _reached(host: str, public_url: str | None) -> tuple[str | None, frozenset[s
     if public_url is not None:
         try:
             parts = urlsplit(public_url)
+            port = "" if parts.port in (None, {"http": 80, "https": 443}.get(parts.scheme)) else f":{parts.port}"
         except ValueError:
-            parts = urlsplit("")
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/"):
+            parts, port = urlsplit(""), ""
+        more = parts.path not in ("", "/") or parts.query or parts.fragment or "@" in parts.netloc
+        if parts.scheme not in ("http", "https") or not parts.hostname or more:
             raise BadInput(
                 f"--public-url: expected an address such as https://rate.example, got {public_url!r}; mend it"
             )
-        return public_url.rstrip("/"), LOOPBACK | {parts.hostname}
+        name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        return f"{parts.scheme}://{name}{port}", LOOPBACK | {parts.hostname}
     return None, LOOPBACK if host in LOOPBACK else frozenset()
 
 

@@ -93,8 +93,8 @@ def leakage(
         covered, outputs = given_answers.predictions(answers, data, prediction or label, identifier)
         given = {"answered": covered, "outputs": outputs}
     settings = Settings(rounds, permutations, seed, as_published, train_per_class, test_per_class)
+    costs = overview.costs(data, tuple(alpha or ()))  # before the attackers, which may take minutes: it may be refused
     found = stage.analyse(data, fighter, noise=noise, f1=f1 or None, curve=curve, settings=settings, **given)
-    costs = overview.costs(data, tuple(alpha or ()))
     page = None if out is None else _write(found, out, costs, labels.name)
     if out is not None and alpha:
         _write_balanced(tables.balanced_table(table, data, alpha, seed=seed, **chosen), out)

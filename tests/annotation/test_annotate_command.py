@@ -10,9 +10,11 @@ import pytest
 from served import PASSWORD, serving
 from small_run import make_run, write_questions
 
+from transect import annotate_command
 from transect.annotation.answering import Given, answer
 from transect.annotation.assignment import next_tasks
 from transect.annotation.project import open_project
+from transect.errors import BadInput
 
 
 def run(*arguments, hide="", **environment):
@@ -99,6 +101,25 @@ def test_refusals_are_one_line(tmp_path):
     assert "unknown format 'xml'" in refused("export", folder, "--format", "xml")
     short = refused("serve", folder, "--no-examples", TRANSECT_ADMIN_PASSWORD="short")
     assert "TRANSECT_ADMIN_PASSWORD: expected 8 characters or more, got 5" in short
+
+
+@pytest.mark.parametrize(
+    ("given", "url", "host"),
+    [
+        ("https://Rate.Example:443/", "https://rate.example", "rate.example"),
+        ("http://rate.example:8080", "http://rate.example:8080", "rate.example"),
+        ("https://[2001:DB8::1]", "https://[2001:db8::1]", "2001:db8::1"),
+    ],
+)
+def test_a_public_address_is_what_browsers_say(given, url, host):
+    found, hosts = annotate_command._reached("127.0.0.1", given)
+    assert (found, host in hosts) == (url, True)
+
+
+@pytest.mark.parametrize("given", ["https://rate.example?x", "https://ada@rate.example", "rate.example", "https://a:b"])
+def test_other_public_addresses_are_refused(given):
+    with pytest.raises(BadInput, match="--public-url: expected an address such as https://rate.example"):
+        annotate_command._reached("127.0.0.1", given)
 
 
 def test_a_port_that_is_taken_is_said(tmp_path):

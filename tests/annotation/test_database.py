@@ -34,6 +34,13 @@ def test_the_steps_make_the_tables_that_the_code_knows(address):
     database.close()
 
 
+def test_a_database_that_is_not_to_be_made_is_not(address):
+    with pytest.raises(BadInput, match="expected ratings that were begun, found none"):
+        Database(address, make=False)
+    Database(address).close()
+    Database(address, make=False).close()
+
+
 def test_a_newer_database_is_refused(tmp_path):
     path = tmp_path / "a.sqlite"
     Database(path).close()
@@ -102,7 +109,8 @@ def test_a_project_that_is_only_looked_at_is_not_begun(tmp_path):
         open_project(run, begin=False)
     assert not default_database(run).exists()
     with pytest.raises(BadInput, match="expected ratings that were begun"):
-        open_project(run, tmp_path / "other.sqlite", begin=False)
+        open_project(run, tmp_path / "new" / "other.sqlite", begin=False)
+    assert not (tmp_path / "new").exists()
     open_project(run, questions=("monk",)).database.close()
     open_project(run, begin=False).database.close()
 

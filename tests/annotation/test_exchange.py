@@ -200,6 +200,9 @@ def test_who_is_shut_out_stays_out_wherever_answers_go(rated, empty, tmp_path):
 def test_new_raters_do_not_take_numbers_that_came_with_answers(empty):
     take_in(empty, [Incoming("x", "", "0-0000", "", "smile", name, 1) for name in ("rater-0003", "rater-0005")], 0.0)
     assert [one.name for one in invite(empty.database, 2, now=0.0)] == ["rater-0006", "rater-0007"]
+    take_in(empty, [Incoming("x", "", "0-0000", "", "smile", "rater-999999999", 1)], 0.0)
+    names = [invite(empty.database, 1, now=0.0)[0].name for _ in range(2)]
+    assert names == ["rater-1000000000", "rater-1000000001"]
 
 
 def test_ground_truth_goes_round(rated, empty, tmp_path):
@@ -258,6 +261,12 @@ def test_label_studios_own_export_is_read(empty, tmp_path):
     made = take_in(empty, read(path, "label-studio", empty), now=0.0)
     assert (made.answers, made.raters, made.left_out) == (2, 2, {"skipped": 2})
     assert sorted(map(str, answers_table(empty)["answer"].to_pylist())) == ["None", "yes"]
+    path.write_text(json.dumps([{"id": 1, "data": data, "annotations": annotations[2:]}]))
+    assert take_in(empty, read(path, "label-studio", empty), now=1.0).left_out == {"skipped": 2}
+    nobody = {"completed_by": None, "result": [result("smile", "no")]}
+    path.write_text(json.dumps([{"id": 1, "data": data, "annotations": [nobody]}]))
+    with pytest.raises(BadInput, match="task 1: expected who gave the answer, got nobody"):
+        read(path, "label-studio", empty)
     for wrong, message in (
         ([result("same", "not")], "task 1: expected an answer to smile, got one to same; give each project the tasks"),
         ([result("smile", "1")], "task 1: expected one of no, a little, yes, got '1'"),

@@ -79,7 +79,7 @@ def test_the_page_on_raters_has_it_too(judged):
     ]  # fmt: skip
     assert section["warnings"] == [
         f"Gate not met: {text}"
-        for text in ("6 images were judged and rated, fewer than 20", "1 of 6 images are seen as another condition")
+        for text in ("6 images were judged and 6 rated, fewer than 20", "1 of 6 images are seen as another condition")
     ]
     assert section["tables"][0]["rows"][0][6] == pytest.approx(3.2)
 

@@ -154,15 +154,15 @@ def test_too_few_images_meet_no_gate():
     assert [one.failures for one in made.groups] == [
         (),
         (),
-        ("images: 19 images were judged and rated, fewer than 20",),
+        ("images: 19 images were judged and 19 rated, fewer than 20",),
     ]
     assert not validate(level[:19], level[:19], quality[:19], {}, np.arange(19)).passed
     # Forty judged, and the quality of one was rated: it says nothing of the others'.
     made = validate(level, level, np.where(np.arange(40) == 0, 4.0, np.nan), {}, np.arange(40))
-    assert made.failures == {"images": "1 images were judged and rated, fewer than 20"}
+    assert made.failures == {"images": "40 images were judged and 1 rated, fewer than 20"}
     # Thirty were asked to lie halfway, of which nobody was shown any: they are not 30 that were judged.
     unseen = np.r_[np.full(10, 0.0), np.full(30, np.nan)]
     made = validate(unseen, unseen, np.where(np.isfinite(unseen), 4.0, np.nan), {}, np.arange(40))
-    assert (made.between, made.failures["images"]) == (0, "10 images were judged and rated, fewer than 20")
+    assert (made.between, made.failures["images"]) == (0, "10 images were judged and 10 rated, fewer than 20")
     with pytest.raises(BadInput, match="gate images: expected 1 or more, got 0"):
         Gates(images=0)

@@ -5,9 +5,12 @@ import pyarrow as pa
 import pytest
 
 from transect.errors import BadInput
+from transect.leakage import Settings, analyse
 from transect.leakage.answers import predictions
+from transect.leakage.attackers import Logistic
 from transect.leakage.outputs import Matched, model_outputs
 from transect.leakage.records import labelled
+from transect.leakage.results import notes
 from transect.leakage.tables import labelled_data
 
 TABLE = pa.table(
@@ -81,7 +84,9 @@ def test_how_answers_were_matched_is_kept():
     verbs = ["cooking", "driving", "sleeping"]
     more = pa.table({"id": ["z", "e", "d"], "verb": verbs})
     covered, outputs = predictions(more, data, ["verb"])
-    assert outputs.matched == Matched("identifiers", 2, unused=1, unknown=1, columns_by_name=False, cross_fitted=True)
+    assert outputs.matched == Matched(
+        "identifiers", 2, unused=1, unknown=1, columns_by_name=False, cross_fitted=True, id_column="id"
+    )
     assert (covered.ids, outputs.hard.category.tolist()) == (("d", "e"), [2, 1])
     assert outputs.f1(covered, np.arange(2)) == 50  # cooking is never said, driving rightly once
     unnamed = pa.table({"verb": TABLE["verb"]})
@@ -112,3 +117,43 @@ def test_probabilities_in_one_column_are_told_from_labels():
         model_outputs(labelled([0, 1, 2], [0, 1, 1]), [0.3, 0.8, 0.8])
     with pytest.raises(BadInput, match="expected numbers in several columns, got a text"):
         model_outputs(labelled([0, 1, 0], [0, 1, 1]), [["a", "1"]] * 3)
+
+
+def test_identifiers_of_columns_that_count_otherwise_are_not_compared():
+    """Labels have a row number `id` and an `image_id`, answers an `image_id` of the same range: 1 is not 1."""
+    table = TABLE.set_column(0, "id", pa.array([str(i) for i in range(6)]))
+    table = table.append_column("image_id", pa.array(list("543210")))
+    answers = pa.table({"image_id": list("543210"), "verb": TABLE["verb"]})
+    data = labelled_data(table, ["verb"], "gender", split="split")
+    with pytest.raises(BadInput, match="labels' column of identifiers, id, got image_id; name one that both have with"):
+        predictions(answers, data, ["verb"])
+    data = labelled_data(table, ["verb"], "gender", split="split", ids="image_id")
+    covered, outputs = predictions(answers, data, ["verb"], "image_id")
+    assert outputs.hard.category.tolist() == covered.labels.category.tolist()
+    assert (outputs.matched.by, outputs.matched.id_column) == ("identifiers", "image_id")
+
+
+def test_columns_whose_names_do_not_tell_are_said():
+    many = pa.concat_tables([TABLE] * 10).set_column(0, "id", pa.array([str(i) for i in range(60)]))
+    data = labelled_data(many, ["obj_*"], "gender")
+    x, y = np.where(many["obj_cup"], 1.5, -1.0), np.where(many["obj_car"], 0.5, -2.0)
+
+    def said(**answers):
+        covered, outputs = predictions(pa.table(answers), data, list(answers))
+        assert outputs.scores.matrix[:, 0].tolist() == x.tolist()
+        settings = Settings(rounds=1, permutations=0)
+        return notes(analyse(covered, Logistic(), answered=covered, outputs=outputs, settings=settings))
+
+    told = (
+        "The 2 columns of answers were taken to stand in the labels' order (obj_cup, obj_car …), since their names do "
+        "not tell."
+    )
+    assert told in said(x=x, y=y)
+    for car, cup in (("P_OBJ_CAR", "P_OBJ_CUP"), ("m_obj_car_1", "m_obj_cup_1"), ("obj_car_v", "obj_cup_v")):
+        assert told not in said(**{car: y, cup: x})
+
+
+@pytest.mark.parametrize("kept", [b"no json", b"null", b'{"info": {"features": null}}', b'{"info": []}'])
+def test_metadata_of_another_kind_is_none(kept):
+    table = TABLE.replace_schema_metadata({b"huggingface": kept})
+    assert labelled_data(table, ["verb"], "gender").classes == ("man", "woman")

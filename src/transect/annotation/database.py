@@ -32,6 +32,7 @@ from transect.annotation import schema
 _T = TypeVar("_T")
 _TRIES: Final = 8
 _LOCK: Final = 0x7472616E  # any number of ours, for PostgreSQL's advisory lock
+NOTHING_YET: Final = "expected ratings that were begun, found none; begin with transect annotate serve or invite"
 _CONFLICTS: Final = {"40001", "40P01", "55P03"}
 """PostgreSQL: serialization failure, deadlock, lock not available."""
 
@@ -40,12 +41,16 @@ _CONFLICTS: Final = {"40001", "40P01", "55P03"}
 class Database:
     """An open annotation database of the current version; safe to share between threads.
 
-    Raises BadInput for an address that cannot be used, a database of a newer version, or one that is no annotation
-    database; MissingExtra where PostgreSQL's driver is missing.
+    make: begin one where there is none. Raises BadInput for an address that cannot be used, a database of a newer
+    version, one that is no annotation database, or none that is not to be made; MissingExtra where PostgreSQL's driver
+    is missing.
     """
 
-    def __init__(self, address: str | Path) -> None:
-        self.address = shown(address)
+    def __init__(self, address: str | Path, make: bool = True) -> None:
+        self.address, self._make = shown(address), make
+        file = _file_of(address)
+        if not make and file is not None and not file.exists():
+            raise BadInput(f"{self.address}: {NOTHING_YET}")
         self._engine = _engine(address)
         try:
             self._migrate()
@@ -118,6 +123,8 @@ class Database:
                     f"{self.address}: expected an annotation database or an empty one, got tables "
                     f"{', '.join(sorted(tables)[:3])}; name another with --database"
                 )
+            if there is None and not self._make:
+                raise BadInput(f"{self.address}: {NOTHING_YET}")
             if there != head:
                 config.attributes["connection"] = connection
                 command.upgrade(config, "head")
@@ -157,20 +164,23 @@ def shown(address: str | Path) -> str:
     return f"{scheme}://{user.partition(':')[0]}{at}{place.partition('?')[0]}"
 
 
-def _engine(address: str | Path) -> Engine:
+def _file_of(address: str | Path) -> Path | None:
+    """The file of an embedded database; None of a server's."""
     if isinstance(address, Path) or "://" not in address:
-        path = Path(address)
+        return Path(address)
+    return Path(address.removeprefix("sqlite:///")) if address.split("://")[0] == "sqlite" else None
+
+
+def _engine(address: str | Path) -> Engine:
+    if (path := _file_of(address)) is not None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise BadInput(f"{path}: cannot be used as a database: {error.strerror}; name another place") from None
         return _sqlite(path)
-    scheme = address.split("://")[0]
-    if scheme == "sqlite":
-        return _sqlite(Path(address.removeprefix("sqlite:///")))
+    scheme, _, rest = str(address).partition("://")
     if scheme not in ("postgresql", "postgres", "postgresql+psycopg"):
         raise BadInput(f"--database {shown(address)}: expected a file or postgresql://…, got {scheme}://; mend it")
-    rest = address.split("://", 1)[1]
     try:
         return sa.create_engine(f"postgresql+psycopg://{rest}", pool_size=10, max_overflow=40, pool_pre_ping=True)
     except ModuleNotFoundError:

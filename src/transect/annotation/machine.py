@@ -89,7 +89,13 @@ class ClipRater:
         if not question.levels:
             raise BadInput(f"question {question.name}: expected levels to choose from, got none; ask with levels")
         texts = [self._template.format(question=question.text, level=level) for level in question.levels]
-        tokens = self._tokens(texts, padding=True, truncation=True, return_tensors="pt").to(self._device)
+        tokens = self._tokens(texts, padding=True, return_tensors="pt").to(self._device)
+        longest, most = tokens["input_ids"].shape[1], self._model.config.text_config.max_position_embeddings
+        if longest > most:  # cut off, all levels would be the same text
+            raise BadInput(
+                f"question {question.name}: expected texts of {most} tokens at most with each level, got {longest}; "
+                "shorten the question for this model"
+            )
         found = []
         with torch.inference_mode():
             for start in range(0, len(images), _AT_ONCE):

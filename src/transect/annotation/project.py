@@ -11,7 +11,7 @@ from typing import Any, Final, final
 import sqlalchemy as sa
 
 from transect.annotation import schema
-from transect.annotation.database import Database, read_setting, write_setting
+from transect.annotation.database import NOTHING_YET, Database, read_setting, write_setting
 from transect.annotation.items import rows_of
 from transect.annotation.pictures import Pictures
 from transect.annotation.questions import Questionnaire, load
@@ -20,7 +20,6 @@ from transect.store import canonical_json
 
 FOLDER: Final = "annotations"
 FILE: Final = "annotation.sqlite"
-_NOTHING_YET: Final = "expected ratings that were begun, found none; begin with transect annotate serve or invite"
 
 
 @final
@@ -50,14 +49,12 @@ def open_project(
     begin: else a run without one is refused, and nothing is made. Raises BadInput where the database is of another run,
     or other questions are asked than those begun with.
     """
-    if not begin and address is None and not default_database(run).exists():
-        raise BadInput(f"{run}: {_NOTHING_YET}")
     pictures = Pictures(run)
     given = load(questions) if questions else None
-    database = Database(address or default_database(run))
+    database = Database(address or default_database(run), make=begin)
     try:
         if not begin and database.setting("questionnaire") is None:
-            raise BadInput(f"{database.address}: {_NOTHING_YET}")
+            raise BadInput(f"{database.address}: {NOTHING_YET}")
         return Project(database, _begin(database, given, pictures, run), pictures)
     except BaseException:
         database.close()

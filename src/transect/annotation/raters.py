@@ -16,7 +16,7 @@ from transect.annotation.project import Project
 from transect.errors import BadInput
 
 _MOST = 10_000
-_NUMBERED = re.compile(r"rater-(\d{1,9})")
+_NUMBERED = re.compile(r"rater-(\d+)")
 
 
 class Invited(NamedTuple):

@@ -60,8 +60,9 @@ class Gates:
 
     differing: most images seen as another condition, as a share; quality: least mean; unidentifiable: most images, as a
     share of those rated, of which most raters say that no face is identifiable; equal: least p of the tests of equal
-    quality after Holm's correction; images: least number that was judged and whose quality was rated, since none of a
-    few seen as another says little: of 20 it leaves shares up to 16 % open (Wilson, 95 %), of 50 up to 7 %.
+    quality after Holm's correction; images: least number that was judged, and least number whose quality was rated,
+    since none of a few seen as another says little: of 20 it leaves shares up to 16 % open (Wilson, 95 %), of 50 up to
+    7 %.
     """
 
     differing: float = 0.05
@@ -200,8 +201,9 @@ def _failures(group: Group, gates: Gates) -> dict[str, str]:
     found = {}
     if not group.judged and not group.between:
         found["conditions"] = "no image was judged"
-    if 0 < (least := min(group.judged + group.between, group.rated)) < gates.images:
-        found["images"] = f"{least} images were judged and rated, fewer than {gates.images}"
+    judged = group.judged + group.between
+    if judged and group.rated and min(judged, group.rated) < gates.images:
+        found["images"] = f"{judged} images were judged and {group.rated} rated, fewer than {gates.images}"
     if group.share > gates.differing:
         found["conditions"] = f"{group.differing} of {group.judged} images are seen as another condition"
     if not group.rated:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from transect.errors import BadInput
 from transect.leakage.outputs import Matched, Outputs, model_outputs
 from transect.leakage.records import LabelledData
-from transect.leakage.tables import expand, identifiers, matrix
+from transect.leakage.tables import expand, id_column, identifiers, matrix
 
 
 def predictions(
@@ -32,37 +32,45 @@ def predictions(
         covered, matched = replace(covered, split=None), replace(matched, cross_fitted=True)
     given = expand(table, columns)
     named = by_name(given, covered.labels.names)
-    outputs = model_outputs(covered, matrix(table.take(found), named or given))
+    said = matrix(table.take(found), named or given)
+    width = said.shape[1] if said.ndim > 1 else 1
+    outputs = model_outputs(covered, said)
     k = len(covered.labels.names)
     unknown = 0 if outputs.hard.category is None else int((outputs.hard.category >= k).sum())
-    return covered, replace(outputs, matched=replace(matched, columns_by_name=named is not None, unknown=unknown))
+    return covered, replace(
+        outputs, matched=replace(matched, columns_by_name=named is not None, unknown=unknown, columns=width)
+    )
 
 
 def by_name(columns: Sequence[str], labels: Sequence[str]) -> list[str] | None:
-    """The columns in the labels' order, where each is one label's name with the same prefix or the same suffix.
+    """The columns in the labels' order, where each is one label's name with the same words before and after it.
 
-    Returns None where the names do not tell.
+    Capitals and small letters are the same where this leaves all names apart. Returns None where the names do not tell.
 
-    >>> by_name(["p_driving", "p_cooking"], ["cooking", "driving"])
-    ['p_cooking', 'p_driving']
+    >>> by_name(["P_driving_1", "P_cooking_1"], ["Cooking", "Driving"])
+    ['P_cooking_1', 'P_driving_1']
     >>> by_name(["first", "second"], ["cooking", "driving"]) is None
     True
     """
-    for column in columns:
-        if column.endswith(labels[0]):
-            wanted = [column.removesuffix(labels[0]) + label for label in labels]
-        elif column.startswith(labels[0]):
-            wanted = [label + column.removeprefix(labels[0]) for label in labels]
-        else:
-            continue
-        if sorted(wanted) == sorted(columns):
-            return wanted
+    folded = len({one.casefold() for one in columns}) == len(columns) and len({_.casefold() for _ in labels}) == len(
+        labels
+    )
+    fold = str.casefold if folded else str
+    known, first = {fold(column): column for column in columns}, fold(labels[0])
+    for column in known:
+        start = column.find(first)
+        while start >= 0:
+            before, after = column[:start], column[start + len(first) :]
+            wanted = [before + fold(label) + after for label in labels]
+            if sorted(wanted) == sorted(known):
+                return [known[one] for one in wanted]
+            start = column.find(first, start + 1)
     return None
 
 
 def _aligned(table: pa.Table, data: LabelledData, ids: str | None) -> tuple[np.ndarray, np.ndarray, Matched]:
     """Rows of the data that are covered, the row of the predictions of each, and how they were found."""
-    said = identifiers(table, ids)
+    said = identifiers(table, _shared_column(table, data, ids))
     if data.ids is None or said is None:
         if table.num_rows != len(data):
             raise BadInput(
@@ -76,7 +84,18 @@ def _aligned(table: pa.Table, data: LabelledData, ids: str | None) -> tuple[np.n
     rows = np.array([row for row, item in enumerate(data.ids) if item in position], dtype=np.int64)
     _check_covered(data, data.ids, rows)
     found = np.array([position[data.ids[row]] for row in rows], dtype=np.int64)
-    return rows, found, Matched("identifiers", len(rows), len(said) - len(rows))
+    return rows, found, Matched("identifiers", len(rows), len(said) - len(rows), id_column=data.id_column or "")
+
+
+def _shared_column(table: pa.Table, data: LabelledData, ids: str | None) -> str | None:
+    """The column of identifiers that both have. Raises BadInput where each has another: they may count otherwise."""
+    named, theirs = data.id_column, id_column(table, ids)
+    if ids or named is None or theirs is None or named in table.column_names:
+        return ids or (named if named in table.column_names else theirs)
+    raise BadInput(
+        f"predictions: expected the labels' column of identifiers, {named}, got {theirs}; name one that both have with "
+        "--id"
+    )
 
 
 def _check_covered(data: LabelledData, ids: tuple[str, ...], rows: np.ndarray) -> None:

@@ -18,7 +18,7 @@ from transect.leakage import scoring
 from transect.leakage.attackers import Attacker
 from transect.leakage.perturbation import perturb
 from transect.leakage.records import Attack, Estimate, Evidence, LabelledData, Problem
-from transect.leakage.splits import Fold, balanced_draw, folds
+from transect.leakage.splits import Fold, balanced_draw, folds, stratified_draw
 
 ROUNDS: Final = 5
 PERMUTATIONS: Final = 200
@@ -148,11 +148,16 @@ class Plan:
     def _problem(
         self, evidence: Evidence, protected: Int[np.ndarray, " n"], fold: Fold, seed: int, share: float
     ) -> Problem:
-        """Equal classes are drawn for networks, on request, and for everything in the published protocol."""
+        """Equal classes are drawn for networks, on request, and for everything in the published protocol.
+
+        share: of the rows that are learned from otherwise, of each class.
+        """
         train, development, test = fold.train, fold.development, fold.test
         published, keys = self.settings.published, self.data.keys
-        if published or self.attacker.is_random or share < 1 or self.settings.train_per_class:
+        if published or self.attacker.is_random or self.settings.train_per_class:
             train = balanced_draw(train, protected, keys, seed, self._size(train, protected, share))
+        elif share < 1:
+            train = stratified_draw(train, protected, keys, seed, share)
         if published:
             development = balanced_draw(development, protected, keys, seed, self.settings.test_per_class)
             test = balanced_draw(test, protected, keys, seed, self.settings.test_per_class)

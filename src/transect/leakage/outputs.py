@@ -23,7 +23,8 @@ class Matched:
     """How a file of answers was put beside the labels.
 
     by: "identifiers" or "row order". items: answered. unused: answers of items that are not among the labels' rows.
-    unknown: items whose predicted category no label is. columns_by_name: else columns stand in the order given.
+    unknown: items whose predicted category no label is. columns: so many were read. columns_by_name: else they stand in
+    the order given. id_column: what identifiers were compared by.
     cross_fitted: no training row is answered, so that attackers learn from other answers.
     """
 
@@ -33,6 +34,8 @@ class Matched:
     unknown: int = 0
     columns_by_name: bool = False
     cross_fitted: bool = False
+    columns: int = 1
+    id_column: str = ""
 
 
 @final

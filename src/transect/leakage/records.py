@@ -79,7 +79,8 @@ class LabelledData:
     """Labels of a data set, its protected attribute and, where it has them, its splits.
 
     labels: category or bits. protected int64 [n], 0 .. c-1, named in `classes`. split: "train", "development" or "test"
-    for each item, None where the data are to be cross-fitted. keys: what an item's randomness hangs on.
+    for each item, None where the data are to be cross-fitted. keys: what an item's randomness hangs on. id_column: the
+    name of the column that `ids` come from, where they come from one.
 
     Raises BadInput where the protected attribute has fewer than two classes with items.
     """
@@ -91,6 +92,7 @@ class LabelledData:
     split: np.ndarray | None = None
     ids: tuple[str, ...] | None = None
     attribute: str = "protected"
+    id_column: str | None = None
 
     def __post_init__(self) -> None:
         found = np.bincount(self.protected, minlength=len(self.classes))

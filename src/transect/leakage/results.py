@@ -89,6 +89,11 @@ def notes(analysis: Analysis) -> list[str]:
     if matched is not None:
         if matched.by == "row order":
             said.append("Answers and labels were matched by row order: not both have identifiers.")
+        if matched.columns > 1 and not matched.columns_by_name:
+            said.append(
+                f"The {matched.columns} columns of answers were taken to stand in the labels' order ("
+                f"{', '.join(analysis.data.labels.names[:3])} …), since their names do not tell."
+            )
         if matched.unused:
             said.append(f"{matched.unused} answers of items that are not among the labels were left out.")
         if matched.unknown:
@@ -112,6 +117,7 @@ def rows(analysis: Analysis) -> list[list[str]]:
         how = f"{comparison.name}; labels: {comparison.noise}"
         at = f" at F1 {analysis.f1:.2f}" if math.isfinite(analysis.f1) else ""
         found.append([f"model leakage λ_M{at}", *_texts(comparison.model), how])
+        found.append([f"λ_D of labels as wrong{at}", *_texts(comparison.dataset), how])
         found.append(["amplification Δ", *_texts(comparison.amplification), how])
     for name, value in analysis.counted.items():
         said = f"{value:.2f}" if math.isfinite(value) else "not estimable"

@@ -67,6 +67,21 @@ def balanced_draw(
     return np.sort(np.concatenate(chosen)) if chosen else rows
 
 
+def stratified_draw(
+    rows: Rows, protected: Int[np.ndarray, " n"], keys: UInt64[np.ndarray, " n"], seed: int, share: float
+) -> Rows:
+    """The same share of the rows of each class, drawn without replacement; at least one of each.
+
+    >>> from transect.leakage.chance import item_keys
+    >>> groups = np.array([0] * 8 + [1] * 2)
+    >>> np.bincount(groups[stratified_draw(np.arange(10), groups, item_keys(range(10)), seed=0, share=0.5)]).tolist()
+    [4, 1]
+    """
+    order = rows[np.argsort(uniforms(keys[rows], _DRAW_SALT, seed), kind="stable")]
+    of = [order[protected[order] == group] for group in np.unique(protected[rows])]
+    return np.sort(np.concatenate([one[: max(1, round(share * len(one)))] for one in of])) if of else rows
+
+
 def _fold_numbers(data: LabelledData, seed: int, n_folds: int) -> Int[np.ndarray, " n"]:
     """A fold for each item: items of a class in random order are dealt out in turn."""
     number = np.empty(len(data), dtype=np.int64)

@@ -86,6 +86,7 @@ def labelled_data(
         splits,
         None if items is None else tuple(items),
         protected,
+        id_column(table, ids),
     )
 
 
@@ -207,9 +208,14 @@ def _kept(
     return table.filter(pa.array(keep)), None if splits is None else splits[keep]
 
 
+def id_column(table: pa.Table, ids: str | None) -> str | None:
+    """The named column, or the first of `ID_COLUMNS` that the table has; None without any."""
+    return ids or next((column for column in ID_COLUMNS if column in table.column_names), None)
+
+
 def identifiers(table: pa.Table, ids: str | None) -> list[str] | None:
-    """The named column, or the first of `ID_COLUMNS` that the table has, as texts; None without any."""
-    name = ids or next((column for column in ID_COLUMNS if column in table.column_names), None)
+    """What `id_column` holds, as texts; None without any."""
+    name = id_column(table, ids)
     return None if name is None else [str(value) for value in _plain(table, name)]
 
 
@@ -236,9 +242,11 @@ def _codes(table: pa.Table, name: str) -> tuple[tuple[str, ...], np.ndarray]:
 def _class_names(table: pa.Table, name: str) -> dict[object, str]:
     """What a Hugging Face data set calls the numbers of a column, where it does."""
     kept = (table.schema.metadata or {}).get(b"huggingface", b"{}")
-    features = json.loads(kept).get("info", {}).get("features", {})
-    feature = features.get(name, {})
-    return dict(enumerate(feature["names"])) if feature.get("_type") == "ClassLabel" else {}
+    try:
+        feature = json.loads(kept)["info"]["features"][name]
+        return dict(enumerate(feature["names"])) if feature["_type"] == "ClassLabel" else {}
+    except (ValueError, LookupError, TypeError):  # nothing of the kind, or not as the library writes it
+        return {}
 
 
 def _labels(table: pa.Table, patterns: Sequence[str]) -> Evidence:

@@ -89,6 +89,8 @@ def take_in(project: Project, given: Sequence[Incoming], now: float) -> Imported
     Raises BadInput, and takes nothing, where an image or a question is not asked about, a rater has no usable name, a
     time is no finite number, or one rater answers one item differently twice, in the file or from what is kept.
     """
+    if not given:
+        raise BadInput("import: expected answers, got none; check the file")
     incoming = [one for one in given if not one.left_out]
     _check(incoming)
     left_out = dict(Counter(one.left_out for one in given if one.left_out))
@@ -124,8 +126,6 @@ def take_in(project: Project, given: Sequence[Incoming], now: float) -> Imported
 
 
 def _check(incoming: Sequence[Incoming]) -> None:
-    if not incoming:
-        raise BadInput("import: expected answers, got none; check the file")
     said: dict[tuple[Any, ...], Incoming] = {}
     for one in incoming:
         if not _NAME.fullmatch(one.rater):
@@ -218,7 +218,7 @@ def _task(connection: Connection, one: Incoming, of: tuple[int, int, int], task:
 
 def _keep(connection: Connection, one: Incoming, rater: int, number: int, now: float) -> None:
     given = now if one.given is None else one.given
-    milliseconds = None if one.seconds is None or abs(one.seconds) > LONGEST else round(one.seconds * 1000)
+    milliseconds = None if one.seconds is None or abs(one.seconds) > LONGEST / 1000 else round(one.seconds * 1000)
     kept = connection.execute(
         answers.insert().values(
             task_id=number, rater_id=rater, key=f"import-{secrets.token_hex(16)}",

@@ -56,7 +56,7 @@ def _mturk(path: Path, project: Project) -> list[Incoming]:
             made.append(
                 Incoming(
                     where, row["Input.study"], row["Input.id"], row["Input.second"], question.name,
-                    anonymous(row["WorkerId"], key), _turned(level, row.get("Input.flipped") == "1"),
+                    _worker(row.get("WorkerId"), key, where), _turned(level, row.get("Input.flipped") == "1"),
                     None if level is None else _detail_by_place(question, _chosen(row, "follow_up"), where),
                     seconds=float(seconds) if seconds else None,
                 )
@@ -143,20 +143,27 @@ def _label_studio(path: Path, project: Project) -> list[Incoming]:
             made.append(
                 Incoming(
                     where, str(data.get("study", "")), str(data["first"]), str(data.get("second", "")), question.name,
-                    _rater_of(one, key), _turned(level, bool(data.get("flipped"))),
+                    _rater_of(one, key, where), _turned(level, bool(data.get("flipped"))),
                     _detail(question, said.get(question.name + FOLLOW_UP, ""), where), seconds=one.get("lead_time"),
                 )
             )  # fmt: skip
     return made
 
 
-def _rater_of(annotation: Mapping[str, Any], key: bytes) -> str:
+def _rater_of(annotation: Mapping[str, Any], key: bytes, where: str) -> str:
     """The number of who gave an annotation: ours where it was exported by us, else of whoever completed it."""
     ours = next((result["meta"]["rater"] for result in annotation["result"] if "rater" in result.get("meta", {})), "")
     if str(ours).startswith(_OURS):
         return str(ours)
-    by = annotation["completed_by"]
-    return anonymous(str(by["email"] if isinstance(by, dict) else by), key)
+    by = annotation.get("completed_by")
+    return _worker((by.get("email") or by.get("id")) if isinstance(by, dict) else by, key, where)
+
+
+def _worker(worker: Any, key: bytes, where: str) -> str:
+    """A worker's number. Raises BadInput where the file does not say whose the answer is."""
+    if worker in (None, ""):
+        raise BadInput(f"{where}: expected who gave the answer, got nobody; mend it")
+    return anonymous(str(worker), key)
 
 
 def _turned(level: int | None, flipped: bool) -> int | None:

@@ -117,8 +117,8 @@ class Guard:
 def network_of(address: str) -> str:
     """What stands for one person: an address without its port, of IPv6 the network that one household has.
 
-    >>> network_of("192.0.2.1:5000"), network_of("[2001:db8::1]:5000"), network_of("anything")
-    ('192.0.2.1', '2001:db8::/64', '')
+    >>> network_of("192.0.2.1:5000"), network_of("::ffff:192.0.2.1"), network_of("[2001:db8::1]:5000"), network_of("x")
+    ('192.0.2.1', '192.0.2.1', '2001:db8::/64', '')
     """
     bare = address[1:].partition("]")[0] if address.startswith("[") else address
     bare = bare.partition(":")[0] if bare.count(":") == 1 else bare
@@ -126,6 +126,7 @@ def network_of(address: str) -> str:
         found = ip_address(bare)
     except ValueError:
         return ""
+    found = getattr(found, "ipv4_mapped", None) or found
     return str(found) if found.version == 4 else str(ip_network((found, 64), strict=False))
 
 

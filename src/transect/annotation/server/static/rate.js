@@ -121,7 +121,11 @@ function show() {
   const question = questions.get(task.question);
   showLevels(question);
   if (document.documentElement.dataset.shown !== String(task.id)) shownAt = null;  // an answer before the picture is there has no time
-  showPictures(task, question).then(() => { shownAt = performance.now(); document.documentElement.dataset.shown = task.id; });
+  showPictures(task, question).then(() => {
+    if (tasks[0] !== task) return;  // it was answered before it was there
+    if (shownAt === null) shownAt = performance.now();
+    document.documentElement.dataset.shown = task.id;
+  });
 }
 
 function choose(place) {
