@@ -37,8 +37,8 @@ def test_figures_of_five_raters_by_hand(answered):
     # Cohen's: 1 for the three pairs of right ones and the pair of the others. The six mixed pairs agree on 6 of 10, by
     # chance on .5 * .9 + .5 * .1 = .5: kappa .2.
     assert one["mean_cohen_kappa"] == pytest.approx((4 * 1 + 6 * 0.2) / 10)
-    assert one["dawid_skene"] == {"of": 10, "other_than_most_say": [], "tied": 0}
-    # Of the half that are "yes" the last two see one in five: .5 + .5 / 5; a hundredth is added to every count.
+    assert one["dawid_skene"] == {"of": 10, "other_than_most_say": [], "tied": 0, "reason": ""}
+    # The last two are right on the five that are "no" and on one that is "yes": six of ten.
     right = [each["right_by_dawid_skene"] for each in one["by_rater"]]
     assert right == pytest.approx([1, 1, 1, 0.6, 0.6], abs=0.01)
     told = lines(made)
@@ -56,11 +56,36 @@ def test_dawid_and_skene_overrule_a_majority_that_always_says_no(answered):
     assert "Dawid and Skene's level is another than most say for 10 of 20" in lines(made)[0]
 
 
+def test_a_rater_without_an_answer_is_right_in_no_share(answered):
+    """Three raters are right; the fourth sees "no" alone, rightly; the fifth can never tell."""
+    level = {3: lambda truth: truth if truth == 0 else None, 4: lambda truth: None}
+    project = answered(10, lambda k, rater: level.get(rater, int)(2 * (k % 2)))
+    (one,) = summary(project, resamples=0)["questions"]
+    right = {each["rater"]: each["right_by_dawid_skene"] for each in one["by_rater"]}
+    assert right["r4"] is None
+    assert right["r3"] == pytest.approx(1.0, abs=0.01)  # of "yes" they said nothing, which is no error
+
+
+def test_two_answers_on_an_image_tell_nothing_of_who_errs(answered):
+    """Two raters agree on all, three can never tell: what the model makes of two views is not said."""
+    project = answered(10, lambda k, rater: 2 * (k % 2) if rater < 2 else None)
+    made = summary(project, resamples=0)
+    (one,) = made["questions"]
+    assert (one["dawid_skene"]["of"], one["dawid_skene"]["reason"]) == (0, "no image has 3 answers")
+    assert {each["right_by_dawid_skene"] for each in one["by_rater"]} == {None}
+    assert "most say for 0 of 0 (no image has 3 answers)" in lines(made)[0]
+
+
 def test_nothing_answered_has_no_figures(answered):
     project = answered(2, lambda k, rater: None)
     (one,) = summary(project, resamples=0)["questions"]
     assert (one["mean_cohen_kappa"], one["fleiss_kappa"], one["cannot_tell"]) == (None, None, 10)
-    assert one["dawid_skene"] == {"of": 0, "other_than_most_say": [], "tied": 0}
+    assert one["dawid_skene"] == {
+        "of": 0,
+        "other_than_most_say": [],
+        "tied": 0,
+        "reason": "no image has 3 answers",
+    }
 
 
 def test_raters_who_are_shut_out_count_nowhere(answered):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+from jaxtyping import Float
 
 from transect.annotation.agreement.coefficients import (
     fleiss_kappa,
@@ -14,11 +15,15 @@ from transect.annotation.agreement.coefficients import (
     rater_reliability,
     spread,
 )
-from transect.annotation.agreement.dawid_skene import dawid_skene
+from transect.annotation.agreement.dawid_skene import DawidSkene, dawid_skene
 from transect.annotation.agreement.krippendorff import krippendorff_alpha
 from transect.annotation.project import Project
 from transect.annotation.questions import Asked
 from transect.annotation.reading import Matrix, Row, matrix, rows
+
+_VIEWS: Final = 3
+"""Answers on a unit below which Dawid and Skene's model cannot tell who errs (Allman, Matias & Rhodes 2009,
+doi:10.1214/09-AOS689)."""
 
 
 def summary(project: Project, resamples: int = 1000) -> dict[str, Any]:
@@ -36,6 +41,7 @@ def _question(said: list[Row], asked: Asked, resamples: int) -> dict[str, Any]:
     alpha = krippendorff_alpha(made.ratings, asked.scale, resamples=resamples)
     apart = spread(made.ratings, high=float(len(asked.levels) - 1))
     known = apart[np.isfinite(apart)]
+    latent = dawid_skene(made.ratings, len(asked.levels))
     mine = [one for one in said if one.question == asked.name and not one.excluded]
     return {
         "question": asked.name,
@@ -54,20 +60,28 @@ def _question(said: list[Row], asked: Asked, resamples: int) -> dict[str, Any]:
         "median_spread": float(np.median(known)) if len(known) else None,
         "known_right": _share([one.value == one.gold for one in mine if one.gold is not None]),
         "repeats_alike": _share(_repeats(said, asked.name)),
-        "by_rater": _raters(made, len(asked.levels)),
-        "dawid_skene": _latent(made, len(asked.levels)),
+        "by_rater": _raters(made, latent),
+        "dawid_skene": _latent(made, latent, len(asked.levels)),
     }
 
 
-def _latent(made: Matrix, levels: int) -> dict[str, Any]:
-    """Units whose most probable level by Dawid and Skene's model is another than the answer given most often."""
-    ratings = made.ratings
-    level = dawid_skene(ratings, levels).level
+def _latent(made: Matrix, latent: DawidSkene, levels: int) -> dict[str, Any]:
+    """Of units with three answers or more those whose most probable level by Dawid and Skene's model is another than
+    the answer given most often.
+    """
+    ratings, level = made.ratings, latent.level
     counts = np.stack([(ratings == one).sum(axis=1) for one in range(levels)], axis=1)
-    clear = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) == 1
+    several = counts.sum(axis=1) >= _VIEWS
+    clear = several & ((counts == counts.max(axis=1, keepdims=True)).sum(axis=1) == 1)
     other = clear & np.isfinite(level) & (level != counts.argmax(axis=1))
     named = [list(unit) for unit, is_other in zip(made.units, other, strict=True) if is_other]
-    return {"of": int(clear.sum()), "other_than_most_say": named, "tied": int((~clear & np.isfinite(level)).sum())}
+    reason = "" if several.any() else f"no image has {_VIEWS} answers"
+    return {
+        "of": int(clear.sum()),
+        "other_than_most_say": named,
+        "tied": int((several & ~clear).sum()),
+        "reason": reason,
+    }
 
 
 def _repeats(said: list[Row], name: str) -> list[bool]:
@@ -84,10 +98,16 @@ def _repeats(said: list[Row], name: str) -> list[bool]:
     ]
 
 
-def _raters(made: Matrix, levels: int) -> list[dict[str, Any]]:
-    """Each rater beside the mean of the others, and how often they are right if Dawid and Skene's model is."""
-    each, latent = rater_reliability(made.ratings), dawid_skene(made.ratings, levels)
-    right = np.einsum("t,rtt->r", latent.prior, latent.confusion)
+def _raters(made: Matrix, latent: DawidSkene) -> list[dict[str, Any]]:
+    """Each rater beside the mean of the others, and how often they are right if Dawid and Skene's model is.
+
+    The latter is the mean, over the rater's answers to units with three or more, of how probable the answered level is;
+    None without one.
+    """
+    each = rater_reliability(made.ratings)
+    several = np.isfinite(made.ratings).sum(axis=1) >= _VIEWS
+    told = np.where(several[:, None], made.ratings, np.nan)
+    right = [_right(told[:, place], latent) for place in range(len(made.raters))]
     return [
         {
             "rater": name,
@@ -98,6 +118,11 @@ def _raters(made: Matrix, levels: int) -> list[dict[str, Any]]:
         }
         for name, r, bias, n, share in zip(made.raters, each.correlation, each.bias, each.units, right, strict=True)
     ]
+
+
+def _right(said: Float[np.ndarray, " units"], latent: DawidSkene) -> float:
+    rows = np.flatnonzero(np.isfinite(said))
+    return float(latent.shares[rows, said[rows].astype(np.int64)].mean()) if len(rows) else math.nan
 
 
 def _share(found: list[bool]) -> dict[str, Any]:
@@ -126,6 +151,7 @@ def lines(made: dict[str, Any]) -> list[str]:
             f"median spread {shown(one['median_spread'])}; known right {shown(known['share'])} of {known['of']}, "
             f"repeats alike {shown(again['share'])} of {again['of']}; Dawid and Skene's level is another than "
             f"most say for {len(one['dawid_skene']['other_than_most_say'])} of {one['dawid_skene']['of']}"
+            + (f" ({one['dawid_skene']['reason']})" if one["dawid_skene"]["reason"] else "")
         )
         told += [
             f"  {each['rater']}: {each['units']} units, correlation with the others {shown(each['correlation'])}, "
