@@ -19,12 +19,13 @@ def predictions(
 ) -> tuple[LabelledData, Outputs]:
     """The data that the predictions cover, and the model's outputs in the same order.
 
-    columns: names or patterns. Rows are matched by identifier where both have one, otherwise by their order. Columns
-    are matched by name where they are the labels' names, all with one prefix or one suffix or with neither; otherwise
-    they are taken in the order given. `Outputs.matched` says which. The predictions must cover whole splits; where they
-    leave out the training split, attackers are cross-fitted within the others.
+    columns: names or patterns. Rows are matched by the labels' column of identifiers, where either has none by their
+    order. Columns are matched by name where `by_name` finds the labels in them; otherwise they are taken in the order
+    given. `Outputs.matched` says which. The predictions must cover whole splits; where they leave out the training
+    split, attackers are cross-fitted within the others.
 
-    Raises BadInput where identifiers do not match, a split is covered in part, or a score is NaN.
+    Raises BadInput where identifiers do not match or are of another column, a split is covered in part, or a score is
+    NaN.
     """
     rows, found, matched = _aligned(table, data, ids)
     covered = data.take(rows)
@@ -52,10 +53,8 @@ def by_name(columns: Sequence[str], labels: Sequence[str]) -> list[str] | None:
     >>> by_name(["first", "second"], ["cooking", "driving"]) is None
     True
     """
-    folded = len({one.casefold() for one in columns}) == len(columns) and len({_.casefold() for _ in labels}) == len(
-        labels
-    )
-    fold = str.casefold if folded else str
+    apart = all(len({one.casefold() for one in names}) == len(names) for names in (columns, labels))
+    fold = str.casefold if apart else str
     known, first = {fold(column): column for column in columns}, fold(labels[0])
     for column in known:
         start = column.find(first)
