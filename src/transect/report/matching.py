@@ -18,6 +18,7 @@ from jaxtyping import Float
 
 from transect.effects.balance import Balance, Cell
 from transect.effects.matched_pairs import GAMMAS
+from transect.report.environment import plain_environment
 from transect.report.scales import Scale, covering
 from transect.report.wording import ATTRIBUTE_NOTE
 from transect.store import write_atomically
@@ -183,15 +184,7 @@ def _number(value: float | None, digits: int = 3) -> str:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("transect.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = plain_environment()
     environment.filters |= {
         "number": _number,
         "probability": lambda p: "< 0.0001" if p is not None and p < 5e-5 else _number(p, 4),

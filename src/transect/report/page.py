@@ -14,6 +14,7 @@ from transect.report import album, drawing
 from transect.report.crossed import SIDE, Crossing, crossings
 from transect.report.document import Document, pointer
 from transect.report.dose import HEIGHT, SERIES, Panel, panels
+from transect.report.environment import plain_environment
 from transect.report.forest import Forest, forests
 from transect.report.further_views import Further, further
 from transect.report.intersections import MANY_TABLES, Sheet, sheets
@@ -197,15 +198,7 @@ def _first_places(found: list[tuple[str, int, str, str]]) -> list[str]:
 @cache
 def environment() -> Environment:
     """The templates with their filters."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("transect.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = plain_environment()
     environment.filters |= {
         "spaced": spaced,
         "unit_words": unit_words,

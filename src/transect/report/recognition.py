@@ -18,6 +18,7 @@ from jaxtyping import Float
 
 from transect.effects.recognition import GroupErrors
 from transect.report.drawing import SERIES
+from transect.report.environment import plain_environment
 from transect.report.scales import Scale, covering, tick_text
 from transect.report.wording import ATTRIBUTE_NOTE
 from transect.store import write_atomically
@@ -174,15 +175,7 @@ def _number(value: float | None, digits: int = 3) -> str:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("transect.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = plain_environment()
     environment.filters |= {
         "number": _number,
         "percent": lambda value: "unknown" if value is None else _number(100 * value),
