@@ -1,0 +1,287 @@
+"""Tasks and answers of crowd markets: round trips of each format, with all that a question can have."""
+
+import csv
+import json
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+from answer_rows import FULL, plain
+from small_run import make_run
+
+from transect.annotation.exchange.answers_table import answers_table
+from transect.annotation.exchange.incoming import Incoming, take_in
+from transect.annotation.exchange.outgoing import write
+from transect.annotation.exchange.reading_files import read
+from transect.annotation.project import open_project
+from transect.annotation.raters import set_state
+from transect.errors import BadInput
+
+
+def tasks_of(folder, question):
+    return json.loads((folder / f"tasks-{question}.json").read_text())
+
+
+def results_of(batch, path, said, format="json"):
+    """What Mechanical Turk gives back: a row's own columns, and the form's fields in one of its three ways.
+
+    said(row) -> the places that are ticked: of the answer, and of the follow-up or None.
+    """
+    rows = []
+    for row in batch:
+        ticked = dict(zip(("answer", "follow_up"), said(row), strict=True))
+        fields = {
+            name: {str(i): str(i) == place for i in range(5)} | ({place: True} if place == "cannot tell" else {})
+            for name, place in ticked.items()
+            if place is not None
+        }
+        if format == "json":
+            told = {"Answer.taskAnswers": json.dumps([fields])}
+        elif format == "flat":
+            told = {f"Answer.{name}.{i}": str(on).lower() for name, ons in fields.items() for i, on in ons.items()}
+        else:
+            told = {f"Answer.{name}": place or "" for name, place in ticked.items()}
+        own = {f"Input.{name}": value for name, value in row.items()}
+        rows.append({"AssignmentStatus": "Submitted", "WorkerId": "A1SECRET", "WorkTimeInSeconds": "7", **own, **told})
+    names = dict.fromkeys(name for row in rows for name in row)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(names), restval="")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+class Fieldsets(HTMLParser):
+    """Attributes of fieldsets, and the texts of their legends."""
+
+    def __init__(self):
+        super().__init__()
+        self.found, self.texts, self.inside = [], [], False
+
+    def handle_starttag(self, tag, attrs):
+        self.inside = tag == "legend"
+        if tag == "fieldset":
+            self.found.append(dict(attrs))
+
+    def handle_data(self, data):
+        if self.inside:
+            self.texts.append(data)
+            self.inside = False
+
+
+@pytest.mark.parametrize("format", ["json", "flat", "plain"])
+def test_mechanical_turk_goes_round(rated, empty, tmp_path, format):
+    write(rated, "mturk", tmp_path / "mturk", "attribute", "https://pictures.example/run")
+    with (tmp_path / "mturk" / "batch.csv").open(newline="") as file:
+        batch = list(csv.DictReader(file))
+    assert len(batch) == 6
+    assert batch[0]["image_url"].startswith("https://pictures.example/run/")
+    page = (tmp_path / "mturk" / "template.html").read_text()
+    assert set(re.findall(r"\$\{(\w+)\}", page)) == set(batch[0]) - {"study", "id", "second", "question", "flipped"}
+    assert len(list((tmp_path / "mturk" / "images").glob("*.png"))) == 4
+    results = results_of(batch, tmp_path / "results.csv", lambda row: ("1", None), format)
+    with results.open("a") as file:
+        file.write("Rejected,A2SECRET" + "," * 20 + "\n")
+    made = take_in(empty, read(results, "mturk", empty), now=0.0)
+    assert (made.answers, made.raters, made.left_out) == (6, 1, {"rejected": 1})
+    table = answers_table(empty)
+    assert set(table["level"].to_pylist()) == {1}
+    assert set(table["seconds"].to_pylist()) == {7.0}
+    assert "SECRET" not in str(table.to_pylist()), "workers' own ids are not kept"
+
+
+def test_an_answer_that_nobody_gave_is_none(rated, empty, paired, tmp_path):
+    """A form that came back without a tick is no "cannot tell"; nor may that stand where a question has to be answered."""
+    for project, question, place, message in (
+        (rated, "smile", "", "expected a place from 0 to 2, got ''"),
+        (paired[1], "more", "cannot tell", "more has to be answered, got 'cannot tell'"),
+    ):
+        write(project, "mturk", tmp_path / question, "attribute", "")
+        with (tmp_path / question / "batch.csv").open(newline="") as file:
+            batch = [row for row in csv.DictReader(file) if row["question"] == question]
+        path = results_of(batch[:1], tmp_path / f"{question}.csv", lambda row, place=place: (place, None), "plain")
+        with pytest.raises(BadInput, match=re.escape(message)):
+            read(path, "mturk", project)
+    path = tmp_path / "answers.csv"
+    path.write_text("id,second,question,rater,answer\n0-0000,0-0001,more,ada,\n")
+    with pytest.raises(BadInput, match="row 1: answer: more has to be answered, got none; take the row out"):
+        read(path, "answers", paired[1])
+
+
+def test_levels_that_are_called_by_numbers_keep_their_places(tmp_path):
+    """Levels "1" to "5": Mechanical Turk posts the places 0 to 4, Ground Truth has them, Label Studio has the names."""
+    levels = '[[question]]\nname = "likert"\ntext = "How much?"\nlevels = ["1", "2", "3", "4", "5"]\n'
+    (tmp_path / "l.toml").write_text("[plan]\nratings = 1\n" + levels)
+    projects = [
+        open_project(make_run(tmp_path / "five", 5, 1), tmp_path / f"{i}.sqlite", (str(tmp_path / "l.toml"),))
+        for i in range(4)
+    ]
+    given = [Incoming("x", "", f"{k}-0000", "", "likert", "rater-0001", k) for k in range(5)]
+    take_in(projects[0], given, now=0.0)
+    for kind, other in zip(("mturk", "ground-truth", "label-studio"), projects[1:], strict=True):
+        write(projects[0], kind, tmp_path / kind, "attribute", "")
+        if kind == "mturk":
+            with (tmp_path / kind / "batch.csv").open(newline="") as file:
+                file = results_of(list(csv.DictReader(file)), tmp_path / "r.csv", lambda row: (row["id"][0], None))
+        else:
+            file = tmp_path / kind / ("manifest.jsonl" if kind == "ground-truth" else "tasks-likert.json")
+        take_in(other, read(file, kind, other), now=0.0)
+        assert plain(other, "id", "level") == plain(projects[0], "id", "level"), kind
+    lines = (tmp_path / "ground-truth" / "manifest.jsonl").read_text()
+    (tmp_path / "bad.jsonl").write_text(lines.replace('"class-name": "3"', '"class-name": "4"'))
+    with pytest.raises(BadInput, match="expected level 2 to be '3', got '4'; mend it"):
+        read(tmp_path / "bad.jsonl", "ground-truth", projects[0])
+    (tmp_path / "bad.jsonl").write_text(lines.replace('"worker-id"', '"confidence"'))
+    with pytest.raises(BadInput, match="expected an answer with its worker, as transect annotate export writes it"):
+        read(tmp_path / "bad.jsonl", "ground-truth", projects[0])
+    for one in projects:
+        one.database.close()
+
+
+def test_ground_truth_goes_round(rated, empty, tmp_path):
+    told = write(rated, "ground-truth", tmp_path / "gt", "attribute", "s3://bucket/run")
+    assert told["answers"] == 7, "single images, answers with a level"
+    lines = (tmp_path / "gt" / "manifest.jsonl").read_text().splitlines()
+    assert len(lines) == 7
+    first = json.loads(lines[0])
+    assert first["source-ref"] == f"s3://bucket/run/{first['transect-id']}.png"
+    assert first["smile-metadata"]["class-name"] in ("no", "a little", "yes")
+    assert len((tmp_path / "gt" / "input.jsonl").read_text().splitlines()) == 4
+    take_in(empty, read(tmp_path / "gt" / "manifest.jsonl", "ground-truth", empty), now=0.0)
+    columns = ("id", "rater", "answer", "given")
+    wanted = [
+        row for row in answers_table(rated).to_pylist() if row["question"] == "smile" and row["level"] is not None
+    ]
+    assert plain(empty, *columns) == sorted(str({name: row[name] for name in columns}) for row in wanted)
+
+
+def test_label_studio_goes_round(rated, empty, tmp_path):
+    write(rated, "label-studio", tmp_path / "ls", "attribute", "")
+    assert [len(tasks_of(tmp_path / "ls", name)) for name in ("smile", "same")] == [4, 2]
+    annotations = [
+        one for name in ("smile", "same") for task in tasks_of(tmp_path / "ls", name) for one in task["annotations"]
+    ]
+    assert len(annotations) == 12
+    assert not [one for one in annotations if "completed_by" in one], "the service takes its own users alone"
+    config = (tmp_path / "ls" / "config-same.xml").read_text()
+    assert 'value="$second_image"' in config
+    assert '<Choice value="same, or so" hotkey="1"/>' in config
+    for name in ("smile", "same"):
+        take_in(empty, read(tmp_path / "ls" / f"tasks-{name}.json", "label-studio", empty), now=0.0)
+    columns = ("id", "second", "question", "rater", "answer", "seconds")
+    assert plain(empty, *columns) == plain(rated, *columns)
+
+
+def test_label_studios_own_export_is_read(empty, tmp_path):
+    """Users by number or e-mail; skipped annotations are counted; one made with another question's form is named."""
+
+    def result(name, choice):
+        return {"from_name": name, "to_name": "image", "type": "choices", "value": {"choices": [choice]}}
+
+    data = {"study": "", "first": "0-0000", "second": "", "question": "smile", "flipped": False}
+    annotations = [
+        {"id": 7, "completed_by": 3, "lead_time": 2.5, "was_cancelled": False, "result": [result("smile", "yes")]},
+        {"id": 8, "completed_by": {"id": 4, "email": "ada@example.com"}, "result": [result("smile", "cannot tell")]},
+        {"id": 9, "completed_by": 5, "was_cancelled": True, "result": [result("smile", "no")]},
+        {"id": 10, "completed_by": 6, "result": []},
+    ]
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps([{"id": 1, "data": data, "annotations": annotations}]))
+    made = take_in(empty, read(path, "label-studio", empty), now=0.0)
+    assert (made.answers, made.raters, made.left_out) == (2, 2, {"skipped": 2})
+    assert sorted(map(str, answers_table(empty)["answer"].to_pylist())) == ["None", "yes"]
+    path.write_text(json.dumps([{"id": 1, "data": data, "annotations": annotations[2:]}]))
+    assert take_in(empty, read(path, "label-studio", empty), now=1.0).left_out == {"skipped": 2}
+    nobody = {"completed_by": None, "result": [result("smile", "no")]}
+    path.write_text(json.dumps([{"id": 1, "data": data, "annotations": [nobody]}]))
+    with pytest.raises(BadInput, match="task 1: expected who gave the answer, got nobody"):
+        read(path, "label-studio", empty)
+    for wrong, message in (
+        ([result("same", "not")], "task 1: expected an answer to smile, got one to same; give each project the tasks"),
+        ([result("smile", "1")], "task 1: expected one of no, a little, yes, got '1'"),
+        ([{"from_name": "smile", "value": {"choices": []}}], "expected a file of label-studio's answers"),
+    ):
+        path.write_text(json.dumps([{"data": data, "annotations": [{"completed_by": 9, "result": wrong}]}]))
+        with pytest.raises(BadInput, match=re.escape(message)):
+            read(path, "label-studio", empty)
+
+
+def test_label_studio_keeps_follow_ups_sides_and_who_cannot_tell(paired, tmp_path):
+    """What is shown left is what the task's `image` is: of a flipped pair its second picture."""
+    full, other = paired
+    write(full, "label-studio", tmp_path / "ls", "attribute", "")
+    more = tasks_of(tmp_path / "ls", "more")
+    assert 0 < sum(task["data"]["flipped"] for task in more) < 8
+    by_id = {row["id"]: row["answer"] for row in answers_table(full).to_pylist() if row["question"] == "more"}
+    for task in more:
+        data = task["data"]
+        assert data["image"].endswith(f"{data['second' if data['flipped'] else 'first']}.png")
+        (said,) = task["annotations"][0]["result"]
+        same_side = said["value"]["choices"][0] == by_id[data["first"]]
+        assert same_side != data["flipped"]
+    for name in ("same", "more"):
+        take_in(other, read(tmp_path / "ls" / f"tasks-{name}.json", "label-studio", other), now=0.0)
+    assert plain(other, *FULL) == plain(full, *FULL)
+    config = ElementTree.parse(tmp_path / "ls" / "config-same.xml").getroot()
+    assert [one.get("name") for one in config.iter("Choices")] == ["same", "same_follow_up"]
+    assert [one.get("value") for one in config.iter("Choice")] == [
+        'the "same"', "a `look` & like", "cannot tell", "well", "not",
+    ]  # fmt: skip
+
+
+def test_a_form_of_mechanical_turk_shows_all_and_its_answers_come_back(paired, tmp_path):
+    """The service puts a row's texts into the template as they stand; what the form then has is looked at as HTML.
+
+    Every worker answers the first level as shown, and the last follow-up: of flipped pairs that is the second picture.
+    """
+    _, other = paired
+    write(other, "mturk", tmp_path / "mturk", "attribute", "")
+    with (tmp_path / "mturk" / "batch.csv").open(newline="") as file:
+        batch = list(csv.DictReader(file))
+    row = next(row for row in batch if row["question"] == "same")
+    page = re.sub(r"\$\{(\w+)\}", lambda found: row[found[1]], (tmp_path / "mturk" / "template.html").read_text())
+    form = Fieldsets()
+    form.feed(page)
+    answers, follow = form.found
+    assert (json.loads(answers["data-choices"]), answers["data-skip"]) == (
+        ['the "same"', "a `look` & like"],
+        "cannot tell",
+    )
+    assert json.loads(follow["data-choices"]) == ["well", "not"]
+    assert form.texts == ['Is it the "same" <person>?', "Known?"]
+    results = results_of(batch, tmp_path / "results.csv", lambda row: ("0", "1" if row["question"] == "same" else None))
+    made = take_in(other, read(results, "mturk", other), now=0.0)
+    assert (made.answers, made.raters) == (16, 1)
+    same = [row for row in batch if row["question"] == "same"]
+    more = results_of(same, tmp_path / "more.csv", lambda row: ("cannot tell", None))
+    more.write_text(more.read_text().replace("A1SECRET", "A2"))
+    assert take_in(other, read(more, "mturk", other), now=0.0).answers == 8
+    flipped = {row["id"] for row in batch if row["flipped"] == "1"}
+    assert 0 < len(flipped) < 8
+    for one in answers_table(other).to_pylist():
+        if one["question"] == "more":
+            assert one["answer"] == ("second" if one["id"] in flipped else "first")
+        elif one["answer"] is not None:
+            assert (one["answer"], one["follow_up"]) == ('the "same"', "not")
+
+
+def test_ground_truth_counts_what_it_cannot_hold(paired, rated, tmp_path):
+    told = write(paired[0], "ground-truth", tmp_path / "gt", "attribute", "")
+    assert (told["answers"], told["left_out"]) == (0, {"answers about pairs": 16})
+    # Of 12 answers 4 are about pairs, and one rater could not tell about one image.
+    told = write(rated, "ground-truth", tmp_path / "gt2", "attribute", "")
+    assert told["left_out"] == {"answers about pairs": 4, "who cannot tell": 1}
+
+
+def test_who_is_shut_out_stays_out_wherever_answers_go(rated, empty, tmp_path):
+    set_state(rated, 1, "excluded")
+    path = tmp_path / "answers.parquet"
+    write(rated, "answers", path, "attribute", "")
+    made = take_in(empty, read(path, "answers", empty), now=0.0)
+    assert (made.answers, made.raters, made.left_out) == (6, 1, {"of raters who were shut out": 6})
+    told = write(rated, "ground-truth", tmp_path / "gt", "attribute", "")
+    assert (told["answers"], told["left_out"]["answers of who was shut out"]) == (3, 6)
+    told = write(rated, "label-studio", tmp_path / "ls", "attribute", "")
+    assert told["left_out"] == {"answers of who was shut out": 6}
+    assert {len(task["annotations"]) for task in tasks_of(tmp_path / "ls", "smile")} == {1}
