@@ -3,10 +3,7 @@
 import pytest
 from small_run import make_run, write_questions
 
-from transect.annotation.answering import Given, answer
-from transect.annotation.assignment import next_tasks
-from transect.annotation.project import open_project
-from transect.annotation.raters import invite
+# The service is imported by the fixtures: without its extra the folder's other tests are still collected.
 
 PAIR = '[[question]]\nname = "same"\ntext = "Same?"\nscale = "nominal"\npairs = "ends"\nlevels = ["same, or so", "not"]'
 
@@ -14,6 +11,11 @@ PAIR = '[[question]]\nname = "same"\ntext = "Same?"\nscale = "nominal"\npairs = 
 @pytest.fixture
 def rated(tmp_path):
     """Two raters have answered everything: 4 images and 2 pairs, 2 answers each."""
+    from transect.annotation.answering import Given, answer
+    from transect.annotation.assignment import next_tasks
+    from transect.annotation.project import open_project
+    from transect.annotation.raters import invite
+
     path = write_questions(tmp_path / "q.toml", ratings=2, more=PAIR)
     project = open_project(make_run(tmp_path / "run", subjects=2), questions=(path,))
     invite(project.database, 2, now=0.0)
@@ -32,6 +34,8 @@ def rated(tmp_path):
 @pytest.fixture
 def empty(rated, tmp_path):
     """The same questions about the same run, in another database, without an answer."""
+    from transect.annotation.project import open_project
+
     project = open_project(tmp_path / "run", tmp_path / "other.sqlite", (str(tmp_path / "q.toml"),))
     yield project
     project.database.close()
@@ -61,6 +65,11 @@ levels = ["first", "second"]
 @pytest.fixture
 def paired(tmp_path):
     """Eight subjects' pairs, two questions; one rater answers all: in turn each level, each follow-up, cannot tell."""
+    from transect.annotation.answering import Given, answer
+    from transect.annotation.assignment import next_tasks
+    from transect.annotation.project import open_project
+    from transect.annotation.raters import invite
+
     (tmp_path / "p.toml").write_text(ALL_KINDS)
     opened = [
         open_project(make_run(tmp_path / "pairs", subjects=8), tmp_path / f"{i}.sqlite", (str(tmp_path / "p.toml"),))

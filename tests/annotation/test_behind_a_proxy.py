@@ -1,8 +1,11 @@
 """The server behind a proxy on this machine: whose request it is, what is an origin, and how many may log in."""
 
 import pytest
-from fastapi.testclient import TestClient
 from small_run import make_run, write_questions
+
+pytest.importorskip("fastapi", reason="needs the annotation service: pip install 'transect[annotate]'")
+
+from fastapi.testclient import TestClient
 
 from transect.annotation import sessions
 from transect.annotation.project import open_project

@@ -108,6 +108,8 @@ def spread(ratings: ArrayLike, low: float = 0.0, high: float = 1.0) -> Float[np.
 
     >>> spread([[0, 4, 2], [1, 1, np.nan], [3, np.nan, np.nan]], high=4).round(3)
     array([0.408, 0.   ,   nan])
+    >>> spread([[0.7, 0.7, 0.7]])
+    array([0.])
     """
     made = checked(ratings)
     if not low < high:
@@ -118,6 +120,9 @@ def spread(ratings: ArrayLike, low: float = 0.0, high: float = 1.0) -> Float[np.
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = values.sum(axis=1) / n
         variance = (np.where(known, values - mean[:, None], 0.0) ** 2).sum(axis=1) / n
+    lowest = np.where(known, made, np.inf).min(axis=1, initial=np.inf)
+    highest = np.where(known, made, -np.inf).max(axis=1, initial=-np.inf)
+    variance = np.where(lowest == highest, 0.0, variance)  # whatever the mean of equal answers is rounded to
     return np.where(n > 1, np.sqrt(variance) / (high - low), np.nan)
 
 
