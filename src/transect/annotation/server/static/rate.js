@@ -122,7 +122,7 @@ function show() {
   showLevels(question);
   if (document.documentElement.dataset.shown !== String(task.id)) shownAt = null;  // an answer before the picture is there has no time
   showPictures(task, question).then(() => {
-    if (tasks[0] !== task) return;  // it was answered before it was there
+    if (!tasks[0] || tasks[0].id !== task.id) return;  // it was answered before it was there
     if (shownAt === null) shownAt = performance.now();
     document.documentElement.dataset.shown = task.id;
   });
