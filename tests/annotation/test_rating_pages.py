@@ -175,6 +175,25 @@ def test_an_answer_without_a_connection_waits_and_is_sent_once(site):
     rater.context.close()
 
 
+def test_a_picture_that_comes_late_is_shown_and_an_answer_before_it_has_no_time(site):
+    """From now on a picture is there a second after it is asked for, long after the server's reply."""
+    rater = Page(site)
+    until_single(rater)
+    before = len(rater.kept())
+    rater.page.evaluate("HTMLImageElement.prototype.decode = () => new Promise(done => setTimeout(done, 1000))")
+    rater.press(rater.level())  # waits until the next one is shown
+    rater.page.keyboard.press(rater.level())
+    rater.page.keyboard.press(rater.level())  # before its picture is there
+    until = time.monotonic() + 60
+    while len(rater.kept()) < before + 3:
+        assert time.monotonic() < until
+    timed = sa.select(schema.answers.c.milliseconds).join(schema.raters).where(schema.raters.c.name == rater.rater)
+    with rater.database.reading() as connection:
+        times = connection.execute(timed.order_by(schema.answers.c.id)).scalars().all()[before:]
+    assert [one is None for one in times[:3]] == [False, False, True]
+    rater.context.close()
+
+
 def test_a_phone_shows_everything_without_scrolling_sideways(site):
     rater = Page(site, viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True)
     assert rater.page.evaluate("document.documentElement.scrollWidth") <= 360
