@@ -17,7 +17,6 @@ _hook = install_import_hook("transect", "shape_checker.check")
 settings.register_profile("transect", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("transect")
 
-# A second conftest.py would be a second module of that name, which collection with doctests refuses.
 _numbers = itertools.count()
 collect_ignore_glob = [] if importlib.util.find_spec("sqlalchemy") else ["annotation/*"]
 
