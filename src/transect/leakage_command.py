@@ -140,5 +140,6 @@ def _show(found: Any, costs: tuple[Cost, ...]) -> None:
     if costs:
         head = ["largest ratio α", "items kept", "of", "at most", "the paper's heuristic"]
         table(head, [[f"{cost.alpha:g}", *results.cost_texts(cost)] for cost in costs], False)
-    for line in (*results.notes(found), results.caveat(found)):
+    stopped = [cost.note for cost in costs if cost.note]
+    for line in (*stopped, *results.notes(found), results.caveat(found)):
         print(line)

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from leaky_data import IMSITU
 from transect.errors import BadInput
-from transect.leakage import labelled
+from transect.leakage import balance, labelled
 from transect.leakage.balance import balanced_subset, capped, label_counts, worst_ratio
+from transect.leakage.overview import costs
 from transect.leakage.tables import labelled_data, read_table
 
 
@@ -53,6 +54,22 @@ def test_the_papers_heuristic_meets_the_bound_and_keeps_no_more(seed, alpha):
     largest = balanced_subset(labelled(bits, groups), alpha)
     assert meets(bits[heuristic.rows], groups[heuristic.rows], alpha)
     assert len(heuristic.rows) <= len(largest.rows) <= largest.bound
+
+
+def test_a_search_out_of_time_falls_back_on_the_heuristic_and_says_so(monkeypatch):
+    rng = np.random.default_rng(0)
+    data = labelled(rng.random((300, 10)) < 0.3, rng.integers(0, 2, 300))
+    whole = balanced_subset(data, 1.5)
+    assert not whole.stopped
+    monkeypatch.setattr(balance, "SECONDS", 0.0)
+    found, heuristic = balanced_subset(data, 1.5), balanced_subset(data, 1.5, heuristic=True)
+    assert found.stopped
+    assert found.rows.tolist() == heuristic.rows.tolist()
+    assert 0 < len(found.rows) <= len(whole.rows) <= found.bound <= 300
+    assert meets(data.labels.matrix[found.rows], data.protected[found.rows], 1.5)
+    (cost,) = costs(data, (1.5,))
+    assert cost.kept == len(heuristic.rows)
+    assert "there may be a larger one" in cost.note
 
 
 def test_one_label_is_capped_exactly():

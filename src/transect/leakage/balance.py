@@ -18,7 +18,9 @@ from transect.leakage.chance import uniforms
 from transect.leakage.records import LabelledData
 
 _DRAW: Final = 51
-_SECONDS: Final = 60.0
+SECONDS: Final = 60.0
+"""How long the search for the largest subset may take."""
+_OUT_OF_TIME: Final = 1  # SciPy's status of a limit that was reached
 _GAP: Final = 1e-4
 
 
@@ -27,12 +29,14 @@ _GAP: Final = 1e-4
 class Balanced:
     """A balanced subset. rows: what is kept, in order. bound: no subset keeps more items than this.
 
-    worst: the largest ratio between two classes over labels that are left, NaN where none is.
+    worst: the largest ratio between two classes over labels that are left, NaN where none is. stopped: the search ran
+    out of time, so that a larger subset may be there, and a faster machine may keep other rows.
     """
 
     rows: Int[np.ndarray, " m"]
     bound: float
     worst: float
+    stopped: bool = False
 
 
 def balanced_subset(data: LabelledData, alpha: float, *, seed: int = 0, heuristic: bool = False) -> Balanced:
@@ -50,7 +54,7 @@ def balanced_subset(data: LabelledData, alpha: float, *, seed: int = 0, heuristi
     """
     if not alpha >= 1:
         raise BadInput(f"α: expected a ratio of at least 1, got {alpha:g}")
-    draws = uniforms(data.keys, _DRAW, seed)
+    draws, stopped = uniforms(data.keys, _DRAW, seed), False
     if data.labels.category is not None:
         counts = label_counts(data)
         keep = _drawn(data.labels.category * data.n_classes + data.protected, capped(counts, alpha).ravel(), draws)
@@ -58,9 +62,9 @@ def balanced_subset(data: LabelledData, alpha: float, *, seed: int = 0, heuristi
     elif heuristic:
         keep, bound = _one_label_at_a_time(data, alpha, draws), float(len(data))
     else:
-        keep, bound = _largest(data, alpha, draws)
+        keep, bound, stopped = _largest(data, alpha, draws)
     rows = np.flatnonzero(keep)
-    return Balanced(rows, bound, worst_ratio(label_counts(data, rows)))
+    return Balanced(rows, bound, worst_ratio(label_counts(data, rows)), stopped)
 
 
 def balanced_splits(data: LabelledData, alpha: float, *, seed: int = 0) -> Bool[np.ndarray, " n"]:
@@ -120,7 +124,9 @@ def _drawn(
     return np.asarray(rank < sizes[cell])
 
 
-def _largest(data: LabelledData, alpha: float, draws: Float[np.ndarray, " n"]) -> tuple[Bool[np.ndarray, " n"], float]:
+def _largest(
+    data: LabelledData, alpha: float, draws: Float[np.ndarray, " n"]
+) -> tuple[Bool[np.ndarray, " n"], float, bool]:
     """Items with equal labels and class are one whole-number variable: how many of them stay."""
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array, vstack
@@ -140,12 +146,16 @@ def _largest(data: LabelledData, alpha: float, draws: Float[np.ndarray, " n"]) -
         integrality=np.ones(len(types)),
         bounds=Bounds(0, sizes.astype(np.float64)),
         constraints=LinearConstraint(vstack(over), -np.inf, 0.0),
-        options={"time_limit": _SECONDS, "mip_rel_gap": _GAP},
+        options={"time_limit": SECONDS, "mip_rel_gap": _GAP},
     )
-    if found.x is None:
-        raise BadInput(f"no balanced subset was found in {_SECONDS:g} seconds: {found.message}; ask for a larger α")
-    keep = _drawn(cell.ravel(), np.round(found.x).astype(np.int64), draws)
-    return keep, float(np.floor(-found.mip_dual_bound + 1e-6))
+    if found.status not in (0, _OUT_OF_TIME):
+        raise BadInput(f"no balanced subset was found: {found.message}; ask for another α")
+    kept = np.zeros(len(types)) if found.x is None else found.x
+    bound = float(len(data)) if found.mip_dual_bound is None else np.floor(-found.mip_dual_bound + 1e-6)
+    keep, stopped = _drawn(cell.ravel(), np.round(kept).astype(np.int64), draws), found.status == _OUT_OF_TIME
+    if stopped and (other := _one_label_at_a_time(data, alpha, draws)).sum() > keep.sum():
+        keep = other
+    return keep, min(float(bound), float(len(data))), stopped
 
 
 def _one_label_at_a_time(data: LabelledData, alpha: float, draws: Float[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:

@@ -9,10 +9,14 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from transect.effects.intervals import wilson
-from transect.leakage.balance import balanced_subset, label_counts, worst_ratio
+from transect.leakage.balance import SECONDS, balanced_subset, label_counts, worst_ratio
 from transect.leakage.records import LabelledData
 
 ALPHAS: Final = (3.0, 2.0, 1.0)
+OUT_OF_TIME: Final = (
+    "α = {alpha:g}: the search for the largest subset was stopped after {seconds:g} seconds: there may be a larger "
+    "one, and another run may keep other items; a larger α is easier to meet"
+)
 
 
 @final
@@ -20,7 +24,8 @@ ALPHAS: Final = (3.0, 2.0, 1.0)
 class Cost:
     """What balancing to α keeps of the items: `kept` of `of`; no subset keeps more than `bound`.
 
-    heuristic: what the paper's heuristic keeps; None where the label is one category, whose answer is exact.
+    heuristic: what the paper's heuristic keeps; None where the label is one category, whose answer is exact. note: what
+    else is to be said, as that the search ran out of time; "" for nothing.
     """
 
     alpha: float
@@ -28,6 +33,7 @@ class Cost:
     of: int
     bound: int
     heuristic: int | None
+    note: str = ""
 
 
 @final
@@ -56,7 +62,7 @@ def overview(data: LabelledData, alphas: tuple[float, ...] = ALPHAS) -> Overview
     >>> from transect.leakage.records import labelled
     >>> found = overview(labelled(["cook", "cook", "drive", "drive"], ["woman", "woman", "man", "woman"]))
     >>> found.counts.tolist(), found.costs[-1]
-    ([[0, 2], [1, 1]], Cost(alpha=1.0, kept=2, of=4, bound=2, heuristic=None))
+    ([[0, 2], [1, 1]], Cost(alpha=1.0, kept=2, of=4, bound=2, heuristic=None, note=''))
     """
     taught = _taught(data)
     counts = label_counts(taught)
@@ -76,7 +82,8 @@ def costs(data: LabelledData, alphas: tuple[float, ...]) -> tuple[Cost, ...]:
 def _cost(data: LabelledData, alpha: float) -> Cost:
     found = balanced_subset(data, alpha)
     other = None if data.labels.category is not None else len(balanced_subset(data, alpha, heuristic=True).rows)
-    return Cost(alpha, len(found.rows), len(data), round(found.bound), other)
+    note = OUT_OF_TIME.format(seconds=SECONDS, alpha=alpha) if found.stopped else ""
+    return Cost(alpha, len(found.rows), len(data), round(found.bound), other, note)
 
 
 def _taught(data: LabelledData) -> LabelledData:
