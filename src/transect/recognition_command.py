@@ -72,6 +72,7 @@ def recognition(
         metric=metric,  # type: ignore[arg-type]
         size=size,
         limits=Limits(timeout=timeout, batch=batch, max_failures=max_failures),
+        kept=out / "answers",
     )
     made = recognizing.recognize(asked, None if target is None else _target(target, preprocess), quiet=json)
     from transect.report.recognition import write

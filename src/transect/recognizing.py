@@ -47,7 +47,7 @@ MOST_GROUPS: Final = 20
 @final
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What `transect recognition` was asked; its help says what each means."""
+    """What `transect recognition` was asked; its help says what each means. kept: where a target's answers are kept."""
 
     table: Path
     identity: str
@@ -60,6 +60,7 @@ class Asked:
     metric: Metric = "euclidean"
     size: int | None = None
     limits: Limits = field(default_factory=Limits)
+    kept: Path = Path("recognition/answers")
 
 
 @final
@@ -183,7 +184,7 @@ def _embeddings(
 ) -> tuple[Float[np.ndarray, "n d"], tuple[str, ...]]:
     if target is not None and asked.pictures is not None:
         root = asked.table.parent
-        return embed(table, asked.pictures, root, target, asked.limits, asked.size, quiet=quiet)
+        return embed(table, asked.pictures, root, target, asked.limits, asked.size, folder=asked.kept, quiet=quiet)
     ids = table[files.ID].to_pylist() if files.ID in table.column_names else None
     made, _ = files.read_features(Path(asked.embeddings or ""), (), ids)
     if len(made) != table.num_rows:
