@@ -1,4 +1,4 @@
-"""From a matching to its page: pictures, refused pairs, overlap and the joint distribution of the worst covariates."""
+"""From a matching to its page: pictures, refused pairs, overlap and the joint distributions of the worst covariates."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from jaxtyping import Int
 
 from transect import match_files as files
 from transect.datasets.parquet import encoded_of
 from transect.designs.matching import propensity
 from transect.effects.balance import Balance, Cell, joint
 from transect.errors import BadInput
-from transect.match_input import Options, table_path
-from transect.matching import Matched
-from transect.report.matching import MOST_PAIRS, MOST_REFUSED, Card, MatchingPage
+from transect.match_input import Options, Prepared, table_path
+from transect.matching import Matched, sides
+from transect.report.matching import MOST_PAIRS, MOST_REFUSED, Card, Joint, MatchingPage
 
 _JOINT = 3
 _WIDEST_OVERLAP = 1024
@@ -37,7 +38,7 @@ def page_of(made: Matched, options: Options, pictures: str | None = None) -> Mat
         pairs=_pairs(made, shown),
         refused=_refused(made, shown),
         overlap=_overlap(made),
-        joint=_joint(made),
+        joints=_joints(made, names),
         gate=options.gate,
         references=_references(made),
     )
@@ -117,23 +118,45 @@ def _overlap(made: Matched) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     }
 
 
-def _joint(made: Matched) -> dict[str, list[Cell]]:
-    """The joint distribution of the binary covariates that differed most before matching."""
-    if made.made is None:
-        return {}
+def _joints(made: Matched, names: Sequence[str]) -> list[Joint]:
+    """The joint distributions of each two groups that were matched; of more than two the base with each other one."""
+    prepared = made.prepared
+    if made.made is not None:
+        control, treated = names
+        one = _joint(prepared, made.balance, sides(prepared.sample), (made.made.a, made.made.b))
+        return [Joint(treated, control, *one)] if one else []
+    if made.sets is None or prepared.labels is None:
+        return []
+    labels, each = np.array(prepared.labels), len(prepared.covariates)
+    rows = [np.flatnonzero(labels == group) for group in made.sets.groups]
+    found = []
+    for place, name in enumerate(names[1:], start=1):
+        pairs = made.sets.rows[:, 0], made.sets.rows[:, place]
+        one = _joint(prepared, made.balance[(place - 1) * each : place * each], (rows[0], rows[place]), pairs)
+        found += [Joint(names[0], name, *one)] if one else []
+    return found
+
+
+_Rows = tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]
+
+
+def _joint(
+    prepared: Prepared, measured: Sequence[Balance], before: _Rows, after: _Rows
+) -> tuple[list[Cell], list[Cell]] | None:
+    """The cells, before and after, of the binary covariates that differed most before; None where there are not two.
+
+    measured: balance in the order of the covariates.
+    """
 
     def binary(one: Balance) -> bool:
         return bool(np.isfinite(one.before.treated_interval[0])) and 0 < one.before.treated + one.before.control < 2
 
-    ranked = sorted(filter(binary, made.balance), key=lambda one: -abs(np.nan_to_num(one.before.smd)))[:_JOINT]
+    named = [pair for pair in zip(prepared.covariates, measured, strict=True) if binary(pair[1])]
+    ranked = sorted(named, key=lambda pair: -abs(np.nan_to_num(pair[1].before.smd)))[:_JOINT]
     if len(ranked) < 2:
-        return {}
-    columns = {one.covariate: made.prepared.covariates[one.covariate] for one in ranked}
-    treatment = made.prepared.sample.treatment
-    return {
-        "before": joint(columns, np.flatnonzero(treatment == 1), np.flatnonzero(treatment == 0)),
-        "after": joint(columns, made.made.a, made.made.b),
-    }
+        return None
+    columns = {name: prepared.covariates[name] for name, _ in ranked}
+    return joint(columns, *before), joint(columns, *after)
 
 
 class _Pictures:

@@ -290,15 +290,17 @@ def _balance(
     matched: tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]],
     weights: Float[np.ndarray, " n"] | None = None,
 ) -> list[Balance]:
-    """Before: all images of both groups, also those that could not enter a pair; of a dose, those above and below its
-    median.
-    """
-    sample = prepared.sample
-    groups = [np.flatnonzero(sample.treatment == value) for value in (1, 0)]
-    if sample.dose_gap:
-        middle = np.nanmedian(sample.treatment)
-        groups = [np.flatnonzero(side) for side in (sample.treatment > middle, sample.treatment <= middle)]
-    return balancing.balance(prepared.covariates, groups[0], groups[1], matched, weights=weights, used=prepared.used)
+    treated, control = sides(prepared.sample)
+    return balancing.balance(prepared.covariates, treated, control, matched, weights=weights, used=prepared.used)
+
+
+def sides(sample: Sample) -> tuple[Int[np.ndarray, " a"], Int[np.ndarray, " b"]]:
+    """All images of both groups, also those that enter no pair; of a dose, those above and below its median."""
+    level = sample.treatment
+    if not sample.dose_gap:
+        return np.flatnonzero(level == 1), np.flatnonzero(level == 0)
+    middle = np.nanmedian(level)
+    return np.flatnonzero(level > middle), np.flatnonzero(level <= middle)
 
 
 def _summary(options: Options, prepared: Prepared, found: list[Balance]) -> dict[str, Any]:

@@ -47,12 +47,24 @@ class Card:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Joint:
+    """The joint distribution of binary covariates in two groups, before and after matching: the same cells."""
+
+    treated: str
+    control: str
+    before: Sequence[Cell]
+    after: Sequence[Cell]
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class MatchingPage:
     """What the page shows.
 
     summary: what `transect match --json` prints. groups: names of control and treated. overlap: log odds of the treated
-    and the control images before, and after, matching; empty where no propensity was estimated. joint: cells before and
-    after. references: by title, distances of the treated and of the control images from their reference images.
+    and the control images before, and after, matching; empty where no propensity was estimated. joints: of each two
+    groups that were matched. references: by title, distances of the treated and of the control images from their
+    reference images.
     """
 
     summary: Mapping[str, Any]
@@ -61,7 +73,7 @@ class MatchingPage:
     pairs: Sequence[Card] = ()
     refused: Sequence[Card] = ()
     overlap: Mapping[str, tuple[Float[np.ndarray, " _"], Float[np.ndarray, " _"]]] = field(default_factory=dict)
-    joint: Mapping[str, Sequence[Cell]] = field(default_factory=dict)
+    joints: Sequence[Joint] = ()
     gate: float = 0.1
     references: Mapping[str, tuple[Float[np.ndarray, " _"], Float[np.ndarray, " _"]]] = field(default_factory=dict)
 
