@@ -159,7 +159,8 @@ class Plan(_Table):
     """How many answers, in which order, and how attention is tested.
 
     ratings: per image and question. order: one question after another, each rater beginning with another, or mixed.
-    gold_every, repeat_every: every so many tasks one with a known answer, or one that the rater has had; 0: none.
+    gold_every, repeat_every: every so many tasks one with a known answer, or one that the rater has had; 0: none. Where
+    both fall on one task, the repeat comes next.
     lease_minutes: how long a task waits for its rater. break_every: tasks after which a break is suggested.
     per_cell: so many images of each cell of the design, drawn by the seed; 0: all. Pairs are always asked in whole.
     """
