@@ -1,8 +1,9 @@
 """What people are asked: questions with their levels and keys, and how many answers are wanted, as TOML.
 
 A file has a `title`, `instructions`, `consent`, an optional `[plan]`, and one `[[question]]` table per question.
-Several files can be asked together; the plan of the first that has one counts. The shipped ones are `paper` (the eight
-questions of Balakrishnan et al. 2020), `monk`, `pairs` and `quality`.
+Several files can be asked together: the first `[plan]` counts, and the first `title`, `instructions` and `consent`, where
+those of one's own files come before those of shipped ones. The shipped ones are `paper` (the eight questions of
+Balakrishnan et al. 2020), `monk`, `pairs` and `quality`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ SHIPPED: Final = ("paper", "monk", "pairs", "quality")
 RESERVED: Final = {"u": "undo", "h": "help", "x": "cannot tell", "Backspace": "undo", "?": "help"}
 """Keys of the page itself."""
 _KEYS: Final = "1234567890"
+_TEXTS: Final = ("title", "instructions", "consent")
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}$")]
 _Text = Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True)]
 _Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]$")]
@@ -227,7 +229,17 @@ def load(names: Sequence[str | Path] = ("paper",)) -> Questionnaire:
         Questionnaire._distinct(tuple(questions))
     except ValueError as error:
         raise BadInput(f"{', '.join(where for _, where in read)}: question: {error}; rename one") from None
-    return made[0].model_copy(update={"plan": plan, "question": tuple(questions)})
+    texts = {key: text for key in _TEXTS if (text := _text(key, names, made)) is not None}
+    return made[0].model_copy(update={"plan": plan, "question": tuple(questions), **texts})
+
+
+def _text(key: str, names: Sequence[str | Path], made: Sequence[Questionnaire]) -> str | None:
+    """What the first file says under a key, one's own before a shipped one; None where no file says anything."""
+    said = [(str(n), str(getattr(one, key))) for n, one in zip(names, made, strict=True) if key in one.model_fields_set]
+    own = [one for one in said if one[0] not in SHIPPED]
+    if other := [where for where, text in own if text != own[0][1]]:
+        raise BadInput(f"{own[0][0]}, {other[0]}: {key}: expected one, got two that differ; keep one")
+    return next((text for _, text in own or said), None)
 
 
 def load_file(path: Path) -> Questionnaire:
