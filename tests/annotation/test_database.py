@@ -133,6 +133,20 @@ def test_a_project_goes_on_with_its_own_questions_and_run(tmp_path):
         open_project(other, default_database(run))
 
 
+def test_questions_that_were_begun_with_and_cannot_be_asked_are_said_in_one_line(tmp_path):
+    """A database of a version that took two keys which differ in case alone."""
+    run = make_run(tmp_path / "run")
+    open_project(run, questions=(write_questions(tmp_path / "q.toml"),)).database.close()
+    with sqlite3.connect(default_database(run)) as connection:
+        connection.execute("""UPDATE settings SET value = replace(value, '"key":"1"', '"key":"s"')""")
+        connection.execute("""UPDATE settings SET value = replace(value, '"key":"2"', '"key":"S"')""")
+    with pytest.raises(
+        BadInput, match=r"annotation.sqlite: expected questions .* \(expected a key of its own"
+    ) as error:
+        open_project(run)
+    assert "\n" not in str(error.value)
+
+
 def test_a_run_that_moved_is_still_the_same_run(tmp_path):
     run = make_run(tmp_path / "run")
     open_project(run).database.close()

@@ -88,6 +88,11 @@ def test_files_that_say_different_things_to_raters_are_refused(key, tmp_path):
             ONE.replace('"b"', '{ name = "b", key = "u" }'),
             "line 4: question.0.levels: expected other keys than the page",
         ),
+        (
+            ONE.replace('"a", "b"', '{ name = "a", key = "s" }, { name = "b", key = "S" }'),
+            "line 4: question.0.levels: expected a key of its own for every level, got 's' twice (a capital",
+        ),
+        (ONE.replace('"b"', '{ name = "b", key = "X" }'), "than the page's own, got 'x' (cannot tell)"),
         (ONE.replace('"b"', '{ name = "b", value = 1 }'), "expected a value for every level or for none"),
         (ONE.replace('["a", "b"]', '["a"]'), "line 4: question.0.levels"),
         ('[[question]]\nname = "q"\nlevels = ["a", "b"]', "line 1: question.0.text: expected it, found none"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, final
 
 import sqlalchemy as sa
+from pydantic import ValidationError
 
 from transect.annotation import schema
 from transect.annotation.database import NOTHING_YET, Database, read_setting, write_setting
@@ -81,7 +82,7 @@ def _begin(database: Database, given: Questionnaire | None, pictures: Pictures, 
             raise BadInput(
                 f"{database.address}: expected the ratings of {run}, got those of other images; name another"
             )
-        asked = Questionnaire.model_validate(json.loads(kept))
+        asked = _kept(database, kept)
         if given is not None and given != asked:
             raise BadInput(
                 f"{database.address}: expected the questions that it was begun with "
@@ -91,6 +92,18 @@ def _begin(database: Database, given: Questionnaire | None, pictures: Pictures, 
         return asked
 
     return database.write(work)
+
+
+def _kept(database: Database, text: str) -> Questionnaire:
+    """What a database was begun with. Raises BadInput where it is what only an earlier version asked."""
+    try:
+        return Questionnaire.model_validate(json.loads(text))
+    except ValidationError as error:
+        wrong = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise BadInput(
+            f"{database.address}: expected questions that this version asks, got others ({wrong}); export its answers "
+            "with the version that began it"
+        ) from None
 
 
 def _identity(pictures: Pictures) -> str:

@@ -1,8 +1,8 @@
 """What people are asked: questions with their levels and keys, and how many answers are wanted, as TOML.
 
 A file has a `title`, `instructions`, `consent`, an optional `[plan]`, and one `[[question]]` table per question.
-Several files can be asked together: the first `[plan]` counts, and the first `title`, `instructions` and `consent`, where
-those of one's own files come before those of shipped ones. The shipped ones are `paper` (the eight questions of
+Several files can be asked together: the first `[plan]` counts, and the first `title`, `instructions` and `consent`,
+those of one's own files before those of shipped ones. The shipped ones are `paper` (the eight questions of
 Balakrishnan et al. 2020), `monk`, `pairs` and `quality`.
 """
 
@@ -108,12 +108,12 @@ class Asked(_Table):
     @field_validator("levels")
     @classmethod
     def _distinct_levels(cls, levels: tuple[Level, ...]) -> tuple[Level, ...]:
-        keys, names = [one.key for one in levels], [one.name for one in levels]
-        for what, each in (("key", keys), ("name", names)):
-            if twice := [str(one) for one in each if one is not None and each.count(one) > 1]:
-                raise ValueError(f"expected a {what} of its own for every level, got {twice[0]!r} twice")
+        keys, names = [one.key.lower() for one in levels if one.key], [one.name for one in levels]
+        for what, each, more in (("key", keys, " (a capital is no other key)"), ("name", names, "")):
+            if twice := [one for one in each if each.count(one) > 1]:
+                raise ValueError(f"expected a {what} of its own for every level, got {twice[0]!r} twice{more}")
         if taken := [key for key in keys if key in RESERVED]:
-            raise ValueError(f"expected other keys than the page's own, got {taken[0]!r} ({RESERVED[str(taken[0])]})")
+            raise ValueError(f"expected other keys than the page's own, got {taken[0]!r} ({RESERVED[taken[0]]})")
         if None in [one.value for one in levels] and any(one.value is not None for one in levels):
             raise ValueError("expected a value for every level or for none")
         return levels
