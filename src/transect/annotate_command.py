@@ -146,13 +146,16 @@ def import_(
     json: Json = False,
 ) -> None:
     """Take in answers that were given elsewhere: all or nothing, and none twice."""
+    from transect.annotation.database import Database  # says which part to install, before anything else is read
     from transect.annotation.exchange import incoming, reading_files
+    from transect.annotation.project import Project, change
 
-    project = _open(run, database, questions)
-    try:
-        made = incoming.take_in(project, reading_files.read(file, kind, project), time.time())
-    finally:
-        project.database.close()
+    _ = Database
+
+    def work(project: Project) -> incoming.Imported:
+        return incoming.take_in(project, reading_files.read(file, kind, project), time.time())
+
+    made = change(run, database, tuple(questions or ()), work)
     told = {"imported": made.answers, "already_there": made.duplicates, "new_raters": made.raters}
     _tell(told | {"left_out": dict(made.left_out)}, json)
 
