@@ -1,5 +1,6 @@
 """The annotation database: what it is begun with, other versions, and addresses that cannot be used."""
 
+import contextlib
 import sqlite3
 
 import pytest
@@ -25,6 +26,19 @@ def test_settings_are_kept(address):
     again = Database(address)
     assert (again.setting("a"), again.setting("b"), again.setting("c")) == ("3", "2", None)
     again.close()
+
+
+@pytest.mark.parametrize("name", ["q?x", "a#b", "50%25", "é ?mode=memory"])
+def test_the_file_is_where_it_was_said(name, tmp_path):
+    """What parts an address elsewhere is part of a path here."""
+    path = tmp_path / name / "ratings.sqlite"
+    for address in (path, str(path), f"sqlite:///{path}"):
+        database = Database(address)
+        database.set({"a": str(address)})
+        database.close()
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            assert connection.execute("SELECT value FROM settings").fetchall() == [(str(address),)]
+    assert [one.name for one in tmp_path.iterdir()] == [name]
 
 
 def test_the_steps_make_the_tables_that_the_code_knows(address):

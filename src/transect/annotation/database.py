@@ -199,7 +199,8 @@ def _engine(address: str | Path) -> Engine:
 
 
 def _sqlite(path: Path) -> Engine:
-    engine = sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": 60, "check_same_thread": False})
+    address = sa.URL.create("sqlite", database=str(path))  # as a text, a ? in it would end the path
+    engine = sa.create_engine(address, connect_args={"timeout": 60, "check_same_thread": False})
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
