@@ -94,6 +94,28 @@ def test_an_import_that_is_refused_begins_nothing(tmp_path, address):
     project.database.close()
 
 
+def test_no_command_that_is_refused_for_its_options_begins_anything(tmp_path, monkeypatch):
+    """Begun with the questions that it would have asked, the database would refuse all others from then on."""
+    folder, questions = make_run(tmp_path / "run", subjects=1), tmp_path / "q.toml"
+    questions.write_text(
+        '[[question]]\nname = "q"\ntext = "t"\nlevels = [{ name = "a", example = { smile = 9 } }, { name = "b" }]\n'
+    )
+    monkeypatch.setenv("TRANSECT_ADMIN_PASSWORD", "short")
+    for call, reason in (
+        (lambda: annotate_command.invite(folder, 0), "--raters: expected 1 to 10,000"),
+        (lambda: annotate_command.serve(folder), "TRANSECT_ADMIN_PASSWORD: expected 8 characters"),
+        (lambda: annotate_command.serve(folder, public_url="x"), "--public-url: expected an address"),
+        (lambda: annotate_command.serve(folder, questions=[str(questions)]), "question q: example: "),
+        (lambda: annotate_command.export(folder, kind="xml", out=tmp_path / "x"), "unknown format 'xml'"),
+        (lambda: annotate_command.export(folder, kind="mturk", price=-1.0), "--price: expected 0 or more"),
+    ):
+        if "example" in reason:
+            monkeypatch.setenv("TRANSECT_ADMIN_PASSWORD", "long enough")
+        with pytest.raises(TransectError, match=reason):
+            call()
+        assert not (folder / "annotations").exists(), reason
+
+
 def test_the_password_is_printed_once(tmp_path):
     folder = make_run(tmp_path / "run", subjects=1)
     environment = {name: value for name, value in os.environ.items() if name != "TRANSECT_ADMIN_PASSWORD"}
