@@ -36,6 +36,7 @@ LAYERS = [
     {"designs"},
     {"targets", "annotation"},
     {"effects"},
+    {"rating_tables"},
     {"ratings", "reference"},
     {"leakage"},
     {"mitigation"},

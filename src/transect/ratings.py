@@ -21,24 +21,19 @@ from typing import Any, Final, final
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from transect.effects.perception import mean_ratings, most_common_ratings
 from transect.effects.pruning import AS_PUBLISHED, Pruning, Rule, prune
-from transect.effects.samples import read_columns
 from transect.errors import BadInput
-from transect.records import Annotations, Question
+from transect.rating_tables import ID, PEOPLE, PERCEIVED, RATER, STUDY, Columns, aligned, answered, checked, read_table
+from transect.records import Annotations
 from transect.store import FinishedRun, write_atomically
 from transect.tables import LEFT_OUT
 
-PERCEIVED: Final = "perceived.parquet"
-PEOPLE: Final = "ratings.parquet"
 PRUNING: Final = "pruning.json"
 PUBLISHED: Final = "as-published"
 """The rules of Balakrishnan et al. 2020, in their two steps."""
-ID: Final = "id"
-STUDY: Final = "study"
-RATER: Final = "rater"
 _ELSEWHERE: Final = b"transect.other_studies"
 """Metadata of a kept file: study -> rows of the given file that were of it."""
 _NUMBER: Final = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -181,9 +176,6 @@ def read(folder: Path, ids: Sequence[str]) -> Ratings:
     return _pruned(made, rules)
 
 
-_Columns = dict[str, Float[np.ndarray, " n"]]
-"""Values by attribute, in the order of a run's images."""
-
 _Files = dict[str, tuple[Any, Path]]
 """Tables by the file of the run folder that they are kept in, and where each was read."""
 
@@ -191,13 +183,13 @@ _Files = dict[str, tuple[Any, Path]]
 def _given(perceived: Path | None, people: Path | None) -> _Files:
     """The user's own files. Raises BadInput for one that cannot be read, or has not the columns that it should."""
     paths = {PERCEIVED: perceived, PEOPLE: people}
-    return {name: (_checked(_read_table(path), path, name), path) for name, path in paths.items() if path is not None}
+    return {name: (checked(read_table(path), path, name), path) for name, path in paths.items() if path is not None}
 
 
 def _attached(folder: Path) -> _Files:
     """What is beside a run already."""
     paths = {name: folder / name for name in (PERCEIVED, PEOPLE)}
-    return {name: (_checked(_read_table(path), path, name), path) for name, path in paths.items() if path.exists()}
+    return {name: (checked(read_table(path), path, name), path) for name, path in paths.items() if path.exists()}
 
 
 def _nothing_to_prune(folder: Path) -> str:
@@ -271,13 +263,13 @@ def _ids(folder: Path) -> list[str]:
 
 def _seen(folder: Path, ids: Sequence[str], files: _Files) -> Ratings:
     """What the files say of a run's images, before any rule."""
-    none: tuple[_Columns, tuple[str, ...]] = ({}, ())
-    columns, unknown = _aligned(*files[PERCEIVED], ids) if PERCEIVED in files else none
+    none: tuple[Columns, tuple[str, ...]] = ({}, ())
+    columns, unknown = aligned(*files[PERCEIVED], ids) if PERCEIVED in files else none
     people, unknown_people = none
     answers: dict[str, Annotations] = {}
     if PEOPLE in files:
         unordered = {fields["name"] for fields in FinishedRun(folder).spec.get("nominal", ())}
-        answers, unknown_people = _answered(*files[PEOPLE], ids)
+        answers, unknown_people = answered(*files[PEOPLE], ids)
         people = {
             name: (most_common_ratings if name in unordered else mean_ratings)(said, len(ids))
             for name, said in answers.items()
@@ -329,71 +321,3 @@ def kept_rules(folder: Path) -> dict[str, tuple[Rule, ...]]:
     """The rules kept beside a run, each by its text."""
     path = folder / PRUNING
     return parse_rules(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
-
-
-def _checked(table: Any, path: Path, kept_as: str) -> Any:
-    """The table, if it has ids, columns, and no name twice. Raises BadInput otherwise."""
-    names = table.column_names
-    beside = {ID, STUDY} if kept_as == PERCEIVED else {ID, STUDY, RATER}
-    if ID not in names or not set(names) - beside or len(set(names)) < len(names):
-        columns = "id" if kept_as == PERCEIVED else "id, if you like one named rater,"
-        raise BadInput(
-            f"{path}: expected a column {columns} and one per attribute, each once, got {', '.join(names) or 'none'}"
-        )
-    return table
-
-
-def _aligned(table: Any, path: Path, ids: Sequence[str]) -> tuple[_Columns, tuple[str, ...]]:
-    """Columns of the table in the order of the ids, NaN for an image that has no row; ids of no image."""
-    named = [str(one) for one in table[ID].to_pylist()]
-    if len(set(named)) < len(named):
-        raise BadInput(
-            f"{path}: expected every id once, got some twice; average an image's ratings, or give single answers as "
-            "--ratings"
-        )
-    rows, unknown = _images_of(named, ids, path)
-    attributes, values = read_columns(table.drop_columns([ID]))
-    found = np.full((len(ids), len(attributes)), np.nan)
-    found[rows[rows >= 0]] = np.where(np.isfinite(values), values, np.nan)[rows >= 0]
-    return {name: found[:, column] for column, name in enumerate(attributes)}, unknown
-
-
-def _answered(table: Any, path: Path, ids: Sequence[str]) -> tuple[dict[str, Annotations], tuple[str, ...]]:
-    """People's answers by attribute, of the places of their images among the ids; ids of no image."""
-    named = [str(one) for one in table[ID].to_pylist()]
-    image, unknown = _images_of(named, ids, path)
-    raters = [str(one) for one in (table[RATER].to_pylist() if RATER in table.column_names else range(len(table)))]
-    of = image >= 0
-    chosen = tuple(rater for rater, known in zip(raters, of, strict=True) if known)
-    if len(set(zip(image[of].tolist(), chosen, strict=True))) < len(chosen):
-        raise BadInput(f"{path}: expected one row per image and rater, got several of one rater; keep one")
-    names, values = read_columns(table.select([one for one in table.column_names if one not in (ID, RATER)]))
-    made = {
-        name: Annotations(Question(name, name), image[of], chosen, values[of, column])
-        for column, name in enumerate(names)
-    }
-    return made, unknown
-
-
-def _images_of(named: Sequence[str], ids: Sequence[str], path: Path) -> tuple[Int[np.ndarray, " r"], tuple[str, ...]]:
-    """The place of each row's image among the ids, -1 for one of another run; ids of those rows."""
-    places = {one: place for place, one in enumerate(ids)}
-    found = np.array([places.get(one, -1) for one in named], dtype=np.int64)
-    if (found < 0).all():
-        told = ", ".join(named[:3]) or "no row"
-        raise BadInput(f"{path}: expected ratings of this run's images, such as {ids[0]}, got {told}; check the ids")
-    return found, tuple(one for one, place in zip(named, found, strict=True) if place < 0)
-
-
-def _read_table(path: Path) -> Any:
-    try:
-        if path.suffix.lower() == ".csv":
-            from pyarrow import csv
-
-            texts = {name: pa.string() for name in (ID, STUDY, RATER)}
-            return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=texts))
-        import pyarrow.parquet as pq
-
-        return pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise BadInput(f"{path}: expected a readable CSV or Parquet of ratings, got {error}; mend the file") from None
