@@ -22,6 +22,7 @@ LAYERS = [
         "model_files",
         "console",
         "provenance",
+        "rated_questions",
         "target_options",
         "audit_options",
         "limits",

@@ -17,6 +17,7 @@ from transect import tables as columns
 from transect.effects.pruning import Rule
 from transect.effects.truth import Truth
 from transect.errors import BadInput, UnknownName
+from transect.rated_questions import RatedQuestion
 from transect.records import Task
 from transect.sections import deviations, galleries, raters, seen_along
 from transect.sections.raters import Excluded, Rated, rated_of
@@ -95,8 +96,11 @@ def kept_answers(run: finished.Run) -> tuple[Rated, ...]:
     """People's single answers beside a run, by question."""
     made = []
     for name, said in run.seen.answers.items():
-        attribute, options = run.known.get(name), {}
-        if attribute is not None:
+        attribute, asked = run.known.get(name), run.seen.asked.get(name)
+        options: dict[str, Any] = {}
+        if asked is not None:
+            options = _as_asked(run, name, asked)
+        elif attribute is not None:
             ends = range(len(attribute.levels)) if attribute.discrete else attribute.bounds
             scale = "nominal" if attribute.nominal else "ordinal"
             options = {"attribute": name, "scale": scale, "ends": ends, "levels": attribute.levels}
@@ -104,6 +108,24 @@ def kept_answers(run: finished.Run) -> tuple[Rated, ...]:
             options = {"ends": (0.0, 1.0)}
         made.append(rated_of(name, said, len(run.images), **options))
     return tuple(one for one in made if np.isfinite(one.ratings).any())
+
+
+def _as_asked(run: finished.Run, name: str, asked: RatedQuestion) -> dict[str, Any]:
+    """What `rated_of` is told of a question that the kept file names."""
+    order = np.argsort(asked.values, kind="stable")
+    return {
+        "attribute": _about(run, asked.attribute, name),
+        "scale": asked.scale,
+        "ends": asked.values,
+        "levels": tuple(asked.levels[k] for k in order),
+        "text": asked.text,
+        "unsure": asked.unsure.get(""),
+    }
+
+
+def _about(run: finished.Run, *names: str) -> str:
+    """The first of the names that is an attribute of the run; "" where none is."""
+    return next((one for one in names if one in run.known or one in run.design.levels), "")
 
 
 def _asked(run: finished.Run, ids: Sequence[str], said: list[Row], asked: Any, scale: str) -> Rated:
@@ -119,14 +141,13 @@ def _asked(run: finished.Run, ids: Sequence[str], said: list[Row], asked: Any, s
         found = np.where(np.isfinite(made.ratings), values[levels], np.nan)
         table[[row[first] for _, first, _ in made.units]] = found
     order = np.argsort(values, kind="stable")
-    about = next((one for one in (asked.attribute, asked.name) if one in run.known or one in run.design.levels), "")
     return Rated(
         name=asked.name,
         ratings=table,
         values=tuple(float(one) for one in values[order]),
         scale=asked.scale,
         levels=tuple(asked.levels[k].name for k in order),
-        attribute=about,
+        attribute=_about(run, asked.attribute, asked.name),
         text=asked.text,
         unsure=sum(one.value is None and not one.excluded for one in said if one.question == asked.name),
     )
@@ -229,7 +250,8 @@ def _galleries(one: Answered, rules: Sequence[Rule]) -> Iterator[dict[str, Any]]
 def _deviations(one: Answered) -> Iterator[deviations.Deviations]:
     """Of each target, where its truth was put to the raters too."""
     stated = one.run.truth
-    rated: Mapping[str, Rated] = {r.attribute or r.name: r for r in reversed(one.rated)}
+    by_attribute = {r.attribute: r for r in reversed(one.rated)}
+    rated: Mapping[str, Rated] = {**by_attribute, **{r.name: r for r in one.rated}}
     if stated is None or stated.attribute not in rated:
         return
     truth = Truth(stated.text, rated[stated.attribute].name, stated.comparison, stated.value)
@@ -253,9 +275,9 @@ def judge(folder: Path, text: str) -> None:
                 f"--reference {text}: expected a run without a truth of its own, got {run.spec['truth']['text']} of "
                 f"{run.spec['name']}; leave it out, or audit without --truth"
             )
-        truth, rated = reference.parse(text, run.known), [*run.seen.people, *run.seen.columns]
-        if truth.attribute not in rated:
-            told = ", ".join(rated) or "none"
+        truth = reference.parse(text, run.known)
+        if run.seen.value_of(truth.attribute, run.known) is None:
+            told = ", ".join([*run.seen.people, *run.seen.columns]) or "none"
             raise BadInput(f"--reference {text}: expected ratings of {truth.attribute}, got {told}; give --ratings too")
         for target in run.spec["targets"]:
             replace(run, reference=truth).labels(Task(target["task"]))

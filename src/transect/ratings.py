@@ -26,8 +26,9 @@ from jaxtyping import Float
 from transect.effects.perception import mean_ratings, most_common_ratings
 from transect.effects.pruning import AS_PUBLISHED, Pruning, Rule, prune
 from transect.errors import BadInput
+from transect.rated_questions import RatedQuestion, names_by_attribute, of_study, questions_of
 from transect.rating_tables import ID, PEOPLE, PERCEIVED, RATER, STUDY, Columns, aligned, answered, checked, read_table
-from transect.records import Annotations
+from transect.records import Annotations, Attribute
 from transect.store import FinishedRun, write_atomically
 from transect.tables import LEFT_OUT
 
@@ -53,7 +54,8 @@ class Ratings:
     rows, of either kind, that are of no image of the run and are not used. answers: people's single answers, by
     attribute. elsewhere, elsewhere_people: rows, of either kind, of other studies, by their names. left_out: raters
     who were shut out before, and their answers; None where the file does not say. gated [n]: why images are left out
-    whatever the rules say, since raters' validation does not vouch for them; empty where none was required.
+    whatever the rules say, since raters' validation does not vouch for them; empty where none was required. asked: what
+    columns are answers to, where their files say so.
     """
 
     columns: Mapping[str, Float[np.ndarray, " n"]]
@@ -67,6 +69,48 @@ class Ratings:
     elsewhere_people: Mapping[str, int] = field(default_factory=dict)
     left_out: tuple[int, int] | None = None
     gated: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=object))
+    asked: Mapping[str, RatedQuestion] = field(default_factory=dict)
+
+    def about(self, known: Mapping[str, Attribute]) -> Ratings:
+        """The same, with answers to questions of other names under the run's attributes that they are about.
+
+        Levels in no order whose numbers are no indices, of no attribute of the run, are left out: nothing can count
+        with them.
+        """
+        columns, people = self._called(known)
+        return replace(
+            self,
+            columns={columns[name]: values for name, values in self.columns.items() if name in columns},
+            people={people[name]: values for name, values in self.people.items() if name in people},
+            answers={people[name]: said for name, said in self.answers.items() if name in people},
+        )
+
+    def unordered(self, known: Mapping[str, Attribute]) -> dict[str, Attribute]:
+        """Questions with levels in no order, about no attribute of the run, as attributes of their own."""
+        made = {name: one.as_attribute(name) for name, one in self.asked.items() if name not in known}
+        return {name: one for name, one in made.items() if one is not None}
+
+    def called(self, name: str, known: Mapping[str, Attribute]) -> str:
+        """What `about` calls a question: its attribute, or its own name."""
+        columns, people = self._called(known)
+        return people.get(name, columns.get(name, name))
+
+    def value_of(self, name: str, known: Mapping[str, Attribute]) -> Float[np.ndarray, " n"] | None:
+        """What people saw of an attribute or answered to a question, else what the file by image has; None: neither."""
+        about = self.about(known)
+        kinds = (self.people, about.people, self.columns, about.columns)
+        return next((columns[name] for columns in kinds if name in columns), None)
+
+    def _called(self, known: Mapping[str, Attribute]) -> tuple[dict[str, str], dict[str, str]]:
+        named = [names_by_attribute(one, self.asked, known) for one in (self.columns, self.people)]
+        odd = {name for name, one in self.asked.items() if one.unordered and one.as_attribute(name) is None} - set(
+            known
+        )
+        columns, people = (
+            {name: called.get(name, name) for name in each if name in called or name not in odd}
+            for called, each in zip(named, (self.columns, self.people), strict=True)
+        )
+        return columns, people
 
     def reasons_after(self, steps: int) -> np.ndarray:
         """Why images are left out by the first so many steps of the rules; "" where they are not."""
@@ -238,6 +282,7 @@ def _rows_by_run(folder: Path, runs: Sequence[Path], table: Any, path: Path) -> 
         # What nobody was asked about a study's images is no rating of them.
         rows = rows.select([c for c in rows.column_names if c in (ID, RATER) or rows[c].null_count < len(rows)])
         if set(rows.column_names) - {ID, RATER}:
+            rows = of_study(rows, name)
             yield run, rows if runs else _counting(rows, Counter(one for one in named if one != name))
         elif not runs:
             raise BadInput(f"{path}: expected ratings of {name}, got none in its column {STUDY}; mend it")
@@ -267,8 +312,12 @@ def _seen(folder: Path, ids: Sequence[str], files: _Files) -> Ratings:
     columns, unknown = aligned(*files[PERCEIVED], ids) if PERCEIVED in files else none
     people, unknown_people = none
     answers: dict[str, Annotations] = {}
+    asked = {
+        name: one for kind in (PERCEIVED, PEOPLE) if kind in files for name, one in questions_of(files[kind][0]).items()
+    }
     if PEOPLE in files:
         unordered = {fields["name"] for fields in FinishedRun(folder).spec.get("nominal", ())}
+        unordered |= {name for name, one in asked.items() if one.unordered or one.attribute in unordered}
         answers, unknown_people = answered(*files[PEOPLE], ids)
         people = {
             name: (most_common_ratings if name in unordered else mean_ratings)(said, len(ids))
@@ -277,7 +326,7 @@ def _seen(folder: Path, ids: Sequence[str], files: _Files) -> Ratings:
     elsewhere = {name: _elsewhere(table) for name, (table, _) in files.items()}
     return Ratings(
         columns, np.full(len(ids), "", dtype=object), None, unknown, people, unknown_people, answers,
-        elsewhere.get(PERCEIVED, {}), elsewhere.get(PEOPLE, {}), _left_out(files),
+        elsewhere.get(PERCEIVED, {}), elsewhere.get(PEOPLE, {}), _left_out(files), asked=asked,
     )  # fmt: skip
 
 
