@@ -112,15 +112,22 @@ def kept_answers(run: finished.Run) -> tuple[Rated, ...]:
 
 def _as_asked(run: finished.Run, name: str, asked: RatedQuestion) -> dict[str, Any]:
     """What `rated_of` is told of a question that the kept file names."""
-    order = np.argsort(asked.values, kind="stable")
     return {
         "attribute": _about(run, asked.attribute, name),
         "scale": asked.scale,
         "ends": asked.values,
-        "levels": tuple(asked.levels[k] for k in order),
+        "levels": tuple(_answers(asked.levels, asked.values).values()),
         "text": asked.text,
         "unsure": asked.unsure.get(""),
     }
+
+
+def _answers(levels: Sequence[str], values: Sequence[float] | np.ndarray) -> dict[float, str]:
+    """What each answer is called, by its value and in their order; levels of one value are one answer."""
+    named: dict[float, list[str]] = {}
+    for value, name in sorted(zip(map(float, values), levels, strict=True), key=lambda one: one[0]):
+        named.setdefault(value, []).append(name)
+    return {value: " or ".join(names) for value, names in named.items()}
 
 
 def _about(run: finished.Run, *names: str) -> str:
@@ -140,13 +147,13 @@ def _asked(run: finished.Run, ids: Sequence[str], said: list[Row], asked: Any, s
         levels = np.where(np.isfinite(made.ratings), made.ratings, 0).astype(int)
         found = np.where(np.isfinite(made.ratings), values[levels], np.nan)
         table[[row[first] for _, first, _ in made.units]] = found
-    order = np.argsort(values, kind="stable")
+    answers = _answers([one.name for one in asked.levels], values)
     return Rated(
         name=asked.name,
         ratings=table,
-        values=tuple(float(one) for one in values[order]),
+        values=tuple(answers),
         scale=asked.scale,
-        levels=tuple(asked.levels[k].name for k in order),
+        levels=tuple(answers.values()),
         attribute=_about(run, asked.attribute, asked.name),
         text=asked.text,
         unsure=sum(one.value is None and not one.excluded for one in said if one.question == asked.name),

@@ -70,6 +70,10 @@ def test_several_files_are_asked_together_with_the_first_plan(tmp_path):
             "line 4: question.0.levels: expected other keys than the page",
         ),
         (ONE.replace('"b"', '{ name = "b", value = 1 }'), "expected a value for every level or for none"),
+        (
+            ONE.replace('["a", "b"]', '[{ name = "a", value = 0 }, { name = "b", value = 0.0 }]'),
+            "line 4: question.0.levels: expected a value of its own for every level, got 0 of a and b; leave one out",
+        ),
         (ONE.replace('["a", "b"]', '["a"]'), "line 4: question.0.levels"),
         ('[[question]]\nname = "q"\nlevels = ["a", "b"]', "line 1: question.0.text: expected it, found none"),
         (ONE + "sided = true", "expected pairs and two levels"),

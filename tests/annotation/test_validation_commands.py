@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import audited
 import transect
-from transect import finished, rater_validation
+from transect import finished, rater_report, rater_validation
 from transect.annotate_command import annotate
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import open_project
@@ -227,3 +227,36 @@ def test_lists_of_pairs_that_say_nothing_or_two_things_are_refused(tmp_path, tex
         "face distance: not told (no pair with a distance that most raters call the same); 0 undecided, 1 without"
         in done.stdout
     )
+
+
+def test_levels_of_equal_values_in_a_database_from_before_are_one_answer(judged, tmp_path):
+    """No and hardly are both 0: an image that all raters call no is no tie, and its own condition."""
+    from transect.annotation import schema
+
+    text = (
+        '[[question]]\nname = "%s"\ntext = "?"\nattribute = "face_shape"\n'
+        'levels = [{name = "no", value = 0}, {name = "hardly", value = 0.5}, {name = "yes", value = 1}]\n'
+    )
+    (tmp_path / "q.toml").write_text(text % "condition" + text % "quality")
+    project = open_project(judged, tmp_path / "before.sqlite", (str(tmp_path / "q.toml"),))
+    kept = project.database.setting("questionnaire").replace('"value":0.5', '"value":0.0')
+
+    def work(connection):
+        table = schema.settings
+        connection.execute(table.update().where(table.c.name == "questionnaire").values(value=kept))
+
+    project.database.write(work)
+    project.database.close()
+    project = open_project(judged, tmp_path / "before.sqlite", begin=False)
+    assert [one.values for one in project.asked.question] == [(0.0, 0.0, 1.0)] * 2
+    ids = finished.read(judged).images["id"].to_pylist()
+    given = [
+        Incoming("test", "", image, "", question, f"r{r}", 2 * (k % 2))
+        for k, image in enumerate(ids) for r in range(3) for question in ("condition", "quality")
+    ]  # fmt: skip
+    take_in(project, given, 1.0)
+    (answered,) = rater_report.from_project(judged, project)
+    project.database.close()
+    assert (answered.rated[0].values, answered.rated[0].levels) == ((0.0, 1.0), ("no or hardly", "yes"))
+    made = rater_validation.of_generator(answered)
+    assert (made.groups[0].judged, made.groups[0].differing, made.undecided) == (6, 0, 0)
