@@ -144,3 +144,27 @@ def test_other_metadata_is_refused_in_one_line(rated, tmp_path, text):
         BadInput, match=r"expected questions as transect annotate export writes them.*export them again"
     ):
         ratings.attach(run, None, [], tmp_path / "odd.parquet")
+
+
+def test_one_set_of_answers_has_one_figure_each(rated):
+    """The command, the page from the database, and the report from the kept file."""
+    from transect.annotation.agreement.summary import summary
+
+    folder, run, project = rated
+    ratings.attach(run, None, [], folder / "ratings.parquet")
+    told = {one["question"]: one for one in summary(project, resamples=200)["questions"]}
+    for (answered,) in (rater_report.from_project(run, project), rater_report.from_kept(run)):
+        section = rater_report.study_sections(answered, resamples=200)[0]
+        agreement, each = section["tables"][1]["rows"], {row[0]: row[1:] for row in section["tables"][2]["rows"]}
+        for name, _, *figures, _ in agreement:
+            own = told[name]
+            keys = ("percent_agreement", "alpha", "alpha_low", "alpha_high", "median_spread")
+            assert figures == pytest.approx([own[key] for key in keys], abs=1e-9), name
+            if name in each:
+                r, bias = ([one[key] for one in own["by_rater"]] for key in ("correlation", "bias"))
+                ends = [len(r), min(r), np.median(r), max(r), min(bias), max(bias)]
+                assert each[name] == pytest.approx(ends, abs=1e-9), name
+        assert each.keys() == {"gender", "fakeness"}
+        assert {name: one["cannot_tell"] for name, one in told.items() if name in LEVELS} == {
+            row[0]: row[-1] for row in section["tables"][0]["rows"][: len(LEVELS)]
+        }
