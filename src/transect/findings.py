@@ -23,7 +23,7 @@ from transect.effects.rates import Rate
 from transect.effects.truth import FACE
 from transect.effects.verification import Verified
 from transect.finished import Run, read
-from transect.records import Attribute, Design, Effect, Predictions, Task
+from transect.records import Annotations, Attribute, Design, Effect, Predictions, Task
 from transect.report import selection
 from transect.report.records import Gallery
 from transect.sections.answers import Answers
@@ -161,7 +161,7 @@ def answers_of(run: Run, target: Mapping[str, Any]) -> Answers:
 
     seen = run.seen.about(run.known)
     about = "" if truth is None or truth.attribute == FACE else run.seen.called(truth.attribute, run.known)
-    rated, people_truth, people_yes = _rated_truth(run, about, kept(seen.columns), kept(seen.people))
+    rated, people_truth, people_yes = _rated_truth(run, about, kept(seen.columns), kept(seen.people), seen.answers)
     return Answers(
         study=run.spec["name"],
         target=target["name"],
@@ -207,7 +207,11 @@ _Labels = Float[np.ndarray, " _"]
 
 
 def _rated_truth(
-    run: Run, name: str, columns: Mapping[str, Float[np.ndarray, " n"]], people: Mapping[str, Float[np.ndarray, " n"]]
+    run: Run,
+    name: str,
+    columns: Mapping[str, Float[np.ndarray, " n"]],
+    people: Mapping[str, Float[np.ndarray, " n"]],
+    answers: Mapping[str, Annotations],
 ) -> tuple[_Labels, _Labels, _Labels]:
     """The truth as raters saw it, the file by image first; as people alone saw it; and the share of a yes.
 
@@ -226,7 +230,6 @@ def _rated_truth(
     if name not in people:
         return rated, nothing, yes
     by_people, yes = stated.as_rated(people[name], attribute)
-    answers = run.seen.about(run.known).answers
     if not len(yes) and name in answers:
         yes = stated.share_of_answers(answers[name], len(people[name]), attribute)
         yes = np.where(np.isfinite(people[name]), yes, np.nan) if len(yes) else yes  # not of pruned images

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
+from jaxtyping import Float
 
 from transect import findings, finished, ratings, reference
 from transect import tables as columns
-from transect.effects.pruning import Rule
+from transect.effects.pruning import AS_PUBLISHED, Rule
 from transect.effects.truth import Truth
 from transect.errors import BadInput, UnknownName
 from transect.rated_questions import RatedQuestion
@@ -182,8 +183,9 @@ def page(
 ) -> dict[str, Any]:
     """What the page shows: facts, sections and galleries, as `report.rater_page.write` takes it.
 
-    rules: by which images are left out, besides those kept beside each study. Raises BadInput where nobody answered
-    anything, UnknownName for a rule about what was not asked.
+    rules: by which images are left out, in the units of the page, besides those kept beside each study, which are
+    judged on the ratings kept there. Raises BadInput where nobody answered anything, or for published rules on answers
+    that are not from 0 to 1; UnknownName for a rule about what was not asked.
     """
     if not any(one.rated for one in answered):
         raise BadInput("expected answers about single images, got none yet; have people answer, or give --ratings")
@@ -192,7 +194,8 @@ def page(
     for one in answered:
         if one.rated:
             sections += study_sections(one, resamples)
-            shown += _galleries(one, _rules_of(one, rules))
+            _check(one, rules)
+            shown += _galleries(one, rules)
             for found in _deviations(one):
                 sections.append(deviations.section(found, list(one.ids)))
                 shown.append(galleries.farthest(found, one.place, one.ids))
@@ -234,21 +237,30 @@ def _facts(answered: Sequence[Answered]) -> dict[str, int | None]:
     }
 
 
-def _rules_of(one: Answered, rules: Sequence[Rule]) -> list[Rule]:
-    """Rules given, and those kept beside the study, that are about what was asked."""
-    names = [rated.name for rated in one.rated]
+def _check(one: Answered, rules: Sequence[Rule]) -> None:
+    """Raises UnknownName for rules about what was not asked, BadInput for the published ones on other scales."""
+    means = {rated.name: rated.mean for rated in one.rated}
     for rule in rules:
-        if rule.attribute not in names:
-            raise UnknownName("question", rule.attribute, names, hint="rules are about what was asked")
+        if rule.attribute not in means:
+            raise UnknownName("question", rule.attribute, list(means), hint="rules are about what was asked")
+    if published := [rule for rule in rules if rule in AS_PUBLISHED]:
+        ratings.check_published(means, published)
+
+
+def _kept_rules(one: Answered, given: Sequence[Rule]) -> list[tuple[Rule, Float[np.ndarray, " n"]]]:
+    """Rules kept beside the study, but those given too, with the ratings that its report judges them on."""
+    seen = one.run.seen
+    judged = {**seen.people, **seen.columns}
     kept = [rule for each in ratings.kept_rules(one.run.folder.path).values() for rule in each]
-    return [*rules, *(rule for rule in kept if rule.attribute in names and rule not in rules)]
+    return [(rule, judged[rule.attribute]) for rule in kept if rule.attribute in judged and rule not in given]
 
 
 def _galleries(one: Answered, rules: Sequence[Rule]) -> Iterator[dict[str, Any]]:
     shown = _shown(one)
+    kept = _kept_rules(one, rules)
     for rated in one.rated:
         if rated.scale != "nominal":
-            yield galleries.by_score(one.place, one.ids, one.run.people, rated, rules)
+            yield galleries.by_score(one.place, one.ids, one.run.people, rated, rules, kept)
     for rated in one.rated:
         if rated.attribute in one.run.design.levels and rated.attribute in shown.intended:
             yield galleries.side_by_side(one.place, one.ids, shown, rated)

@@ -341,15 +341,15 @@ def _pruned(made: Ratings, rules: Mapping[str, tuple[Rule, ...]]) -> Ratings:
         return made
     columns = {**made.people, **made.columns}
     if PUBLISHED in rules:
-        _as_in_the_paper(columns)
+        check_published(columns)
     steps = prune(columns, [rule for each in rules.values() for rule in each])
     pruned = replace(made, pruning=steps)
     return replace(pruned, reasons=pruned.reasons_after(len(steps.steps)))
 
 
-def _as_in_the_paper(columns: Mapping[str, Float[np.ndarray, " n"]]) -> None:
+def check_published(columns: Mapping[str, Float[np.ndarray, " n"]], rules: Sequence[Rule] = AS_PUBLISHED) -> None:
     """Raises BadInput where a column that the published rules are about is missing, or is not from 0 to 1."""
-    names = list(dict.fromkeys(rule.attribute for rule in AS_PUBLISHED))
+    names = list(dict.fromkeys(rule.attribute for rule in rules))
     missing = [name for name in names if name not in columns]
     wide = [name for name in names if name in columns and _outside(columns[name])]
     if not (missing or wide):
@@ -357,7 +357,7 @@ def _as_in_the_paper(columns: Mapping[str, Float[np.ndarray, " n"]]) -> None:
     got = f"no {', '.join(missing)}" if missing else f"other values of {', '.join(wide)}"
     raise BadInput(
         f"--prune {PUBLISHED}: expected mean ratings from 0 to 1 of {', '.join(names)}, as the paper has them, got "
-        f"{got}; add or scale those columns, or state rules of your own"
+        f"{got}; add or scale those columns (--scale unit of transect annotate), or state rules of your own"
     )
 
 

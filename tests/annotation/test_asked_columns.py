@@ -7,6 +7,7 @@ import pytest
 import audited
 import transect
 from transect import findings, finished, rater_report, ratings, study
+from transect.effects.pruning import AS_PUBLISHED
 from transect.errors import BadInput
 from transect.rated_questions import KEY, questions_of
 
@@ -168,3 +169,58 @@ def test_one_set_of_answers_has_one_figure_each(rated):
         assert {name: one["cannot_tell"] for name, one in told.items() if name in LEVELS} == {
             row[0]: row[-1] for row in section["tables"][0]["rows"][: len(LEVELS)]
         }
+
+
+@pytest.fixture(scope="module")
+def aged(rated, tmp_path_factory):
+    """The same images; two raters say of every third one that it is a child, else old, and of the rest of the rules 0.
+
+    unit.parquet is from 0 to 1; the project's own answers are years.
+    """
+    from transect.annotation.exchange.incoming import Incoming, take_in
+    from transect.annotation.exchange.outgoing import write
+    from transect.annotation.project import open_project
+
+    folder = tmp_path_factory.mktemp("aged")
+    project = open_project(rated[1], folder / "aged.sqlite", ("paper",))
+    ids = finished.read(rated[1]).images["id"].to_pylist()
+    levels = {"fakeness": 0, "skin_color": 0, "gender": 0, "hair_length": 0}
+    said = [(i, name, n) for k, i in enumerate(ids) for name, n in {**levels, "age": 5 * (k % 3 > 0)}.items()]
+    take_in(project, [Incoming("t", "", i, "", name, f"r{r}", n) for i, name, n in said for r in (0, 1)], 1.0)
+    write(project, "ratings", folder / "unit.parquet", "unit", "")
+    yield folder, rated[1], project, {image for k, image in enumerate(ids) if k % 3 == 0}
+    project.database.close()
+
+
+def framed(page):
+    """Images in a red frame among the faces by age, and what is said of them."""
+    (gallery,) = [one for one in page["galleries"] if one["title"] == "Faces by age"]
+    return {p["id"] for g in gallery["groups"] for p in g["pictures"] if p["left_out"]}, gallery["text"]
+
+
+def test_rules_from_0_to_1_are_not_put_to_years(aged):
+    """`as-published` is refused as the report refuses it; in units from 0 to 1 it frames the children."""
+    _, run, project, children = aged
+    with pytest.raises(BadInput, match=r"as-published: expected mean ratings from 0 to 1 .*got other values of age"):
+        rater_report.page(rater_report.from_project(run, project), AS_PUBLISHED, 0)
+    page = rater_report.page(rater_report.from_project(run, project, "unit"), AS_PUBLISHED, 0)
+    cut, _ = framed(page)
+    assert cut <= children
+    assert len(cut) == 3, "as many as the lowest tenth shows"
+
+
+def test_rules_of_the_report_frame_what_it_left_out_whatever_the_page_counts_in(aged):
+    folder, run, project, children = aged
+    ratings.attach(run, None, ["as-published"], folder / "unit.parquet")
+    try:
+        seen = finished.read(run).seen
+        ids = finished.read(run).images["id"].to_pylist()
+        assert {i for i, why in zip(ids, seen.reasons, strict=True) if why} == children
+        for scale in ("attribute", "unit"):
+            cut, text = framed(rater_report.page(rater_report.from_project(run, project, scale), resamples=0))
+            assert cut, scale
+            assert cut <= children
+            assert "age < 0.4 (of the ratings beside the run, as its report has it)" in text
+    finally:
+        (run / "pruning.json").unlink()
+        (run / "ratings.parquet").unlink()

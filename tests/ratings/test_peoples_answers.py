@@ -1,6 +1,5 @@
 """People's single answers beside a run: averaged by image, and asked one by one."""
 
-from types import SimpleNamespace
 from unittest.mock import Mock
 
 import numpy as np
@@ -126,12 +125,12 @@ def test_people_and_the_file_by_image_are_asked_one_by_one():
     columns, people = {"glasses": np.array([0.25, 1.0])}, {"smile": np.array([0.55, np.nan])}
     glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
     known = {"glasses": glasses, "smile": Attribute("smile", "continuous", "smiles")}
-    seen = SimpleNamespace(answers=answers)
 
     def found(text):
         run = Mock(Run)
-        run.truth, run.known, run.seen = Truth.parse(text, known), known, seen
-        return [each.tolist() for each in findings._rated_truth(run, columns, people)]
+        run.truth, run.known = Truth.parse(text, known), known
+        made = findings._rated_truth(run, run.truth.attribute, columns, people, answers)
+        return [each.tolist() for each in made]
 
     assert found("glasses") == [[0, 1], [], [0.25, 1]]
     # of the two answers one is above .5, though the mean is at .55
