@@ -6,11 +6,11 @@ import csv
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from jaxtyping import Float
 
 from transect import tables as columns
@@ -24,6 +24,13 @@ from transect.store import write_atomically
 
 FILE: Final = "validation.json"
 _NEEDED: Final = ("id", "second", "answer")
+_ANSWERS: Final = pa.schema(
+    [
+        *((name, pa.string()) for name in ("study", "id", "second", "question", "rater", "answer", "follow_up")),
+        *((name, pa.bool_()) for name in ("repeat", "excluded")),
+        ("level", pa.float64()),
+    ]
+)
 
 
 def of_generator(
@@ -179,7 +186,8 @@ def same_person(
         raise BadInput(f"{answers}: expected answers about the pairs of {pairs}, got {told}; list every pair")
     place = {key: k for k, key in enumerate(of)}
     pair = np.array([place[key] for key in keys], dtype=np.int64)
-    same = np.array([np.nan if one["level"] is None else float(one["level"] == 0) for one in rows])
+    level = np.array([np.nan if one["level"] is None else one["level"] for one in rows])
+    same = np.where(np.isfinite(level), level == 0, np.nan)
     about = [of[key] for key in keys]
     groups = {"familiarity": [one.get("follow_up") or "" for one in rows], "group": [one.group for one in about]}
     made = same_shares(
@@ -273,17 +281,9 @@ def _of_question(rows: list[dict[str, Any]], question: str | None, path: Path) -
 
 def _rows(path: Path) -> list[dict[str, Any]]:
     """Answers about pairs that count: no repeats, no raters who were shut out."""
-    from pyarrow import ArrowException, parquet, string
-    from pyarrow import csv as arrow_csv
+    from transect.annotation.exchange.casting import read_typed
 
-    try:
-        of = {name: string() for name in ("study", "id", "second", "question", "rater", "answer", "follow_up")}
-        options = arrow_csv.ConvertOptions(column_types=of, strings_can_be_null=True, null_values=[""])
-        csv_of = partial(arrow_csv.read_csv, convert_options=options)
-        read = csv_of if path.suffix.lower() == ".csv" else parquet.read_table
-        made: list[dict[str, Any]] = read(path).to_pylist()
-    except (OSError, ArrowException) as error:
-        raise BadInput(f"{path}: expected readable answers, got {error}; export them again") from None
+    made: list[dict[str, Any]] = read_typed(path, _ANSWERS).to_pylist()
     if made and (missing := [name for name in (*_NEEDED, "level") if name not in made[0]]):
         raise BadInput(f"{path}: expected columns {', '.join(_NEEDED)} and level, got no {', '.join(missing)}")
     return [

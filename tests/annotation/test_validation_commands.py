@@ -2,6 +2,8 @@
 
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from small_run import make_run, write_questions
 from typer.testing import CliRunner
@@ -260,3 +262,15 @@ def test_levels_of_equal_values_in_a_database_from_before_are_one_answer(judged,
     assert (answered.rated[0].values, answered.rated[0].levels) == ((0.0, 1.0), ("no or hardly", "yes"))
     made = rater_validation.of_generator(answered)
     assert (made.groups[0].judged, made.groups[0].differing, made.undecided) == (6, 0, 0)
+
+
+def test_answers_as_text_are_read_as_what_they_say(tmp_path):
+    """The text "False" shuts nobody out; a level that is no number in a column of numbers is no answer."""
+    table = pa.table({
+        "id": ["a"] * 3, "second": ["b"] * 3, "answer": ["same person", "look-alike", None],
+        "level": [0.0, 1.0, float("nan")], "excluded": ["False", "false", "0"],
+    })  # fmt: skip
+    pq.write_table(table, tmp_path / "answers.parquet")
+    (tmp_path / "pairs.csv").write_text("first,second,kind\na,b,fake\n")
+    (row,) = rater_validation.same_person(tmp_path / "answers.parquet", tmp_path / "pairs.csv")["rows"]
+    assert (row["share"], row["answers"], row["unanswered"]) == (0.5, 2, 1)
