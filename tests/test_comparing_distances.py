@@ -51,6 +51,15 @@ def test_texts_are_classes_and_numbers_can_be(folder):
     assert errors(found) == {"place": 1.0, "age": 1.0}
 
 
+def test_categories_of_a_data_frame_are_classes(folder):
+    """As texts: the nearest of near have another place each, x y x y."""
+    table = pq.read_table(folder / "t.parquet")
+    coded = table.append_column("coded", table["place"].combine_chunks().dictionary_encode())
+    pq.write_table(coded, folder / "t.parquet")
+    found = json.loads(printed(*asked(folder, "--attribute", "coded", "--k", "1", "--json")))["distances"][0]
+    assert errors(found) == {"coded": 1.0}
+
+
 def test_a_second_embedding_narrows_the_neighbours(folder):
     """Within 2 of each other in `far` are 0 and 2 alone: 40 years apart; the other two have no neighbour."""
     more = ("--second", str(folder / "far.npy"), "--second-threshold", "2", "--k", "1", "--json")

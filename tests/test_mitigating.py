@@ -158,6 +158,7 @@ def test_what_cannot_be_used_is_one_line(tmp_path):
             "late: critic: expected image at the image and only there",
         ),
         ({"kind": "adversarial", "module": "blocks.1", "batch": 2}, "late: batch: expected a multiple of 2 classes"),
+        ({"kind": "balanced", "alpha": float("inf")}, r"alpha: .*finite number"),
     ],
 )
 def test_what_cannot_work_is_said_before_anything_is_trained(finished, tmp_path, change, said):

@@ -105,6 +105,25 @@ def test_the_share_that_matches_is_said_where_distances_tie(folder):
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_the_share_that_is_said_to_match_is_the_share_that_is_counted(metric):
+    """Blocks of other sizes round otherwise: at the threshold's own comparison, and where tenths tie."""
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        n, d = int(rng.integers(20, 60)), int(rng.choice([2, 8, 128]))
+        x = rng.normal(size=(n, d)) + 5 * (seed % 3 == 0) if seed % 2 else 0.1 * rng.integers(1, 4, (n, 3))
+        people = rng.integers(0, n // 2, n)
+        groups = np.array(list("ab"))[people % 2]
+        (threshold,), (reached,), compared = pooled_thresholds(x, people, groups, [0.1], metric)
+        made = verification(x, people, groups, [threshold], metric=metric)
+        matched = sum(float(one.fmr[0]) * one.impostor for one in made)
+        assert round(matched, 6) == round(reached * compared, 6), seed
+        assert reached <= 0.1
+        apart = cdist(x, x, metric)
+        impostors = np.triu((people[:, None] != people) & (groups[:, None] == groups), 1)
+        assert round(matched, 6) == (apart[impostors] < threshold - 1e-7).sum()
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_embeddings_that_are_all_the_same_are_refused(folder, metric):
     """Of one direction, too, where directions are compared: [.1, .2, .3] times 1 to 7."""
     times = np.arange(1.0, 8) if metric == "cosine" else np.ones(7)

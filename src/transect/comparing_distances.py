@@ -111,6 +111,7 @@ def _attributes(asked: Asked, table: pa.Table) -> tuple[dict[str, np.ndarray], d
     kinds: dict[str, Kind] = {}
     for name in names:
         kind = files.column(table, name, "attribute").type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
         listed = pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind) or pa.types.is_large_list(kind)
         if listed or pa.types.is_struct(kind) or pa.types.is_binary(kind):
             raise BadInput(f"--attribute {name}: expected numbers or texts, found {kind}")

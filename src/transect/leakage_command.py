@@ -82,22 +82,27 @@ def leakage(
     from transect.leakage import answers as given_answers
     from transect.leakage import attackers, overview, results, tables
     from transect.leakage.estimation import Settings
+    from transect.store import write_table
 
     fighter = attackers.load(attacker, device)
     table = tables.read_table(labels)
     chosen: dict[str, Any] = {"split": split, "where": where, "where_train_only": as_published}
     data = tables.labelled_data(table, label, protected, ids=identifier, **chosen)
+    # Attackers and permutations go through the rows in turn: the file's order must not matter.
+    own = data.own_order()
     given: dict[str, Any] = {}
     if predictions is not None:
         answers = tables.read_table(predictions)
         covered, outputs = given_answers.predictions(answers, data, prediction or label, identifier)
-        given = {"answered": covered, "outputs": outputs}
+        theirs = covered.own_order()
+        given = {"answered": covered.take(theirs), "outputs": outputs.take(theirs)}
+    data = data.take(own)
     settings = Settings(rounds, permutations, seed, as_published, train_per_class, test_per_class)
     costs = overview.costs(data, tuple(alpha or ()))  # before the attackers, which may take minutes: it may be refused
     found = stage.analyse(data, fighter, noise=noise, f1=f1 or None, curve=curve, settings=settings, **given)
     page = None if out is None else _write(found, out, costs, labels.name)
     if out is not None and alpha:
-        _write_balanced(tables.balanced_table(table, data, alpha, seed=seed, **chosen), out)
+        write_table(out / "balanced.parquet", tables.balanced_table(table, data, alpha, seed=seed, **chosen))
     if json:
         balancing = {"balancing": [asdict(cost) for cost in costs]} if alpha else {}
         print(json_format.dumps(results.as_json(found) | balancing, indent=1, allow_nan=False))
@@ -116,18 +121,6 @@ def _write(found: Any, out: Path, costs: tuple[Cost, ...], source: str) -> Path:
     usual = ALPHAS if found.data.labels.category is not None and not costs else ()
     shown = overview(found.data, usual)
     return write(summary(found, replace(shown, costs=costs or shown.costs), source), out)
-
-
-def _write_balanced(rows: Any, out: Path) -> None:
-    import io
-
-    from pyarrow import parquet
-
-    from transect.store import write_atomically
-
-    content = io.BytesIO()
-    parquet.write_table(rows, content)
-    write_atomically(out / "balanced.parquet", content.getvalue())
 
 
 def _show(found: Any, costs: tuple[Cost, ...]) -> None:

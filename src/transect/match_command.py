@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_format
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -84,10 +85,9 @@ def match(
     json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")] = False,
 ) -> None:
     """Find pairs of real images that differ in one attribute and are alike in the rest, and show their balance."""
-    import pyarrow.parquet as pq
-
     from transect import matching
     from transect.match_input import METHODS, Options
+    from transect.store import write_table
 
     _known("method", method, list(METHODS))
     _known("metric", metric, ["euclidean", "standardized", "mahalanobis"])
@@ -122,10 +122,10 @@ def match(
     }
     if pictures is not None and report is None:
         raise BadInput("--pictures go onto the page: give --report DIR too")
-    _writable(out)
+    _writable(out, [*features, *filter(None, [table, second])])
     given = Options(**options)
     made = matching.match(given)
-    pq.write_table(made.rows, out)
+    write_table(out, made.rows)
     if json:
         print(json_format.dumps(made.summary, indent=1, allow_nan=False))
     else:
@@ -143,8 +143,12 @@ def _known(kind: str, name: str, names: list[str]) -> None:
         raise UnknownName(kind, name, names)
 
 
-def _writable(out: Path) -> None:
-    """Told before the work: the folder of --out must be there."""
+def _writable(out: Path, inputs: Sequence[str | Path]) -> None:
+    """Told before the work: the folder of --out must be there, and the file none of those that are read."""
+    from transect.match_files import parse_weighted
+
+    if out.resolve() in [parse_weighted(str(one))[0].resolve() for one in inputs]:
+        raise BadInput(f"--out {out}: expected another file than those that are read, got one of them; name another")
     if not out.parent.is_dir() or out.is_dir():
         raise BadInput(f"--out {out}: expected a file name in a folder that exists; make {out.parent} first")
 

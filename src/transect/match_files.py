@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from jaxtyping import Float
 from numpy.typing import NDArray
@@ -29,13 +30,13 @@ def read_table(path: Path) -> pa.Table:
 
 
 def read_features(
-    path: Path, columns: Sequence[str] = (), ids: Sequence[object] | None = None
+    path: Path, columns: Sequence[str] = (), ids: Sequence[object] | None = None, without: Sequence[str] = ()
 ) -> tuple[Float[np.ndarray, "n ..."], tuple[str, ...]]:
     """Features and, for columns of a table, their names.
 
     .npy: an array whose first axis is the image; it is mapped, not loaded. Parquet: `columns`, by default every numeric
-    column and every column of lists of numbers. ids: the table's, by which rows are put in order where the features
-    have an `id` column; images without features become NaN.
+    column and every column of lists of numbers, less those `without` and a data frame's index. ids: the table's, by
+    which rows are put in order where the features have an `id` column; images without features become NaN.
 
     Raises BadInput for another kind of file, no numeric column, or an id that stands twice.
     """
@@ -43,7 +44,8 @@ def read_features(
         return _floats(_mapped(path)), ()
     table = read_table(path)
     order = None if ids is None or ID not in table.column_names else _order(table[ID].to_pylist(), ids, path)
-    names = list(columns) or [field.name for field in table.schema if field.name != ID and _usable(field.type)]
+    barred = {ID, *without, *_index(table)}
+    names = list(columns) or [one.name for one in table.schema if one.name not in barred and _usable(one.type)]
     for name in names:
         if name not in table.column_names:
             raise UnknownName("column", name, table.column_names, f"in {path}")
@@ -120,8 +122,15 @@ def text_of(value: object) -> str:
 
 
 def numeric_columns(table: pa.Table, without: Sequence[str] = ()) -> list[str]:
-    """Names of the numeric and boolean columns, in order."""
-    return [field.name for field in table.schema if _scalar(field.type) and field.name not in without]
+    """Names of the numeric and boolean columns, in order; the index of a pandas data frame is none."""
+    barred = {*without, *_index(table)}
+    return [field.name for field in table.schema if _scalar(field.type) and field.name not in barred]
+
+
+def _index(table: pa.Table) -> list[str]:
+    """Columns that hold the index of a pandas data frame, as pandas says in the file."""
+    found = (table.schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in found if isinstance(name, str)]
 
 
 def _scalar(kind: pa.DataType) -> bool:
@@ -134,17 +143,23 @@ def _usable(kind: pa.DataType) -> bool:
 
 
 def _column(table: pa.Table, name: str, path: Path) -> Float[np.ndarray, "n _"]:
-    """A numeric column, or a column of lists of equal length."""
+    """A numeric column, or a column of lists of equal length; a row without a list is NaN."""
     values = table[name].combine_chunks()
     if _scalar(values.type):
         return numbers(table, name, "feature")[:, None]
     if not _usable(values.type):
         raise BadInput(f"features {path}: column {name!r} is {values.type}; name numeric columns with --columns")
-    try:
-        flat = np.asarray(values.flatten().to_numpy(zero_copy_only=False))
-        return _floats(flat.reshape(len(values), -1))
-    except ValueError:
-        raise BadInput(f"features {path}: column {name!r} has lists of different lengths, or missing ones") from None
+    known = values.is_valid().to_numpy(zero_copy_only=False)
+    widths = np.unique(pc.list_value_length(values.drop_null()).to_numpy())
+    if len(widths) != 1 or not widths[0]:
+        found = f"lengths {', '.join(map(str, widths[:6]))}" if known.any() else "none in any row"
+        raise BadInput(f"features {path}: column {name!r}: expected lists of one length, found {found}")
+    flat = _floats(np.asarray(values.drop_null().flatten().to_numpy(zero_copy_only=False))).reshape(-1, int(widths[0]))
+    if known.all():
+        return flat
+    whole = np.full((len(values), flat.shape[1]), np.nan, dtype=flat.dtype)
+    whole[known] = flat
+    return whole
 
 
 def _mapped(path: Path) -> NDArray[np.generic]:

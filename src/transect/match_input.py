@@ -179,7 +179,7 @@ def _features(options: Options, table: pa.Table) -> tuple[Float[np.ndarray, "n .
     for text in options.features:
         path, weight = files.parse_weighted(text)
         own = options.columns or _own_columns(options, path, table)
-        block, labels = files.read_features(path, own if path.suffix != ".npy" else (), ids)
+        block, labels = files.read_features(path, own if path.suffix != ".npy" else (), ids, _roles(options))
         blocks.append(block)
         names.append(labels)
         weights.append(weight)
@@ -191,10 +191,14 @@ def _features(options: Options, table: pa.Table) -> tuple[Float[np.ndarray, "n .
 
 def _own_columns(options: Options, path: Path, table: pa.Table) -> list[str]:
     """Where features and attributes are one table: its numeric columns less those with a role."""
-    if options.table is not None and options.table != path:
+    if options.table is not None and options.table.resolve() != path.resolve():
         return []
-    roles = [options.treatment, *options.exact, *filter(None, [options.identity]), *options.outcomes, files.ID]
-    return files.numeric_columns(table, roles)
+    return files.numeric_columns(table, _roles(options))
+
+
+def _roles(options: Options) -> list[str]:
+    """Columns that are no features of their own accord, in whichever file they stand."""
+    return [options.treatment, *options.exact, *filter(None, [options.identity]), *options.outcomes, files.ID]
 
 
 def _treatment(
@@ -206,7 +210,7 @@ def _treatment(
         if not options.dose_gap > 0:
             raise BadInput(f"--dose-gap: expected a difference above 0, got {options.dose_gap:g}")
         return files.numbers(table, options.treatment, "treatment"), ("lower", "higher"), None
-    texts = [None if value is None or value != value else files.text_of(value) for value in values.to_pylist()]
+    texts = [None if value in (None, "") or value != value else files.text_of(value) for value in values.to_pylist()]
     names = sorted({text for text in texts if text is not None}, key=_rank)
     if not 2 <= len(names) <= _MOST_GROUPS:
         advice = "give --dose-gap for a continuous treatment" if len(names) > 2 else "a comparison needs two groups"

@@ -17,6 +17,7 @@ from transect.effects.matched_pairs import PairOutcome, adjusted_pair_outcome, p
 from transect.errors import BadInput
 
 ENDS: Final = ("estimate", "low", "high")
+_READ: Final = ("name", "target", *ENDS, "n_subjects", "unit")
 Columns = Mapping[str, Float[np.ndarray, " n"]]
 Rows = tuple[Int[np.ndarray, " m"], Int[np.ndarray, " m"]]
 
@@ -47,10 +48,12 @@ def read_experiment(folder: Path, attribute: str, outcomes: Sequence[str]) -> li
     path = folder / "results.json"
     try:
         effects = json.loads(path.read_text(encoding="utf-8"))["effects"]
+        contrasts = [one for one in effects if one["kind"] == "contrast" and one["basis"] == "experimental"]
+        found = [one for one in contrasts if one["attribute"] == attribute and one["outcome"] in outcomes]
+        if lacking := [key for one in found for key in _READ if key not in one]:
+            raise KeyError(lacking[0])
     except (OSError, ValueError, KeyError, TypeError):
         raise BadInput(f"--experiment {folder}: expected a finished audit's results.json, found none to read") from None
-    contrasts = [one for one in effects if one["kind"] == "contrast" and one["basis"] == "experimental"]
-    found = [one for one in contrasts if one["attribute"] == attribute and one["outcome"] in outcomes]
     if not found:
         there = ", ".join(dict.fromkeys(f"{one['outcome']} by {one['attribute']}" for one in contrasts)) or "nothing"
         raise BadInput(
@@ -73,7 +76,7 @@ def _bounded(name: str, made: PairOutcome) -> dict[str, Any]:
 def _beside(effect: Mapping[str, Any], made: PairOutcome, adjusted: Mapping[str, Any]) -> dict[str, Any]:
     """An experiment's effect, and how far the pairs' is from it, as it is and adjusted."""
     own = _interval({key: math.nan if effect[key] is None else effect[key] for key in ENDS})
-    entry = {key: effect[key] for key in ("name", "target", "estimate", "low", "high", "n_subjects", "unit")}
+    entry = {key: effect[key] for key in _READ}
     if (effect["unit"] == "proportion") != made.is_binary:
         reason = f"the experiment counts {effect['unit']}, the pairs {'shares' if made.is_binary else 'numbers'}"
         return {**entry, "reason": reason, "matched": None, "adjusted": None}

@@ -280,7 +280,7 @@ def _set_balance(prepared: Prepared, made: Sets) -> list[Balance]:
         named = {
             f"{covariate} ({made.groups[0]} - {name})": values for covariate, values in prepared.covariates.items()
         }
-        before = [np.flatnonzero((labels == group) & prepared.sample.eligible) for group in (made.groups[0], name)]
+        before = [np.flatnonzero(labels == group) for group in (made.groups[0], name)]
         found += balancing.balance(named, before[0], before[1], (made.rows[:, 0], made.rows[:, place]))
     return found
 

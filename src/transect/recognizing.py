@@ -14,7 +14,6 @@ from typing import Any, Final, final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
@@ -35,7 +34,7 @@ from transect.limits import Limits
 from transect.match_outcomes import plain
 from transect.picture_embeddings import embed
 from transect.protocols import Target
-from transect.store import write_atomically
+from transect.store import write_table
 
 RATE: Final = 0.01
 """The false match rate whose threshold is used where none is asked for."""
@@ -125,9 +124,7 @@ def keep_embeddings(made: Recognized, folder: Path) -> None:
         return
     rows = pa.FixedSizeListArray.from_arrays(pa.array(made.embeddings.ravel()), made.embeddings.shape[1])
     ids = {} if made.ids is None else {files.ID: pa.array(made.ids)}
-    sink = pa.BufferOutputStream()
-    pq.write_table(pa.table({**ids, "embedding": rows}), sink)
-    write_atomically(folder / "embeddings.parquet", sink.getvalue().to_pybytes())
+    write_table(folder / "embeddings.parquet", pa.table({**ids, "embedding": rows}))
 
 
 def _check(asked: Asked, target: Target | None) -> None:

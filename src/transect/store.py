@@ -76,6 +76,13 @@ def write_atomically(path: Path, content: bytes) -> None:
         _flush_directory(path.parent)
 
 
+def write_table(path: Path, rows: pa.Table) -> None:
+    """Write a Parquet file so that a kill at any moment leaves either the earlier file or the new one."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(rows, sink)
+    write_atomically(path, sink.getvalue().to_pybytes())
+
+
 def _flush_directory(folder: Path) -> None:
     if os.name == "nt":  # Windows has no handle for a directory
         return

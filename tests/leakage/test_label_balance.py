@@ -94,9 +94,16 @@ def test_ratios_of_nothing_and_of_a_missing_class():
     assert worst_ratio(np.array([[4, 2], [3, 0]])) == np.inf
 
 
-def test_an_alpha_below_1_is_refused():
-    with pytest.raises(BadInput, match="α: expected a ratio of at least 1, got 0.5"):
-        balanced_subset(labelled([0, 1], [0, 1]), 0.5)
+@pytest.mark.parametrize(("alpha", "shown"), [(0.5, "0.5"), (np.inf, "inf"), (np.nan, "nan")])
+def test_an_alpha_below_1_or_without_end_is_refused(alpha, shown):
+    with pytest.raises(BadInput, match=f"α: expected a ratio of at least 1, got {shown}"):
+        balanced_subset(labelled([0, 1], [0, 1]), alpha)
+
+
+@pytest.mark.parametrize("labels", [np.repeat([0, 1], 20), np.repeat([[0, 1], [1, 1]], 20, axis=0)])
+def test_a_ratio_larger_than_any_count_keeps_all(labels):
+    groups = np.tile([0, 1, 1, 1], 10)
+    assert len(balanced_subset(labelled(labels, groups), 1e18).rows) == 40
 
 
 @pytest.mark.skipif(not IMSITU.exists(), reason="needs the imSitu labels beside the repository")

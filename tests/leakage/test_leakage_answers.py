@@ -108,7 +108,7 @@ def test_scores_of_yes_alone_are_enough(scores, threshold):
     assert found.hard.category.tolist()[:2] == [0, 1]
     assert (np.diff(found.scores.matrix[2]) == 0).all()  # the third lies on the threshold
     assert np.argsort(found.scores.matrix[:, 1]).tolist() == [0, 2, 1]
-    with pytest.raises(BadInput, match="got NaN or infinity in 1 of 3 rows"):
+    with pytest.raises(BadInput, match="got NaN, infinity or more than 3e38 in 1 of 3 rows"):
         model_outputs(labelled([0, 1, 0], [0, 1, 1]), [0.1, np.nan, 0.3])
 
 

@@ -53,6 +53,25 @@ def test_json_has_every_key_of_the_contract(labels):
     assert (value["attacker"], value["n"]) == ("bayes", 300)
 
 
+@pytest.mark.parametrize("attacker", ["auto", "mlp-1"])
+def test_the_order_of_the_rows_does_not_matter(labels, tmp_path, attacker):
+    """Those of the answers neither: identifiers say which are whose."""
+    said = tmp_path / "said.parquet"
+    table = pa.parquet.read_table(labels).slice(0, 240)
+    app, rng = typer.Typer(), np.random.default_rng(0)
+    app.command()(leakage)
+    answers = np.where(rng.random(240) < 0.7, table["verb"].to_numpy(), 0)
+    shown = []
+    for order in (np.arange(240), rng.permutation(240)):
+        pa.parquet.write_table(table.take(order), labels)
+        other = rng.permutation(240)
+        pa.parquet.write_table(pa.table({"id": table["id"].take(other), "verb": answers[other]}), said)
+        command = ("--labels", str(labels), "--label", "verb", "--protected", "gender", "--predictions", str(said))
+        shown.append(CliRunner().invoke(app, [*command, "--attacker", attacker, "--rounds", "1", "--json"]))
+    assert [one.exit_code for one in shown] == [0, 0]
+    assert shown[0].output == shown[1].output
+
+
 def test_several_labels_by_pattern_and_predictions(labels, tmp_path):
     table = pa.parquet.read_table(labels)
     pa.parquet.write_table(table.select(["id", "obj_a", "obj_b"]), tmp_path / "said.parquet")

@@ -13,6 +13,8 @@ from transect.errors import BadInput
 
 Metric = Literal["euclidean", "cosine"]
 _BLOCK = 512
+TIE = 1e-9
+"""Distances that differ by less, relative to a threshold, are equal to it: blocks of other sizes round otherwise."""
 
 
 @final
@@ -45,7 +47,8 @@ def compare(
 ) -> Comparisons:
     """All comparisons of n images, each once (for impostors: once for each side's identity).
 
-    metric: Euclidean distance, or 1 - cosine, 0 to 2, which needs rows of some length (see `directions_of`).
+    metric: Euclidean distance, or 1 - cosine, 0 to 2, which needs rows of some length (see `directions_of`). A match is
+    nearer than the threshold by more than TIE of it.
 
     >>> made = compare(np.array([[0.0], [2.0], [0.4]]), np.array([0, 1, 0]), np.array([0.5]), points=3)
     >>> made.genuine, made.impostor, made.genuine_matches[0], made.curve
@@ -117,7 +120,7 @@ def _count(
     compared = _by_identities(~same, own, starts)
     made.impostor[first : first + len(own)] += compared.sum(axis=1)
     for index, threshold in enumerate(thresholds):
-        near = distance < threshold
+        near = distance < threshold * (1 - TIE)
         made.genuine_matches[first : first + len(own), index] += np.add.reduceat((near & genuine).sum(axis=1), own)
         matches = _by_identities(near & ~same, own, starts)
         made.impostor_matches[first : first + len(own), index] += matches.sum(axis=1)

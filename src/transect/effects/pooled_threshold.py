@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
 from transect.designs.matching.sample import codes
-from transect.effects.comparisons import Metric, directions_of, distances_between
+from transect.effects.comparisons import TIE, Metric, directions_of, distances_between
 from transect.effects.recognition import comparable
 from transect.errors import BadInput
 
@@ -29,8 +29,8 @@ def pooled_thresholds(
 ) -> tuple[list[float], list[float], int]:
     """For each rate R the largest distance below which at most a share R of all impostor comparisons lie.
 
-    The share below it is R up to one comparison, and less where distances tie (0 where all do). Images without an
-    embedding, identity or group are left out.
+    The share below it is R up to one comparison, and less where distances tie (0 where all do), as `compare` counts.
+    Images without an embedding, identity or group are left out.
 
     Returns the distances, the shares that lie below them, and how many comparisons there are.
 
@@ -58,7 +58,7 @@ def pooled_thresholds(
         )
     near = _smallest(x, people, groups, max(allowed, default=0) + 1, metric)
     found = [float(near[min(k, n - 1)]) for k in allowed]
-    return found, [int(np.searchsorted(near, threshold)) / n for threshold in found], n
+    return found, [int(np.searchsorted(near, threshold * (1 - TIE))) / n for threshold in found], n
 
 
 def _impostors(people: Int[np.ndarray, " m"], groups: Int[np.ndarray, " m"]) -> int:

@@ -52,8 +52,9 @@ def balanced_subset(data: LabelledData, alpha: float, *, seed: int = 0, heuristi
     >>> len(balanced_subset(data, 1.0).rows)  # two of each class cook, one of each drives
     6
     """
-    if not alpha >= 1:
+    if not 1 <= alpha < np.inf:
         raise BadInput(f"α: expected a ratio of at least 1, got {alpha:g}")
+    alpha = min(alpha, float(max(len(data), 1)))  # no two counts are further apart
     draws, stopped = uniforms(data.keys, _DRAW, seed), False
     if data.labels.category is not None:
         counts = label_counts(data)

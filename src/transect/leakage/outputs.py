@@ -178,13 +178,14 @@ def _number(name: str) -> float | None:
 
 def _check_finite(table: np.ndarray) -> None:
     try:
-        faulty = ~np.isfinite(table.astype(np.float64)).all(axis=1)
+        with np.errstate(over="ignore"):  # attackers read float32, whose largest number is 3.4e38
+            faulty = ~np.isfinite(table.astype(np.float32)).all(axis=1)
     except ValueError as error:
         raise BadInput(f"predictions: expected numbers in several columns, got a text: {error}") from None
     if faulty.any():
         raise BadInput(
-            f"predictions: expected finite numbers, got NaN or infinity in {faulty.sum()} of {len(table)} rows, the "
-            f"first in row {int(np.argmax(faulty))}; drop or mend these rows"
+            f"predictions: expected finite numbers, got NaN, infinity or more than 3e38 in {faulty.sum()} of "
+            f"{len(table)} rows, the first in row {int(np.argmax(faulty))}; drop or mend these rows"
         )
 
 

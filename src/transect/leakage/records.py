@@ -128,9 +128,23 @@ class LabelledData:
             ids=None if self.ids is None else tuple(self.ids[row] for row in rows),
         )
 
+    def own_order(self) -> Int[np.ndarray, " n"]:
+        """Rows by identifier, numbers by value and before texts: the same order of items however the rows stand.
+
+        Without identifiers the rows as they are.
+        """
+        if self.ids is None:
+            return np.arange(len(self))
+        return np.array(sorted(range(len(self)), key=lambda row: _natural((self.ids or ())[row])), dtype=np.int64)
+
     def rows_of(self, split: str) -> Int[np.ndarray, " m"]:
         """Positions of the items of one split; none where the data have no splits."""
         return np.array([], dtype=np.int64) if self.split is None else np.flatnonzero(self.split == split)
+
+
+def _natural(identifier: str) -> tuple[bool, int, str]:
+    number = identifier.isascii() and identifier.isdigit()
+    return not number, int(identifier) if number else 0, identifier
 
 
 def labelled(

@@ -262,10 +262,14 @@ def _labels(table: pa.Table, patterns: Sequence[str]) -> Evidence:
 
 
 def expand(table: pa.Table, patterns: Sequence[str]) -> list[str]:
-    """Columns by name or pattern, in the table's order for each pattern, each once."""
+    """Columns by name or pattern, in the table's order for each pattern, each once; a column's own name is no pattern.
+
+    >>> expand(pa.table({"a[b]": [1], "ab": [0]}), ["a[b]"]), expand(pa.table({"a1": [1], "a2": [0]}), ["a*"])
+    (['a[b]'], ['a1', 'a2'])
+    """
     found: list[str] = []
     for pattern in patterns:
-        matches = fnmatch.filter(table.column_names, pattern)
+        matches = [pattern] if pattern in table.column_names else fnmatch.filter(table.column_names, pattern)
         if not matches:
             raise UnknownName("column", pattern, table.column_names)
         found += [name for name in matches if name not in found]

@@ -19,7 +19,7 @@ _PROTECTED: Final = "face_shape>0.43"
 class Strict(BaseModel):
     """Frozen, and without keys that it does not know."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Data(Strict):

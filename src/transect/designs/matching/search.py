@@ -46,7 +46,8 @@ class Candidates:
     its bound is at least reach, float64 [m] (inf: all are listed); what is listed may still break a constraint by a
     hair, which `measure` finds.
     remaining: int64 [m, constraints], columns left after each constraint in the order of CONSTRAINTS. near: the nearest
-    column of the stratum whatever the other constraints, -1 without one.
+    column of the stratum (with a dose: of those that are lower by the gap) whatever the other constraints, -1 without
+    one.
     """
 
     columns: Int[np.ndarray, "m k"]
@@ -180,7 +181,7 @@ class Search:
         """Candidates of some rows of one stratum."""
         k = made.columns.shape[1]
         bounds, positions, made.remaining[places], near = self._lowest(rows, inside, k + 1, prices)
-        made.near[places] = inside[near]
+        made.near[places] = np.where(near >= 0, inside[near], -1)
         made.reach[places] = bounds[:, k]
         made.bounds[places] = bounds[:, :k]
         made.columns[places] = np.where(np.isfinite(bounds[:, :k]), inside[positions[:, :k]], -1)
@@ -193,12 +194,12 @@ class Search:
 
         best = torch.full((len(rows), k), torch.inf, dtype=torch.float64)
         position = torch.zeros((len(rows), k), dtype=torch.int64)
-        near, nearest = torch.zeros(len(rows), dtype=torch.int64), torch.full((len(rows),), torch.inf)
+        near, nearest = torch.full((len(rows),), -1), torch.full((len(rows),), torch.inf)
         remaining = np.zeros((len(rows), len(CONSTRAINTS)), dtype=np.int64)
         block = self.space.block(rows)
         for part in in_blocks(len(inside), self.block_columns):
             bounds = self.space.lower_bounds(block, self.space.block(inside[part]))
-            lowest, where = bounds.min(dim=1)
+            lowest, where = self._of_the_other_side(bounds, rows, inside[part]).min(dim=1)
             near = torch.where(lowest < nearest, where + part.start, near)
             nearest = torch.minimum(lowest.to(nearest.dtype), nearest)
             remaining += self._forbid(bounds, rows, inside[part])
@@ -211,6 +212,19 @@ class Search:
             position = places.gather(1, chosen)
         return best.numpy(), position.numpy(), remaining, near.numpy()
 
+    def _of_the_other_side(
+        self, bounds: torch.Tensor, rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " b"]
+    ) -> torch.Tensor:
+        """Bounds of the images that a row could be compared with: with a dose those that are lower by the gap."""
+        if not self.sample.dose_gap:
+            return bounds
+        return bounds.masked_fill(self._too_alike(rows, columns), float("inf"))
+
+    def _too_alike(self, rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " b"]) -> torch.Tensor:
+        """Pairs whose doses do not differ by the gap."""
+        sample = self.sample
+        return _apart(sample.treatment[rows], sample.treatment[columns]) < sample.dose_gap
+
     def _forbid(
         self, bounds: torch.Tensor, rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " b"]
     ) -> Int[np.ndarray, "m c"]:
@@ -222,7 +236,7 @@ class Search:
         if self.people_recur or np.isin(rows, columns).any():
             masks[sampling.SAME_IDENTITY] = _apart(sample.identity[rows], sample.identity[columns]) == 0
         if sample.dose_gap:
-            masks[sampling.DOSE] = _apart(sample.treatment[rows], sample.treatment[columns]) < sample.dose_gap
+            masks[sampling.DOSE] = self._too_alike(rows, columns)
         if self.second is not None:
             far = self.second.lower_bounds(self.second.block(rows), self.second.block(columns))
             masks[sampling.SECOND] = far >= sample.second_threshold
