@@ -1,6 +1,7 @@
 """What was asked goes along with exported ratings: a report knows which attribute, scale and levels a column has."""
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -9,7 +10,8 @@ import transect
 from transect import findings, finished, rater_report, ratings, study
 from transect.effects.pruning import AS_PUBLISHED
 from transect.errors import BadInput
-from transect.rated_questions import KEY, questions_of
+from transect.rated_questions import KEY, RatedQuestion, kept_in, names_by_attribute, of_study, questions_of
+from transect.records import Attribute
 
 HAIR = (
     '[[question]]\nname = "hair"\ntext = "Which hair?"\nscale = "nominal"\nlevels = ["red", "black", "fair", "none"]\n'
@@ -224,3 +226,44 @@ def test_rules_of_the_report_frame_what_it_left_out_whatever_the_page_counts_in(
     finally:
         (run / "pruning.json").unlink()
         (run / "ratings.parquet").unlink()
+
+
+FACE = Attribute("face_shape", "continuous", "from feminine to masculine")
+
+
+def question(attribute, scale="ordinal", levels=3, unsure=None):
+    values = tuple(float(k) for k in range(levels))
+    return RatedQuestion("?", attribute, scale, tuple("abcdef"[:levels]), values, values, unsure or {})
+
+
+@pytest.mark.parametrize(
+    ("columns", "asked", "named"),
+    [
+        (["gender", "face"], {"gender": question("face_shape"), "face": question("face_shape")}, {"gender": "face_shape"}),
+        (["gender", "face_shape"], {"gender": question("face_shape")}, {}),  # the attribute has a column of its own
+        (["gender"], {"gender": question("face_shape", "nominal")}, {}),  # three kinds are no place from end to end
+        (["gender"], {"gender": question("face_shape", "nominal", 2)}, {"gender": "face_shape"}),
+        (["gender"], {"gender": question("hair")}, {}),
+        (["gender"], {}, {}),
+    ],
+)  # fmt: skip
+def test_which_column_is_about_which_attribute(columns, asked, named):
+    assert names_by_attribute(dict.fromkeys(columns), asked, {"face_shape": FACE}) == named
+
+
+def test_each_study_has_its_own_count_of_who_could_not_tell():
+    asked = {"gender": question("face_shape", unsure={"walk": 2, "steps": 0}), "old": question("")}
+    table = kept_in(pa.table({"id": ["0-0000"], "gender": [0.0], "old": [0.0]}), asked)
+    for name, n in (("walk", 2), ("steps", 0), ("another", 0)):
+        made = questions_of(of_study(table, name))
+        assert (made["gender"].unsure, made["old"].unsure) == ({"": n}, {}), "of the other nothing is known"
+    assert of_study(pa.table({"id": ["0-0000"]}), "walk").schema.metadata is None
+
+
+def test_names_in_no_order_that_are_no_indices_are_left_out_of_effects():
+    """10, 20 and 30 are hairs in no order, about nothing in the run: neither a mean nor levels can be made of them."""
+    odd = RatedQuestion("?", "", "nominal", ("a", "b", "c"), (10.0, 20.0, 30.0), (0.0, 1.0, 2.0))
+    columns = {"odd": np.array([10.0, 30.0]), "hair": np.array([0.0, 2.0]), "face_shape": np.array([0.1, 0.9])}
+    seen = ratings.Ratings(columns, np.array(["", ""]), asked={"odd": odd, "hair": question("", "nominal")})
+    assert list(seen.about({"face_shape": FACE}).columns) == ["hair", "face_shape"]
+    assert {name: one.levels for name, one in seen.unordered({"face_shape": FACE}).items()} == {"hair": ("a", "b", "c")}
