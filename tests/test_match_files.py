@@ -15,12 +15,16 @@ from transect.designs.matching import greedy, make_sample
 from transect.errors import BadInput, RunFolderError
 
 
-@pytest.fixture
-def people(tmp_path):
+def write_line(tmp_path):
     """Eight images on a line, of group 0 at 0 1 2 3 and of group 1 at 0.1 1.2 2.3 3.4; errors would pair otherwise."""
     table = {"x": [0.0, 1.0, 2.0, 3.0, 0.1, 1.2, 2.3, 3.4], "g": [0] * 4 + [1] * 4, "err": [9.0, 0, 0, 0, 0, 0, 0, 9]}
     pd.DataFrame(table).to_parquet(tmp_path / "t.parquet", index=False)
     return tmp_path
+
+
+@pytest.fixture
+def people(tmp_path):
+    return write_line(tmp_path)
 
 
 def pairs(folder, *more, features="t.parquet"):
@@ -152,3 +156,26 @@ def test_a_results_file_without_effects_of_any_kind_is_one_line(people):
     more = ("--outcome", "err", "--experiment", str(people / "run"))
     given = ("match", "--features", str(people / "t.parquet"), "--treatment", "g", "--out", str(people / "p.parquet"))
     assert "expected a finished audit's results.json" in refused(*given, *more)
+
+
+def test_an_equals_sign_in_a_path_is_no_weight(people):
+    (people / "part=1").mkdir()
+    (people / "t.parquet").rename(people / "part=1" / "t.parquet")
+    np.save(people / "w.npy", np.array([[0.0], [1.0], [2.0], [3.0], [0.1], [1.2], [2.3], [3.4]]))
+    _, found = pairs(people, "--table", str(people / "part=1" / "t.parquet"), features="w.npy")
+    assert found == NEAREST
+
+
+def test_the_second_embedding_is_not_written_over(people):
+    np.save(people / "w.npy", np.zeros((8, 1)))
+    given = ("match", "--features", str(people / "t.parquet"), "--treatment", "g", "--out", str(people / "w.npy"))
+    more = ("--second", str(people / "w.npy"), "--second-threshold", "1")
+    assert "expected another file than those that are read" in refused(*given, *more)
+
+
+def test_a_link_stays_a_link(people):
+    (people / "there.parquet").touch()
+    (people / "p.parquet").symlink_to(people / "there.parquet")
+    _, found = pairs(people)
+    assert (people / "p.parquet").is_symlink()
+    assert len(pq.read_table(people / "there.parquet")) == len(found) == 4

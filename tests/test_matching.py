@@ -4,7 +4,6 @@ import contextlib
 import io
 import json
 
-import html5lib
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,8 +16,7 @@ from transect.effects.balance import balance
 from transect.errors import TransectError
 
 
-@pytest.fixture
-def folder(tmp_path):
+def write_population(tmp_path):
     """200 images: w+ of 3 layers, a table with a confounded covariate, identities, a second embedding."""
     rng = np.random.default_rng(0)
     n = 200
@@ -43,6 +41,11 @@ def folder(tmp_path):
         pa.table({"id": table["id"][::-1], "w": w.reshape(n, 12)[::-1].astype(float).tolist()}), tmp_path / "w.parquet"
     )
     return tmp_path
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_population(tmp_path)
 
 
 def arguments(folder, *more, features="w.npy"):
@@ -165,29 +168,6 @@ def test_each_kind_of_answer_has_a_page(folder, more):
     assert json.loads((folder / "page" / "matching.json").read_text())["verdict"] in text.replace(
         "Not b", "not b"
     ).replace("Balanced:", "balanced:")
-
-
-def test_the_page_has_the_joint_distribution_of_each_two_groups(folder):
-    """Of the first group with each other one; shares counted with pandas."""
-    table = pq.read_table(folder / "t.parquet").to_pandas()
-    table["inside"] = (table.place == "in").astype(int)
-    table.to_parquet(folder / "t.parquet")
-    more = ("--covariate", "young", "--covariate", "inside", "--report", str(folder / "page"))
-    summary, _ = answer(folder, "--treatment", "tri", *more)
-    found = html5lib.parse((folder / "page" / "matching.html").read_text(), namespaceHTMLElements=False)
-    tables = [one for one in found.iter("div") if one.get("aria-label", "").startswith("Joint distribution ")]
-    others = summary["groups"][1:]
-    assert [one.get("aria-label").split(" distribution ")[1] for one in tables] == [
-        f"{when}, a and {group}" for group in others for when in ("before", "after")
-    ]
-    for place, group in enumerate(others):
-        for row in tables[2 * place].iter("tr"):
-            if row.find("td") is None:
-                continue
-            label = row.find("th").text
-            both = (table.young == ("not young" not in label)) & (table.inside == ("not inside" not in label))
-            for cell, of in zip(row.findall("td"), ("a", group), strict=True):
-                assert float(cell.text) == pytest.approx(100 * both[table.tri == of].mean(), abs=0.06)
 
 
 @pytest.mark.parametrize(

@@ -50,13 +50,18 @@ def serve(
     """
     import transect.annotation.database  # noqa: F401  (says which extra is missing)
     from transect.annotation import sessions
-    from transect.annotation.examples import render_examples
+    from transect.annotation.examples import check_examples, render_examples
+    from transect.annotation.questions import load
     from transect.annotation.server.app import create_app, serve
 
+    # What is wrong is said before anything is begun: a database that was begun asks the same from then on.
+    url, hosts = _reached(host, public_url)
+    sessions.given_password()
+    if examples and questions:
+        check_examples(load(questions))
     project = _open(run, database, questions)
     password = sessions.set_password(project.database)
     folder = render_examples(project.asked, run) if examples else None
-    url, hosts = _reached(host, public_url)
     secure = bool(public_url and public_url.startswith("https://"))
     public = (url or "").partition("://")[2]
     app = create_app(project, hosts, examples=folder, secure=secure, public=public)
@@ -84,8 +89,10 @@ def invite(
     json: Json = False,
 ) -> None:
     """Make raters and print a link for each, this once: only hashes of the links are kept."""
+    from transect.annotation.raters import check_count
     from transect.annotation.raters import invite as make
 
+    check_count(raters)
     project = _open(run, database, questions)
     try:
         made = make(project.database, raters, time.time())
@@ -125,10 +132,13 @@ def export(
     from transect.annotation import cost
     from transect.annotation.exchange import outgoing
 
+    place = outgoing.default(run, kind)
+    if price is not None:
+        cost.check_price(price)
     project = _open(run, database, questions, begin=kind not in ("answers", "ratings"))
     try:
         told: dict[str, Any] = {} if price is None else {"cost": cost.estimate(project, price)}
-        told = outgoing.write(project, kind, out or outgoing.default(run, kind), scale, image_url) | told
+        told = outgoing.write(project, kind, out or place, scale, image_url) | told
     finally:
         project.database.close()
     _tell(told, json)
@@ -146,13 +156,16 @@ def import_(
     json: Json = False,
 ) -> None:
     """Take in answers that were given elsewhere: all or nothing, and none twice."""
+    from transect.annotation.database import Database  # says which part to install, before anything else is read
     from transect.annotation.exchange import incoming, reading_files
+    from transect.annotation.project import Project, change
 
-    project = _open(run, database, questions)
-    try:
-        made = incoming.take_in(project, reading_files.read(file, kind, project), time.time())
-    finally:
-        project.database.close()
+    _ = Database
+
+    def work(project: Project) -> incoming.Imported:
+        return incoming.take_in(project, reading_files.read(file, kind, project), time.time())
+
+    made = change(run, database, tuple(questions or ()), work)
     told = {"imported": made.answers, "already_there": made.duplicates, "new_raters": made.raters}
     _tell(told | {"left_out": dict(made.left_out)}, json)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
+import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -88,21 +89,23 @@ def leakage(
     table = tables.read_table(labels)
     chosen: dict[str, Any] = {"split": split, "where": where, "where_train_only": as_published}
     data = tables.labelled_data(table, label, protected, ids=identifier, **chosen)
-    # Attackers and permutations go through the rows in turn: the file's order must not matter.
-    own = data.own_order()
     given: dict[str, Any] = {}
     if predictions is not None:
         answers = tables.read_table(predictions)
         covered, outputs = given_answers.predictions(answers, data, prediction or label, identifier)
         theirs = covered.own_order()
         given = {"answered": covered.take(theirs), "outputs": outputs.take(theirs)}
-    data = data.take(own)
     settings = Settings(rounds, permutations, seed, as_published, train_per_class, test_per_class)
     costs = overview.costs(data, tuple(alpha or ()))  # before the attackers, which may take minutes: it may be refused
-    found = stage.analyse(data, fighter, noise=noise, f1=f1 or None, curve=curve, settings=settings, **given)
+    # Attackers and permutations go through the rows in turn: the file's order must not matter.
+    ordered = data.take(data.own_order())
+    found = stage.analyse(ordered, fighter, noise=noise, f1=f1 or None, curve=curve, settings=settings, **given)
     page = None if out is None else _write(found, out, costs, labels.name)
     if out is not None and alpha:
-        write_table(out / "balanced.parquet", tables.balanced_table(table, data, alpha, seed=seed, **chosen))
+        marked, stopped = tables.balanced_table(table, data, alpha, seed=seed, **chosen)
+        write_table(out / "balanced.parquet", marked)
+        for line in stopped:
+            print(line, file=sys.stderr)
     if json:
         balancing = {"balancing": [asdict(cost) for cost in costs]} if alpha else {}
         print(json_format.dumps(results.as_json(found) | balancing, indent=1, allow_nan=False))

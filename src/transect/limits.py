@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import final
 
@@ -18,5 +19,5 @@ class Limits:
     max_failures: float = 0.05
 
     def __post_init__(self) -> None:
-        if not (self.timeout > 0 and self.batch >= 1 and 0 <= self.max_failures <= 1):
-            raise BadInput("expected a timeout above 0, a batch of at least 1 and max failures from 0 to 1")
+        if not (0 < self.timeout < math.inf and self.batch >= 1 and 0 <= self.max_failures <= 1):
+            raise BadInput("expected a finite timeout above 0, a batch of at least 1 and max failures from 0 to 1")

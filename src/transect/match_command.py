@@ -86,6 +86,7 @@ def match(
 ) -> None:
     """Find pairs of real images that differ in one attribute and are alike in the rest, and show their balance."""
     from transect import matching
+    from transect.match_files import parse_weighted
     from transect.match_input import METHODS, Options
     from transect.store import write_table
 
@@ -122,7 +123,7 @@ def match(
     }
     if pictures is not None and report is None:
         raise BadInput("--pictures go onto the page: give --report DIR too")
-    _writable(out, [*features, *filter(None, [table, second])])
+    _writable(out, [*(parse_weighted(one)[0] for one in features), *filter(None, [table, second])])
     given = Options(**options)
     made = matching.match(given)
     write_table(out, made.rows)
@@ -143,11 +144,9 @@ def _known(kind: str, name: str, names: list[str]) -> None:
         raise UnknownName(kind, name, names)
 
 
-def _writable(out: Path, inputs: Sequence[str | Path]) -> None:
+def _writable(out: Path, inputs: Sequence[Path]) -> None:
     """Told before the work: the folder of --out must be there, and the file none of those that are read."""
-    from transect.match_files import parse_weighted
-
-    if out.resolve() in [parse_weighted(str(one))[0].resolve() for one in inputs]:
+    if out.resolve() in [one.resolve() for one in inputs]:
         raise BadInput(f"--out {out}: expected another file than those that are read, got one of them; name another")
     if not out.parent.is_dir() or out.is_dir():
         raise BadInput(f"--out {out}: expected a file name in a folder that exists; make {out.parent} first")

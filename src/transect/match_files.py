@@ -35,8 +35,8 @@ def read_features(
     """Features and, for columns of a table, their names.
 
     .npy: an array whose first axis is the image; it is mapped, not loaded. Parquet: `columns`, by default every numeric
-    column and every column of lists of numbers, less those `without` and a data frame's index. ids: the table's, by
-    which rows are put in order where the features have an `id` column; images without features become NaN.
+    column and every column of lists of numbers, less those `without` and a data frame's nameless index. ids: the
+    table's, by which rows are put in order where the features have an `id` column; images without features become NaN.
 
     Raises BadInput for another kind of file, no numeric column, or an id that stands twice.
     """
@@ -44,8 +44,8 @@ def read_features(
         return _floats(_mapped(path)), ()
     table = read_table(path)
     order = None if ids is None or ID not in table.column_names else _order(table[ID].to_pylist(), ids, path)
-    barred = {ID, *without, *_index(table)}
-    names = list(columns) or [one.name for one in table.schema if one.name not in barred and _usable(one.type)]
+    own = [one.name for one in table.schema if _usable(one.type) and not _index(one.name)]
+    names = list(columns) or [name for name in own if name not in {ID, *without}]
     for name in names:
         if name not in table.column_names:
             raise UnknownName("column", name, table.column_names, f"in {path}")
@@ -122,15 +122,13 @@ def text_of(value: object) -> str:
 
 
 def numeric_columns(table: pa.Table, without: Sequence[str] = ()) -> list[str]:
-    """Names of the numeric and boolean columns, in order; the index of a pandas data frame is none."""
-    barred = {*without, *_index(table)}
-    return [field.name for field in table.schema if _scalar(field.type) and field.name not in barred]
+    """Names of the numeric and boolean columns, in order; the nameless index of a pandas data frame is none."""
+    return [one.name for one in table.schema if _scalar(one.type) and one.name not in without and not _index(one.name)]
 
 
-def _index(table: pa.Table) -> list[str]:
-    """Columns that hold the index of a pandas data frame, as pandas says in the file."""
-    found = (table.schema.pandas_metadata or {}).get("index_columns", [])
-    return [name for name in found if isinstance(name, str)]
+def _index(name: str) -> bool:
+    """Whether a column is the index of a pandas data frame that has no name."""
+    return name.startswith("__index_level_")
 
 
 def _scalar(kind: pa.DataType) -> bool:

@@ -48,7 +48,7 @@ def recognition(
     size: Annotated[int | None, typer.Option(help="Pixels that each picture is fitted into; default as it is.")] = None,
     preprocess: Annotated[Path | None, typer.Option(help="TOML file that says how images enter the model.")] = None,
     timeout: Annotated[float, typer.Option(help="Seconds that the target may take for an image.")] = 10.0,
-    batch: Annotated[int, typer.Option(help="Images that the target gets at a time.")] = 16,
+    batch: Annotated[int, typer.Option(help="Images that the target gets at a time, at most 64.")] = 16,
     max_failures: Annotated[float, typer.Option(help="Share of failed images above which it stops.")] = 0.05,
     out: Annotated[Path, typer.Option(help="The folder of recognition.html, recognition.json, embeddings.")] = Path(
         "recognition"

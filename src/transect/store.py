@@ -58,11 +58,17 @@ def differing_keys(one: Any, other: Any, path: str = "") -> list[str]:
 def write_atomically(path: Path, content: bytes) -> None:
     """Put `content` at `path` so that a reader, or a kill at any moment, sees all of it or none.
 
+    A link stays, and what it points at is replaced; what is no file (a device, a pipe) is written through.
+
     Raises RunFolderError in one line when the disk is full or the folder cannot be written; nothing that
     existed before is touched then.
     """
-    temporary = path.with_name(f".{path.name}{_TEMPORARY}")
     with disk_errors(path):
+        path = path.resolve()
+        if path.exists() and not path.is_file():
+            path.write_bytes(content)
+            return
+        temporary = path.with_name(f".{path.name}{_TEMPORARY}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with temporary.open("wb") as file:

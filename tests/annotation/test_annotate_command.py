@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -14,7 +15,8 @@ from transect import annotate_command
 from transect.annotation.answering import Given, answer
 from transect.annotation.assignment import next_tasks
 from transect.annotation.project import open_project
-from transect.errors import BadInput
+from transect.annotation.reading import rows
+from transect.errors import BadInput, TransectError
 
 
 def run(*arguments, hide="", **environment):
@@ -62,6 +64,56 @@ def test_the_whole_way_by_commands(tmp_path):
     other = tmp_path / "other.sqlite"
     told = run("import", folder, out, "--database", other, "--questions", questions, "--json")
     assert json.loads(told.stdout) == {"imported": 8, "already_there": 0, "new_raters": 2, "left_out": {}}
+
+
+def test_an_import_that_is_refused_begins_nothing(tmp_path, address):
+    """Whatever is wrong: the file, a question that the default does not ask, an image; then the right one is taken."""
+    folder, questions = make_run(tmp_path / "run", subjects=1), write_questions(tmp_path / "q.toml", ratings=1)
+    table = tmp_path / "a.csv"
+    table.write_text("id,question,rater,answer\n0-0000,smile,ada,no\n")
+    unknown = tmp_path / "b.csv"
+    unknown.write_text("id,question,rater,answer\n0-0000,smile,ada,no\n7-0000,smile,ada,no\n")
+    asked = [questions]
+    for file, given, reason in (
+        (tmp_path / "none.csv", asked, "expected a readable CSV or Parquet"),
+        (table, ["monk"], "unknown question 'smile'"),
+        (unknown, asked, "expected answers about this run's images"),
+        (table, [str(tmp_path / "none.toml")], "unknown questions"),
+    ):
+        with pytest.raises(TransectError, match=reason):
+            annotate_command.import_(folder, file, "answers", address, given, True)
+        with pytest.raises(BadInput, match="expected ratings that were begun, found none"):
+            open_project(folder, address, begin=False)
+        assert not (folder / "annotations").exists()
+        assert not Path(address).exists()
+    annotate_command.import_(folder, table, "answers", address, asked, True)
+    with pytest.raises(BadInput, match="expected answers about this run's images"):
+        annotate_command.import_(folder, unknown, "answers", address, None, True)
+    project = open_project(folder, address, begin=False)
+    assert [one.rater for one in rows(project.database)] == ["ada"], "what was there stays"
+    project.database.close()
+
+
+def test_no_command_that_is_refused_for_its_options_begins_anything(tmp_path, monkeypatch):
+    """Begun with the questions that it would have asked, the database would refuse all others from then on."""
+    folder, questions = make_run(tmp_path / "run", subjects=1), tmp_path / "q.toml"
+    questions.write_text(
+        '[[question]]\nname = "q"\ntext = "t"\nlevels = [{ name = "a", example = { smile = 9 } }, { name = "b" }]\n'
+    )
+    monkeypatch.setenv("TRANSECT_ADMIN_PASSWORD", "short")
+    for call, reason in (
+        (lambda: annotate_command.invite(folder, 0), "--raters: expected 1 to 10,000"),
+        (lambda: annotate_command.serve(folder), "TRANSECT_ADMIN_PASSWORD: expected 8 characters"),
+        (lambda: annotate_command.serve(folder, public_url="x"), "--public-url: expected an address"),
+        (lambda: annotate_command.serve(folder, questions=[str(questions)]), "question q: example: "),
+        (lambda: annotate_command.export(folder, kind="xml", out=tmp_path / "x"), "unknown format 'xml'"),
+        (lambda: annotate_command.export(folder, kind="mturk", price=-1.0), "--price: expected 0 or more"),
+    ):
+        if "example" in reason:
+            monkeypatch.setenv("TRANSECT_ADMIN_PASSWORD", "long enough")
+        with pytest.raises(TransectError, match=reason):
+            call()
+        assert not (folder / "annotations").exists(), reason
 
 
 def test_the_password_is_printed_once(tmp_path):

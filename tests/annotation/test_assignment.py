@@ -209,6 +209,17 @@ def test_known_answers_and_repeats_come_on_schedule(begin):
     assert "2-0001" in [task.first for task in work(project, 2)], "every rater gets the known ones"
 
 
+def test_a_repeat_leaves_its_place_to_a_known_answer_and_comes_next(begin):
+    """Known answers at tasks 12 and 24 (two there are), repeats at 12, 24 and 36: the first two come one later."""
+    gold = "".join(f'[[question.gold]]\nimage = "{image}-0000"\nanswer = "yes"\n' for image in (0, 1))
+    project = begin(raters=1, subjects=18, ratings=1, plan="gold_every = 12\nrepeat_every = 12", more=gold)
+    done = work(project, 1)
+    known = [task.place for task in done if task.first in ("0-0000", "1-0000")]
+    assert known == [12, 24]
+    assert [task.place for task in done if task.repeat] == [13, 25, 36], "nothing known is left for task 36"
+    assert len(done) == 34 + 2 + 3  # images, known ones, repeats
+
+
 def test_sides_are_put_right(begin):
     pair = '[[question]]\nname = "more"\ntext = "Which?"\nscale = "nominal"\npairs = "ends"\nsided = true\nlevels = ["left", "right"]'
     project = begin(raters=1, subjects=20, cells=2, ratings=1, more=pair)

@@ -1,5 +1,6 @@
 """The annotation database: what it is begun with, other versions, and addresses that cannot be used."""
 
+import contextlib
 import sqlite3
 
 import pytest
@@ -25,6 +26,19 @@ def test_settings_are_kept(address):
     again = Database(address)
     assert (again.setting("a"), again.setting("b"), again.setting("c")) == ("3", "2", None)
     again.close()
+
+
+@pytest.mark.parametrize("name", ["q?x", "a#b", "50%25", "é ?mode=memory"])
+def test_the_file_is_where_it_was_said(name, tmp_path):
+    """What parts an address elsewhere is part of a path here."""
+    path = tmp_path / name / "ratings.sqlite"
+    for address in (path, str(path), f"sqlite:///{path}"):
+        database = Database(address)
+        database.set({"a": str(address)})
+        database.close()
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            assert connection.execute("SELECT value FROM settings").fetchall() == [(str(address),)]
+    assert [one.name for one in tmp_path.iterdir()] == [name]
 
 
 def test_the_steps_make_the_tables_that_the_code_knows(address):
@@ -131,6 +145,20 @@ def test_a_project_goes_on_with_its_own_questions_and_run(tmp_path):
     other = make_run(tmp_path / "other", seed=1)
     with pytest.raises(BadInput, match="got those of other images; name another"):
         open_project(other, default_database(run))
+
+
+def test_questions_that_were_begun_with_and_cannot_be_asked_are_said_in_one_line(tmp_path):
+    """A database of a version that took two keys which differ in case alone."""
+    run = make_run(tmp_path / "run")
+    open_project(run, questions=(write_questions(tmp_path / "q.toml"),)).database.close()
+    with sqlite3.connect(default_database(run)) as connection:
+        connection.execute("""UPDATE settings SET value = replace(value, '"key":"1"', '"key":"s"')""")
+        connection.execute("""UPDATE settings SET value = replace(value, '"key":"2"', '"key":"S"')""")
+    with pytest.raises(
+        BadInput, match=r"annotation.sqlite: expected questions .* \(expected a key of its own"
+    ) as error:
+        open_project(run)
+    assert "\n" not in str(error.value)
 
 
 def test_a_run_that_moved_is_still_the_same_run(tmp_path):

@@ -55,6 +55,7 @@ def test_replies_are_as_described(tmp_path, monkeypatch):
             tried.append((case.path, response.status_code))
 
         check()
-    assert {path for path, _ in tried} >= {"/api/answers", "/api/tasks", "/api/undo", "/pictures/{task}/{side}"}
+    pictures = "/pictures/{task}/{side}/{digest}"
+    assert {path for path, _ in tried} >= {"/api/answers", "/api/tasks", "/api/undo", pictures}
     assert {status for _, status in tried} & {200, 409, 422}
     project.database.close()

@@ -54,6 +54,25 @@ def test_several_files_are_asked_together_with_the_first_plan(tmp_path):
         load(["monk", "monk"])
 
 
+def test_several_files_keep_what_the_organiser_says_to_raters(tmp_path):
+    """Shipped sets have titles alone: what a file of one's own says comes before theirs, in whichever order."""
+    own, other = tmp_path / "own.toml", tmp_path / "other.toml"
+    own.write_text('title = "Ours"\nconsent = "Our board"\n' + ONE)
+    other.write_text('instructions = "Look."\nconsent = "Our board"\n' + ONE.replace('"q"', '"r"'))
+    for names in (["monk", own, other], [own, "monk", "quality", other]):
+        made = load(names)
+        assert (made.title, made.consent, made.instructions) == ("Ours", "Our board", "Look.")
+    assert (load(["monk", "quality"]).title, load(["quality", "monk"]).title) == ("Skin tone", load(["quality"]).title)
+
+
+@pytest.mark.parametrize("key", ["title", "instructions", "consent"])
+def test_files_that_say_different_things_to_raters_are_refused(key, tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.toml").write_text(f'{key} = "{name}"\n' + ONE.replace('"q"', f'"{name}"'))
+    with pytest.raises(BadInput, match=rf"a.toml, .*b.toml: {key}: expected one, got two that differ; keep one"):
+        load([tmp_path / "a.toml", "monk", tmp_path / "b.toml"])
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -69,6 +88,11 @@ def test_several_files_are_asked_together_with_the_first_plan(tmp_path):
             ONE.replace('"b"', '{ name = "b", key = "u" }'),
             "line 4: question.0.levels: expected other keys than the page",
         ),
+        (
+            ONE.replace('"a", "b"', '{ name = "a", key = "s" }, { name = "b", key = "S" }'),
+            "line 4: question.0.levels: expected a key of its own for every level, got 's' twice (a capital",
+        ),
+        (ONE.replace('"b"', '{ name = "b", key = "X" }'), "than the page's own, got 'x' (cannot tell)"),
         (ONE.replace('"b"', '{ name = "b", value = 1 }'), "expected a value for every level or for none"),
         (
             ONE.replace('["a", "b"]', '[{ name = "a", value = 0 }, { name = "b", value = 0.0 }]'),

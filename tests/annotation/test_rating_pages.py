@@ -110,6 +110,12 @@ class Page:
                 tuple(row) for row in connection.execute(query.where(raters.c.name == self.rater).order_by(table.c.id))
             ]
 
+    def times(self):
+        """Milliseconds of this rater's answers."""
+        query = sa.select(schema.answers.c.milliseconds).join(schema.raters).order_by(schema.answers.c.id)
+        with self.database.reading() as connection:
+            return connection.execute(query.where(schema.raters.c.name == self.rater)).scalars().all()
+
     def question(self):
         return self.page.inner_text("#question")
 
@@ -187,10 +193,33 @@ def test_a_picture_that_comes_late_is_shown_and_an_answer_before_it_has_no_time(
     until = time.monotonic() + 60
     while len(rater.kept()) < before + 3:
         assert time.monotonic() < until
-    timed = sa.select(schema.answers.c.milliseconds).join(schema.raters).where(schema.raters.c.name == rater.rater)
-    with rater.database.reading() as connection:
-        times = connection.execute(timed.order_by(schema.answers.c.id)).scalars().all()[before:]
-    assert [one is None for one in times[:3]] == [False, False, True]
+    assert [one is None for one in rater.times()[before:][:3]] == [False, False, True]
+    rater.context.close()
+
+
+def test_the_last_answer_taken_back_is_timed_from_when_it_is_shown_again(site):
+    """The page stands for two seconds with nothing left to do before the rater takes the last answer back."""
+    rater = Page(site)
+    until_single(rater)
+    rater.kept()
+    close = schema.items.update().values(done=True)
+    rater.database.write(lambda connection: connection.execute(close))  # nobody gets further tasks
+    try:
+        while rater.page.evaluate("tasks.length"):
+            rater.page.keyboard.press(rater.level())
+            if rater.page.evaluate("chosen !== null"):
+                rater.page.keyboard.press("1")
+            rater.kept()
+        rater.page.wait_for_timeout(2000)
+        rater.page.keyboard.press("u")
+        wait(rater.page, "tasks.length && shownAt !== null")
+        rater.page.keyboard.press(rater.level())
+        if rater.page.evaluate("chosen !== null"):
+            rater.page.keyboard.press("1")
+        assert [kind for kind, _, _ in rater.kept()][-3:] == ["answer", "undo", "answer"]
+        assert rater.times()[-1] < 2000
+    finally:
+        rater.database.write(lambda connection: connection.execute(close.values(done=False)))
     rater.context.close()
 
 

@@ -18,6 +18,7 @@ from transect.annotation.server.app import create_app
 from transect.annotation.server.guard import Guard
 
 HOST = "http://127.0.0.1:8000"
+PICTURE, EXAMPLE = (f"{one}/{32 * '0'}" for one in ("/pictures/1/left", "/examples/smile/0"))
 
 
 @pytest.fixture
@@ -92,7 +93,7 @@ def test_a_rater_answers_from_the_link_to_the_end(two, project):
 def test_nothing_is_shown_without_a_link(app):
     http = anybody(app)
     assert http.get("/").status_code == 401
-    for path in ("/api/tasks", "/api/questions", "/pictures/1/left", "/examples/smile/0", "/api/admin/status"):
+    for path in ("/api/tasks", "/api/questions", PICTURE, EXAMPLE, "/api/admin/status"):
         assert http.get(path).status_code == 401, path
     assert http.get("/admin").headers["location"] == "/admin/login"
     for path in ("/admin/export.csv", "/admin/export.parquet"):
@@ -101,13 +102,40 @@ def test_nothing_is_shown_without_a_link(app):
 
 def test_pictures_are_served_to_those_assigned_alone(two, project):
     first, second = two
-    mine, theirs = first.tasks()[0], second.tasks()[0]
-    assert first.http.get(f"/pictures/{mine['id']}/left").status_code == 200
-    assert first.http.get(f"/pictures/{theirs['id']}/left").status_code == 404
-    assert first.http.get(f"/pictures/{mine['id']}/right").status_code == 404, "it is no pair"
-    assert first.http.get("/pictures/999/left").status_code == 404
+    (mine,), (theirs,) = first.tasks()[0]["pictures"], second.tasks()[0]["pictures"]
+    assert first.http.get(mine).status_code == 200
+    assert first.http.get(theirs).status_code == 404
+    assert first.http.get(mine.replace("left", "right")).status_code == 404, "it is no pair"
+    assert first.http.get(mine.replace("/1/", "/999/")).status_code == 404
+    assert first.http.get(mine[:-1] + ("0" if mine[-1] != "0" else "1")).status_code == 404, "of another picture"
     project.database.write(lambda connection: connection.execute(schema.tasks.update().values(state="expired")))
-    assert first.http.get(f"/pictures/{mine['id']}/left").status_code == 404
+    assert first.http.get(mine).status_code == 404
+
+
+def test_an_address_is_of_one_picture_in_every_study(tmp_path):
+    """A browser keeps what it got under an address for an hour, and a second study begins with the same number of a task.
+
+    Both studies show their raters a face beside each level, too: another one in the second.
+    """
+    found = []
+    for seed, text in ((0, b"one"), (1, b"two")):
+        folder = tmp_path / f"examples-{seed}"
+        folder.mkdir()
+        (folder / "smile-0.png").write_bytes(text)
+        run = make_run(tmp_path / f"study-{seed}", subjects=1, cells=1, seed=seed)
+        project = open_project(run, questions=(write_questions(tmp_path / f"{seed}.toml"),))
+        rater = Rater(create_app(project, examples=folder), invite(project.database, 1, now=0.0)[0].token)
+        (task,) = rater.tasks()
+        example = rater.http.get("/api/questions").json()["questions"][0]["levels"][0]["example"]
+        addresses = [task["pictures"][0], example]
+        found.append((task["id"], addresses, [rater.http.get(one).content for one in addresses]))
+        assert rater.http.get(example.replace(example[-32:], 32 * "0")).status_code == 404
+        project.database.close()
+    (number, before, contents), (again, after, others) = found
+    assert number == again == 1
+    for one, other, content, another in zip(before, after, contents, others, strict=True):
+        assert content != another
+        assert one != other
 
 
 @pytest.mark.parametrize(
@@ -121,9 +149,11 @@ def test_pictures_are_served_to_those_assigned_alone(two, project):
         "/pictures/..%2f..%2frun.json/left",
         "/pictures/1/..%2f",
         "/pictures/1/left%00.png",
+        "/pictures/1/left/..%2f..%2f..%2frun.json",
         "/examples/..%2f..%2frun/0",
         "/examples/smile/..%2f..%2frun.json",
         "/examples/smile/99",
+        f"/examples/smile/99/{32 * '0'}",
         "/annotations/annotation.sqlite",
         "//etc/passwd",
     ],
@@ -151,7 +181,7 @@ def test_nothing_is_shown_or_taken_before_consent(app, project):
     http.get(f"/invite/{one.token}")
     csrf = re.search(r'name="csrf" value="([^"]+)"', http.get("/").text)[1]
     headers = {"x-csrf-token": csrf}
-    for address in ("/api/tasks", "/api/questions", "/pictures/1/left", "/examples/smile/0"):
+    for address in ("/api/tasks", "/api/questions", PICTURE, EXAMPLE):
         assert http.get(address).status_code == 403, address
     body = {"task": 1, "key": "key-00000001", "value": 1}
     assert http.post("/api/answers", json=body, headers=headers).status_code == 403

@@ -96,7 +96,7 @@ def test_ratios_of_nothing_and_of_a_missing_class():
 
 @pytest.mark.parametrize(("alpha", "shown"), [(0.5, "0.5"), (np.inf, "inf"), (np.nan, "nan")])
 def test_an_alpha_below_1_or_without_end_is_refused(alpha, shown):
-    with pytest.raises(BadInput, match=f"α: expected a ratio of at least 1, got {shown}"):
+    with pytest.raises(BadInput, match=f"α: expected a finite ratio of at least 1, got {shown}"):
         balanced_subset(labelled([0, 1], [0, 1]), alpha)
 
 

@@ -125,8 +125,9 @@ def _lease(connection: Connection, project: Project, rater: int, now: float) -> 
         return False  # gold and repeats accompany the work, they do not go on without it
     if plan.gold_every and place % plan.gold_every == 0:
         gold = _gold(connection, rater)
-        item = gold if gold is not None else item
-    if plan.repeat_every and place % plan.repeat_every == 0:
+        if gold is not None:
+            return _give(connection, project, rater, gold, place, now)
+    if _repeats(connection, plan, rater, place):
         again = _repeat(connection, rater, place)
         if again is not None:
             return _give(connection, project, rater, again, place, now, repeat=True)
@@ -229,6 +230,16 @@ def _levels(connection: Connection, open_items: tuple[sa.ColumnElement[bool], ..
 def _gold(connection: Connection, rater: int) -> int | None:
     query = sa.select(items.c.id).where(items.c.gold.is_not(None), _not_had(rater)).order_by(items.c.position).limit(1)
     return connection.execute(query).scalar()
+
+
+def _repeats(connection: Connection, plan: Plan, rater: int, place: int) -> bool:
+    """Whether a repeat is due: at its place, or one after where a task with a known answer had that."""
+    if not plan.repeat_every or place % plan.repeat_every > 1:
+        return False
+    if place % plan.repeat_every == 0:
+        return True
+    gold = sa.select(items.c.gold).join(tasks, tasks.c.item_id == items.c.id)
+    return connection.execute(gold.where(tasks.c.rater_id == rater, tasks.c.place == place - 1)).scalar() is not None
 
 
 def _repeat(connection: Connection, rater: int, place: int) -> int | None:

@@ -14,15 +14,20 @@ from transect.annotation.schema import items
 from transect.errors import BadInput
 
 
+def check_price(price: float) -> None:
+    """Raises BadInput for a price of an answer below 0 or without end."""
+    if not 0 <= price < math.inf:
+        raise BadInput(f"--price: expected 0 or more for an answer, got {price:g}; mend it")
+
+
 def estimate(project: Project, price: float) -> dict[str, Any]:
     """Answers wanted in all, what they cost at `price` each, and what an hour earns at the median time of an answer.
 
     Items whose answer is known are asked as often as the others by a market's batch, and count. hourly_wage is None
-    where no answer was timed yet; times of raters who were shut out do not count. Raises BadInput for a price below 0
-    or without end.
+    where no answer was timed yet; times of raters who were shut out do not count. Raises BadInput as `check_price`
+    does.
     """
-    if not 0 <= price < math.inf:
-        raise BadInput(f"--price: expected 0 or more for an answer, got {price:g}; mend it")
+    check_price(price)
     with project.database.reading() as connection:
         wanted = connection.execute(sa.select(sa.func.coalesce(sa.func.sum(items.c.wanted), 0))).scalar_one()
     times = [one.milliseconds / 1000 for one in rows(project.database) if one.milliseconds and not one.excluded]

@@ -32,9 +32,18 @@ from transect.annotation import schema
 _T = TypeVar("_T")
 _TRIES: Final = 8
 _LOCK: Final = 0x7472616E  # any number of ours, for PostgreSQL's advisory lock
-NOTHING_YET: Final = "expected ratings that were begun, found none; begin with transect annotate serve or invite"
 _CONFLICTS: Final = {"40001", "40P01", "55P03"}
 """PostgreSQL: serialization failure, deadlock, lock not available."""
+
+
+@final
+class NotBegun(BadInput):
+    """There are no ratings at an address yet."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(
+            f"{address}: expected ratings that were begun, found none; begin with transect annotate serve or invite"
+        )
 
 
 @final
@@ -42,15 +51,15 @@ class Database:
     """An open annotation database of the current version; safe to share between threads.
 
     make: begin one where there is none. Raises BadInput for an address that cannot be used, a database of a newer
-    version, one that is no annotation database, or none that is not to be made; MissingExtra where PostgreSQL's driver
-    is missing.
+    version, or one that is no annotation database; NotBegun for none that is not to be made; MissingExtra where
+    PostgreSQL's driver is missing.
     """
 
     def __init__(self, address: str | Path, make: bool = True) -> None:
         self.address, self._make = shown(address), make
         file = _file_of(address)
         if not make and file is not None and not file.exists():
-            raise BadInput(f"{self.address}: {NOTHING_YET}")
+            raise NotBegun(self.address)
         self._engine = _engine(address)
         try:
             self._migrate()
@@ -124,7 +133,7 @@ class Database:
                     f"{', '.join(sorted(tables)[:3])}; name another with --database"
                 )
             if there is None and not self._make:
-                raise BadInput(f"{self.address}: {NOTHING_YET}")
+                raise NotBegun(self.address)
             if there != head:
                 config.attributes["connection"] = connection
                 command.upgrade(config, "head")
@@ -190,7 +199,8 @@ def _engine(address: str | Path) -> Engine:
 
 
 def _sqlite(path: Path) -> Engine:
-    engine = sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": 60, "check_same_thread": False})
+    address = sa.URL.create("sqlite", database=str(path))  # as a text, a ? in it would end the path
+    engine = sa.create_engine(address, connect_args={"timeout": 60, "check_same_thread": False})
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:

@@ -22,25 +22,30 @@ _POSE: Final = {
 """All examples show one subject from the front, so that a level differs from the next in nothing else."""
 
 
+def check_examples(asked: Questionnaire) -> None:
+    """Raises BadInput in one line for a setting that the world does not have, or out of its range."""
+    from transect.generators.faceworld.attributes import attribute
+
+    for question in asked.question:
+        try:
+            for setting, value in (each for level in question.levels for each in level.example.items()):
+                attribute(setting).check(value)
+        except BadInput as error:
+            raise BadInput(f"question {question.name}: example: {error}") from None
+
+
 def render_examples(asked: Questionnaire, run: Path) -> Path:
     """The folder of pictures `<question>-<level>.png`; those of the same settings are made once.
 
-    Raises BadInput in one line for a setting that the world does not have, or out of its range.
+    Raises BadInput as `check_examples` does.
     """
-    from transect.generators.faceworld.attributes import attribute
-
+    check_examples(asked)
     wanted = {
         f"{question.name}-{place}": level.example
         for question in asked.question
         for place, level in enumerate(question.levels)
         if level.example
     }
-    for name, settings in wanted.items():
-        try:
-            for setting, value in settings.items():
-                attribute(setting).check(value)
-        except BadInput as error:
-            raise BadInput(f"question {name.rpartition('-')[0]}: example: {error}") from None
     key = hashlib.sha256(canonical_json([wanted, _POSE, _SIZE, _SEED]).encode()).hexdigest()[:16]
     folder = run / FOLDER / "examples" / key
     missing = {name: settings for name, settings in wanted.items() if not (folder / f"{name}.png").exists()}

@@ -13,6 +13,8 @@ from transect.store import FinishedRun
 
 _MOST_BYTES: Final = 256 << 20
 """Decompressed pictures that are kept at hand."""
+_DIGITS: Final = 32
+"""Of a digest in hexadecimal: 128 bits tell pictures apart."""
 
 
 class Picture(NamedTuple):
@@ -36,7 +38,7 @@ class Pictures:
         self.runs: Mapping[str, FinishedRun] = {
             one.name if studies else "": FinishedRun(one) for one in studies or [folder]
         }
-        self._places: dict[tuple[str, str], tuple[int, int]] = {}
+        self._places: dict[tuple[str, str], tuple[int, int, str]] = {}
         self._parts: OrderedDict[tuple[str, int], list[bytes]] = OrderedDict()
         self._lock = threading.Lock()
         self.all = tuple(one for study, run in self.runs.items() for one in self._index(study, run))
@@ -48,13 +50,17 @@ class Pictures:
 
     def png(self, study: str, image: str) -> bytes:
         """The PNG of an image. Raises KeyError for one that is not there; CorruptedPart where its file has changed."""
-        part, row = self._places[study, image]
+        part, row, _ = self._places[study, image]
         with self._lock:
             if (study, part) not in self._parts:
                 self._parts[study, part] = self.runs[study].read_part("images", part)["image"].to_pylist()
                 self._forget()
             self._parts.move_to_end((study, part))
             return self._parts[study, part][row]
+
+    def digest(self, study: str, image: str) -> str:
+        """The beginning of the SHA-256 of an image's PNG, 32 hexadecimal digits. Raises KeyError as `png` does."""
+        return self._places[study, image][2]
 
     def _forget(self) -> None:
         held = sum(len(png) for rows in self._parts.values() for png in rows)
@@ -72,8 +78,8 @@ class Pictures:
             if table["image"].null_count:
                 without = table["id"].to_pylist()[table["image"].to_pylist().index(None)]
                 raise BadInput(f"{run.path}: expected a picture of every image, got none of {without}; make it anew")
-            columns = (table[name].to_pylist() for name in ("id", "subject", "cell"))
-            for row, (image, subject, cell) in enumerate(zip(*columns, strict=True)):
-                self._places[study, str(image)] = part, row
+            columns = (table[name].to_pylist() for name in ("id", "subject", "cell", "sha256"))
+            for row, (image, subject, cell, digest) in enumerate(zip(*columns, strict=True)):
+                self._places[study, str(image)] = part, row, str(digest)[:_DIGITS]
                 made.append(Picture(study, str(image), int(subject), int(cell)))
         return made

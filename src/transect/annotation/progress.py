@@ -21,16 +21,33 @@ _RECENT: Final = 600.0
 
 
 def of_rater(project: Project, rater: int) -> tuple[int, int]:
-    """Tasks that a rater has answered, and their even share of all that is wanted, which is at least as many."""
+    """Tasks that a rater has answered, and these with an even share of the answers still to be given.
+
+    The share is among those who can answer, and no larger than the images that the rater has not had.
+    """
+    regular = (items.c.gold.is_(None), tasks.c.repeat.is_(False))
+    mine = (tasks.c.rater_id == rater, tasks.c.state == "answered")
+    free = sa.case((sa.or_(items.c.done, items.c.taken >= items.c.wanted), 0), else_=items.c.wanted - items.c.taken)
     with project.database.reading() as connection:
-        mine = connection.execute(
-            sa.select(sa.func.count()).where(tasks.c.rater_id == rater, tasks.c.state == "answered")
-        ).scalar_one()
-        wanted, most = connection.execute(
-            sa.select(sa.func.coalesce(sa.func.sum(items.c.wanted), 0), sa.func.count()).where(items.c.gold.is_(None))
-        ).one()
-        people = connection.execute(sa.select(sa.func.count()).where(raters.c.state == "active")).scalar_one()
-    return mine, max(mine, min(int(most), math.ceil(int(wanted) / max(people, 1))))
+        answered, had = _tasks(connection, *mine), _tasks(connection, *mine, *regular)
+        under_way = _tasks(connection, tasks.c.state == "leased", *regular)
+        untaken, most = connection.execute(sa.select(_sum(free), sa.func.count()).where(items.c.gold.is_(None))).one()
+        people = _can_answer(connection)
+    share = math.ceil((int(untaken) + under_way) / max(people, 1))
+    return answered, answered + min(share, int(most) - had)
+
+
+def _tasks(connection: Connection, *where: sa.ColumnElement[bool]) -> int:
+    query = sa.select(sa.func.count()).select_from(tasks.join(items, items.c.id == tasks.c.item_id))
+    return int(connection.execute(query.where(*where)).scalar_one())
+
+
+def _can_answer(connection: Connection) -> int:
+    """Raters who have a link and are not held back: not those whom an import made, who answer without consent here."""
+    answered = sa.exists().where(tasks.c.rater_id == raters.c.id, tasks.c.state == "answered")
+    has_link = sa.or_(raters.c.consented.is_not(None), ~answered)
+    query = sa.select(sa.func.count()).select_from(raters).where(raters.c.state == "active", has_link)
+    return int(connection.execute(query).scalar_one())
 
 
 def is_paused(connection: Connection, rater: int) -> bool:
@@ -68,16 +85,26 @@ def status(project: Project, now: float) -> dict[str, Any]:
 
 
 def _of_question(connection: Connection, name: str) -> dict[str, Any]:
-    full = sa.case((sa.or_(items.c.done, items.c.taken >= items.c.wanted), 1), else_=0)
-    wanted, taken, closed, count = connection.execute(
-        sa.select(
-            sa.func.coalesce(sa.func.sum(items.c.wanted), 0),
-            sa.func.coalesce(sa.func.sum(items.c.taken), 0),
-            sa.func.coalesce(sa.func.sum(full), 0),
-            sa.func.count(),
-        ).where(items.c.question == name, items.c.gold.is_(None))
+    """Counts of answers in force, not of tasks under way. closed: items that want no more."""
+    counted = (
+        sa.select(tasks.c.item_id, sa.func.count().label("answers"))
+        .join(raters, raters.c.id == tasks.c.rater_id)
+        .where(tasks.c.state == "answered", tasks.c.repeat.is_(False), raters.c.state != "excluded")
+        .group_by(tasks.c.item_id)
+        .subquery()
+    )
+    there = sa.func.coalesce(counted.c.answers, 0)
+    full = sa.case((sa.or_(items.c.done, there >= items.c.wanted), 1), else_=0)
+    wanted, answered, closed, count = connection.execute(
+        sa.select(_sum(items.c.wanted), _sum(there), _sum(full), sa.func.count())
+        .select_from(items.outerjoin(counted, counted.c.item_id == items.c.id))
+        .where(items.c.question == name, items.c.gold.is_(None))
     ).one()
-    return {"question": name, "items": count, "wanted": int(wanted), "taken": int(taken), "closed": int(closed)}
+    return {"question": name, "items": count, "wanted": int(wanted), "answered": int(answered), "closed": int(closed)}
+
+
+def _sum(what: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    return sa.func.coalesce(sa.func.sum(what), 0)
 
 
 def _agreement(said: list[Row], question: Asked) -> dict[str, float | None]:

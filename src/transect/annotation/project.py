@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, Final, TypeVar, final
 
 import sqlalchemy as sa
+from pydantic import ValidationError
 
 from transect.annotation import schema
-from transect.annotation.database import NOTHING_YET, Database, read_setting, write_setting
+from transect.annotation.database import Database, NotBegun, read_setting, write_setting
 from transect.annotation.items import rows_of
 from transect.annotation.pictures import Pictures
 from transect.annotation.questions import Questionnaire, load
 from transect.errors import BadInput
 from transect.store import canonical_json
 
+_T = TypeVar("_T")
 FOLDER: Final = "annotations"
 FILE: Final = "annotation.sqlite"
 
@@ -49,16 +53,47 @@ def open_project(
     begin: else a run without one is refused, and nothing is made. Raises BadInput where the database is of another run,
     or other questions are asked than those begun with.
     """
-    pictures = Pictures(run)
     given = load(questions) if questions else None
-    database = Database(address or default_database(run), make=begin)
+    return _open(run, address or default_database(run), given, Pictures(run), begin)
+
+
+def change(run: Path, address: str | Path | None, questions: tuple[str, ...], work: Callable[[Project], _T]) -> _T:
+    """What `work` makes of the annotation of a run; where there is none yet, and `work` raises, none is begun.
+
+    Hence `work` is done twice then, first on a database that is thrown away. Raises as `open_project` does, and `work`.
+    """
+    given, pictures = load(questions) if questions else None, Pictures(run)
+    there = address or default_database(run)
+    with tempfile.TemporaryDirectory() as folder:
+        for each in [there] if _is_begun(there) else [Path(folder) / FILE, there]:
+            project = _open(run, each, given, pictures, begin=True)
+            try:
+                made = work(project)
+            finally:
+                project.database.close()
+    return made
+
+
+def _open(run: Path, address: str | Path, given: Questionnaire | None, pictures: Pictures, begin: bool) -> Project:
+    database = Database(address, make=begin)
     try:
         if not begin and database.setting("questionnaire") is None:
-            raise BadInput(f"{database.address}: {NOTHING_YET}")
+            raise NotBegun(database.address)
         return Project(database, _begin(database, given, pictures, run), pictures)
     except BaseException:
         database.close()
         raise
+
+
+def _is_begun(address: str | Path) -> bool:
+    try:
+        database = Database(address, make=False)
+    except NotBegun:
+        return False
+    try:
+        return database.setting("questionnaire") is not None
+    finally:
+        database.close()
 
 
 def text_of(asked: Questionnaire) -> str:
@@ -81,7 +116,7 @@ def _begin(database: Database, given: Questionnaire | None, pictures: Pictures, 
             raise BadInput(
                 f"{database.address}: expected the ratings of {run}, got those of other images; name another"
             )
-        asked = Questionnaire.model_validate(json.loads(kept))
+        asked = _kept(database, kept)
         if given is not None and given != asked:
             raise BadInput(
                 f"{database.address}: expected the questions that it was begun with "
@@ -91,6 +126,18 @@ def _begin(database: Database, given: Questionnaire | None, pictures: Pictures, 
         return asked
 
     return database.write(work)
+
+
+def _kept(database: Database, text: str) -> Questionnaire:
+    """What a database was begun with. Raises BadInput where it is what only an earlier version asked."""
+    try:
+        return Questionnaire.model_validate(json.loads(text))
+    except ValidationError as error:
+        wrong = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise BadInput(
+            f"{database.address}: expected questions that this version asks, got others ({wrong}); export its answers "
+            "with the version that began it"
+        ) from None
 
 
 def _identity(pictures: Pictures) -> str:

@@ -1,8 +1,9 @@
 """What people are asked: questions with their levels and keys, and how many answers are wanted, as TOML.
 
 A file has a `title`, `instructions`, `consent`, an optional `[plan]`, and one `[[question]]` table per question.
-Several files can be asked together; the plan of the first that has one counts. The shipped ones are `paper` (the eight
-questions of Balakrishnan et al. 2020), `monk`, `pairs` and `quality`.
+Several files can be asked together: the first `[plan]` counts, and the first `title`, `instructions` and `consent`,
+those of one's own files before those of shipped ones. The shipped ones are `paper` (the eight questions of
+Balakrishnan et al. 2020), `monk`, `pairs` and `quality`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ SHIPPED: Final = ("paper", "monk", "pairs", "quality")
 RESERVED: Final = {"u": "undo", "h": "help", "x": "cannot tell", "Backspace": "undo", "?": "help"}
 """Keys of the page itself."""
 _KEYS: Final = "1234567890"
+_TEXTS: Final = ("title", "instructions", "consent")
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}$")]
 _Text = Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True)]
 _Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]$")]
@@ -108,12 +110,12 @@ class Asked(_Table):
     @field_validator("levels")
     @classmethod
     def _distinct_levels(cls, levels: tuple[Level, ...]) -> tuple[Level, ...]:
-        keys, names = [one.key for one in levels], [one.name for one in levels]
-        for what, each in (("key", keys), ("name", names)):
-            if twice := [str(one) for one in each if one is not None and each.count(one) > 1]:
-                raise ValueError(f"expected a {what} of its own for every level, got {twice[0]!r} twice")
+        keys, names = [one.key.lower() for one in levels if one.key], [one.name for one in levels]
+        for what, each, more in (("key", keys, " (a capital is no other key)"), ("name", names, "")):
+            if twice := [one for one in each if each.count(one) > 1]:
+                raise ValueError(f"expected a {what} of its own for every level, got {twice[0]!r} twice{more}")
         if taken := [key for key in keys if key in RESERVED]:
-            raise ValueError(f"expected other keys than the page's own, got {taken[0]!r} ({RESERVED[str(taken[0])]})")
+            raise ValueError(f"expected other keys than the page's own, got {taken[0]!r} ({RESERVED[taken[0]]})")
         if None in [one.value for one in levels] and any(one.value is not None for one in levels):
             raise ValueError("expected a value for every level or for none")
         return levels
@@ -172,7 +174,8 @@ class Plan(_Table):
     """How many answers, in which order, and how attention is tested.
 
     ratings: per image and question. order: one question after another, each rater beginning with another, or mixed.
-    gold_every, repeat_every: every so many tasks one with a known answer, or one that the rater has had; 0: none.
+    gold_every, repeat_every: every so many tasks one with a known answer, or one that the rater has had; 0: none. Where
+    both fall on one task, the repeat comes next.
     lease_minutes: how long a task waits for its rater. break_every: tasks after which a break is suggested.
     per_cell: so many images of each cell of the design, drawn by the seed; 0: all. Pairs are always asked in whole.
     """
@@ -239,7 +242,17 @@ def load(names: Sequence[str | Path] = ("paper",)) -> Questionnaire:
         Questionnaire._distinct(tuple(questions))
     except ValueError as error:
         raise BadInput(f"{', '.join(where for _, where in read)}: question: {error}; rename one") from None
-    return made[0].model_copy(update={"plan": plan, "question": tuple(questions)})
+    texts = {key: text for key in _TEXTS if (text := _text(key, names, made)) is not None}
+    return made[0].model_copy(update={"plan": plan, "question": tuple(questions), **texts})
+
+
+def _text(key: str, names: Sequence[str | Path], made: Sequence[Questionnaire]) -> str | None:
+    """What the first file says under a key, one's own before a shipped one; None where no file says anything."""
+    said = [(str(n), str(getattr(one, key))) for n, one in zip(names, made, strict=True) if key in one.model_fields_set]
+    own = [one for one in said if one[0] not in SHIPPED]
+    if other := [where for where, text in own if text != own[0][1]]:
+        raise BadInput(f"{own[0][0]}, {other[0]}: {key}: expected one, got two that differ; keep one")
+    return next((text for _, text in own or said), None)
 
 
 def load_file(path: Path) -> Questionnaire:

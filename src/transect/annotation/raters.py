@@ -31,10 +31,15 @@ def hash_of(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def invite(database: Database, count: int, now: float) -> list[Invited]:
-    """Make so many raters. Raises BadInput for a count that is not from 1 to 10,000."""
+def check_count(count: int) -> None:
+    """Raises BadInput for a count of new raters that is not from 1 to 10,000."""
     if not 1 <= count <= _MOST:
         raise BadInput(f"--raters: expected 1 to {_MOST:,}, got {count}; mend it")
+
+
+def invite(database: Database, count: int, now: float) -> list[Invited]:
+    """Make so many raters. Raises BadInput as `check_count` does."""
+    check_count(count)
     table = schema.raters
 
     def work(connection: sa.Connection) -> list[Invited]:

@@ -77,21 +77,27 @@ def end(database: Database, token: str) -> None:
     database.write(lambda connection: connection.execute(table.delete().where(table.c.token_hash == hash_of(token))))
 
 
+def given_password() -> str | None:
+    """That of TRANSECT_ADMIN_PASSWORD, if it is set. Raises BadInput for one that is shorter than 8 characters."""
+    given = os.environ.get(_VARIABLE)
+    if given is not None and len(given) < _SHORTEST:
+        raise BadInput(f"{_VARIABLE}: expected {_SHORTEST} characters or more, got {len(given)}; choose a longer one")
+    return given
+
+
 def set_password(database: Database) -> str | None:
     """The administrator's password: that of TRANSECT_ADMIN_PASSWORD, the one that was set before, or a new one.
 
     Returns a new one, to be shown once; None otherwise. Sessions of the administrator end where it changes. Raises
-    BadInput for one that is shorter than 8 characters.
+    BadInput as `given_password` does.
     """
-    given, kept = os.environ.get(_VARIABLE), database.setting(_SETTING)
+    given, kept = given_password(), database.setting(_SETTING)
     if given is None:
         if kept is not None:
             return None
         new = secrets.token_urlsafe(16)
         database.set({_SETTING: _hashed(new)})
         return new
-    if len(given) < _SHORTEST:
-        raise BadInput(f"{_VARIABLE}: expected {_SHORTEST} characters or more, got {len(given)}; choose a longer one")
     if kept is None or not _is(given, kept):
         database.set({_SETTING: _hashed(given)})
         table = schema.sessions

@@ -56,7 +56,7 @@ def compare(
     """
     order = np.argsort(people, kind="stable")
     x = np.asarray(embeddings[order], dtype=np.float64)
-    x = directions_of(x) if metric == "cosine" else x
+    x = placed(x, metric)
     _, starts, person, size = np.unique(people[order], return_index=True, return_inverse=True, return_counts=True)
     g, t = len(size), len(thresholds)
     made = Comparisons(
@@ -76,6 +76,11 @@ def compare(
     return made
 
 
+def placed(x: Float[np.ndarray, "n d"], metric: Metric) -> Float[np.ndarray, "n d"]:
+    """Embeddings where they are measured: directions for cosine, else about their mean, whose size costs digits."""
+    return directions_of(x) if metric == "cosine" else x - x.mean(axis=0) if len(x) else x
+
+
 def directions_of(x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
     """Rows of length 1. Raises BadInput for a row of zeros, which has no direction."""
     norms = np.linalg.norm(x, axis=1, keepdims=True)
@@ -89,11 +94,16 @@ def distances_between(
 ) -> Float[np.ndarray, "m n"]:
     """Euclidean distances; of rows of length 1 also 1 - cosine, which is half the squared distance.
 
+    Rows that are equal up to rounding are 0 apart.
+
     >>> distances_between(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0], [-1.0, 0.0]]), "cosine")
     array([[1., 2.]])
     """
-    squares = (one**2).sum(axis=1)[:, None] + (other**2).sum(axis=1)[None, :] - 2 * (one @ other.T)
-    squares = np.maximum(squares, 0.0)
+    sizes = (one**2).sum(axis=1)[:, None] + (other**2).sum(axis=1)[None, :]
+    squares = sizes - 2 * (one @ other.T)
+    # The sum of three rounds by so much: without it a threshold of 0 would stand apart from equal embeddings.
+    rounding = (16 + one.shape[1]) * np.finfo(np.float64).eps
+    squares = np.where(squares <= rounding * sizes, 0.0, squares)
     return np.asarray(squares / 2 if metric == "cosine" else np.sqrt(squares))
 
 

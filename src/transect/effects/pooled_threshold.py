@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
 from transect.designs.matching.sample import codes
-from transect.effects.comparisons import TIE, Metric, directions_of, distances_between
+from transect.effects.comparisons import TIE, Metric, distances_between, placed
 from transect.effects.recognition import comparable
 from transect.errors import BadInput
 
@@ -45,7 +45,7 @@ def pooled_thresholds(
             raise BadInput(f"--false-match-rate: expected a share between 0 and 1, got {rate:g}")
     usable = comparable(embeddings, identity, group, metric)
     x = np.asarray(embeddings[usable], dtype=np.float64)
-    x = directions_of(x) if metric == "cosine" else x
+    x = placed(x, metric)
     people, groups = (codes([column], len(embeddings))[usable] for column in (identity, group))
     n = _impostors(people, groups)
     allowed = [int(np.floor(rate * n + 1e-9)) for rate in rates]

@@ -8,7 +8,7 @@ beside the paper's heuristic. The bound is taken as at most α, so that α = 1 c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -53,7 +53,7 @@ def balanced_subset(data: LabelledData, alpha: float, *, seed: int = 0, heuristi
     6
     """
     if not 1 <= alpha < np.inf:
-        raise BadInput(f"α: expected a ratio of at least 1, got {alpha:g}")
+        raise BadInput(f"α: expected a finite ratio of at least 1, got {alpha:g}")
     alpha = min(alpha, float(max(len(data), 1)))  # no two counts are further apart
     draws, stopped = uniforms(data.keys, _DRAW, seed), False
     if data.labels.category is not None:
@@ -68,20 +68,25 @@ def balanced_subset(data: LabelledData, alpha: float, *, seed: int = 0, heuristi
     return Balanced(rows, bound, worst_ratio(label_counts(data, rows)), stopped)
 
 
-def balanced_splits(data: LabelledData, alpha: float, *, seed: int = 0) -> Bool[np.ndarray, " n"]:
+def balanced_splits(data: LabelledData, alpha: float, *, seed: int = 0) -> tuple[Bool[np.ndarray, " n"], list[str]]:
     """Which items stay where every split by itself is balanced to α; all as one where there are no splits.
+
+    Returns that and the names of the splits ("" for all as one) whose search ran out of time.
 
     >>> from transect.leakage.records import labelled
     >>> data = labelled(["cook"] * 5, [0, 0, 1, 0, 1], split=["train"] * 3 + ["test"] * 2)
-    >>> int(balanced_splits(data, 1.0).sum())  # one of each class in either split
-    4
+    >>> keep, stopped = balanced_splits(data, 1.0)
+    >>> int(keep.sum()), stopped  # one of each class in either split
+    (4, [])
     """
-    keep = np.zeros(len(data), dtype=np.bool_)
+    keep, stopped = np.zeros(len(data), dtype=np.bool_), []
     names = [None] if data.split is None else np.unique(data.split).tolist()
     for name in names:
         rows = np.arange(len(data)) if name is None else data.rows_of(name)
-        keep[rows[balanced_subset(data.take(rows), alpha, seed=seed).rows]] = True
-    return keep
+        found = balanced_subset(data.take(rows), alpha, seed=seed)
+        keep[rows[found.rows]] = True
+        stopped += [name or ""] if found.stopped else []
+    return keep, stopped
 
 
 def label_counts(data: LabelledData, rows: Int[np.ndarray, " m"] | None = None) -> Int[np.ndarray, "k c"]:
@@ -149,14 +154,19 @@ def _largest(
         constraints=LinearConstraint(vstack(over), -np.inf, 0.0),
         options={"time_limit": SECONDS, "mip_rel_gap": _GAP},
     )
-    if found.status not in (0, _OUT_OF_TIME):
-        raise BadInput(f"no balanced subset was found: {found.message}; ask for another α")
-    kept = np.zeros(len(types)) if found.x is None else found.x
+    kept = _sizes_found(found, len(types))
     bound = float(len(data)) if found.mip_dual_bound is None else np.floor(-found.mip_dual_bound + 1e-6)
-    keep, stopped = _drawn(cell.ravel(), np.round(kept).astype(np.int64), draws), found.status == _OUT_OF_TIME
+    keep, stopped = _drawn(cell.ravel(), kept, draws), found.status == _OUT_OF_TIME
     if stopped and (other := _one_label_at_a_time(data, alpha, draws)).sum() > keep.sum():
         keep = other
     return keep, min(float(bound), float(len(data))), stopped
+
+
+def _sizes_found(found: Any, n: int) -> Int[np.ndarray, " cells"]:
+    """How many of each of n kinds SciPy's answer keeps; none where it has found nothing in its time."""
+    if found.status not in (0, _OUT_OF_TIME):
+        raise BadInput(f"no balanced subset was found: {found.message}; ask for another α")
+    return np.zeros(n, dtype=np.int64) if found.x is None else np.round(found.x).astype(np.int64)
 
 
 def _one_label_at_a_time(data: LabelledData, alpha: float, draws: Float[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:

@@ -99,19 +99,27 @@ def balanced_table(
     where: str | None = None,
     where_train_only: bool = False,
     seed: int = 0,
-) -> pa.Table:
+) -> tuple[pa.Table, list[str]]:
     """The rows that `labelled_data` takes of a table, with a column in_alpha3 … of each α: is it in the subset?
 
-    Every split is balanced by itself, so that --where in_alpha1 asks of any of them. data: read in the same way.
+    Every split is balanced by itself, so that --where in_alpha1 asks of any of them. data: read in the same way, its
+    rows as they stand.
+
+    Returns the rows, and a line for each column whose search ran out of time.
     """
+    stopped = []
     rows, _ = _kept(table, None if split is None else _splits(table, split), where, where_train_only)
     for alpha in alphas:
-        name, kept = f"in_alpha{alpha:g}", pa.array(balanced_splits(data, alpha, seed=seed))
+        keep, splits = balanced_splits(data, alpha, seed=seed)
+        name, kept = f"in_alpha{alpha:g}", pa.array(keep)
+        if splits:
+            where_stopped = f" of {', '.join(splits)}" if splits != [""] else ""
+            stopped.append(f"{name}: the search{where_stopped} ran out of time: another run may mark other rows")
         if name in rows.column_names:
             rows = rows.set_column(rows.column_names.index(name), name, kept)
         else:
             rows = rows.append_column(name, kept)
-    return rows
+    return rows, stopped
 
 
 def _read_file(path: Path) -> pa.Table:

@@ -66,7 +66,10 @@ def guarded(
     starts = range(0, len(images), batch)
     count = budget.add if budget else _uncounted
     rows = [row for start in starts for row in _rows(target, images.take(slice(start, start + batch)), timeout, count)]
-    return _assemble(target, rows)
+    made = _assemble(target, rows)
+    if budget:
+        budget.found_later([why for why, row in zip(made.failures, rows, strict=True) if why and not row.reason])
+    return made
 
 
 def attempt(work: Callable[[], Any], timeout: float) -> tuple[Any, str]:
@@ -148,6 +151,13 @@ class FailureBudget:
             hopeless = self.seen >= self.minimum and self.failed > max(0.5, self.limit_share) * self.seen
             if too_many or hopeless:
                 raise TooManyFailures(self._message())
+
+    def found_later(self, failures: Sequence[str]) -> None:
+        """Count failures of answers that `add` took for good. Raises TooManyFailures above the limit."""
+        with self._lock:
+            self.seen -= len(failures)
+        if failures:
+            self.add(failures)
 
     def _message(self) -> str:
         reason, times = self._reasons.most_common(1)[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path as FilePath
 from typing import Annotated, Any, Final, Literal
 
 import sqlalchemy as sa
@@ -28,6 +30,10 @@ _ERRORS: Final[dict[int | str, dict[str, Any]]] = {
 _CONFLICT: Final[dict[int | str, dict[str, Any]]] = {409: {"description": "cannot be taken, and why"}, **_ERRORS}
 _Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
 _Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
+_Digest = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$")]
+# Browsers keep a picture under its address for an hour. Tasks and levels are counted alike in every study, so that the
+# digest in the address is what makes it this picture's own.
+_KEPT: Final = {"cache-control": "private, max-age=3600"}
 
 
 class _Body(BaseModel):
@@ -151,7 +157,7 @@ def undone(service: Serving, rater: Writing, body: UndoBody) -> Work:
 
 
 @router.get(
-    "/pictures/{task}/{side}",
+    "/pictures/{task}/{side}/{digest}",
     response_class=Response,
     responses={**_ERRORS, 200: {"content": {"image/png": {}}}, 404: {"description": "no picture of the rater's"}},
 )
@@ -160,6 +166,7 @@ def picture(
     rater: Reading,
     task: Annotated[int, Path(ge=1, le=2**31 - 1)],
     side: Literal["left", "right"],
+    digest: _Digest,
 ) -> Response:
     """A picture of one of the rater's own tasks."""
     query = (
@@ -170,14 +177,14 @@ def picture(
     with service.database.reading() as connection:
         row = connection.execute(query).one_or_none()
     image = "" if row is None else _on_side(row, side)
-    if row is None or not image:
+    pictures = service.project.pictures
+    if row is None or not image or pictures.digest(row.study, image) != digest:
         raise HTTPException(404, "no picture of yours")
-    png = service.project.pictures.png(row.study, image)
-    return Response(png, media_type="image/png", headers={"cache-control": "private, max-age=3600"})
+    return Response(pictures.png(row.study, image), media_type="image/png", headers=_KEPT)
 
 
 @router.get(
-    "/examples/{question}/{level}",
+    "/examples/{question}/{level}/{digest}",
     response_class=Response,
     responses={**_ERRORS, 200: {"content": {"image/png": {}}}, 404: {"description": "no example"}},
 )
@@ -186,46 +193,43 @@ def example(
     rater: Reading,
     question: Annotated[str, Path(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}$")],
     level: Annotated[int, Path(ge=0, le=1000)],
+    digest: _Digest,
 ) -> Response:
     """A face that shows a level."""
     _ = rater
     # The name is looked up, never joined from what was sent.
     known = {one.name: one for one in service.project.asked.question}
-    if service.examples is None or question not in known or level >= len(known[question].levels):
+    if question not in known or level >= len(known[question].levels):
         raise HTTPException(404, "no example")
-    path = service.examples / f"{known[question].name}-{level}.png"
-    if not path.is_file():
+    png = _example(service.examples, known[question].name, level)
+    if png is None or _digest(png) != digest:
         raise HTTPException(404, "no example")
-    return Response(path.read_bytes(), media_type="image/png", headers={"cache-control": "private, max-age=3600"})
+    return Response(png, media_type="image/png", headers=_KEPT)
 
 
 def _work(service: Service, rater: int) -> Work:
     project: Project = service.project
-    there = next_tasks(project, rater, service.clock())
+    there = [_shown(project, one) for one in next_tasks(project, rater, service.clock())]
     answered_so_far, share = progress.of_rater(project, rater)
     with service.database.reading() as connection:
         paused = read_setting(connection, "paused") == "1" or progress.is_paused(connection, rater)
-    return Work(tasks=[_shown(one) for one in there], answered=answered_so_far, share=share, paused=paused)
+    return Work(tasks=there, answered=answered_so_far, share=share, paused=paused)
 
 
-def _shown(task: Task) -> TaskShown:
-    sides = ["left", "right"] if task.second else ["left"]
-    return TaskShown(id=task.id, question=task.question, pictures=[f"/pictures/{task.id}/{side}" for side in sides])
+def _shown(project: Project, task: Task) -> TaskShown:
+    start, digest = f"/pictures/{task.id}", project.pictures.digest
+    on = {side: _on_side(task, side) for side in ("left", "right")}
+    pictures = [f"{start}/{side}/{digest(task.study, image)}" for side, image in on.items() if image]
+    return TaskShown(id=task.id, question=task.question, pictures=pictures)
 
 
 def _question(service: Service, name: str) -> dict[str, Any]:
     one = service.project.asked.named(name)
-    folder = service.examples
-    levels = [
-        {
-            "name": level.name,
-            "key": level.key,
-            "example": f"/examples/{name}/{place}"
-            if folder is not None and (folder / f"{name}-{place}.png").is_file()
-            else None,
-        }
-        for place, level in enumerate(one.levels)
-    ]
+    levels = []
+    for place, level in enumerate(one.levels):
+        png = _example(service.examples, name, place)
+        example = None if png is None else f"/examples/{name}/{place}/{_digest(png)}"
+        levels.append({"name": level.name, "key": level.key, "example": example})
     return {
         "name": name,
         "text": one.text,
@@ -234,6 +238,16 @@ def _question(service: Service, name: str) -> dict[str, Any]:
         "levels": levels,
         "follow_up": one.follow_up.model_dump() if one.follow_up else None,
     }
+
+
+def _example(folder: FilePath | None, question: str, level: int) -> bytes | None:
+    """The PNG of a level, where there is one."""
+    path = None if folder is None else folder / f"{question}-{level}.png"
+    return path.read_bytes() if path is not None and path.is_file() else None
+
+
+def _digest(png: bytes) -> str:
+    return hashlib.sha256(png).hexdigest()[:32]
 
 
 def _on_side(row: Any, side: str) -> str:

@@ -112,6 +112,7 @@ function show() {
   at("task").hidden = !task;
   at("message").hidden = Boolean(task);
   if (!task) {
+    shownAt = null;  // the last one may come back
     at("message").textContent = unsent.length ? "Saving your last answer …"
       : progress.paused ? "There is a pause. Come back later with the same link."
       : "That is all for now. Thank you! You can close this page.";
