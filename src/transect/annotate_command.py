@@ -310,7 +310,7 @@ def validate(
 @annotate.command("same-person")
 def same_person(
     answers: Annotated[Path, typer.Argument(metavar="ANSWERS", help="Answers about pairs, as exported.")],
-    pairs: Annotated[Path, typer.Option(help="CSV of pairs: first, second, kind, and if you like group, distance.")],
+    pairs: Annotated[Path, typer.Option(help="CSV of pairs: first, second, kind; if you like study, group, distance.")],
     question: Annotated[
         str | None, typer.Option(help="Which question, where pairs were asked about in several.")
     ] = None,
@@ -323,16 +323,7 @@ def same_person(
     if unanswered not in ("left out", "same"):
         raise BadInput(f'--unanswered: expected "left out" or "same", got {unanswered!r}; mend it')
     made = rater_validation.same_person(answers, pairs, unanswered, question)
-    if json:
-        print(json_format.dumps(made, indent=2, allow_nan=False))
-        return
-    for one in made["rows"]:
-        share = (
-            "–"
-            if one["share"] is None
-            else "{:.1f} ({:.1f}, {:.1f})".format(*(100 * one[name] for name in ("share", "low", "high")))
-        )
-        print(f"{one['by']}, {one['group']}, {one['kind']}: {share} % same of {one['answers']}")
+    print(json_format.dumps(made, indent=2, allow_nan=False) if json else "\n".join(rater_validation.lines(made)))
 
 
 def _open(run: Path, database: str | None, questions: list[str] | None, begin: bool = True) -> Any:

@@ -23,7 +23,7 @@ from transect.effects.rates import Rate
 from transect.effects.truth import FACE
 from transect.effects.verification import Verified
 from transect.finished import Run, read
-from transect.records import Attribute, Design, Effect, Predictions, Task
+from transect.records import Annotations, Attribute, Design, Effect, Predictions, Task
 from transect.report import selection
 from transect.report.records import Gallery
 from transect.sections.answers import Answers
@@ -159,7 +159,9 @@ def answers_of(run: Run, target: Mapping[str, Any]) -> Answers:
     def kept(columns: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
         return {name: np.where(run.seen.reasons == "", column, np.nan) for name, column in columns.items()}
 
-    rated, people_truth, people_yes = _rated_truth(run, kept(run.seen.columns), kept(run.seen.people))
+    seen = run.seen.about(run.known)
+    about = "" if truth is None or truth.attribute == FACE else run.seen.called(truth.attribute, run.known)
+    rated, people_truth, people_yes = _rated_truth(run, about, kept(seen.columns), kept(seen.people), seen.answers)
     return Answers(
         study=run.spec["name"],
         target=target["name"],
@@ -173,21 +175,21 @@ def answers_of(run: Run, target: Mapping[str, Any]) -> Answers:
         truth=np.where(run.seen.reasons == "", none if label is None else label, np.nan),
         errors=values("error"),
         threshold=_cut(target["description"]),
-        truth_attribute="" if truth is None or truth.attribute == FACE else truth.attribute,
+        truth_attribute=about,
         values=kept({name: run.true[name] for name in run.attributes if name in run.true}),
         # Labels of photographs are of every image; people's few answers alone tell what an experiment moved.
-        perceived=kept(run.seen.columns or (run.seen.people if run.design.levels else {})),
+        perceived=kept(seen.columns or (seen.people if run.design.levels else {})),
         held=kept({name: run.true[name] for name in run.held if name in run.true}),
-        others={**run.others, **run.held},
+        others={**run.seen.unordered(run.known), **run.others, **run.held},
         pruned=int((run.seen.reasons != "").sum()),
         steps=run.spec["generator"].get("steps", {}),
-        people=kept(run.seen.people),
-        by_machine=bool(run.seen.columns and run.seen.people),
+        people=kept(seen.people),
+        by_machine=bool(seen.columns and seen.people),
         rated=rated,
         people_truth=people_truth,
         people_yes=people_yes,
         failures=predictions.failures,
-        said=run.seen.answers,
+        said=seen.answers,
         stated=truth,
         verified=_verified(run, target, predictions),
     )
@@ -205,17 +207,22 @@ _Labels = Float[np.ndarray, " _"]
 
 
 def _rated_truth(
-    run: Run, columns: Mapping[str, Float[np.ndarray, " n"]], people: Mapping[str, Float[np.ndarray, " n"]]
+    run: Run,
+    name: str,
+    columns: Mapping[str, Float[np.ndarray, " n"]],
+    people: Mapping[str, Float[np.ndarray, " n"]],
+    answers: Mapping[str, Annotations],
 ) -> tuple[_Labels, _Labels, _Labels]:
     """The truth as raters saw it, the file by image first; as people alone saw it; and the share of a yes.
 
-    Shares are of people's answers where they were asked about it, else of the file by image. Empty where there is none.
+    name: what ratings of the truth's attribute are called. Shares are of people's answers where they were asked about
+    it, else of the file by image. Empty where there is none.
     """
     nothing = np.empty(0)
     stated = run.truth
     if stated is None:
         return nothing, nothing, nothing
-    name, attribute = stated.attribute, run.known.get(stated.attribute)
+    attribute = run.known.get(stated.attribute)
     seen = columns.get(name, people.get(name))
     if seen is None:
         return nothing, nothing, nothing
@@ -223,8 +230,8 @@ def _rated_truth(
     if name not in people:
         return rated, nothing, yes
     by_people, yes = stated.as_rated(people[name], attribute)
-    if not len(yes) and name in run.seen.answers:
-        yes = stated.share_of_answers(run.seen.answers[name], len(people[name]), attribute)
+    if not len(yes) and name in answers:
+        yes = stated.share_of_answers(answers[name], len(people[name]), attribute)
         yes = np.where(np.isfinite(people[name]), yes, np.nan) if len(yes) else yes  # not of pruned images
     return rated, by_people, yes
 

@@ -63,7 +63,7 @@ class Run:
         if self.reference is None or task is Task.EMBEDDING:
             return None
         name = self.reference.attribute
-        seen = self.seen.people.get(name, self.seen.columns.get(name))
+        seen = self.seen.value_of(name, self.known)
         nobody = np.full(len(self.images), np.nan)
         return reference.labels(self.reference, nobody if seen is None else seen, task, self.known.get(name))
 

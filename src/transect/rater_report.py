@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
+from jaxtyping import Float
 
 from transect import findings, finished, ratings, reference
 from transect import tables as columns
-from transect.effects.pruning import Rule
+from transect.effects.pruning import AS_PUBLISHED, Rule
 from transect.effects.truth import Truth
 from transect.errors import BadInput, UnknownName
+from transect.rated_questions import RatedQuestion
 from transect.records import Task
 from transect.sections import deviations, galleries, raters, seen_along
 from transect.sections.raters import Excluded, Rated, rated_of
@@ -95,8 +97,11 @@ def kept_answers(run: finished.Run) -> tuple[Rated, ...]:
     """People's single answers beside a run, by question."""
     made = []
     for name, said in run.seen.answers.items():
-        attribute, options = run.known.get(name), {}
-        if attribute is not None:
+        attribute, asked = run.known.get(name), run.seen.asked.get(name)
+        options: dict[str, Any] = {}
+        if asked is not None:
+            options = _as_asked(run, name, asked)
+        elif attribute is not None:
             ends = range(len(attribute.levels)) if attribute.discrete else attribute.bounds
             scale = "nominal" if attribute.nominal else "ordinal"
             options = {"attribute": name, "scale": scale, "ends": ends, "levels": attribute.levels}
@@ -104,6 +109,31 @@ def kept_answers(run: finished.Run) -> tuple[Rated, ...]:
             options = {"ends": (0.0, 1.0)}
         made.append(rated_of(name, said, len(run.images), **options))
     return tuple(one for one in made if np.isfinite(one.ratings).any())
+
+
+def _as_asked(run: finished.Run, name: str, asked: RatedQuestion) -> dict[str, Any]:
+    """What `rated_of` is told of a question that the kept file names."""
+    return {
+        "attribute": _about(run, asked.attribute, name),
+        "scale": asked.scale,
+        "ends": asked.values,
+        "levels": tuple(_answers(asked.levels, asked.values).values()),
+        "text": asked.text,
+        "unsure": asked.unsure.get(""),
+    }
+
+
+def _answers(levels: Sequence[str], values: Sequence[float] | np.ndarray) -> dict[float, str]:
+    """What each answer is called, by its value and in their order; levels of one value are one answer."""
+    named: dict[float, list[str]] = {}
+    for value, name in sorted(zip(map(float, values), levels, strict=True), key=lambda one: one[0]):
+        named.setdefault(value, []).append(name)
+    return {value: " or ".join(names) for value, names in named.items()}
+
+
+def _about(run: finished.Run, *names: str) -> str:
+    """The first of the names that is an attribute of the run; "" where none is."""
+    return next((one for one in names if one in run.known or one in run.design.levels), "")
 
 
 def _asked(run: finished.Run, ids: Sequence[str], said: list[Row], asked: Any, scale: str) -> Rated:
@@ -118,15 +148,14 @@ def _asked(run: finished.Run, ids: Sequence[str], said: list[Row], asked: Any, s
         levels = np.where(np.isfinite(made.ratings), made.ratings, 0).astype(int)
         found = np.where(np.isfinite(made.ratings), values[levels], np.nan)
         table[[row[first] for _, first, _ in made.units]] = found
-    order = np.argsort(values, kind="stable")
-    about = next((one for one in (asked.attribute, asked.name) if one in run.known or one in run.design.levels), "")
+    answers = _answers([one.name for one in asked.levels], values)
     return Rated(
         name=asked.name,
         ratings=table,
-        values=tuple(float(one) for one in values[order]),
+        values=tuple(answers),
         scale=asked.scale,
-        levels=tuple(asked.levels[k].name for k in order),
-        attribute=about,
+        levels=tuple(answers.values()),
+        attribute=_about(run, asked.attribute, asked.name),
         text=asked.text,
         unsure=sum(one.value is None and not one.excluded for one in said if one.question == asked.name),
     )
@@ -154,8 +183,9 @@ def page(
 ) -> dict[str, Any]:
     """What the page shows: facts, sections and galleries, as `report.rater_page.write` takes it.
 
-    rules: by which images are left out, besides those kept beside each study. Raises BadInput where nobody answered
-    anything, UnknownName for a rule about what was not asked.
+    rules: by which images are left out, in the units of the page, besides those kept beside each study, which are
+    judged on the ratings kept there. Raises BadInput where nobody answered anything, or for published rules on answers
+    that are not from 0 to 1; UnknownName for a rule about what was not asked.
     """
     if not any(one.rated for one in answered):
         raise BadInput("expected answers about single images, got none yet; have people answer, or give --ratings")
@@ -164,7 +194,8 @@ def page(
     for one in answered:
         if one.rated:
             sections += study_sections(one, resamples)
-            shown += _galleries(one, _rules_of(one, rules))
+            _check(one, rules)
+            shown += _galleries(one, rules)
             for found in _deviations(one):
                 sections.append(deviations.section(found, list(one.ids)))
                 shown.append(galleries.farthest(found, one.place, one.ids))
@@ -206,21 +237,30 @@ def _facts(answered: Sequence[Answered]) -> dict[str, int | None]:
     }
 
 
-def _rules_of(one: Answered, rules: Sequence[Rule]) -> list[Rule]:
-    """Rules given, and those kept beside the study, that are about what was asked."""
-    names = [rated.name for rated in one.rated]
+def _check(one: Answered, rules: Sequence[Rule]) -> None:
+    """Raises UnknownName for rules about what was not asked, BadInput for the published ones on other scales."""
+    means = {rated.name: rated.mean for rated in one.rated}
     for rule in rules:
-        if rule.attribute not in names:
-            raise UnknownName("question", rule.attribute, names, hint="rules are about what was asked")
+        if rule.attribute not in means:
+            raise UnknownName("question", rule.attribute, list(means), hint="rules are about what was asked")
+    if published := [rule for rule in rules if rule in AS_PUBLISHED]:
+        ratings.check_published(means, published)
+
+
+def _kept_rules(one: Answered, given: Sequence[Rule]) -> list[tuple[Rule, Float[np.ndarray, " n"]]]:
+    """Rules kept beside the study, but those given too, with the ratings that its report judges them on."""
+    seen = one.run.seen
+    judged = {**seen.people, **seen.columns}
     kept = [rule for each in ratings.kept_rules(one.run.folder.path).values() for rule in each]
-    return [*rules, *(rule for rule in kept if rule.attribute in names and rule not in rules)]
+    return [(rule, judged[rule.attribute]) for rule in kept if rule.attribute in judged and rule not in given]
 
 
 def _galleries(one: Answered, rules: Sequence[Rule]) -> Iterator[dict[str, Any]]:
     shown = _shown(one)
+    kept = _kept_rules(one, rules)
     for rated in one.rated:
         if rated.scale != "nominal":
-            yield galleries.by_score(one.place, one.ids, one.run.people, rated, rules)
+            yield galleries.by_score(one.place, one.ids, one.run.people, rated, rules, kept)
     for rated in one.rated:
         if rated.attribute in one.run.design.levels and rated.attribute in shown.intended:
             yield galleries.side_by_side(one.place, one.ids, shown, rated)
@@ -229,7 +269,8 @@ def _galleries(one: Answered, rules: Sequence[Rule]) -> Iterator[dict[str, Any]]
 def _deviations(one: Answered) -> Iterator[deviations.Deviations]:
     """Of each target, where its truth was put to the raters too."""
     stated = one.run.truth
-    rated: Mapping[str, Rated] = {r.attribute or r.name: r for r in reversed(one.rated)}
+    by_attribute = {r.attribute: r for r in reversed(one.rated)}
+    rated: Mapping[str, Rated] = {**by_attribute, **{r.name: r for r in one.rated}}
     if stated is None or stated.attribute not in rated:
         return
     truth = Truth(stated.text, rated[stated.attribute].name, stated.comparison, stated.value)
@@ -253,9 +294,9 @@ def judge(folder: Path, text: str) -> None:
                 f"--reference {text}: expected a run without a truth of its own, got {run.spec['truth']['text']} of "
                 f"{run.spec['name']}; leave it out, or audit without --truth"
             )
-        truth, rated = reference.parse(text, run.known), [*run.seen.people, *run.seen.columns]
-        if truth.attribute not in rated:
-            told = ", ".join(rated) or "none"
+        truth = reference.parse(text, run.known)
+        if run.seen.value_of(truth.attribute, run.known) is None:
+            told = ", ".join([*run.seen.people, *run.seen.columns]) or "none"
             raise BadInput(f"--reference {text}: expected ratings of {truth.attribute}, got {told}; give --ratings too")
         for target in run.spec["targets"]:
             replace(run, reference=truth).labels(Task(target["task"]))

@@ -6,11 +6,11 @@ import csv
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from jaxtyping import Float
 
 from transect import tables as columns
@@ -24,6 +24,13 @@ from transect.store import write_atomically
 
 FILE: Final = "validation.json"
 _NEEDED: Final = ("id", "second", "answer")
+_ANSWERS: Final = pa.schema(
+    [
+        *((name, pa.string()) for name in ("study", "id", "second", "question", "rater", "answer", "follow_up")),
+        *((name, pa.bool_()) for name in ("repeat", "excluded")),
+        ("level", pa.float64()),
+    ]
+)
 
 
 def of_generator(
@@ -157,42 +164,109 @@ def same_person(
     """Shares of "same" by kind of pair, familiarity and group, and face distances, from files.
 
     answers: as `transect annotate export` writes it (.csv or .parquet), of a question about pairs whose first level
-    says "same"; pairs: a CSV with first, second, kind and, if you like, group and distance; question: which one, where
-    the answers are to several. Raises BadInput for files that cannot be read, answers about pairs that are not listed
-    or to several questions, UnknownName for a question that nobody answered.
+    says "same"; pairs: a CSV with first, second, kind and, if you like, study, group and distance; question: which one,
+    where the answers are to several. Pairs are told apart by study too where both files have it. Raises BadInput for
+    files that cannot be read, pairs listed with two kinds, without a kind or with a distance that is no number, answers
+    about pairs that are not listed, of several studies without theirs, or to several questions, UnknownName for a
+    question that nobody answered.
     """
-    listed = _listed(pairs)
-    rows = _of_question(_rows(answers), question, answers)
-    unknown = [one for one in rows if (one["id"], one["second"]) not in listed]
+    rows, listed = _of_question(_rows(answers), question, answers), _listed(pairs)
+    names = {str(one["study"]) for one in rows if one.get("study")}
+    if len(names) > 1 and not any(one.study for one in listed):
+        told = ", ".join(sorted(names))
+        raise BadInput(f"{pairs}: expected a column study, since {answers} is of {told}, got none; add it")
+    if not names:
+        listed = [one._replace(study="") for one in listed]
+    by_study = any(one.study for one in listed)
+    of = _once(listed, pairs)
+    keys = [((str(one["study"]) if by_study else ""), one["id"], one["second"]) for one in rows]
+    unknown = [key for key in keys if key not in of]
     if unknown or not rows:
-        told = f"{unknown[0]['id']}, {unknown[0]['second']}" if unknown else "no answer"
+        told = ", ".join(filter(None, unknown[0])) if unknown else "no answer"
         raise BadInput(f"{answers}: expected answers about the pairs of {pairs}, got {told}; list every pair")
-    place = {key: k for k, key in enumerate(listed)}
-    pair = np.array([place[one["id"], one["second"]] for one in rows], dtype=np.int64)
-    same = np.array([np.nan if one["level"] is None else float(one["level"] == 0) for one in rows])
-    about = [listed[one["id"], one["second"]] for one in rows]
-    groups = {
-        "familiarity": [one.get("follow_up") or "" for one in rows],
-        "group": [a.get("group") or "" for a in about],
-    }
+    place = {key: k for k, key in enumerate(of)}
+    pair = np.array([place[key] for key in keys], dtype=np.int64)
+    level = np.array([np.nan if one["level"] is None else one["level"] for one in rows])
+    same = np.where(np.isfinite(level), level == 0, np.nan)
+    about = [of[key] for key in keys]
+    groups = {"familiarity": [one.get("follow_up") or "" for one in rows], "group": [one.group for one in about]}
     made = same_shares(
-        [a["kind"] for a in about], same, groups, pair, unanswered="same" if unanswered == "same" else "left out"
+        [one.kind for one in about], same, groups, pair, unanswered="same" if unanswered == "same" else "left out"
     )
-    distance = np.array([float(one.get("distance") or "nan") for one in listed.values()])
+    distance = np.array([one.distance for one in of.values()])
     found = {"rows": [asdict(one) for one in made], "distance": asdict(against_distance(same, pair, distance))}
     return dict(_plain(found))
 
 
-def _listed(path: Path) -> dict[tuple[str, str], dict[str, str]]:
+def lines(made: Mapping[str, Any]) -> list[str]:
+    """What `same_person` returns, for people: a line per row of the table, and one on face distances."""
+    told = []
+    for one in made["rows"]:
+        share = "–"
+        if one["share"] is not None:
+            share = "{:.1f} ({:.1f}, {:.1f})".format(*(100 * one[name] for name in ("share", "low", "high")))
+        told.append(f"{one['by']}, {one['group']}, {one['kind']}: {share} % same of {one['answers']}")
+    far = made["distance"]
+    left = f"{far['tied']} undecided, {far['missing']} without a distance"
+    if far["reason"]:
+        return [*told, f"face distance: not told ({far['reason']}); {left}"]
+    return [
+        *told,
+        f"face distance, median: {far['same']:.3f} of {far['n_same']} pairs that most call the same, "
+        f"{far['other']:.3f} of {far['n_other']} others; p {far['p']:.3g} (Mann and Whitney); {left}",
+    ]
+
+
+class _Pair(NamedTuple):
+    """A listed pair. line: of the file; distance: NaN where it is not known."""
+
+    line: int
+    study: str
+    first: str
+    second: str
+    kind: str
+    group: str
+    distance: float
+
+
+def _listed(path: Path) -> list[_Pair]:
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            rows = [(reader.line_num, row) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise BadInput(f"{path}: expected a readable CSV of pairs, got {error}; mend it") from None
-    if not rows or not {"first", "second", "kind"} <= rows[0].keys():
-        got = ", ".join(rows[0]) if rows else "no row"
+    if not rows or not {"first", "second", "kind"} <= rows[0][1].keys():
+        got = ", ".join(rows[0][1]) if rows else "no row"
         raise BadInput(f"{path}: expected columns first, second and kind, got {got}; mend it")
-    return {(row["first"], row["second"]): row for row in rows}
+    return [_pair(row, line, path) for line, row in rows]
+
+
+def _pair(row: Mapping[str, str | None], line: int, path: Path) -> _Pair:
+    said = {name: (row.get(name) or "").strip() for name in ("study", "first", "second", "kind", "group", "distance")}
+    if not said["kind"]:
+        raise BadInput(f"{path}, line {line}: kind: expected one, such as real or fake, got none; mend it")
+    try:
+        distance = float(said["distance"] or "nan")
+    except ValueError:
+        distance = np.inf
+    if np.isinf(distance):
+        got = said["distance"]
+        raise BadInput(f"{path}, line {line}: distance: expected a number or nothing, got {got!r:.40}; mend it")
+    return _Pair(line, said["study"], said["first"], said["second"], said["kind"], said["group"], distance)
+
+
+def _once(listed: Sequence[_Pair], path: Path) -> dict[tuple[str, str, str], _Pair]:
+    """Each pair by study and images. Raises BadInput where one is listed with two kinds, groups or distances."""
+    made: dict[tuple[str, str, str], _Pair] = {}
+    for one in listed:
+        before = made.setdefault((one.study, one.first, one.second), one)
+        if before[4:6] != one[4:6] or not np.array_equal(before.distance, one.distance, equal_nan=True):
+            raise BadInput(
+                f"{path}, line {one.line}: expected {one.first}, {one.second} once, or with the same kind, group and "
+                f"distance as in line {before.line}, got others; mend it"
+            )
+    return made
 
 
 def _of_question(rows: list[dict[str, Any]], question: str | None, path: Path) -> list[dict[str, Any]]:
@@ -207,17 +281,9 @@ def _of_question(rows: list[dict[str, Any]], question: str | None, path: Path) -
 
 def _rows(path: Path) -> list[dict[str, Any]]:
     """Answers about pairs that count: no repeats, no raters who were shut out."""
-    from pyarrow import ArrowException, parquet, string
-    from pyarrow import csv as arrow_csv
+    from transect.annotation.exchange.casting import read_typed
 
-    try:
-        of = {name: string() for name in ("id", "second", "question", "rater", "answer", "follow_up")}
-        options = arrow_csv.ConvertOptions(column_types=of, strings_can_be_null=True, null_values=[""])
-        csv_of = partial(arrow_csv.read_csv, convert_options=options)
-        read = csv_of if path.suffix.lower() == ".csv" else parquet.read_table
-        made: list[dict[str, Any]] = read(path).to_pylist()
-    except (OSError, ArrowException) as error:
-        raise BadInput(f"{path}: expected readable answers, got {error}; export them again") from None
+    made: list[dict[str, Any]] = read_typed(path, _ANSWERS).to_pylist()
     if made and (missing := [name for name in (*_NEEDED, "level") if name not in made[0]]):
         raise BadInput(f"{path}: expected columns {', '.join(_NEEDED)} and level, got no {', '.join(missing)}")
     return [

@@ -21,24 +21,20 @@ from typing import Any, Final, final
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from transect.effects.perception import mean_ratings, most_common_ratings
 from transect.effects.pruning import AS_PUBLISHED, Pruning, Rule, prune
-from transect.effects.samples import read_columns
 from transect.errors import BadInput
-from transect.records import Annotations, Question
+from transect.rated_questions import RatedQuestion, names_by_attribute, of_study, questions_of
+from transect.rating_tables import ID, PEOPLE, PERCEIVED, RATER, STUDY, Columns, aligned, answered, checked, read_table
+from transect.records import Annotations, Attribute
 from transect.store import FinishedRun, write_atomically
 from transect.tables import LEFT_OUT
 
-PERCEIVED: Final = "perceived.parquet"
-PEOPLE: Final = "ratings.parquet"
 PRUNING: Final = "pruning.json"
 PUBLISHED: Final = "as-published"
 """The rules of Balakrishnan et al. 2020, in their two steps."""
-ID: Final = "id"
-STUDY: Final = "study"
-RATER: Final = "rater"
 _ELSEWHERE: Final = b"transect.other_studies"
 """Metadata of a kept file: study -> rows of the given file that were of it."""
 _NUMBER: Final = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -58,7 +54,8 @@ class Ratings:
     rows, of either kind, that are of no image of the run and are not used. answers: people's single answers, by
     attribute. elsewhere, elsewhere_people: rows, of either kind, of other studies, by their names. left_out: raters
     who were shut out before, and their answers; None where the file does not say. gated [n]: why images are left out
-    whatever the rules say, since raters' validation does not vouch for them; empty where none was required.
+    whatever the rules say, since raters' validation does not vouch for them; empty where none was required. asked: what
+    columns are answers to, where their files say so.
     """
 
     columns: Mapping[str, Float[np.ndarray, " n"]]
@@ -72,6 +69,48 @@ class Ratings:
     elsewhere_people: Mapping[str, int] = field(default_factory=dict)
     left_out: tuple[int, int] | None = None
     gated: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=object))
+    asked: Mapping[str, RatedQuestion] = field(default_factory=dict)
+
+    def about(self, known: Mapping[str, Attribute]) -> Ratings:
+        """The same, with answers to questions of other names under the run's attributes that they are about.
+
+        Levels in no order whose numbers are no indices, of no attribute of the run, are left out: nothing can count
+        with them.
+        """
+        columns, people = self._called(known)
+        return replace(
+            self,
+            columns={columns[name]: values for name, values in self.columns.items() if name in columns},
+            people={people[name]: values for name, values in self.people.items() if name in people},
+            answers={people[name]: said for name, said in self.answers.items() if name in people},
+        )
+
+    def unordered(self, known: Mapping[str, Attribute]) -> dict[str, Attribute]:
+        """Questions with levels in no order, about no attribute of the run, as attributes of their own."""
+        made = {name: one.as_attribute(name) for name, one in self.asked.items() if name not in known}
+        return {name: one for name, one in made.items() if one is not None}
+
+    def called(self, name: str, known: Mapping[str, Attribute]) -> str:
+        """What `about` calls a question: its attribute, or its own name."""
+        columns, people = self._called(known)
+        return people.get(name, columns.get(name, name))
+
+    def value_of(self, name: str, known: Mapping[str, Attribute]) -> Float[np.ndarray, " n"] | None:
+        """What people saw of an attribute or answered to a question, else what the file by image has; None: neither."""
+        about = self.about(known)
+        kinds = (self.people, about.people, self.columns, about.columns)
+        return next((columns[name] for columns in kinds if name in columns), None)
+
+    def _called(self, known: Mapping[str, Attribute]) -> tuple[dict[str, str], dict[str, str]]:
+        named = [names_by_attribute(one, self.asked, known) for one in (self.columns, self.people)]
+        odd = {name for name, one in self.asked.items() if one.unordered and one.as_attribute(name) is None} - set(
+            known
+        )
+        columns, people = (
+            {name: called.get(name, name) for name in each if name in called or name not in odd}
+            for called, each in zip(named, (self.columns, self.people), strict=True)
+        )
+        return columns, people
 
     def reasons_after(self, steps: int) -> np.ndarray:
         """Why images are left out by the first so many steps of the rules; "" where they are not."""
@@ -181,9 +220,6 @@ def read(folder: Path, ids: Sequence[str]) -> Ratings:
     return _pruned(made, rules)
 
 
-_Columns = dict[str, Float[np.ndarray, " n"]]
-"""Values by attribute, in the order of a run's images."""
-
 _Files = dict[str, tuple[Any, Path]]
 """Tables by the file of the run folder that they are kept in, and where each was read."""
 
@@ -191,13 +227,13 @@ _Files = dict[str, tuple[Any, Path]]
 def _given(perceived: Path | None, people: Path | None) -> _Files:
     """The user's own files. Raises BadInput for one that cannot be read, or has not the columns that it should."""
     paths = {PERCEIVED: perceived, PEOPLE: people}
-    return {name: (_checked(_read_table(path), path, name), path) for name, path in paths.items() if path is not None}
+    return {name: (checked(read_table(path), path, name), path) for name, path in paths.items() if path is not None}
 
 
 def _attached(folder: Path) -> _Files:
     """What is beside a run already."""
     paths = {name: folder / name for name in (PERCEIVED, PEOPLE)}
-    return {name: (_checked(_read_table(path), path, name), path) for name, path in paths.items() if path.exists()}
+    return {name: (checked(read_table(path), path, name), path) for name, path in paths.items() if path.exists()}
 
 
 def _nothing_to_prune(folder: Path) -> str:
@@ -246,6 +282,7 @@ def _rows_by_run(folder: Path, runs: Sequence[Path], table: Any, path: Path) -> 
         # What nobody was asked about a study's images is no rating of them.
         rows = rows.select([c for c in rows.column_names if c in (ID, RATER) or rows[c].null_count < len(rows)])
         if set(rows.column_names) - {ID, RATER}:
+            rows = of_study(rows, name)
             yield run, rows if runs else _counting(rows, Counter(one for one in named if one != name))
         elif not runs:
             raise BadInput(f"{path}: expected ratings of {name}, got none in its column {STUDY}; mend it")
@@ -271,13 +308,17 @@ def _ids(folder: Path) -> list[str]:
 
 def _seen(folder: Path, ids: Sequence[str], files: _Files) -> Ratings:
     """What the files say of a run's images, before any rule."""
-    none: tuple[_Columns, tuple[str, ...]] = ({}, ())
-    columns, unknown = _aligned(*files[PERCEIVED], ids) if PERCEIVED in files else none
+    none: tuple[Columns, tuple[str, ...]] = ({}, ())
+    columns, unknown = aligned(*files[PERCEIVED], ids) if PERCEIVED in files else none
     people, unknown_people = none
     answers: dict[str, Annotations] = {}
+    asked = {
+        name: one for kind in (PERCEIVED, PEOPLE) if kind in files for name, one in questions_of(files[kind][0]).items()
+    }
     if PEOPLE in files:
         unordered = {fields["name"] for fields in FinishedRun(folder).spec.get("nominal", ())}
-        answers, unknown_people = _answered(*files[PEOPLE], ids)
+        unordered |= {name for name, one in asked.items() if one.unordered or one.attribute in unordered}
+        answers, unknown_people = answered(*files[PEOPLE], ids)
         people = {
             name: (most_common_ratings if name in unordered else mean_ratings)(said, len(ids))
             for name, said in answers.items()
@@ -285,7 +326,7 @@ def _seen(folder: Path, ids: Sequence[str], files: _Files) -> Ratings:
     elsewhere = {name: _elsewhere(table) for name, (table, _) in files.items()}
     return Ratings(
         columns, np.full(len(ids), "", dtype=object), None, unknown, people, unknown_people, answers,
-        elsewhere.get(PERCEIVED, {}), elsewhere.get(PEOPLE, {}), _left_out(files),
+        elsewhere.get(PERCEIVED, {}), elsewhere.get(PEOPLE, {}), _left_out(files), asked=asked,
     )  # fmt: skip
 
 
@@ -300,15 +341,15 @@ def _pruned(made: Ratings, rules: Mapping[str, tuple[Rule, ...]]) -> Ratings:
         return made
     columns = {**made.people, **made.columns}
     if PUBLISHED in rules:
-        _as_in_the_paper(columns)
+        check_published(columns)
     steps = prune(columns, [rule for each in rules.values() for rule in each])
     pruned = replace(made, pruning=steps)
     return replace(pruned, reasons=pruned.reasons_after(len(steps.steps)))
 
 
-def _as_in_the_paper(columns: Mapping[str, Float[np.ndarray, " n"]]) -> None:
+def check_published(columns: Mapping[str, Float[np.ndarray, " n"]], rules: Sequence[Rule] = AS_PUBLISHED) -> None:
     """Raises BadInput where a column that the published rules are about is missing, or is not from 0 to 1."""
-    names = list(dict.fromkeys(rule.attribute for rule in AS_PUBLISHED))
+    names = list(dict.fromkeys(rule.attribute for rule in rules))
     missing = [name for name in names if name not in columns]
     wide = [name for name in names if name in columns and _outside(columns[name])]
     if not (missing or wide):
@@ -316,7 +357,7 @@ def _as_in_the_paper(columns: Mapping[str, Float[np.ndarray, " n"]]) -> None:
     got = f"no {', '.join(missing)}" if missing else f"other values of {', '.join(wide)}"
     raise BadInput(
         f"--prune {PUBLISHED}: expected mean ratings from 0 to 1 of {', '.join(names)}, as the paper has them, got "
-        f"{got}; add or scale those columns, or state rules of your own"
+        f"{got}; add or scale those columns (--scale unit of transect annotate), or state rules of your own"
     )
 
 
@@ -329,71 +370,3 @@ def kept_rules(folder: Path) -> dict[str, tuple[Rule, ...]]:
     """The rules kept beside a run, each by its text."""
     path = folder / PRUNING
     return parse_rules(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
-
-
-def _checked(table: Any, path: Path, kept_as: str) -> Any:
-    """The table, if it has ids, columns, and no name twice. Raises BadInput otherwise."""
-    names = table.column_names
-    beside = {ID, STUDY} if kept_as == PERCEIVED else {ID, STUDY, RATER}
-    if ID not in names or not set(names) - beside or len(set(names)) < len(names):
-        columns = "id" if kept_as == PERCEIVED else "id, if you like one named rater,"
-        raise BadInput(
-            f"{path}: expected a column {columns} and one per attribute, each once, got {', '.join(names) or 'none'}"
-        )
-    return table
-
-
-def _aligned(table: Any, path: Path, ids: Sequence[str]) -> tuple[_Columns, tuple[str, ...]]:
-    """Columns of the table in the order of the ids, NaN for an image that has no row; ids of no image."""
-    named = [str(one) for one in table[ID].to_pylist()]
-    if len(set(named)) < len(named):
-        raise BadInput(
-            f"{path}: expected every id once, got some twice; average an image's ratings, or give single answers as "
-            "--ratings"
-        )
-    rows, unknown = _images_of(named, ids, path)
-    attributes, values = read_columns(table.drop_columns([ID]))
-    found = np.full((len(ids), len(attributes)), np.nan)
-    found[rows[rows >= 0]] = np.where(np.isfinite(values), values, np.nan)[rows >= 0]
-    return {name: found[:, column] for column, name in enumerate(attributes)}, unknown
-
-
-def _answered(table: Any, path: Path, ids: Sequence[str]) -> tuple[dict[str, Annotations], tuple[str, ...]]:
-    """People's answers by attribute, of the places of their images among the ids; ids of no image."""
-    named = [str(one) for one in table[ID].to_pylist()]
-    image, unknown = _images_of(named, ids, path)
-    raters = [str(one) for one in (table[RATER].to_pylist() if RATER in table.column_names else range(len(table)))]
-    of = image >= 0
-    chosen = tuple(rater for rater, known in zip(raters, of, strict=True) if known)
-    if len(set(zip(image[of].tolist(), chosen, strict=True))) < len(chosen):
-        raise BadInput(f"{path}: expected one row per image and rater, got several of one rater; keep one")
-    names, values = read_columns(table.select([one for one in table.column_names if one not in (ID, RATER)]))
-    made = {
-        name: Annotations(Question(name, name), image[of], chosen, values[of, column])
-        for column, name in enumerate(names)
-    }
-    return made, unknown
-
-
-def _images_of(named: Sequence[str], ids: Sequence[str], path: Path) -> tuple[Int[np.ndarray, " r"], tuple[str, ...]]:
-    """The place of each row's image among the ids, -1 for one of another run; ids of those rows."""
-    places = {one: place for place, one in enumerate(ids)}
-    found = np.array([places.get(one, -1) for one in named], dtype=np.int64)
-    if (found < 0).all():
-        told = ", ".join(named[:3]) or "no row"
-        raise BadInput(f"{path}: expected ratings of this run's images, such as {ids[0]}, got {told}; check the ids")
-    return found, tuple(one for one, place in zip(named, found, strict=True) if place < 0)
-
-
-def _read_table(path: Path) -> Any:
-    try:
-        if path.suffix.lower() == ".csv":
-            from pyarrow import csv
-
-            texts = {name: pa.string() for name in (ID, STUDY, RATER)}
-            return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=texts))
-        import pyarrow.parquet as pq
-
-        return pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise BadInput(f"{path}: expected a readable CSV or Parquet of ratings, got {error}; mend the file") from None

@@ -203,3 +203,12 @@ def test_singh_table_1_agreement():
     assert round(percent_agreement(wide), 3) == 0.737
     assert round(percent_agreement(wide[kind != "dup"]), 3) == 0.608
     assert round(krippendorff_alpha(told[kind != "dup"], "nominal", resamples=0).value, 3) == 0.104
+
+
+def test_the_interval_of_alpha_is_the_same_in_any_order_of_units_and_raters():
+    """The same answers, read from the service and from a file: their orders are others."""
+    rng = np.random.default_rng(3)
+    ratings = np.where(rng.random((40, 5)) < 0.2, np.nan, rng.integers(0, 4, (40, 5)).astype(float))
+    made = krippendorff_alpha(ratings, resamples=200)
+    other = krippendorff_alpha(ratings[rng.permutation(40)][:, rng.permutation(5)], resamples=200)
+    assert (made.value, made.low, made.high) == pytest.approx((other.value, other.low, other.high), abs=1e-12)

@@ -96,3 +96,47 @@ def test_raters_who_are_shut_out_count_nowhere(answered):
         set_state(project, rater, "excluded")
     made = summary(project, resamples=0)
     assert (made["questions"][0]["cannot_tell"], made["excluded_raters"]) == (0, ["r3", "r4"])
+
+
+UNEVEN = """
+[[question]]
+name = "age"
+text = "How old?"
+levels = [{name = "child", value = 8}, {name = "young", value = 20}, {name = "old", value = 80}]
+[[question]]
+name = "hair"
+text = "Which hair?"
+scale = "nominal"
+levels = ["red", "black", "fair"]
+"""
+
+
+@pytest.fixture
+def uneven(tmp_path):
+    """Six images; of each, r0 says young, r1 old where the image is odd and young else; r0 and r1 name hairs."""
+    (tmp_path / "q.toml").write_text(UNEVEN)
+    project = open_project(make_run(tmp_path / "run", subjects=3), questions=(str(tmp_path / "q.toml"),))
+    images = [f"{k // 2}-{k % 2:04d}" for k in range(6)]
+    given = [Incoming("x", "", i, "", "age", f"r{r}", 1 + (k % 2) * r) for k, i in enumerate(images) for r in (0, 1)]
+    given += [Incoming("x", "", i, "", "hair", f"r{r}", (k + r) % 3) for k, i in enumerate(images) for r in (0, 1)]
+    take_in(project, given, now=0.0)
+    yield project
+    project.database.close()
+
+
+def test_spread_and_bias_are_in_the_values_of_the_levels(uneven):
+    """As on the raters' page: 20 and 80 are 60 of 72 years apart, 1 of 2 levels by their numbers alone."""
+    age = summary(uneven, resamples=0)["questions"][0]
+    # Standard deviations are 30 of 72 years for the three odd images and 0 for the others: the median is halfway.
+    assert age["median_spread"] == pytest.approx(30 / 72 / 2)
+    # r1 is 60 years above r0 for half of the images: 30 on average, of which a level has 36.
+    assert [one["bias"] for one in age["by_rater"]] == pytest.approx([-30 / 36, 30 / 36])
+
+
+def test_levels_in_no_order_have_neither_spread_nor_correlation(uneven):
+    made = summary(uneven, resamples=0)
+    hair = made["questions"][1]
+    assert (hair["scale"], hair["median_spread"], hair["percent_agreement"]) == ("nominal", None, 0.0)
+    assert {(one["correlation"], one["bias"]) for one in hair["by_rater"]} == {(None, None)}
+    assert {one["units"] for one in hair["by_rater"]} == {6}
+    assert "median spread –" in lines(made)[3]

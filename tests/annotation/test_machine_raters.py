@@ -12,6 +12,7 @@ from transect.annotation import machine_answers
 from transect.annotation.machine import AttributeRater, ClipRater, open_rater
 from transect.annotation.questions import load
 from transect.errors import BadInput, UnknownName
+from transect.rated_questions import questions_of
 from transect.records import Images, Question
 
 PAPER = load(["paper"]).question
@@ -45,6 +46,7 @@ def test_its_answers_are_kept_as_a_machines(tmp_path):
     facts = json.loads(table.schema.metadata[b"transect.machine"])
     assert facts["rater"] == "machine-attributes"
     assert len(facts["weights_sha256"]) == 64
+    assert questions_of(table)["gender"].attribute == "face_shape", "what a report takes it for"
     assert set(table["smile"].to_pylist()) <= {0.0, 0.33, 0.67, 1.0}
     with pytest.raises(UnknownName, match="attributes"):
         open_rater("oracle", PAPER)

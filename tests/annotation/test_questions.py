@@ -94,6 +94,10 @@ def test_files_that_say_different_things_to_raters_are_refused(key, tmp_path):
         ),
         (ONE.replace('"b"', '{ name = "b", key = "X" }'), "than the page's own, got 'x' (cannot tell)"),
         (ONE.replace('"b"', '{ name = "b", value = 1 }'), "expected a value for every level or for none"),
+        (
+            ONE.replace('["a", "b"]', '[{ name = "a", value = 0 }, { name = "b", value = 0.0 }]'),
+            "line 4: question.0.levels: expected a value of its own for every level, got 0 of a and b; leave one out",
+        ),
         (ONE.replace('["a", "b"]', '["a"]'), "line 4: question.0.levels"),
         ('[[question]]\nname = "q"\nlevels = ["a", "b"]', "line 1: question.0.text: expected it, found none"),
         (ONE + "sided = true", "expected pairs and two levels"),

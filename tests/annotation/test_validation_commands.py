@@ -2,13 +2,15 @@
 
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from small_run import make_run, write_questions
 from typer.testing import CliRunner
 
 import audited
 import transect
-from transect import finished, rater_validation
+from transect import finished, rater_report, rater_validation
 from transect.annotate_command import annotate
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import open_project
@@ -154,3 +156,121 @@ def test_pairs_that_were_asked_about_in_several_questions_are_told_apart(tmp_pat
     assert done.exit_code == 0, done.output
     row = json.loads(done.stdout)["rows"][0]
     assert (row["share"], row["answers"]) == (0.0, 2)
+
+
+HEAD = "study,id,second,question,rater,answer,level\n"
+
+
+def two_studies(path, n=8):
+    """Of the pairs a{k}, b{k} of two studies with the same ids: real ones never the same, fake ones always."""
+    rows = [
+        f"{study},a{k},b{k},same_person,r1,{answer},{level}\n"
+        for study, answer, level in (("photos", "look-alike", 1), ("made", "same person", 0))
+        for k in range(n)
+    ]
+    path.write_text(HEAD + "".join(rows))
+    return path
+
+
+def test_pairs_of_two_studies_are_told_apart(tmp_path):
+    """Both studies call their images alike: by the ids alone the one's answers were counted to the other's kind."""
+    answers, pairs = two_studies(tmp_path / "answers.csv"), tmp_path / "pairs.csv"
+    kinds = {"photos": "real", "made": "fake"}
+    rows = [
+        f"{study},a{k},b{k},{kind},{0.2 + 0.1 * (kind == 'real')}\n" for study, kind in kinds.items() for k in range(8)
+    ]
+    pairs.write_text("study,first,second,kind,distance\n" + "".join(rows))
+    made = rater_validation.same_person(answers, pairs)
+    found = {one["kind"]: (one["share"], one["answers"]) for one in made["rows"] if one["by"] == "all"}
+    assert found == {"real": (0.0, 8), "fake": (1.0, 8)}
+    assert (made["distance"]["same"], made["distance"]["other"]) == pytest.approx((0.2, 0.3))
+    done = CliRunner().invoke(annotate, ["same-person", str(answers), "--pairs", str(pairs)])
+    assert "all, all, fake: 100.0 (" in done.stdout
+    (told,) = [line for line in done.stdout.splitlines() if line.startswith("face distance")]
+    # p of Mann and Whitney: 8 ties against 8 ties, all apart.
+    assert told.startswith("face distance, median: 0.200 of 8 pairs that most call the same, 0.300 of 8 others; p ")
+    assert told.endswith("; 0 undecided, 0 without a distance")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("first,second,kind\na0,b0,real\n", "expected a column study, since .*answers.csv is of made, photos, got none"),
+        ("study,first,second,kind\nphoto,a0,b0,real\n", "expected answers about the pairs of .*, got photos, a0, b0; list every"),
+    ],
+)  # fmt: skip
+def test_answers_of_several_studies_want_pairs_by_study(tmp_path, text, message):
+    (tmp_path / "pairs.csv").write_text(text)
+    with pytest.raises(BadInput, match=message):
+        rater_validation.same_person(two_studies(tmp_path / "answers.csv"), tmp_path / "pairs.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("first,second,kind,distance\na,b,real,n/a\n", "line 2: distance: expected a number or nothing, got 'n/a'"),
+        ("first,second,kind,distance\na,b,real,inf\n", "line 2: distance: expected a number or nothing, got 'inf'"),
+        ("first,second,kind\n\na,b,real\na,b,fake\n", "line 4: expected a, b once, or with the same kind, group and distance"),
+        ("first,second,kind,distance\na,b,real,0.1\na,b,real,0.9\n", "line 3: expected a, b once"),
+        ("first,second,kind\na,b,\n", "line 2: kind: expected one, such as real or fake, got none"),
+        ("first,second,kind\na,b\n", "line 2: kind: expected one, such as real or fake, got none"),
+    ],
+)  # fmt: skip
+def test_lists_of_pairs_that_say_nothing_or_two_things_are_refused(tmp_path, text, message):
+    answers, pairs = tmp_path / "answers.csv", tmp_path / "pairs.csv"
+    answers.write_text(HEAD.removeprefix("study,") + "a,b,same_person,r1,same person,0\n")
+    pairs.write_text(text)
+    with pytest.raises(BadInput, match=f"pairs.csv, {message}.*; mend it$"):
+        rater_validation.same_person(answers, pairs)
+    pairs.write_text("\ufefffirst,second,kind,study\na,b, real ,\na,b,real,\n", encoding="utf-8")
+    assert rater_validation.same_person(answers, pairs)["rows"][0]["kind"] == "real", "once more the same is no quarrel"
+    done = CliRunner().invoke(annotate, ["same-person", str(answers), "--pairs", str(pairs)])
+    assert (
+        "face distance: not told (no pair with a distance that most raters call the same); 0 undecided, 1 without"
+        in done.stdout
+    )
+
+
+def test_levels_of_equal_values_in_a_database_from_before_are_one_answer(judged, tmp_path):
+    """No and hardly are both 0: an image that all raters call no is no tie, and its own condition."""
+    from transect.annotation import schema
+
+    text = (
+        '[[question]]\nname = "%s"\ntext = "?"\nattribute = "face_shape"\n'
+        'levels = [{name = "no", value = 0}, {name = "hardly", value = 0.5}, {name = "yes", value = 1}]\n'
+    )
+    (tmp_path / "q.toml").write_text(text % "condition" + text % "quality")
+    project = open_project(judged, tmp_path / "before.sqlite", (str(tmp_path / "q.toml"),))
+    kept = project.database.setting("questionnaire").replace('"value":0.5', '"value":0.0')
+
+    def work(connection):
+        table = schema.settings
+        connection.execute(table.update().where(table.c.name == "questionnaire").values(value=kept))
+
+    project.database.write(work)
+    project.database.close()
+    project = open_project(judged, tmp_path / "before.sqlite", begin=False)
+    assert [one.values for one in project.asked.question] == [(0.0, 0.0, 1.0)] * 2
+    ids = finished.read(judged).images["id"].to_pylist()
+    given = [
+        Incoming("test", "", image, "", question, f"r{r}", 2 * (k % 2))
+        for k, image in enumerate(ids) for r in range(3) for question in ("condition", "quality")
+    ]  # fmt: skip
+    take_in(project, given, 1.0)
+    (answered,) = rater_report.from_project(judged, project)
+    project.database.close()
+    assert (answered.rated[0].values, answered.rated[0].levels) == ((0.0, 1.0), ("no or hardly", "yes"))
+    made = rater_validation.of_generator(answered)
+    assert (made.groups[0].judged, made.groups[0].differing, made.undecided) == (6, 0, 0)
+
+
+def test_answers_as_text_are_read_as_what_they_say(tmp_path):
+    """The text "False" shuts nobody out; a level that is no number in a column of numbers is no answer."""
+    table = pa.table({
+        "id": ["a"] * 3, "second": ["b"] * 3, "answer": ["same person", "look-alike", None],
+        "level": [0.0, 1.0, float("nan")], "excluded": ["False", "false", "0"],
+    })  # fmt: skip
+    pq.write_table(table, tmp_path / "answers.parquet")
+    (tmp_path / "pairs.csv").write_text("first,second,kind\na,b,fake\n")
+    (row,) = rater_validation.same_person(tmp_path / "answers.parquet", tmp_path / "pairs.csv")["rows"]
+    assert (row["share"], row["answers"], row["unanswered"]) == (0.5, 2, 1)

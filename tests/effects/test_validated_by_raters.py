@@ -71,7 +71,7 @@ def test_distances_by_majority():
     made = against_distance(same, pair, np.array([0.3, 0.8, 0.5, np.nan]))
     assert (made.same, made.other, made.n_same, made.n_other, made.tied, made.missing) == (0.3, 0.8, 1, 1, 1, 1)
     none = against_distance(np.array([1.0]), np.array([0]), np.array([0.3]))
-    assert none.reason == "no pair that most raters call different"
+    assert none.reason == "no pair with a distance that most raters call different"
 
 
 def mcduff(differing=7):

@@ -1,18 +1,20 @@
 """People's single answers beside a run: averaged by image, and asked one by one."""
 
-from types import SimpleNamespace
 from unittest.mock import Mock
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from rating_files import IDS, csv, refusal
 
 import audited
 import transect
-from transect import findings, ratings, study
+from transect import findings, finished, rater_report, ratings, study
 from transect.effects import Truth
 from transect.errors import BadInput
 from transect.finished import Run
+from transect.rated_questions import RatedQuestion, kept_in
 from transect.records import Annotations, Attribute, Question
 
 
@@ -126,14 +128,26 @@ def test_people_and_the_file_by_image_are_asked_one_by_one():
     columns, people = {"glasses": np.array([0.25, 1.0])}, {"smile": np.array([0.55, np.nan])}
     glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
     known = {"glasses": glasses, "smile": Attribute("smile", "continuous", "smiles")}
-    seen = SimpleNamespace(answers=answers)
 
     def found(text):
         run = Mock(Run)
-        run.truth, run.known, run.seen = Truth.parse(text, known), known, seen
-        return [each.tolist() for each in findings._rated_truth(run, columns, people)]
+        run.truth, run.known = Truth.parse(text, known), known
+        made = findings._rated_truth(run, run.truth.attribute, columns, people, answers)
+        return [each.tolist() for each in made]
 
     assert found("glasses") == [[0, 1], [], [0.25, 1]]
     # of the two answers one is above .5, though the mean is at .55
     np.testing.assert_equal(found("smile>0.5"), [[1, np.nan], [1, np.nan], [0.5, np.nan]])
     assert found("face") == [[], [], []]
+
+
+def test_what_was_asked_in_several_studies_is_kept_by_study(several, tmp_path):
+    asked = RatedQuestion("?", "age", "ordinal", ("a", "b"), (0.0, 1.0), (0.0, 1.0), {"experiment": 1, "steps-age": 3})
+    rows = {"study": ["experiment"] * 6 + ["steps-age"] * 6, "id": IDS * 2, "rater": ["a"] * 12, "years": [1.0] * 12}
+    pq.write_table(kept_in(pa.table(rows), {"years": asked}), tmp_path / "answers.parquet")
+    assert ratings.attach(several, None, [], tmp_path / "answers.parquet") == []
+    for name, n in asked.unsure.items():
+        (kept,) = rater_report.kept_answers(finished.read(several / "studies" / name))
+        assert (kept.unsure, kept.levels, kept.values) == (n, ("a", "b"), (0.0, 1.0))
+    walked = finished.read(several / "studies" / "steps-age")
+    assert list(walked.seen.about(walked.known).people) == ["age"]

@@ -15,6 +15,7 @@ from transect.annotation.machine import AttributeRater, open_rater
 from transect.annotation.pictures import Pictures
 from transect.annotation.questions import Asked, load
 from transect.errors import BadInput
+from transect.rated_questions import RatedQuestion, kept_in
 from transect.records import Images
 from transect.store import write_atomically
 
@@ -53,6 +54,7 @@ def write(
         columns["study"] = [one.study for one in pictures.all]
     columns |= {name: np.concatenate(parts) for name, parts in found.items()}
     table = pa.table(columns).replace_schema_metadata({MACHINE: json.dumps(machine.facts).encode()})
+    table = kept_in(table, {one.name: _question(one) for one in asked if one.name in found})
     _save(table, path)
     return {"out": str(path), "rows": len(table), "questions": ", ".join(found), "left_out": left_out, **machine.facts}
 
@@ -66,6 +68,11 @@ def _ask(machine: Any, one: Asked, batch: Images, found: dict[str, list[np.ndarr
         left_out[one.name] = str(error)
         return
     found.setdefault(one.name, []).append(np.asarray(one.values)[said.value.astype(int)])
+
+
+def _question(one: Asked) -> RatedQuestion:
+    levels = tuple(each.name for each in one.levels)
+    return RatedQuestion(one.text, one.attribute, one.scale, levels, one.values, one.places)
 
 
 def _pixels(png: bytes) -> np.ndarray:

@@ -28,6 +28,8 @@ _TEXTS: Final = ("title", "instructions", "consent")
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}$")]
 _Text = Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True)]
 _Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]$")]
+_FILE: Final = "file"
+"""Of a validation's context: whether questions come from a file, and not from a database."""
 _TAKEN: Final = ("id", "study", "rater")
 
 
@@ -116,6 +118,17 @@ class Asked(_Table):
             raise ValueError(f"expected other keys than the page's own, got {taken[0]!r} ({RESERVED[taken[0]]})")
         if None in [one.value for one in levels] and any(one.value is not None for one in levels):
             raise ValueError("expected a value for every level or for none")
+        return levels
+
+    @field_validator("levels")
+    @classmethod
+    def _distinct_values(cls, levels: tuple[Level, ...], info: Any) -> tuple[Level, ...]:
+        """In files alone: databases begun before go on, and take levels of equal values for one answer."""
+        of: dict[float, str] = {}
+        for one in levels if (info.context or {}).get(_FILE) else ():
+            if one.value is not None and of.setdefault(one.value, one.name) != one.name:
+                both = f"{one.value:g} of {of[one.value]} and {one.name}"
+                raise ValueError(f"expected a value of its own for every level, got {both}; leave one out")
         return levels
 
     @model_validator(mode="after")
@@ -254,7 +267,7 @@ def parse(text: str, where: str) -> Questionnaire:
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{where}: expected TOML: {error}; mend that line") from None
     try:
-        return Questionnaire.model_validate(content)
+        return Questionnaire.model_validate(content, context={_FILE: True})
     except ValidationError as error:
         raise BadInput(f"{where}{complaint(text, error, Questionnaire)}") from None
 

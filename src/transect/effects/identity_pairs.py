@@ -138,6 +138,7 @@ def against_distance(
     near, far = (float(np.median(one)) if len(one) else np.nan for one in (called, others))
     both = len(called) > 0 and len(others) > 0
     p = float(mannwhitneyu(called, others).pvalue) if both else np.nan
-    reason = "" if both else "no pair that most raters call " + ("different" if len(called) else "the same")
+    lacks = "different" if len(called) else "the same"
+    reason = "" if both else f"no pair with a distance that most raters call {lacks}"
     tied, missing = int((~decided).sum()), int((decided & ~there).sum())
     return Distances(near, far, p, len(called), len(others), tied, missing, reason)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from transect.effects.pruning import Rule
 from transect.sections.answers import words
@@ -18,18 +18,28 @@ from transect.sections.seen_along import SHOWN, Shown
 BINS: Final = 10
 EACH: Final = 3
 """Pictures of each tenth of the scale."""
+_KEPT: Final = "(of the ratings beside the run, as its report has it)"
 
 
 def by_score(
-    study: str, ids: Sequence[str], subjects: Int[np.ndarray, " n"], one: Rated, rules: Sequence[Rule]
+    study: str,
+    ids: Sequence[str],
+    subjects: Int[np.ndarray, " n"],
+    one: Rated,
+    rules: Sequence[Rule],
+    kept: Sequence[tuple[Rule, Float[np.ndarray, " n"]]] = (),
 ) -> dict[str, Any]:
     """Images by mean answer, from one end of the scale to the other (Figs. 8 and 10).
 
     Of each tenth of the scale those nearest to its middle, of different subjects where there are enough; a picture
-    whose mean a rule leaves out is marked.
+    whose mean a rule leaves out is marked. kept: rules that the run's report goes by, and the values [n] that they are
+    judged on there, which may be in other units.
     """
     edges = one.low + one.width * np.linspace(0, 1, BINS + 1)
     means, mine = one.mean, [rule for rule in rules if rule.attribute == one.name]
+    theirs = [(rule, values) for rule, values in kept if rule.attribute == one.name]
+    matched = [rule.applies(values) for rule, values in [*((rule, means) for rule in mine), *theirs]]
+    cut = np.any(matched, axis=0) if matched else np.zeros(len(means), dtype=bool)
     groups = []
     for k, (low, high) in enumerate(itertools.pairwise(edges)):
         within = (means >= low) & ((means < high) if k < BINS - 1 else (means <= high))
@@ -37,9 +47,9 @@ def by_score(
         near = rows[np.argsort(np.abs(means[rows] - (low + high) / 2), kind="stable")]
         chosen = _different(near, subjects)[:EACH]
         label = f"{low:.3g} to {high:.3g}: {len(rows):,}".replace("-", "−")
-        groups.append({"label": label, "pictures": [_scored(study, ids, means, row, mine) for row in chosen]})
-    bands = "; ".join(rule.text for rule in mine)
-    told = f" Images framed in red are left out by {bands}." if mine else " No rule leaves any of them out."
+        groups.append({"label": label, "pictures": [_scored(study, ids, means, row, cut) for row in chosen]})
+    bands = "; ".join([*(rule.text for rule in mine), *(f"{rule.text} {_KEPT}" for rule, _ in theirs)])
+    told = f" Images framed in red are left out by {bands}." if bands else " No rule leaves any of them out."
     text = (
         f"From mean answers at one end of the scale to the other, at most {EACH} images of each tenth, below its range "
         f"and how many images it has.{told}"
@@ -53,9 +63,8 @@ def _different(rows: np.ndarray, subjects: np.ndarray) -> list[int]:
     return [int(rows[k]) for k in sorted(range(len(rows)), key=lambda k: k not in first)]
 
 
-def _scored(study: str, ids: Sequence[str], means: np.ndarray, row: int, rules: Sequence[Rule]) -> dict[str, Any]:
-    cut = [rule.text for rule in rules if rule.applies(means[row : row + 1])[0]]
-    return _picture(study, ids[row], f"{means[row]:.2f}", "left out" if cut else "")
+def _scored(study: str, ids: Sequence[str], means: np.ndarray, row: int, cut: np.ndarray) -> dict[str, Any]:
+    return _picture(study, ids[row], f"{means[row]:.2f}", "left out" if cut[row] else "")
 
 
 def _picture(study: str, image: str, said: str, left_out: str = "") -> dict[str, Any]:

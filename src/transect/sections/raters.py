@@ -34,7 +34,7 @@ class Rated:
     name, text: of the question. ratings [n, raters]: answers in the question's units, in the order of the study's
     images; NaN: none. values: the answers that can be given, in order; levels: what they are called ("" where only
     numbers are known). scale: whether they have an order. attribute: of the study, which the answers are about; "".
-    unsure: answers that say so.
+    unsure: answers that say so; None: not known.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Rated:
     levels: tuple[str, ...] = ()
     attribute: str = ""
     text: str = ""
-    unsure: int = 0
+    unsure: int | None = None
     anonymous: bool = False
     """Columns are slots and not persons."""
 
@@ -223,8 +223,9 @@ def histogram(one: Rated) -> list[dict[str, Any]]:
 def rated_of(name: str, said: Annotations, n_images: int, **known: Any) -> Rated:
     """Answers about images 0 to n_images - 1 as a table of images by raters.
 
-    known: attribute, scale and `ends` of its scale, where the study has the attribute; otherwise the answers given are
-    the scale. Where nobody gave two answers, raters are taken to be unknown.
+    known: attribute, scale, levels and `ends` of its scale, where the study has the attribute or the question is known;
+    otherwise the answers given are the scale. Levels are dropped where answers are none of them. Where nobody gave two
+    answers, raters are taken to be unknown.
     """
     told = np.isfinite(said.value)
     image, value = said.image[told], said.value[told]
@@ -235,6 +236,8 @@ def rated_of(name: str, said: Annotations, n_images: int, **known: Any) -> Rated
     made = np.full((n_images, int(column.max(initial=-1)) + 1), np.nan)
     made[image, column] = value
     values = tuple(float(one) for one in np.unique([*value, *known.pop("ends", ())])) or (0.0,)
+    if len(known.get("levels", ())) != len(values):
+        known["levels"] = ()
     return Rated(name, made, values, anonymous=anonymous, **known)
 
 

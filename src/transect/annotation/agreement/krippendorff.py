@@ -103,6 +103,7 @@ def _interval(
         return np.nan, np.nan
     random, k = np.random.default_rng(seed), len(levels)
     flat = pairs.reshape(len(pairs), k * k)
+    flat = flat[np.lexsort(flat.T)]  # the same answers have the same interval, in whatever order they come
     made = []
     for first in range(0, resamples, _BATCH):
         count = min(_BATCH, resamples - first)

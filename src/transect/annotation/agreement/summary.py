@@ -38,9 +38,11 @@ def summary(project: Project, resamples: int = 1000) -> dict[str, Any]:
 
 def _question(said: list[Row], asked: Asked, resamples: int) -> dict[str, Any]:
     made = matrix(said, asked.name)
-    alpha = krippendorff_alpha(made.ratings, asked.scale, resamples=resamples)
-    apart = spread(made.ratings, high=float(len(asked.levels) - 1))
-    known = apart[np.isfinite(apart)]
+    values = _values(asked)
+    valued = made._replace(ratings=_valued(made.ratings, values))
+    alpha = krippendorff_alpha(valued.ratings, asked.scale, resamples=resamples)
+    apart = spread(valued.ratings, values.min(), values.max())
+    known = apart[np.isfinite(apart) & (asked.scale != "nominal")]
     latent = dawid_skene(made.ratings, len(asked.levels))
     mine = [one for one in said if one.question == asked.name and not one.excluded]
     return {
@@ -60,9 +62,27 @@ def _question(said: list[Row], asked: Asked, resamples: int) -> dict[str, Any]:
         "median_spread": float(np.median(known)) if len(known) else None,
         "known_right": _share([one.value == one.gold for one in mine if one.gold is not None]),
         "repeats_alike": _share(_repeats(said, asked.name)),
-        "by_rater": _raters(made, latent),
+        "by_rater": _raters(made, latent, None if asked.scale == "nominal" else valued.ratings, _step(values)),
         "dawid_skene": _latent(made, latent, len(asked.levels)),
     }
+
+
+def _values(asked: Asked) -> Float[np.ndarray, " levels"]:
+    """Each level in the units of the question, in which the raters' page and the report count too."""
+    made = np.asarray(asked.values)
+    return made if np.ptp(made) else np.asarray(asked.places)  # all of one value: begun before that was refused
+
+
+def _valued(
+    ratings: Float[np.ndarray, "units raters"], values: Float[np.ndarray, " levels"]
+) -> Float[np.ndarray, "units raters"]:
+    known = np.isfinite(ratings)
+    return np.where(known, values[np.where(known, ratings, 0).astype(np.int64)], np.nan)
+
+
+def _step(values: Float[np.ndarray, " levels"]) -> float:
+    """Distance of neighbouring answers, on average."""
+    return float(np.ptp(values) / (len(np.unique(values)) - 1))
 
 
 def _latent(made: Matrix, latent: DawidSkene, levels: int) -> dict[str, Any]:
@@ -98,13 +118,16 @@ def _repeats(said: list[Row], name: str) -> list[bool]:
     ]
 
 
-def _raters(made: Matrix, latent: DawidSkene) -> list[dict[str, Any]]:
+def _raters(
+    made: Matrix, latent: DawidSkene, valued: Float[np.ndarray, "units raters"] | None, step: float
+) -> list[dict[str, Any]]:
     """Each rater beside the mean of the others, and how often they are right if Dawid and Skene's model is.
 
-    The latter is the mean, over the rater's answers to units with three or more, of how probable the answered level is;
-    None without one.
+    valued: answers as numbers, None for levels in no order, of which there is neither correlation nor bias; step:
+    between neighbouring levels, in which bias is counted. How often they are right is the mean, over the rater's
+    answers to units with three or more, of how probable the answered level is; None without one.
     """
-    each = rater_reliability(made.ratings)
+    each = rater_reliability(made.ratings if valued is None else valued)
     several = np.isfinite(made.ratings).sum(axis=1) >= _VIEWS
     told = np.where(several[:, None], made.ratings, np.nan)
     right = [_right(told[:, place], latent) for place in range(len(made.raters))]
@@ -112,8 +135,8 @@ def _raters(made: Matrix, latent: DawidSkene) -> list[dict[str, Any]]:
         {
             "rater": name,
             "units": int(n),
-            "correlation": _or_none(float(r)),
-            "bias": _or_none(float(bias)),
+            "correlation": None if valued is None else _or_none(float(r)),
+            "bias": None if valued is None else _or_none(float(bias) / step),
             "right_by_dawid_skene": _or_none(float(share)),
         }
         for name, r, bias, n, share in zip(made.raters, each.correlation, each.bias, each.units, right, strict=True)

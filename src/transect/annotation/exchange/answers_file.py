@@ -9,11 +9,15 @@ from typing import Any, Final
 import pyarrow as pa
 
 from transect.annotation.exchange.answers_table import SCHEMA, level_of
+from transect.annotation.exchange.casting import read_typed, seconds_of
 from transect.annotation.exchange.incoming import Incoming
 from transect.annotation.questions import Questionnaire
 from transect.errors import BadInput, UnknownName
 
 _NEEDED: Final = ("id", "question", "rater", "answer")
+_UNUSED: Final = ("level", "value", "known", "place")
+"""What follows from the answer, or is told anew."""
+_READ: Final = pa.schema([one for one in SCHEMA if one.name not in _UNUSED])
 
 
 def read_answers(path: Path, asked: Questionnaire) -> list[Incoming]:
@@ -21,9 +25,10 @@ def read_answers(path: Path, asked: Questionnaire) -> list[Incoming]:
 
     Raises BadInput in one line with the row for a file that cannot be read, a column that is missing, or an answer that
     is no level; UnknownName for a question that is not asked. Answers of raters who were shut out (column `excluded`)
-    are marked as left out.
+    are marked as left out. Columns have the types that `export` gives them, or such as can be cast to these; times
+    without a zone are in UTC.
     """
-    table = _read(path)
+    table = read_typed(path, _READ)
     if missing := [name for name in _NEEDED if name not in table.column_names]:
         raise BadInput(f"{path}: expected columns {', '.join(_NEEDED)}, got no {', '.join(missing)}; mend the file")
     return [_incoming(row, f"{path}, row {number}", asked) for number, row in enumerate(table.to_pylist(), start=1)]
@@ -46,7 +51,6 @@ def _incoming(row: dict[str, Any], where: str, asked: Questionnaire) -> Incoming
     detail = row.get("follow_up") or ""
     if detail and detail not in follow:
         raise BadInput(f"{where}: follow_up: expected one of {', '.join(follow) or 'none'}, got {detail!r}; mend it")
-    given = row.get("given")
     return Incoming(
         where,
         str(row.get("study") or ""),
@@ -57,23 +61,13 @@ def _incoming(row: dict[str, Any], where: str, asked: Questionnaire) -> Incoming
         level,
         follow.index(detail) if detail else None,
         row.get("seconds"),
-        given.timestamp() if isinstance(given, datetime) else None,
+        _given(row.get("given"), where),
         bool(row.get("repeat")),
         "of raters who were shut out" if row.get("excluded") else "",
     )
 
 
-def _read(path: Path) -> pa.Table:
-    try:
-        if path.suffix.lower() == ".csv":
-            from pyarrow import csv
-
-            types = {field.name: field.type for field in SCHEMA}
-            options = csv.ConvertOptions(column_types=types, strings_can_be_null=True, null_values=[""])
-            return csv.read_csv(path, convert_options=options)
-        import pyarrow.parquet as pq
-
-        return pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        reason = " ".join(str(error).split())
-        raise BadInput(f"{path}: expected a readable CSV or Parquet of answers, got {reason}; mend the file") from None
+def _given(given: datetime | str | None, where: str) -> float | None:
+    if given is None or isinstance(given, str):
+        return seconds_of(given, where) if given else None
+    return given.timestamp()

@@ -11,6 +11,7 @@ import pyarrow as pa
 from transect.annotation.project import Project
 from transect.annotation.questions import Asked
 from transect.annotation.reading import Row, rows
+from transect.rated_questions import RatedQuestion, kept_in
 from transect.tables import LEFT_OUT
 
 SCHEMA: Final = pa.schema(
@@ -36,7 +37,7 @@ def ratings_table(project: Project, scale: Scale = "attribute") -> pa.Table:
 
     scale: values of the levels in the units of the question's attribute, or from 0 to 1 (as rules of pruning want
     them). Repeats, known answers and raters who were shut out are left out; the table's metadata says how many raters
-    were, and how many answers.
+    were, and how many answers, and of each column what was asked: attribute, scale, levels, and who could not tell.
     """
     asked = [one for one in project.asked.question if not one.pairs]
     given = rows(project.database)
@@ -56,7 +57,18 @@ def ratings_table(project: Project, scale: Scale = "attribute") -> pa.Table:
             columns[name] = pa.array([row.get(name) for row in made.values()], pa.float64())
     out = [one.rater for one in given if one.excluded and not one.second]
     told = json.dumps([len(set(out)), len(out)]).encode()
-    return pa.table(columns).replace_schema_metadata({LEFT_OUT: told})
+    table = pa.table(columns).replace_schema_metadata({LEFT_OUT: told})
+    return kept_in(table, {one.name: _question(one, values[one.name], given) for one in asked if one.name in columns})
+
+
+def _question(asked: Asked, values: tuple[float, ...], given: list[Row]) -> RatedQuestion:
+    """What a column of ratings is about. Unsure: repeats and known items count too, raters shut out do not."""
+    mine = [one for one in given if one.question == asked.name and not one.excluded]
+    unsure = dict.fromkeys({one.study for one in mine}, 0)
+    for one in mine:
+        unsure[one.study] += one.value is None
+    levels = tuple(one.name for one in asked.levels)
+    return RatedQuestion(asked.text, asked.attribute, asked.scale, levels, values, asked.places, unsure)
 
 
 def as_csv(table: pa.Table) -> bytes:

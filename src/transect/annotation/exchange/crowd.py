@@ -30,6 +30,7 @@ from transect.annotation.project import Project
 from transect.annotation.questions import Asked
 from transect.annotation.reading import Row, rows
 from transect.annotation.schema import items
+from transect.errors import BadInput
 from transect.store import write_atomically
 
 CANNOT_TELL: Final = "cannot tell"
@@ -157,8 +158,22 @@ def _classified(row: Row, asked: Asked, address: Callable[[str, str], str]) -> d
     }
 
 
+def check_level_names(asked: Asked) -> None:
+    """Raises BadInput for a level of the name that Label Studio, which knows choices by their names, gives a skip."""
+    if asked.skip and CANNOT_TELL in [one.name for one in asked.levels]:
+        raise BadInput(
+            f"question {asked.name}: expected no level called {CANNOT_TELL!r}, which is what a skip is called in Label "
+            "Studio, got one; call it otherwise, or set skip = false"
+        )
+
+
 def label_studio(project: Project, out: Path, image_url: str) -> dict[str, Any]:
-    """`tasks-<question>.json`, a task per item with its answers so far, and a `config-<question>.xml` each."""
+    """`tasks-<question>.json`, a task per item with its answers so far, and a `config-<question>.xml` each.
+
+    Raises BadInput for a level that could not be told from a skip, before anything is written.
+    """
+    for each in project.asked.question:
+        check_level_names(each)
     listed, address, given = items_of(project), _addresses(image_url), rows(project.database)
     said: dict[Item, list[Row]] = {}
     for row in given:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 from transect.annotation.exchange.answers_file import read_answers
-from transect.annotation.exchange.crowd import CANNOT_TELL, FOLLOW_UP
+from transect.annotation.exchange.casting import seconds_of
+from transect.annotation.exchange.crowd import CANNOT_TELL, FOLLOW_UP, check_level_names
 from transect.annotation.exchange.incoming import Incoming, anonymous, worker_key
 from transect.annotation.project import Project
 from transect.annotation.questions import Asked
@@ -111,16 +111,11 @@ def _ground_truth(path: Path, project: Project) -> list[Incoming]:
             Incoming(
                 where, str(row.get("transect-study", "")), str(row["transect-id"]), "", name,
                 worker if worker.startswith(_OURS) else anonymous(worker, key), level,
-                _detail(question, metadata.get("follow-up", ""), where), given=_seconds_of(date) if date else None,
+                _detail(question, metadata.get("follow-up", ""), where),
+                given=seconds_of(date, where) if date else None,
             )
         )  # fmt: skip
     return made
-
-
-def _seconds_of(date: str) -> float:
-    """Seconds since 1970 of a date in ISO 8601; without a zone it is UTC."""
-    made = datetime.fromisoformat(date)
-    return (made if made.tzinfo else made.replace(tzinfo=UTC)).timestamp()
 
 
 def _label_studio(path: Path, project: Project) -> list[Incoming]:
@@ -129,6 +124,7 @@ def _label_studio(path: Path, project: Project) -> list[Incoming]:
     for number, task in enumerate(json.loads(path.read_text(encoding="utf-8")), start=1):
         data, where = task["data"], f"{path}, task {number}"
         question = _question(project, data["question"], where)
+        check_level_names(question)
         for one in task.get("annotations", []):
             said = {result["from_name"]: result["value"]["choices"][0] for result in one["result"]}
             if not said or one.get("was_cancelled"):

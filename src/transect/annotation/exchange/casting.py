@@ -1,0 +1,101 @@
+"""Tables that others wrote, read with the types that their columns are documented to have."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from transect.errors import BadInput
+
+_CALLED: Final = {
+    pa.string(): "text",
+    pa.bool_(): "true or false",
+    pa.float64(): "numbers",
+    pa.int32(): "whole numbers",
+    pa.timestamp("ms", tz="UTC"): "dates and times",
+}
+
+
+def read_typed(path: Path, schema: pa.Schema) -> pa.Table:
+    """A CSV or Parquet file, its columns of the schema cast to their types; the others as they are.
+
+    Dates and times without a zone are in UTC; given as text they stay text (see `seconds_of`). Raises BadInput for a
+    file that cannot be read, or a column that cannot be cast.
+    """
+    table = _read(path, schema)
+    for place, name in enumerate(table.column_names):
+        if name in schema.names:
+            table = table.set_column(place, name, _cast(table.column(place), schema.field(name), path))
+    return table
+
+
+def seconds_of(text: str, where: str) -> float:
+    """Seconds since 1970 of a date and time in ISO 8601; without a zone it is in UTC. Raises BadInput for another text.
+
+    >>> seconds_of("1970-01-01T01:00:00+01:00", "x"), seconds_of("1970-01-02", "x")
+    (0.0, 86400.0)
+    """
+    try:
+        made = datetime.fromisoformat(text)
+    except ValueError:
+        raise BadInput(
+            f"{where}: given: expected a date and time such as 2026-01-31T12:00:00Z, got {text!r:.40}; mend it"
+        ) from None
+    return (made if made.tzinfo else made.replace(tzinfo=UTC)).timestamp()
+
+
+def _read(path: Path, schema: pa.Schema) -> pa.Table:
+    try:
+        if path.suffix.lower() == ".csv":
+            from pyarrow import csv
+
+            types = {one.name: pa.string() if pa.types.is_timestamp(one.type) else one.type for one in schema}
+            options = csv.ConvertOptions(column_types=types, strings_can_be_null=True, null_values=[""])
+            return csv.read_csv(path, convert_options=options)
+        import pyarrow.parquet as pq
+
+        return pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        reason = " ".join(str(error).split())
+        raise BadInput(f"{path}: expected a readable CSV or Parquet of answers, got {reason}; mend the file") from None
+
+
+def _cast(column: pa.ChunkedArray, field: pa.Field, path: Path) -> pa.ChunkedArray:
+    kind = column.type
+    try:
+        if pa.types.is_dictionary(kind):
+            column = column.cast(kind.value_type)
+        if pa.types.is_timestamp(field.type):
+            return _times(column)
+        if pa.types.is_boolean(field.type) and not _is_yes_or_no(column):
+            raise pa.ArrowInvalid("other numbers than 0 and 1")
+        return column.cast(field.type)
+    except (pa.ArrowException, OverflowError) as error:
+        reason = " ".join(str(error).split())
+        raise BadInput(
+            f"{path}: {field.name}: expected {_CALLED[field.type]}, got {kind} ({reason:.100}); mend the column"
+        ) from None
+
+
+def _is_yes_or_no(column: pa.ChunkedArray) -> bool:
+    """Whether numbers are 0 and 1 alone; other types are for the cast to judge."""
+    kind = column.type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        return True
+    allowed: Any = pc.is_in(column, value_set=pa.array([0, 1, None]).cast(kind))
+    return bool(pc.all(allowed).as_py() is not False)
+
+
+def _times(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind):
+        return column.cast(pa.string())
+    if not pa.types.is_temporal(kind):
+        raise pa.ArrowInvalid("neither a date nor a text")
+    zone = kind.tz if pa.types.is_timestamp(kind) else None
+    made = column.cast(pa.timestamp("ms", tz=zone), safe=False)
+    return made.cast(pa.timestamp("ms", tz="UTC")) if zone else pc.assume_timezone(made, "UTC")

@@ -1,0 +1,92 @@
+"""Tables of ratings as they are read from files: what is checked, and which rows are of which image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float, Int
+
+from transect.effects.samples import read_columns
+from transect.errors import BadInput
+from transect.records import Annotations, Question
+
+PERCEIVED: Final = "perceived.parquet"
+PEOPLE: Final = "ratings.parquet"
+ID: Final = "id"
+STUDY: Final = "study"
+RATER: Final = "rater"
+Columns = dict[str, Float[np.ndarray, " n"]]
+"""Values by attribute, in the order of a run's images."""
+
+
+def read_table(path: Path) -> Any:
+    """The table in a CSV or Parquet file. Raises BadInput for one that cannot be read."""
+    try:
+        if path.suffix.lower() == ".csv":
+            from pyarrow import csv
+
+            texts = {name: pa.string() for name in (ID, STUDY, RATER)}
+            return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=texts))
+        import pyarrow.parquet as pq
+
+        return pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise BadInput(f"{path}: expected a readable CSV or Parquet of ratings, got {error}; mend the file") from None
+
+
+def checked(table: Any, path: Path, kept_as: str) -> Any:
+    """The table, if it has ids, columns, and no name twice. Raises BadInput otherwise."""
+    names = table.column_names
+    beside = {ID, STUDY} if kept_as == PERCEIVED else {ID, STUDY, RATER}
+    if ID not in names or not set(names) - beside or len(set(names)) < len(names):
+        columns = "id" if kept_as == PERCEIVED else "id, if you like one named rater,"
+        raise BadInput(
+            f"{path}: expected a column {columns} and one per attribute, each once, got {', '.join(names) or 'none'}"
+        )
+    return table
+
+
+def aligned(table: Any, path: Path, ids: Sequence[str]) -> tuple[Columns, tuple[str, ...]]:
+    """Columns of the table in the order of the ids, NaN for an image that has no row; ids of no image."""
+    named = [str(one) for one in table[ID].to_pylist()]
+    if len(set(named)) < len(named):
+        raise BadInput(
+            f"{path}: expected every id once, got some twice; average an image's ratings, or give single answers as "
+            "--ratings"
+        )
+    rows, unknown = _images_of(named, ids, path)
+    attributes, values = read_columns(table.drop_columns([ID]))
+    found = np.full((len(ids), len(attributes)), np.nan)
+    found[rows[rows >= 0]] = np.where(np.isfinite(values), values, np.nan)[rows >= 0]
+    return {name: found[:, column] for column, name in enumerate(attributes)}, unknown
+
+
+def answered(table: Any, path: Path, ids: Sequence[str]) -> tuple[dict[str, Annotations], tuple[str, ...]]:
+    """People's answers by attribute, of the places of their images among the ids; ids of no image."""
+    named = [str(one) for one in table[ID].to_pylist()]
+    image, unknown = _images_of(named, ids, path)
+    raters = [str(one) for one in (table[RATER].to_pylist() if RATER in table.column_names else range(len(table)))]
+    of = image >= 0
+    chosen = tuple(rater for rater, known in zip(raters, of, strict=True) if known)
+    if len(set(zip(image[of].tolist(), chosen, strict=True))) < len(chosen):
+        raise BadInput(f"{path}: expected one row per image and rater, got several of one rater; keep one")
+    names, values = read_columns(table.select([one for one in table.column_names if one not in (ID, RATER)]))
+    made = {
+        name: Annotations(Question(name, name), image[of], chosen, values[of, column])
+        for column, name in enumerate(names)
+    }
+    return made, unknown
+
+
+def _images_of(named: Sequence[str], ids: Sequence[str], path: Path) -> tuple[Int[np.ndarray, " r"], tuple[str, ...]]:
+    """The place of each row's image among the ids, -1 for one of another run; ids of those rows."""
+    places = {one: place for place, one in enumerate(ids)}
+    found = np.array([places.get(one, -1) for one in named], dtype=np.int64)
+    if (found < 0).all():
+        told = ", ".join(named[:3]) or "no row"
+        raise BadInput(f"{path}: expected ratings of this run's images, such as {ids[0]}, got {told}; check the ids")
+    return found, tuple(one for one, place in zip(named, found, strict=True) if place < 0)

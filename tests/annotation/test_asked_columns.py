@@ -1,0 +1,269 @@
+"""What was asked goes along with exported ratings: a report knows which attribute, scale and levels a column has."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import audited
+import transect
+from transect import findings, finished, rater_report, ratings, study
+from transect.effects.pruning import AS_PUBLISHED
+from transect.errors import BadInput
+from transect.rated_questions import KEY, RatedQuestion, kept_in, names_by_attribute, of_study, questions_of
+from transect.records import Attribute
+
+HAIR = (
+    '[[question]]\nname = "hair"\ntext = "Which hair?"\nscale = "nominal"\nlevels = ["red", "black", "fair", "none"]\n'
+)
+LEVELS = {"gender": 5, "condition": 2, "hair": 4, "fakeness": 5}
+
+
+@pytest.fixture(scope="module")
+def rated(tmp_path_factory):
+    """Eight subjects at two face shapes; four raters see a shape that is a little off; r0 is unsure of the first hair.
+
+    The files: run, project, ratings.parquet, and old.parquet, the same without what was asked.
+    """
+    from transect.annotation.exchange.incoming import Incoming, take_in
+    from transect.annotation.exchange.outgoing import write
+    from transect.annotation.project import open_project
+
+    folder = tmp_path_factory.mktemp("asked")
+    run = folder / "run"
+    options = {"image_size": 32, "quiet": True, "control": False}
+    transect.audit(audited.brightness, vary=["face_shape=0,1"], subjects=8, out=run, **options)
+    (folder / "hair.toml").write_text(HAIR)
+    project = open_project(run, None, ("paper", "quality", str(folder / "hair.toml")))
+    rng, given = np.random.default_rng(0), []
+    ids = finished.read(run).images["id"].to_pylist()
+    for k, image in enumerate(ids):
+        for r in range(4):
+            for question, n in LEVELS.items():
+                level = int(np.clip(round((k % 2) * (n - 1) + rng.normal(0, 0.6)), 0, n - 1))
+                level = None if (question, k, r) == ("hair", 0, 0) else level
+                given.append(Incoming("test", "", image, "", question, f"r{r}", level))
+    take_in(project, given, 1.0)
+    write(project, "ratings", folder / "ratings.parquet", "attribute", "")
+    pq.write_table(pq.read_table(folder / "ratings.parquet").replace_schema_metadata(None), folder / "old.parquet")
+    yield folder, run, project
+    project.database.close()
+
+
+def reported(run, path):
+    """Sections of a report with those ratings, by key."""
+    ratings.attach(run, None, [], path)
+    return {one["key"]: one for one in study.report(run).results["sections"]}
+
+
+def test_a_question_about_an_attribute_is_what_people_saw_of_it(rated, tmp_path):
+    """`gender` is about face_shape: every number is that of the same answers in a column called face_shape."""
+    folder, run, _ = rated
+    made = reported(run, folder / "ratings.parquet")
+    table = pq.read_table(folder / "old.parquet")
+    names = ["face_shape" if name == "gender" else name for name in table.column_names]
+    pq.write_table(table.rename_columns(names).drop_columns(["hair"]), tmp_path / "renamed.parquet")
+    theirs = reported(run, tmp_path / "renamed.parquet")
+    assert made["other raters"] == theirs["other raters"]
+    matrix = [row for row in made["perceived"]["tables"][0]["rows"] if not row[1].startswith("hair: ")]
+    assert len(matrix) < len(made["perceived"]["tables"][0]["rows"]), "a share of each hair, which has no mean"
+    assert matrix == theirs["perceived"]["tables"][0]["rows"]
+    assert made["perceived"]["tables"][1] == theirs["perceived"]["tables"][1]
+    (row,) = made["other raters"]["tables"][0]["rows"]
+    assert row[0] == "face shape"
+    assert np.isfinite(row[1:6]).all()
+    assert "seen along" in made
+    assert not {"seen along", "other raters"} & reported(run, folder / "old.parquet").keys(), "as it was read before"
+
+
+@pytest.mark.parametrize("name", ["gender", "face_shape"])
+def test_a_reference_by_the_question_or_by_the_attribute(rated, name):
+    folder, run, _ = rated
+    ratings.attach(run, None, [], folder / "ratings.parquet")
+    seen = finished.read(run).seen.people["gender"]
+    rater_report.judge(run, f"{name}>=0.5")
+    try:
+        read = finished.read(run)
+        np.testing.assert_equal(read.labels(transect.Task.BINARY), (seen >= 0.5) * 1.0)
+        page = rater_report.page(rater_report.from_kept(run), resamples=0)
+        assert any(one["title"].startswith("Farthest from people") for one in page["galleries"])
+        made = findings.answers_of(read, read.spec["targets"][0])
+        assert made.truth_attribute == "face_shape"
+        np.testing.assert_equal(made.people_truth, (seen >= 0.5) * 1.0)
+    finally:
+        (run / "reference.json").unlink()
+
+
+def test_what_was_asked_is_kept_and_read_back(rated):
+    folder, run, project = rated
+    asked = questions_of(pq.read_table(folder / "ratings.parquet"))
+    assert {name: (one.attribute, one.scale) for name, one in asked.items()} == {
+        "gender": ("face_shape", "ordinal"), "condition": ("face_shape", "nominal"), "hair": ("", "nominal"),
+        "fakeness": ("", "ordinal"),
+    }  # fmt: skip
+    assert {name: dict(one.unsure) for name, one in asked.items()} == {
+        name: {"": int(name == "hair")} for name in LEVELS
+    }
+    ratings.attach(run, None, [], folder / "ratings.parquet")
+    kept, direct = (
+        {r.name: r for r in f.rated} for f in (*rater_report.from_kept(run), *rater_report.from_project(run, project))
+    )
+    for name, one in kept.items():
+        other = direct[name]
+        for field in ("values", "levels", "scale", "attribute", "text", "unsure"):
+            assert getattr(one, field) == getattr(other, field), (name, field)
+        np.testing.assert_allclose(one.mean, other.mean, atol=1e-12)
+
+
+def test_levels_in_no_order_have_no_mean(rated):
+    """Of four hairs the most common one counts; `condition` has two, whose mean is the share of the second."""
+    folder, run, _ = rated
+    ratings.attach(run, None, [], folder / "ratings.parquet")
+    seen = finished.read(run).seen.people
+    assert set(seen["hair"][np.isfinite(seen["hair"])]) <= {0.0, 1.0, 2.0, 3.0}
+    table = pq.read_table(folder / "ratings.parquet").to_pandas().groupby("id", sort=False)
+    np.testing.assert_allclose(np.sort(seen["condition"]), np.sort(table["condition"].mean()))
+    sections = {one["key"]: one for one in study.report(run).results["sections"]}
+    rows = {row[0]: row for row in sections["ratings"]["tables"][0]["rows"]}
+    assert rows["hair"][-4:] == [None, None, None, "levels in no order"]
+    who = {row[0]: row[-1] for row in sections["raters"]["tables"][0]["rows"]}
+    assert (who["hair"], who["gender"]) == (1, 0), "cannot tell"
+    agreement = {row[0]: row for row in sections["raters"]["tables"][1]["rows"]}
+    assert (agreement["hair"][1], agreement["hair"][6]) == ("nominal", None)
+
+
+def test_who_could_not_tell_is_not_known_without_it(rated):
+    folder, run, _ = rated
+    who = {row[0]: row[-1] for row in reported(run, folder / "old.parquet")["raters"]["tables"][0]["rows"]}
+    assert set(who.values()) == {None}
+
+
+@pytest.mark.parametrize("text", [b"[]", b'{"gender": {}}', b"nonsense", b'{"gender": 1}'])
+def test_other_metadata_is_refused_in_one_line(rated, tmp_path, text):
+    folder, run, _ = rated
+    table = pq.read_table(folder / "old.parquet").replace_schema_metadata({KEY: text})
+    pq.write_table(table, tmp_path / "odd.parquet")
+    with pytest.raises(
+        BadInput, match=r"expected questions as transect annotate export writes them.*export them again"
+    ):
+        ratings.attach(run, None, [], tmp_path / "odd.parquet")
+
+
+def test_one_set_of_answers_has_one_figure_each(rated):
+    """The command, the page from the database, and the report from the kept file."""
+    from transect.annotation.agreement.summary import summary
+
+    folder, run, project = rated
+    ratings.attach(run, None, [], folder / "ratings.parquet")
+    told = {one["question"]: one for one in summary(project, resamples=200)["questions"]}
+    for (answered,) in (rater_report.from_project(run, project), rater_report.from_kept(run)):
+        section = rater_report.study_sections(answered, resamples=200)[0]
+        agreement, each = section["tables"][1]["rows"], {row[0]: row[1:] for row in section["tables"][2]["rows"]}
+        for name, _, *figures, _ in agreement:
+            own = told[name]
+            keys = ("percent_agreement", "alpha", "alpha_low", "alpha_high", "median_spread")
+            assert figures == pytest.approx([own[key] for key in keys], abs=1e-9), name
+            if name in each:
+                r, bias = ([one[key] for one in own["by_rater"]] for key in ("correlation", "bias"))
+                ends = [len(r), min(r), np.median(r), max(r), min(bias), max(bias)]
+                assert each[name] == pytest.approx(ends, abs=1e-9), name
+        assert each.keys() == {"gender", "fakeness"}
+        assert {name: one["cannot_tell"] for name, one in told.items() if name in LEVELS} == {
+            row[0]: row[-1] for row in section["tables"][0]["rows"][: len(LEVELS)]
+        }
+
+
+@pytest.fixture(scope="module")
+def aged(rated, tmp_path_factory):
+    """The same images; two raters say of every third one that it is a child, else old, and of the rest of the rules 0.
+
+    unit.parquet is from 0 to 1; the project's own answers are years.
+    """
+    from transect.annotation.exchange.incoming import Incoming, take_in
+    from transect.annotation.exchange.outgoing import write
+    from transect.annotation.project import open_project
+
+    folder = tmp_path_factory.mktemp("aged")
+    project = open_project(rated[1], folder / "aged.sqlite", ("paper",))
+    ids = finished.read(rated[1]).images["id"].to_pylist()
+    levels = {"fakeness": 0, "skin_color": 0, "gender": 0, "hair_length": 0}
+    said = [(i, name, n) for k, i in enumerate(ids) for name, n in {**levels, "age": 5 * (k % 3 > 0)}.items()]
+    take_in(project, [Incoming("t", "", i, "", name, f"r{r}", n) for i, name, n in said for r in (0, 1)], 1.0)
+    write(project, "ratings", folder / "unit.parquet", "unit", "")
+    yield folder, rated[1], project, {image for k, image in enumerate(ids) if k % 3 == 0}
+    project.database.close()
+
+
+def framed(page):
+    """Images in a red frame among the faces by age, and what is said of them."""
+    (gallery,) = [one for one in page["galleries"] if one["title"] == "Faces by age"]
+    return {p["id"] for g in gallery["groups"] for p in g["pictures"] if p["left_out"]}, gallery["text"]
+
+
+def test_rules_from_0_to_1_are_not_put_to_years(aged):
+    """`as-published` is refused as the report refuses it; in units from 0 to 1 it frames the children."""
+    _, run, project, children = aged
+    with pytest.raises(BadInput, match=r"as-published: expected mean ratings from 0 to 1 .*got other values of age"):
+        rater_report.page(rater_report.from_project(run, project), AS_PUBLISHED, 0)
+    page = rater_report.page(rater_report.from_project(run, project, "unit"), AS_PUBLISHED, 0)
+    cut, _ = framed(page)
+    assert cut <= children
+    assert len(cut) == 3, "as many as the lowest tenth shows"
+
+
+def test_rules_of_the_report_frame_what_it_left_out_whatever_the_page_counts_in(aged):
+    folder, run, project, children = aged
+    ratings.attach(run, None, ["as-published"], folder / "unit.parquet")
+    try:
+        seen = finished.read(run).seen
+        ids = finished.read(run).images["id"].to_pylist()
+        assert {i for i, why in zip(ids, seen.reasons, strict=True) if why} == children
+        for scale in ("attribute", "unit"):
+            cut, text = framed(rater_report.page(rater_report.from_project(run, project, scale), resamples=0))
+            assert cut, scale
+            assert cut <= children
+            assert "age < 0.4 (of the ratings beside the run, as its report has it)" in text
+    finally:
+        (run / "pruning.json").unlink()
+        (run / "ratings.parquet").unlink()
+
+
+FACE = Attribute("face_shape", "continuous", "from feminine to masculine")
+
+
+def question(attribute, scale="ordinal", levels=3, unsure=None):
+    values = tuple(float(k) for k in range(levels))
+    return RatedQuestion("?", attribute, scale, tuple("abcdef"[:levels]), values, values, unsure or {})
+
+
+@pytest.mark.parametrize(
+    ("columns", "asked", "named"),
+    [
+        (["gender", "face"], {"gender": question("face_shape"), "face": question("face_shape")}, {"gender": "face_shape"}),
+        (["gender", "face_shape"], {"gender": question("face_shape")}, {}),  # the attribute has a column of its own
+        (["gender"], {"gender": question("face_shape", "nominal")}, {}),  # three kinds are no place from end to end
+        (["gender"], {"gender": question("face_shape", "nominal", 2)}, {"gender": "face_shape"}),
+        (["gender"], {"gender": question("hair")}, {}),
+        (["gender"], {}, {}),
+    ],
+)  # fmt: skip
+def test_which_column_is_about_which_attribute(columns, asked, named):
+    assert names_by_attribute(dict.fromkeys(columns), asked, {"face_shape": FACE}) == named
+
+
+def test_each_study_has_its_own_count_of_who_could_not_tell():
+    asked = {"gender": question("face_shape", unsure={"walk": 2, "steps": 0}), "old": question("")}
+    table = kept_in(pa.table({"id": ["0-0000"], "gender": [0.0], "old": [0.0]}), asked)
+    for name, n in (("walk", 2), ("steps", 0), ("another", 0)):
+        made = questions_of(of_study(table, name))
+        assert (made["gender"].unsure, made["old"].unsure) == ({"": n}, {}), "of the other nothing is known"
+    assert of_study(pa.table({"id": ["0-0000"]}), "walk").schema.metadata is None
+
+
+def test_names_in_no_order_that_are_no_indices_are_left_out_of_effects():
+    """10, 20 and 30 are hairs in no order, about nothing in the run: neither a mean nor levels can be made of them."""
+    odd = RatedQuestion("?", "", "nominal", ("a", "b", "c"), (10.0, 20.0, 30.0), (0.0, 1.0, 2.0))
+    columns = {"odd": np.array([10.0, 30.0]), "hair": np.array([0.0, 2.0]), "face_shape": np.array([0.1, 0.9])}
+    seen = ratings.Ratings(columns, np.array(["", ""]), asked={"odd": odd, "hair": question("", "nominal")})
+    assert list(seen.about({"face_shape": FACE}).columns) == ["hair", "face_shape"]
+    assert {name: one.levels for name, one in seen.unordered({"face_shape": FACE}).items()} == {"hair": ("a", "b", "c")}
