@@ -131,10 +131,14 @@ def export(
     """Write answers, or tasks for other services, to files."""
     from transect.annotation import cost
     from transect.annotation.exchange import outgoing
+    from transect.annotation.exchange.crowd import check_level_names
+    from transect.annotation.questions import load
 
     place = outgoing.default(run, kind)
     if price is not None:
         cost.check_price(price)
+    for one in load(questions).question if questions and kind == "label-studio" else ():
+        check_level_names(one)
     project = _open(run, database, questions, begin=kind not in ("answers", "ratings"))
     try:
         told: dict[str, Any] = {} if price is None else {"cost": cost.estimate(project, price)}

@@ -26,7 +26,7 @@ def sections(path: Path) -> list[dict[str, Any]]:
     made, name = seen.pruning, str(run.spec["name"])
     stages = [] if made is None else [_effects(run, step) for step in range(len(made.steps) + 1)]
     unordered = {fields["name"] for fields in run.spec.get("nominal", ())}
-    unordered |= {name for name, one in seen.asked.items() if one.unordered}
+    unordered |= {name for name, one in {**seen.asked, **seen.asked_people}.items() if one.unordered}
     kinds = {rated.BY_IMAGE: seen.columns, rated.OF_PEOPLE: seen.people}
     own = [rated.section(name, kinds, unknown_lines(name, seen), unordered, made, stages)]
     return [*gates, *own, *rater_report.sections(path)]

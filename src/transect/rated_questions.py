@@ -58,6 +58,7 @@ def kept_in(table: Any, questions: Mapping[str, RatedQuestion]) -> Any:
 def questions_of(table: Any) -> dict[str, RatedQuestion]:
     """The questions in a table's metadata, by column; none where it says nothing. Raises BadInput for other content.
 
+    >>> import pyarrow as pa
     >>> smile = RatedQuestion("Does it smile?", "smile", "ordinal", ("no", "yes"), (0.0, 1.0), (0.0, 1.0), {"": 3})
     >>> made = kept_in(pa.table({"id": ["0-0000"], "joy": [1.0]}), {"joy": smile})
     >>> questions_of(made)["joy"] == smile, questions_of(pa.table({"id": ["0-0000"]}))

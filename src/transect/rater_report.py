@@ -97,7 +97,7 @@ def kept_answers(run: finished.Run) -> tuple[Rated, ...]:
     """People's single answers beside a run, by question."""
     made = []
     for name, said in run.seen.answers.items():
-        attribute, asked = run.known.get(name), run.seen.asked.get(name)
+        attribute, asked = run.known.get(name), run.seen.asked_people.get(name)
         options: dict[str, Any] = {}
         if asked is not None:
             options = _as_asked(run, name, asked)

@@ -179,7 +179,7 @@ def same_person(
         listed = [one._replace(study="") for one in listed]
     by_study = any(one.study for one in listed)
     of = _once(listed, pairs)
-    keys = [((str(one["study"]) if by_study else ""), one["id"], one["second"]) for one in rows]
+    keys = [(str(one["study"] or "") if by_study else "", one["id"], one["second"]) for one in rows]
     unknown = [key for key in keys if key not in of]
     if unknown or not rows:
         told = ", ".join(filter(None, unknown[0])) if unknown else "no answer"

@@ -54,8 +54,8 @@ class Ratings:
     rows, of either kind, that are of no image of the run and are not used. answers: people's single answers, by
     attribute. elsewhere, elsewhere_people: rows, of either kind, of other studies, by their names. left_out: raters
     who were shut out before, and their answers; None where the file does not say. gated [n]: why images are left out
-    whatever the rules say, since raters' validation does not vouch for them; empty where none was required. asked: what
-    columns are answers to, where their files say so.
+    whatever the rules say, since raters' validation does not vouch for them; empty where none was required. asked,
+    asked_people: what columns of either kind are answers to, where their own file says so.
     """
 
     columns: Mapping[str, Float[np.ndarray, " n"]]
@@ -70,6 +70,7 @@ class Ratings:
     left_out: tuple[int, int] | None = None
     gated: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=object))
     asked: Mapping[str, RatedQuestion] = field(default_factory=dict)
+    asked_people: Mapping[str, RatedQuestion] = field(default_factory=dict)
 
     def about(self, known: Mapping[str, Attribute]) -> Ratings:
         """The same, with answers to questions of other names under the run's attributes that they are about.
@@ -87,7 +88,11 @@ class Ratings:
 
     def unordered(self, known: Mapping[str, Attribute]) -> dict[str, Attribute]:
         """Questions with levels in no order, about no attribute of the run, as attributes of their own."""
-        made = {name: one.as_attribute(name) for name, one in self.asked.items() if name not in known}
+        made = {
+            name: one.as_attribute(name)
+            for name, one in {**self.asked, **self.asked_people}.items()
+            if name not in known
+        }
         return {name: one for name, one in made.items() if one is not None}
 
     def called(self, name: str, known: Mapping[str, Attribute]) -> str:
@@ -102,13 +107,8 @@ class Ratings:
         return next((columns[name] for columns in kinds if name in columns), None)
 
     def _called(self, known: Mapping[str, Attribute]) -> tuple[dict[str, str], dict[str, str]]:
-        named = [names_by_attribute(one, self.asked, known) for one in (self.columns, self.people)]
-        odd = {name for name, one in self.asked.items() if one.unordered and one.as_attribute(name) is None} - set(
-            known
-        )
         columns, people = (
-            {name: called.get(name, name) for name in each if name in called or name not in odd}
-            for called, each in zip(named, (self.columns, self.people), strict=True)
+            _names(each, asked, known) for each, asked in ((self.columns, self.asked), (self.people, self.asked_people))
         )
         return columns, people
 
@@ -128,6 +128,15 @@ class Ratings:
             return self
         gated = replace(self, gated=reasons)
         return replace(gated, reasons=gated.reasons_after(len(self.pruning.steps) if self.pruning else 0))
+
+
+def _names(
+    columns: Mapping[str, Any], asked: Mapping[str, RatedQuestion], known: Mapping[str, Attribute]
+) -> dict[str, str]:
+    """What the columns of a file are called, by what that file says of its questions; none for what cannot count."""
+    called = names_by_attribute(columns, asked, known)
+    odd = {name for name, one in asked.items() if one.unordered and one.as_attribute(name) is None} - set(known)
+    return {name: called.get(name, name) for name in columns if name in called or name not in odd}
 
 
 def parse_rule(text: str) -> Rule:
@@ -312,12 +321,10 @@ def _seen(folder: Path, ids: Sequence[str], files: _Files) -> Ratings:
     columns, unknown = aligned(*files[PERCEIVED], ids) if PERCEIVED in files else none
     people, unknown_people = none
     answers: dict[str, Annotations] = {}
-    asked = {
-        name: one for kind in (PERCEIVED, PEOPLE) if kind in files for name, one in questions_of(files[kind][0]).items()
-    }
+    asked, asked_people = (questions_of(files[kind][0]) if kind in files else {} for kind in (PERCEIVED, PEOPLE))
     if PEOPLE in files:
         unordered = {fields["name"] for fields in FinishedRun(folder).spec.get("nominal", ())}
-        unordered |= {name for name, one in asked.items() if one.unordered or one.attribute in unordered}
+        unordered |= {name for name, one in asked_people.items() if one.unordered or one.attribute in unordered}
         answers, unknown_people = answered(*files[PEOPLE], ids)
         people = {
             name: (most_common_ratings if name in unordered else mean_ratings)(said, len(ids))
@@ -327,6 +334,7 @@ def _seen(folder: Path, ids: Sequence[str], files: _Files) -> Ratings:
     return Ratings(
         columns, np.full(len(ids), "", dtype=object), None, unknown, people, unknown_people, answers,
         elsewhere.get(PERCEIVED, {}), elsewhere.get(PEOPLE, {}), _left_out(files), asked=asked,
+        asked_people=asked_people,
     )  # fmt: skip
 
 

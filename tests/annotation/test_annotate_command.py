@@ -100,6 +100,8 @@ def test_no_command_that_is_refused_for_its_options_begins_anything(tmp_path, mo
     questions.write_text(
         '[[question]]\nname = "q"\ntext = "t"\nlevels = [{ name = "a", example = { smile = 9 } }, { name = "b" }]\n'
     )
+    skips = tmp_path / "s.toml"
+    skips.write_text('[[question]]\nname = "q"\ntext = "t"\nlevels = ["yes", "cannot tell"]\n')
     monkeypatch.setenv("TRANSECT_ADMIN_PASSWORD", "short")
     for call, reason in (
         (lambda: annotate_command.invite(folder, 0), "--raters: expected 1 to 10,000"),
@@ -108,6 +110,7 @@ def test_no_command_that_is_refused_for_its_options_begins_anything(tmp_path, mo
         (lambda: annotate_command.serve(folder, questions=[str(questions)]), "question q: example: "),
         (lambda: annotate_command.export(folder, kind="xml", out=tmp_path / "x"), "unknown format 'xml'"),
         (lambda: annotate_command.export(folder, kind="mturk", price=-1.0), "--price: expected 0 or more"),
+        (lambda: annotate_command.export(folder, kind="label-studio", questions=[str(skips)]), "no level called"),
     ):
         if "example" in reason:
             monkeypatch.setenv("TRANSECT_ADMIN_PASSWORD", "long enough")

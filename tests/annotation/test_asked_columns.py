@@ -1,5 +1,7 @@
 """What was asked goes along with exported ratings: a report knows which attribute, scale and levels a column has."""
 
+import shutil
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -74,6 +76,52 @@ def test_a_question_about_an_attribute_is_what_people_saw_of_it(rated, tmp_path)
     assert np.isfinite(row[1:6]).all()
     assert "seen along" in made
     assert not {"seen along", "other raters"} & reported(run, folder / "old.parquet").keys(), "as it was read before"
+
+
+def test_what_one_file_says_of_its_columns_is_not_said_of_the_other(rated, tmp_path):
+    """A column `gender` of a CSV, which names nothing, stays what it is, and people's stays what they saw."""
+    folder, run = rated[0], tmp_path / "run"
+    shutil.copytree(rated[1], run)
+    ids = finished.read(run).images["id"].to_pylist()
+    lines = ["id,gender", *(f"{name},{10 + 40 * (k % 2)}" for k, name in enumerate(ids))]
+    (tmp_path / "per.csv").write_text("\n".join(lines))
+    ratings.attach(run, tmp_path / "per.csv", [], folder / "ratings.parquet")
+    made = finished.read(run)
+    about = made.seen.about(made.known)
+    assert "face_shape" not in about.columns
+    assert set(about.columns["gender"].tolist()) == {10.0, 50.0}
+    assert np.nanmax(about.people["face_shape"]) <= 1
+
+
+def test_the_organisers_page_has_the_same_alpha_of_equal_steps(rated, tmp_path):
+    """Levels of 8, 20 and 80 years, and two raters who differ once, of four images: 8 and 20. Worked out below."""
+    from transect.annotation.agreement.summary import summary
+    from transect.annotation.exchange.incoming import Incoming, take_in
+    from transect.annotation.progress import status
+    from transect.annotation.project import open_project
+
+    text = """[[question]]
+name = "years"
+text = "How old?"
+scale = "interval"
+levels = [{ name = "a", value = 8 }, { name = "b", value = 20 }, { name = "c", value = 80 }]
+"""
+    (tmp_path / "q.toml").write_text(text)
+    project = open_project(rated[1], tmp_path / "a.sqlite", (str(tmp_path / "q.toml"),))
+    ids = finished.read(rated[1]).images["id"].to_pylist()[:4]
+    answers = [(0, 0), (0, 1), (1, 1), (2, 2)]
+    said = [
+        Incoming("t", "", i, "", "years", f"r{r}", n)
+        for i, each in zip(ids, answers, strict=True)
+        for r, n in enumerate(each)
+    ]
+    take_in(project, said, 1.0)
+    # Disagreement within: one pair of four, 12^2 / 4 = 36. Of all 28 pairs of 8 8 8 20 20 20 80 80: 9 of 12, 6 of 72,
+    # 6 of 60, hence (9 * 144 + 6 * 5184 + 6 * 3600) / 28.
+    expected = 1 - 36 / ((9 * 144 + 6 * 5184 + 6 * 3600) / 28)
+    assert status(project, 2.0)["questions"][0]["alpha"] == pytest.approx(expected)
+    assert summary(project, resamples=0)["questions"][0]["alpha"] == pytest.approx(expected)
+    project.database.close()
 
 
 @pytest.mark.parametrize("name", ["gender", "face_shape"])

@@ -140,20 +140,30 @@ def test_a_project_goes_on_with_its_own_questions_and_run(tmp_path):
         again = open_project(run, questions=questions)
         assert [one.name for one in again.asked.question] == ["smile"]
         again.database.close()
-    with pytest.raises(BadInput, match=r"expected the questions that it was begun with \(smile\), got others"):
+    with pytest.raises(BadInput, match=r"begun with \(smile\), got others \(differs in .*question"):
         open_project(run, questions=("monk",))
     other = make_run(tmp_path / "other", seed=1)
     with pytest.raises(BadInput, match="got those of other images; name another"):
         open_project(other, default_database(run))
 
 
-def test_questions_that_were_begun_with_and_cannot_be_asked_are_said_in_one_line(tmp_path):
-    """A database of a version that took two keys which differ in case alone."""
+def test_a_database_that_was_begun_with_keys_that_differ_in_case_alone_goes_on(tmp_path):
+    """An earlier version took them."""
     run = make_run(tmp_path / "run")
     open_project(run, questions=(write_questions(tmp_path / "q.toml"),)).database.close()
     with sqlite3.connect(default_database(run)) as connection:
         connection.execute("""UPDATE settings SET value = replace(value, '"key":"1"', '"key":"s"')""")
         connection.execute("""UPDATE settings SET value = replace(value, '"key":"2"', '"key":"S"')""")
+    project = open_project(run)
+    assert {one.key for one in project.asked.question[0].levels} >= {"s", "S"}
+    project.database.close()
+
+
+def test_questions_that_were_begun_with_and_cannot_be_asked_are_said_in_one_line(tmp_path):
+    run = make_run(tmp_path / "run")
+    open_project(run, questions=(write_questions(tmp_path / "q.toml"),)).database.close()
+    with sqlite3.connect(default_database(run)) as connection:
+        connection.execute("""UPDATE settings SET value = replace(value, '"key":"2"', '"key":"1"')""")
     with pytest.raises(
         BadInput, match=r"annotation.sqlite: expected questions .* \(expected a key of its own"
     ) as error:

@@ -91,6 +91,7 @@ def test_numbers_as_text_and_categories(project, tmp_path):
     ("columns", "message"),
     [
         ({"excluded": ["no", "False", "0"]}, r"in.parquet: excluded: expected true or false, got string \("),
+        ({"given": pa.array([300 * 10**12] * 3, pa.timestamp("ms"))}, "in.parquet: given: .*outside the years 1 to 9999"),
         ({"repeat": [2, 0, 1]}, "in.parquet: repeat: expected true or false, got int64"),
         ({"seconds": ["soon", "1", "2"]}, "in.parquet: seconds: expected numbers, got string"),
         ({"answer": [["a"], ["b"], ["c"]]}, "in.parquet: answer: expected text, got list"),
@@ -101,6 +102,13 @@ def test_numbers_as_text_and_categories(project, tmp_path):
 def test_what_cannot_be_cast_is_refused_in_one_line(project, tmp_path, columns, message):
     with pytest.raises(BadInput, match=message + ".*; mend (it|the column)$"):
         imported(project, tmp_path, **columns)
+
+
+def test_a_csv_column_that_cannot_be_cast_is_named(project, tmp_path):
+    lines = ["id,question,rater,answer,excluded", "0-0000,smile,r1,no,no"]
+    (tmp_path / "in.csv").write_text("\n".join(lines))
+    with pytest.raises(BadInput, match=r"in.csv: excluded: expected true or false, got string \(.*; mend the column$"):
+        read(tmp_path / "in.csv", "answers", project)
 
 
 def test_a_level_called_as_a_skip_is_no_question_for_label_studio(project, tmp_path):

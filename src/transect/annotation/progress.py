@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from transect.annotation.agreement import krippendorff_alpha, percent_agreement
+from transect.annotation.agreement.summary import level_values, valued_as
 from transect.annotation.database import Database, read_setting
 from transect.annotation.project import Project
 from transect.annotation.questions import Asked
@@ -109,7 +110,8 @@ def _sum(what: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
 
 def _agreement(said: list[Row], question: Asked) -> dict[str, float | None]:
     ratings = matrix(said, question.name).ratings
-    alpha = krippendorff_alpha(ratings, question.scale, resamples=0).value
+    valued = valued_as(ratings, level_values(question))
+    alpha = krippendorff_alpha(valued, question.scale, resamples=0).value
     both = {"percent_agreement": percent_agreement(ratings), "alpha": alpha}
     return {name: value if math.isfinite(value) else None for name, value in both.items()}
 

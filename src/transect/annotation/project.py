@@ -19,7 +19,7 @@ from transect.annotation.items import rows_of
 from transect.annotation.pictures import Pictures
 from transect.annotation.questions import Questionnaire, load
 from transect.errors import BadInput
-from transect.store import canonical_json
+from transect.store import canonical_json, differing_keys
 
 _T = TypeVar("_T")
 FOLDER: Final = "annotations"
@@ -118,10 +118,11 @@ def _begin(database: Database, given: Questionnaire | None, pictures: Pictures, 
             )
         asked = _kept(database, kept)
         if given is not None and given != asked:
+            differing = differing_keys(asked.model_dump(mode="json"), given.model_dump(mode="json"))
             raise BadInput(
                 f"{database.address}: expected the questions that it was begun with "
-                f"({', '.join(one.name for one in asked.question)}), got others; leave --questions out, or "
-                "name another --database"
+                f"({', '.join(one.name for one in asked.question)}), got others (differs in {', '.join(differing)}); "
+                "leave --questions out, or name another --database"
             )
         return asked
 

@@ -109,8 +109,11 @@ class Asked(_Table):
 
     @field_validator("levels")
     @classmethod
-    def _distinct_levels(cls, levels: tuple[Level, ...]) -> tuple[Level, ...]:
-        keys, names = [one.key.lower() for one in levels if one.key], [one.name for one in levels]
+    def _distinct_levels(cls, levels: tuple[Level, ...], info: Any) -> tuple[Level, ...]:
+        """Databases begun before go on, also where keys differ in case alone."""
+        from_file = bool((info.context or {}).get(_FILE))
+        keys = [one.key.lower() if from_file else one.key for one in levels if one.key]
+        names = [one.name for one in levels]
         for what, each, more in (("key", keys, " (a capital is no other key)"), ("name", names, "")):
             if twice := [one for one in each if each.count(one) > 1]:
                 raise ValueError(f"expected a {what} of its own for every level, got {twice[0]!r} twice{more}")

@@ -102,8 +102,9 @@ def _interval(
     if not resamples or len(pairs) < 2:
         return np.nan, np.nan
     random, k = np.random.default_rng(seed), len(levels)
-    flat = pairs.reshape(len(pairs), k * k)
-    flat = flat[np.lexsort(flat.T)]  # the same answers have the same interval, in whatever order they come
+    # The same answers have the same interval in whatever order they come: by the counts, which tell all of a unit.
+    order = np.lexsort(np.rint(pairs.sum(axis=2)).T)
+    flat = pairs.reshape(len(pairs), k * k)[order]
     made = []
     for first in range(0, resamples, _BATCH):
         count = min(_BATCH, resamples - first)

@@ -38,8 +38,8 @@ def summary(project: Project, resamples: int = 1000) -> dict[str, Any]:
 
 def _question(said: list[Row], asked: Asked, resamples: int) -> dict[str, Any]:
     made = matrix(said, asked.name)
-    values = _values(asked)
-    valued = made._replace(ratings=_valued(made.ratings, values))
+    values = level_values(asked)
+    valued = made._replace(ratings=valued_as(made.ratings, values))
     alpha = krippendorff_alpha(valued.ratings, asked.scale, resamples=resamples)
     apart = spread(valued.ratings, values.min(), values.max())
     known = apart[np.isfinite(apart) & (asked.scale != "nominal")]
@@ -67,15 +67,16 @@ def _question(said: list[Row], asked: Asked, resamples: int) -> dict[str, Any]:
     }
 
 
-def _values(asked: Asked) -> Float[np.ndarray, " levels"]:
+def level_values(asked: Asked) -> Float[np.ndarray, " levels"]:
     """Each level in the units of the question, in which the raters' page and the report count too."""
     made = np.asarray(asked.values)
     return made if np.ptp(made) else np.asarray(asked.places)  # all of one value: begun before that was refused
 
 
-def _valued(
+def valued_as(
     ratings: Float[np.ndarray, "units raters"], values: Float[np.ndarray, " levels"]
 ) -> Float[np.ndarray, "units raters"]:
+    """The value of each answer, which is given as the number of its level; NaN where there is none."""
     known = np.isfinite(ratings)
     return np.where(known, values[np.where(known, ratings, 0).astype(np.int64)], np.nan)
 

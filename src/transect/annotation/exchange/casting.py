@@ -53,7 +53,7 @@ def _read(path: Path, schema: pa.Schema) -> pa.Table:
         if path.suffix.lower() == ".csv":
             from pyarrow import csv
 
-            types = {one.name: pa.string() if pa.types.is_timestamp(one.type) else one.type for one in schema}
+            types = {one.name: pa.string() for one in schema}  # `_cast` names the column that cannot be read
             options = csv.ConvertOptions(column_types=types, strings_can_be_null=True, null_values=[""])
             return csv.read_csv(path, convert_options=options)
         import pyarrow.parquet as pq
@@ -98,4 +98,6 @@ def _times(column: pa.ChunkedArray) -> pa.ChunkedArray:
         raise pa.ArrowInvalid("neither a date nor a text")
     zone = kind.tz if pa.types.is_timestamp(kind) else None
     made = column.cast(pa.timestamp("ms", tz=zone), safe=False)
+    if pc.any(pc.or_(pc.less(pc.year(made), 1), pc.greater(pc.year(made), 9999))).as_py():
+        raise pa.ArrowInvalid("outside the years 1 to 9999")
     return made.cast(pa.timestamp("ms", tz="UTC")) if zone else pc.assume_timezone(made, "UTC")
