@@ -52,13 +52,14 @@ def serve(
     from transect.annotation import sessions
     from transect.annotation.examples import check_examples, render_examples
     from transect.annotation.questions import load
-    from transect.annotation.server.app import create_app, serve
+    from transect.annotation.server.app import check_address, create_app, serve
 
     # What is wrong is said before anything is begun: a database that was begun asks the same from then on.
     url, hosts = _reached(host, public_url)
     sessions.given_password()
     if examples and questions:
         check_examples(load(questions))
+    check_address(host, port)
     project = _open(run, database, questions)
     password = sessions.set_password(project.database)
     folder = render_examples(project.asked, run) if examples else None

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -94,7 +95,13 @@ def test_an_import_that_is_refused_begins_nothing(tmp_path, address):
     project.database.close()
 
 
-def test_no_command_that_is_refused_for_its_options_begins_anything(tmp_path, monkeypatch):
+@pytest.fixture
+def in_use():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        yield taken
+
+
+def test_no_command_that_is_refused_for_its_options_begins_anything(tmp_path, monkeypatch, in_use):
     """Begun with the questions that it would have asked, the database would refuse all others from then on."""
     folder, questions = make_run(tmp_path / "run", subjects=1), tmp_path / "q.toml"
     questions.write_text(
@@ -102,12 +109,15 @@ def test_no_command_that_is_refused_for_its_options_begins_anything(tmp_path, mo
     )
     skips = tmp_path / "s.toml"
     skips.write_text('[[question]]\nname = "q"\ntext = "t"\nlevels = ["yes", "cannot tell"]\n')
+    port = in_use.getsockname()[1]
     monkeypatch.setenv("TRANSECT_ADMIN_PASSWORD", "short")
     for call, reason in (
         (lambda: annotate_command.invite(folder, 0), "--raters: expected 1 to 10,000"),
         (lambda: annotate_command.serve(folder), "TRANSECT_ADMIN_PASSWORD: expected 8 characters"),
         (lambda: annotate_command.serve(folder, public_url="x"), "--public-url: expected an address"),
         (lambda: annotate_command.serve(folder, questions=[str(questions)]), "question q: example: "),
+        (lambda: annotate_command.serve(folder, port=port), f"--port {port}: expected an address to listen on"),
+        (lambda: annotate_command.serve(folder, port=99999), "--port 99999: expected an address to listen on"),
         (lambda: annotate_command.export(folder, kind="xml", out=tmp_path / "x"), "unknown format 'xml'"),
         (lambda: annotate_command.export(folder, kind="mturk", price=-1.0), "--price: expected 0 or more"),
         (lambda: annotate_command.export(folder, kind="label-studio", questions=[str(skips)]), "no level called"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import socket
 import time
 from collections.abc import Callable
 from importlib import resources
@@ -122,4 +124,20 @@ def serve(app: Any, host: str, port: int, ready: Callable[[int], None]) -> None:
     with contextlib.suppress(SystemExit):  # uvicorn's way to say that it could not begin; it has printed why
         server.run()
     if not server.started:
-        raise BadInput(f"--host {host} --port {port}: expected an address to listen on, found it taken or not ours")
+        raise _taken(host, port)
+
+
+def check_address(host: str, port: int) -> None:
+    """Raises BadInput where an address cannot be listened on now: said before anything is begun."""
+    try:
+        for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+            with socket.socket(family, kind, protocol) as listening:
+                if os.name == "posix":  # as uvicorn does; elsewhere it would take a port that is in use
+                    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                listening.bind((address[0], port, *address[2:]))  # getaddrinfo takes ports beyond 65,535 for others
+    except (OSError, OverflowError):
+        raise _taken(host, port) from None
+
+
+def _taken(host: str, port: int) -> BadInput:
+    return BadInput(f"--host {host} --port {port}: expected an address to listen on, found it taken or not ours")
