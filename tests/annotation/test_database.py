@@ -173,9 +173,11 @@ def test_questions_that_were_begun_with_and_cannot_be_asked_are_said_in_one_line
 
 def test_a_run_that_moved_is_still_the_same_run(tmp_path):
     run = make_run(tmp_path / "run")
-    open_project(run).database.close()
-    moved = run.rename(tmp_path / "moved")
-    open_project(moved).database.close()
+    first = open_project(run, questions=(write_questions(tmp_path / "q.toml"),))
+    first.database.close()
+    again = open_project(run.rename(tmp_path / "moved"), begin=False)
+    assert again.asked == first.asked
+    again.database.close()
 
 
 def test_missing_pictures_and_unfinished_runs_are_named(tmp_path):
