@@ -6,14 +6,12 @@ The peer is the same page as if it loaded nothing ahead: the picture is fetched 
 answers in one run. Exit 1 where the median is 100 ms or more. Needs Debian's chromium.
 """
 
-# ruff: noqa: E402 -- the pages are served and pressed as the tests do it
-
 import statistics
 import sys
 import tempfile
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parents[1] / "tests"), str(Path(__file__).parents[1] / "tests" / "annotation")]
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 from playwright.sync_api import sync_playwright
 from served import serving

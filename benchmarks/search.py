@@ -25,7 +25,7 @@ from _search_peers import BoTorch, optuna_search
 
 from transect.designs.search import ActiveSearch, History, Interrogation, Random, Sobol, apart, conduct, eager
 from transect.designs.search.confirmation import ConfirmedSearch
-from transect.verify.failing import SHAPES, failing_target
+from transect.jobs.verify.failing import SHAPES, failing_target
 
 BUDGET, BATCH = 400, 8
 RATES = (0.005, 0.01, 0.03, 0.08)

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from transect.designs.search import ActiveSearch, History, Interrogation, Random, apart, conduct
-from transect.verify.failing import failing_target
+from transect.jobs.verify.failing import failing_target
 
 ALPHAS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 RATE, DIMENSIONS, LATENT = 0.08, 4, 2

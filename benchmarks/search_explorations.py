@@ -19,7 +19,7 @@ import numpy as np
 
 from transect.designs.search.history import stream
 from transect.designs.search.spread import sobol_points
-from transect.verify.failing import failing_target
+from transect.jobs.verify.failing import failing_target
 
 CALLS, LEFT, BEGUN, NEXT = 400, 388, 256, 768
 DIMENSIONS = (4, 8, 12)

@@ -22,7 +22,7 @@ from transect.designs.search.spread import sobol_points
 from transect.designs.search.testing import Phases
 from transect.effects.combinations import weighted_sum
 from transect.effects.intervals import wilson
-from transect.verify.failing import failing_target
+from transect.jobs.verify.failing import failing_target
 
 BUDGET, DIMENSIONS, TARGETS, DRAWS = 400, 6, 10, 1000
 CELLS = (("one box", 0.08), ("one box", 0.03), ("two boxes", 0.03))

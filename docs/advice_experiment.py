@@ -32,7 +32,7 @@ from transect.mitigation.measuring import over_seeds
 from transect.mitigation.network import new_network
 from transect.mitigation.questions import codes
 from transect.records import Latents
-from transect.store import spec_hash, write_atomically
+from transect.runs.folder import spec_hash, write_atomically
 
 POPULATION = "celebrity-like"
 ATTRIBUTES = ("skin_tone", "face_shape", "age", "hair_length", "facial_hair", "makeup")

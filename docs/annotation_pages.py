@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "annotation")]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from playwright.sync_api import sync_playwright
 from served import PASSWORD, serving

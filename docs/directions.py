@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 import effects_figure
 
-from transect.verify.latent_directions import REPEATS, WAYS, Scored, score
+from transect.jobs.verify.latent_directions import REPEATS, WAYS, Scored, score
 
 PAGE = Path(__file__).parent / "explanation" / "directions.md"
 START, END = "<!-- table -->", "<!-- end of table -->"

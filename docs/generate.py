@@ -15,7 +15,7 @@ import typer
 sys.path.insert(0, str(Path(__file__).parent))
 import world_figures
 
-from transect.cli import app
+from transect.cli.app import app
 from transect.generators.faceworld.validity import measured
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"

@@ -14,7 +14,7 @@ from typing import Any
 
 from effects_figure import table
 
-from transect.report.mitigation import LETTERS, covering_tightly
+from transect.jobs.mitigate.page import LETTERS, covering_tightly
 from transect.report.scales import covering, tick_text
 
 TITLE = "Amplification by F1 of each mitigation, over seeds"

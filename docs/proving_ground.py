@@ -17,11 +17,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 import effects_figure
 
-from transect.verify.claims import CLAIMS, WORLDS, Claim
-from transect.verify.estimators import SEEDS, as_rows, prove
-from transect.verify.images.sizes import Sizes
-from transect.verify.images.study import compare_methods
-from transect.verify.images.tables import EFFECT_HEADINGS, TRUTH_HEADINGS, by_images, effect_rows, truth_rows
+from transect.jobs.verify.claims import CLAIMS, WORLDS, Claim
+from transect.jobs.verify.estimators import SEEDS, as_rows, prove
+from transect.jobs.verify.images.sizes import Sizes
+from transect.jobs.verify.images.study import compare_methods
+from transect.jobs.verify.images.tables import EFFECT_HEADINGS, TRUTH_HEADINGS, by_images, effect_rows, truth_rows
 
 PAGE = Path(__file__).parent / "explanation" / "proving-ground.md"
 FIGURE = Path(__file__).parent / "images" / "effects.svg"

@@ -19,9 +19,9 @@ import numpy as np
 from PIL import Image
 
 from transect.generators import load
-from transect.model_files import read_safetensors
 from transect.perceptual.features import read
 from transect.perceptual.judging import judge
+from transect.runs.model_files import read_safetensors
 from transect.training.conditions import levels_of, parse
 from transect.training.sheets import tiled
 

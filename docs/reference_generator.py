@@ -21,13 +21,13 @@ from PIL import Image
 from safetensors.torch import save
 from typer.testing import CliRunner
 
-from transect.cli import app
+from transect.cli.app import app
 from transect.generators import load
-from transect.model_files import in_order, read_safetensors
 from transect.perceptual.features import read
 from transect.perceptual.judging import features_of, judge
 from transect.perceptual.sets import fid
 from transect.report.scales import covering
+from transect.runs.model_files import in_order, read_safetensors
 from transect.training.sheets import tiled
 
 HERE = Path(__file__).parent

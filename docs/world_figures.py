@@ -8,9 +8,9 @@ from typing import Any
 
 from transect.generators.faceworld.renderer import RENDERER_VERSION
 from transect.generators.faceworld.validity import shortcomings
-from transect.verify.detection import detected_photographs
-from transect.verify.photometry import STATISTICS, photograph_quantiles
-from transect.verify.visibility import rule
+from transect.jobs.verify.detection import detected_photographs
+from transect.jobs.verify.photometry import STATISTICS, photograph_quantiles
+from transect.jobs.verify.visibility import rule
 
 HEAD = """# FaceWorld's figures
 

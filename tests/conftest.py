@@ -2,7 +2,6 @@
 
 import importlib.util
 import itertools
-import sys
 import tempfile
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
-sys.path.insert(0, str(Path(__file__).parent))
 _hook = install_import_hook("transect", "shape_checker.check")
 
 # Time says what else a machine does, not what the code does: speed is measured in benchmarks/.

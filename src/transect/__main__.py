@@ -1,5 +1,5 @@
 """python -m transect."""
 
-from transect.cli import main
+from transect.cli.app import main
 
 main()

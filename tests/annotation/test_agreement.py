@@ -1,13 +1,13 @@
 """Agreement: examples worked by hand, other people's implementations, published figures."""
 
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from places import SHARED
 
 from transect.annotation.agreement import (
     cohen_kappa,
@@ -20,7 +20,6 @@ from transect.annotation.agreement import (
 )
 from transect.errors import BadInput
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
 N = np.nan
 # Krippendorff 2011, example C: four observers, twelve units, with missing answers.
 PUBLISHED = np.array(

@@ -12,17 +12,17 @@ import pytest
 from served import PASSWORD, serving
 from small_run import make_run, write_questions
 
-from transect import annotate_command
 from transect.annotation.answering import Given, answer
 from transect.annotation.assignment import next_tasks
 from transect.annotation.project import open_project
 from transect.annotation.reading import rows
 from transect.errors import BadInput, TransectError
+from transect.jobs.annotate import command as annotate_command
 
 
 def run(*arguments, hide="", **environment):
     """The command in a process of its own, which never asks for anything."""
-    code = f"import sys; sys.modules[{hide!r}] = None; from transect.cli import main; main()"
+    code = f"import sys; sys.modules[{hide!r}] = None; from transect.cli.app import main; main()"
     start = [sys.executable, "-c", code] if hide else [sys.executable, "-m", "transect"]
     return subprocess.run(
         [*start, "annotate", *map(str, arguments)],

@@ -2,18 +2,21 @@
 
 import shutil
 
+import audited
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import audited
 import transect
-from transect import findings, finished, rater_report, ratings, study
+from transect.analysis import findings, finished_run
 from transect.effects.pruning import AS_PUBLISHED
 from transect.errors import BadInput
-from transect.rated_questions import KEY, RatedQuestion, kept_in, names_by_attribute, of_study, questions_of
+from transect.experiment import study
+from transect.jobs.annotate import page as rater_report
+from transect.ratings import seen as ratings
 from transect.records import Attribute
+from transect.runs.rated_questions import KEY, RatedQuestion, kept_in, names_by_attribute, of_study, questions_of
 
 HAIR = (
     '[[question]]\nname = "hair"\ntext = "Which hair?"\nscale = "nominal"\nlevels = ["red", "black", "fair", "none"]\n'
@@ -38,7 +41,7 @@ def rated(tmp_path_factory):
     (folder / "hair.toml").write_text(HAIR)
     project = open_project(run, None, ("paper", "quality", str(folder / "hair.toml")))
     rng, given = np.random.default_rng(0), []
-    ids = finished.read(run).images["id"].to_pylist()
+    ids = finished_run.read(run).images["id"].to_pylist()
     for k, image in enumerate(ids):
         for r in range(4):
             for question, n in LEVELS.items():
@@ -82,11 +85,11 @@ def test_what_one_file_says_of_its_columns_is_not_said_of_the_other(rated, tmp_p
     """A column `gender` of a CSV, which names nothing, stays what it is, and people's stays what they saw."""
     folder, run = rated[0], tmp_path / "run"
     shutil.copytree(rated[1], run)
-    ids = finished.read(run).images["id"].to_pylist()
+    ids = finished_run.read(run).images["id"].to_pylist()
     lines = ["id,gender", *(f"{name},{10 + 40 * (k % 2)}" for k, name in enumerate(ids))]
     (tmp_path / "per.csv").write_text("\n".join(lines))
     ratings.attach(run, tmp_path / "per.csv", [], folder / "ratings.parquet")
-    made = finished.read(run)
+    made = finished_run.read(run)
     about = made.seen.about(made.known)
     assert "face_shape" not in about.columns
     assert set(about.columns["gender"].tolist()) == {10.0, 50.0}
@@ -108,7 +111,7 @@ levels = [{ name = "a", value = 8 }, { name = "b", value = 20 }, { name = "c", v
 """
     (tmp_path / "q.toml").write_text(text)
     project = open_project(rated[1], tmp_path / "a.sqlite", (str(tmp_path / "q.toml"),))
-    ids = finished.read(rated[1]).images["id"].to_pylist()[:4]
+    ids = finished_run.read(rated[1]).images["id"].to_pylist()[:4]
     answers = [(0, 0), (0, 1), (1, 1), (2, 2)]
     said = [
         Incoming("t", "", i, "", "years", f"r{r}", n)
@@ -128,10 +131,10 @@ levels = [{ name = "a", value = 8 }, { name = "b", value = 20 }, { name = "c", v
 def test_a_reference_by_the_question_or_by_the_attribute(rated, name):
     folder, run, _ = rated
     ratings.attach(run, None, [], folder / "ratings.parquet")
-    seen = finished.read(run).seen.people["gender"]
+    seen = finished_run.read(run).seen.people["gender"]
     rater_report.judge(run, f"{name}>=0.5")
     try:
-        read = finished.read(run)
+        read = finished_run.read(run)
         np.testing.assert_equal(read.labels(transect.Task.BINARY), (seen >= 0.5) * 1.0)
         page = rater_report.page(rater_report.from_kept(run), resamples=0)
         assert any(one["title"].startswith("Farthest from people") for one in page["galleries"])
@@ -167,7 +170,7 @@ def test_levels_in_no_order_have_no_mean(rated):
     """Of four hairs the most common one counts; `condition` has two, whose mean is the share of the second."""
     folder, run, _ = rated
     ratings.attach(run, None, [], folder / "ratings.parquet")
-    seen = finished.read(run).seen.people
+    seen = finished_run.read(run).seen.people
     assert set(seen["hair"][np.isfinite(seen["hair"])]) <= {0.0, 1.0, 2.0, 3.0}
     table = pq.read_table(folder / "ratings.parquet").to_pandas().groupby("id", sort=False)
     np.testing.assert_allclose(np.sort(seen["condition"]), np.sort(table["condition"].mean()))
@@ -233,7 +236,7 @@ def aged(rated, tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("aged")
     project = open_project(rated[1], folder / "aged.sqlite", ("paper",))
-    ids = finished.read(rated[1]).images["id"].to_pylist()
+    ids = finished_run.read(rated[1]).images["id"].to_pylist()
     levels = {"fakeness": 0, "skin_color": 0, "gender": 0, "hair_length": 0}
     said = [(i, name, n) for k, i in enumerate(ids) for name, n in {**levels, "age": 5 * (k % 3 > 0)}.items()]
     take_in(project, [Incoming("t", "", i, "", name, f"r{r}", n) for i, name, n in said for r in (0, 1)], 1.0)
@@ -263,8 +266,8 @@ def test_rules_of_the_report_frame_what_it_left_out_whatever_the_page_counts_in(
     folder, run, project, children = aged
     ratings.attach(run, None, ["as-published"], folder / "unit.parquet")
     try:
-        seen = finished.read(run).seen
-        ids = finished.read(run).images["id"].to_pylist()
+        seen = finished_run.read(run).seen
+        ids = finished_run.read(run).images["id"].to_pylist()
         assert {i for i, why in zip(ids, seen.reasons, strict=True) if why} == children
         for scale in ("attribute", "unit"):
             cut, text = framed(rater_report.page(rater_report.from_project(run, project, scale), resamples=0))

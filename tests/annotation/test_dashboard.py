@@ -5,9 +5,9 @@ import io
 import time
 
 import pytest
+from browsers import CHROMIUM, FLAGS
 from served import PASSWORD, serving
 from small_run import make_run, write_questions
-from test_rating_pages import CHROMIUM, FLAGS
 
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import open_project

@@ -40,7 +40,7 @@ def test_ratings_are_what_a_report_takes(rated, tmp_path):
     assert set(ratings_table(rated)["rater"].to_pylist()) == {"rater-0002"}
     path = tmp_path / "ratings.parquet"
     write(rated, "ratings", path, "unit", "")
-    from transect.ratings import check
+    from transect.ratings.seen import check
 
     check(None, (), path)
     assert pq.read_table(path).num_rows == 3

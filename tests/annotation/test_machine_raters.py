@@ -12,8 +12,8 @@ from transect.annotation import machine_answers
 from transect.annotation.machine import AttributeRater, ClipRater, open_rater
 from transect.annotation.questions import load
 from transect.errors import BadInput, UnknownName
-from transect.rated_questions import questions_of
 from transect.records import Images, Question
+from transect.runs.rated_questions import questions_of
 
 PAPER = load(["paper"]).question
 

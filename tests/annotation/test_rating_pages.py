@@ -3,10 +3,10 @@
 import shutil
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from browsers import CHROMIUM, FLAGS
 from served import PASSWORD, serving
 from small_run import make_run, write_questions
 
@@ -15,11 +15,6 @@ from transect.annotation.database import Database
 from transect.annotation.project import default_database
 from transect.annotation.raters import invite
 
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 SHOWN = "html[data-shown]"
 pytestmark = [
     pytest.mark.browser,

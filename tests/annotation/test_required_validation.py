@@ -4,18 +4,22 @@ import json
 import subprocess
 import sys
 
+import audited
 import numpy as np
 import pytest
 
-import audited
 import transect
-from transect import finished, rater_validation, required, searching, study, worlds
+from transect.analysis import finished_run
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import open_project
 from transect.designs.search.space import space_of
 from transect.effects.image_validation import Gates
 from transect.errors import BadInput
-from transect.rater_report import from_project
+from transect.experiment import study, worlds
+from transect.jobs.annotate import validation
+from transect.jobs.annotate.page import from_project
+from transect.jobs.search import run as searching
+from transect.ratings import gates as required
 from transect.targets import as_target
 
 OPTIONS = {"image_size": 32, "quiet": True, "control": False}
@@ -25,7 +29,7 @@ def validated(run, gates, seen_otherwise=(), quality=lambda k: 3 + k % 2):
     """Two raters answer both questions about every image of the run; of some images both see the other condition."""
     project = open_project(run, None, ("quality",))
     given = []
-    for k, image in enumerate(finished.read(run).images["id"].to_pylist()):
+    for k, image in enumerate(finished_run.read(run).images["id"].to_pylist()):
         for rater in ("ada", "ben"):
             seen = int((k % 3 >= 2) != (k in seen_otherwise))
             given.append(Incoming("test", "", image, "", "condition", rater, seen))
@@ -33,7 +37,7 @@ def validated(run, gates, seen_otherwise=(), quality=lambda k: 3 + k % 2):
     take_in(project, given, 1.0)
     answered = from_project(run, project)
     project.database.close()
-    return rater_validation.keep(run, [(one, rater_validation.of_generator(one, gates=gates)) for one in answered])
+    return validation.keep(run, [(one, validation.of_generator(one, gates=gates)) for one in answered])
 
 
 @pytest.fixture(scope="module")
@@ -214,7 +218,7 @@ def test_photographs_have_no_generator_to_validate(failing):
 def test_pruning_and_gates_are_two_reasons():
     """The gate's reason stands whatever the rules say, and at every step of them."""
     from transect.effects.pruning import Rule, prune
-    from transect.ratings import Ratings
+    from transect.ratings.seen import Ratings
 
     fake = {"fakeness": np.array([0.9, 0.9, 0.1, 0.1])}
     seen = Ratings(fake, np.full(4, "", dtype=object), prune(fake, [Rule("fakeness", 0.75, np.inf)]))

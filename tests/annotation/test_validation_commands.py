@@ -2,20 +2,21 @@
 
 import json
 
+import audited
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from small_run import make_run, write_questions
 from typer.testing import CliRunner
 
-import audited
 import transect
-from transect import finished, rater_report, rater_validation
-from transect.annotate_command import annotate
+from transect.analysis import finished_run
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import open_project
 from transect.annotation.reading import rows
 from transect.errors import BadInput, UnknownName
+from transect.jobs.annotate import page, validation
+from transect.jobs.annotate.command import annotate
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,7 @@ def judged(tmp_path_factory):
     options = {"image_size": 32, "quiet": True, "control": False}
     transect.audit(audited.brightness, vary=["face_shape=0:1:2"], subjects=3, out=run, **options)
     project = open_project(run, None, ("quality",))
-    ids = finished.read(run).images["id"].to_pylist()
+    ids = finished_run.read(run).images["id"].to_pylist()
     given = []
     for k, image in enumerate(ids):
         for r in range(5):
@@ -47,23 +48,23 @@ def test_conditions_are_judged_by_majority(judged):
     assert made["failures"] == {"conditions": "1 of 6 images are seen as another condition"}
     assert made["equal_quality"][0]["reason"] == "quality does not vary within groups"
     with pytest.raises(BadInput, match="expected every gate to be met, got audit: 1 of 6 images"):
-        rater_validation.require(judged)
+        validation.require(judged)
     again = CliRunner().invoke(
         annotate, ["validate", str(judged), "--max-differing", "0.34", "--min-images", "3", "--require"]
     )
     assert again.exit_code == 0
     assert "every gate is met" in again.stdout
     with pytest.raises(BadInput, match="expected images validated by raters, got none"):
-        rater_validation.require(judged / "annotations")
+        validation.require(judged / "annotations")
 
 
 def test_gates_that_ask_nothing_and_raters_who_said_nothing_are_refused(judged, tmp_path):
     for option in ("--max-differing", "--min-quality", "--min-p"):
         with pytest.raises(BadInput, match="gate .*: expected a (share from 0 to 1|finite number), got nan"):
             CliRunner().invoke(annotate, ["validate", str(judged), option, "nan"], catch_exceptions=False)
-    (tmp_path / rater_validation.FILE).write_text("{}")
+    (tmp_path / validation.FILE).write_text("{}")
     with pytest.raises(BadInput, match="expected a validation of every study, got none"):
-        rater_validation.require(tmp_path)
+        validation.require(tmp_path)
 
 
 def test_the_page_on_raters_has_it_too(judged):
@@ -132,7 +133,7 @@ def test_pairs_from_files(tmp_path):
     assert made["distance"]["tied"] == 1
     pairs.write_text("first,second,kind\na,b,fake\n")
     with pytest.raises(BadInput, match="expected answers about the pairs of .*, got c, d; list every pair"):
-        rater_validation.same_person(answers, pairs)
+        validation.same_person(answers, pairs)
 
 
 def test_pairs_that_were_asked_about_in_several_questions_are_told_apart(tmp_path):
@@ -148,9 +149,9 @@ def test_pairs_that_were_asked_about_in_several_questions_are_told_apart(tmp_pat
     with pytest.raises(
         BadInput, match=r"expected answers to one question, got difference, same_person; choose one with"
     ):
-        rater_validation.same_person(answers, pairs)
+        validation.same_person(answers, pairs)
     with pytest.raises(UnknownName, match="unknown question 'same': did you mean same_person"):
-        rater_validation.same_person(answers, pairs, question="same")
+        validation.same_person(answers, pairs, question="same")
     arguments = ["same-person", str(answers), "--pairs", str(pairs), "--question", "same_person", "--json"]
     done = CliRunner().invoke(annotate, arguments)
     assert done.exit_code == 0, done.output
@@ -180,7 +181,7 @@ def test_pairs_of_two_studies_are_told_apart(tmp_path):
         f"{study},a{k},b{k},{kind},{0.2 + 0.1 * (kind == 'real')}\n" for study, kind in kinds.items() for k in range(8)
     ]
     pairs.write_text("study,first,second,kind,distance\n" + "".join(rows))
-    made = rater_validation.same_person(answers, pairs)
+    made = validation.same_person(answers, pairs)
     found = {one["kind"]: (one["share"], one["answers"]) for one in made["rows"] if one["by"] == "all"}
     assert found == {"real": (0.0, 8), "fake": (1.0, 8)}
     assert (made["distance"]["same"], made["distance"]["other"]) == pytest.approx((0.2, 0.3))
@@ -202,7 +203,7 @@ def test_pairs_of_two_studies_are_told_apart(tmp_path):
 def test_answers_of_several_studies_want_pairs_by_study(tmp_path, text, message):
     (tmp_path / "pairs.csv").write_text(text)
     with pytest.raises(BadInput, match=message):
-        rater_validation.same_person(two_studies(tmp_path / "answers.csv"), tmp_path / "pairs.csv")
+        validation.same_person(two_studies(tmp_path / "answers.csv"), tmp_path / "pairs.csv")
 
 
 @pytest.mark.parametrize(
@@ -221,9 +222,9 @@ def test_lists_of_pairs_that_say_nothing_or_two_things_are_refused(tmp_path, tex
     answers.write_text(HEAD.removeprefix("study,") + "a,b,same_person,r1,same person,0\n")
     pairs.write_text(text)
     with pytest.raises(BadInput, match=f"pairs.csv, {message}.*; mend it$"):
-        rater_validation.same_person(answers, pairs)
+        validation.same_person(answers, pairs)
     pairs.write_text("\ufefffirst,second,kind,study\na,b, real ,\na,b,real,\n", encoding="utf-8")
-    assert rater_validation.same_person(answers, pairs)["rows"][0]["kind"] == "real", "once more the same is no quarrel"
+    assert validation.same_person(answers, pairs)["rows"][0]["kind"] == "real", "once more the same is no quarrel"
     done = CliRunner().invoke(annotate, ["same-person", str(answers), "--pairs", str(pairs)])
     assert (
         "face distance: not told (no pair with a distance that most raters call the same); 0 undecided, 1 without"
@@ -251,16 +252,16 @@ def test_levels_of_equal_values_in_a_database_from_before_are_one_answer(judged,
     project.database.close()
     project = open_project(judged, tmp_path / "before.sqlite", begin=False)
     assert [one.values for one in project.asked.question] == [(0.0, 0.0, 1.0)] * 2
-    ids = finished.read(judged).images["id"].to_pylist()
+    ids = finished_run.read(judged).images["id"].to_pylist()
     given = [
         Incoming("test", "", image, "", question, f"r{r}", 2 * (k % 2))
         for k, image in enumerate(ids) for r in range(3) for question in ("condition", "quality")
     ]  # fmt: skip
     take_in(project, given, 1.0)
-    (answered,) = rater_report.from_project(judged, project)
+    (answered,) = page.from_project(judged, project)
     project.database.close()
     assert (answered.rated[0].values, answered.rated[0].levels) == ((0.0, 1.0), ("no or hardly", "yes"))
-    made = rater_validation.of_generator(answered)
+    made = validation.of_generator(answered)
     assert (made.groups[0].judged, made.groups[0].differing, made.undecided) == (6, 0, 0)
 
 
@@ -272,5 +273,5 @@ def test_answers_as_text_are_read_as_what_they_say(tmp_path):
     })  # fmt: skip
     pq.write_table(table, tmp_path / "answers.parquet")
     (tmp_path / "pairs.csv").write_text("first,second,kind\na,b,fake\n")
-    (row,) = rater_validation.same_person(tmp_path / "answers.parquet", tmp_path / "pairs.csv")["rows"]
+    (row,) = validation.same_person(tmp_path / "answers.parquet", tmp_path / "pairs.csv")["rows"]
     assert (row["share"], row["answers"], row["unanswered"]) == (0.5, 2, 1)

@@ -6,7 +6,7 @@ import pytest
 from transect.controls.direction_file import FittedDirections, load_directions, save_directions
 from transect.controls.directions import fit_direction, hyperplanes
 from transect.errors import BadInput
-from transect.fitting import warnings_of
+from transect.jobs.directions.fit import warnings_of
 
 
 def latents(n=2000, d=16, seed=0):

@@ -1,12 +1,12 @@
 """Projection and orthogonalisation: by hand, as limits of the paper's iteration, and on the authors' own hyperplanes."""
 
 import contextlib
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from places import SHARED
 
 from transect.controls.hyperplanes import (
     Hyperplanes,
@@ -19,7 +19,7 @@ from transect.controls.hyperplanes import (
 )
 from transect.errors import BadInput
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
+DATA = SHARED
 
 
 def random_planes(seed, k=4, d=9):

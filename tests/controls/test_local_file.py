@@ -8,14 +8,16 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 from typer.testing import CliRunner
 
-from transect import audits, generators, worlds
-from transect.cli import app
+from transect import generators
+from transect.cli.app import app
 from transect.controls.direction_file import FittedDirections, save_directions
 from transect.controls.directions import fit_direction
 from transect.controls.local import fit_model
 from transect.controls.local_file import FittedModels, read_fitted, read_models, save_models
 from transect.controls.world import LearnedWorld
 from transect.errors import BadInput
+from transect.experiment import worlds
+from transect.jobs.audit import run
 from transect.targets import as_target
 from transect.testing import check_controls, check_generator
 
@@ -75,7 +77,7 @@ def test_an_audit_follows_the_gradients(fitted, tmp_path):
     """What was set is what the model reads, the truth follows, levels are those of the file, and the page says how."""
     path, made = fitted
     target = as_target(lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255, name="brightness", task="regression")
-    result = audits.audit(
+    result = run.audit(
         [target], vary=["skin_tone"], subjects=4, image_size=32, directions=path, out=tmp_path, quiet=True
     )
     spec = result.results["studies"][0]["spec"]

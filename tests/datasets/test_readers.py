@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import replicas
 from hypothesis import given
 from hypothesis import strategies as st
 
-import replicas
 from transect.datasets import READERS, Crop, open_dataset
 from transect.errors import BadInput, UnknownName
 

@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
-
 import replicas
+
 from transect.datasets import open_dataset
 from transect.errors import BadInput, UnknownName
 

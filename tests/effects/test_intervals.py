@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles.effects_by_loops import tango_by_likelihood
 from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from oracles.effects_by_loops import tango_by_likelihood
 from transect.effects import mean_difference_interval, newcombe, paired_score_interval, wilson, wilson_clustered
 from transect.effects.intervals import FEW_DISCORDANT
 

@@ -1,14 +1,13 @@
-from pathlib import Path
-
 import numpy as np
 import pytest
+from places import SHARED
 
 from transect.effects import prune
 from transect.effects.pruning import AS_PUBLISHED, Rule, along
 from transect.errors import BadInput, UnknownName
 
 NAN = np.nan
-ANNOTATIONS = Path(__file__).parents[2] / "shared" / "data" / "stylegan2_human_annotations.npz"
+ANNOTATIONS = SHARED / "stylegan2_human_annotations.npz"
 
 
 def test_steps_are_counted_in_order():

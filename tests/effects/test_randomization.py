@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles.effects_by_loops import sign_flip_p
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
-from oracles.effects_by_loops import sign_flip_p
 from transect.effects import permutation, sign_flip
 from transect.effects.randomization import exact_sign_flip, lattice
 

@@ -1,15 +1,14 @@
 """Generators and inversions validated by raters: published tables found again, and gates by hand."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from places import SHARED
 
 from transect.effects.identity_pairs import PUBLISHED_CONFIDENCE, against_distance, same_shares
 from transect.effects.image_validation import Gates, validate
 from transect.errors import BadInput
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "identity_annotations.parquet"
+DATA = SHARED / "identity_annotations.parquet"
 TABLE_1 = {
     ("all", "fake"): (66.7, 64.14, 69.10), ("all", "real"): (68.3, 65.83, 70.73),
     ("well", "fake"): (86.4, 82.17, 89.78), ("well", "real"): (90.5, 86.58, 93.42),

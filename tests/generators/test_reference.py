@@ -9,11 +9,11 @@ import pytest
 import transect
 from transect.controls.direction_file import read_directions
 from transect.errors import BadInput
+from transect.experiment.worlds import open_world
 from transect.generators import load
 from transect.generators.reference import DIRECTIONS, WEIGHTS
 from transect.perceptual.features import read
 from transect.testing import check_controls, check_generator
-from transect.worlds import open_world
 
 
 def test_it_keeps_the_contracts():

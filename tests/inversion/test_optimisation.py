@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import torch
-
 from planted_networks import Levels, pixels_of, small
+
 from transect.errors import BadInput, UnknownName
 from transect.generators.progressive.generator import Progressive
 from transect.generators.progressive.network import Network as ProgressiveNetwork

@@ -6,18 +6,19 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
+from planted_networks import tensors
 from safetensors.numpy import save_file as save_arrays
 from safetensors.torch import save_file
 from typer.testing import CliRunner
 
-from planted_networks import tensors
-from transect import audits, worlds
-from transect.cli import app
+from transect.cli.app import app
 from transect.controls.direction_file import read_directions, save_directions
 from transect.controls.directions import fit_direction
 from transect.errors import BadInput
+from transect.experiment import worlds
 from transect.generators import load
 from transect.inversion.latents_file import encoded, read_codes
+from transect.jobs.audit import run
 from transect.targets import as_target
 from transect.testing import check_controls, check_generator
 
@@ -78,7 +79,7 @@ def audited(files, out, **options):
     given = {"vary": {"first": [1.0, 3.0]}, "subjects": 5, "directions": files / "d.safetensors"}
     given |= {"latents": files / "l.safetensors", "generator": str(files / "g.safetensors"), "out": out, "quiet": True}
     target = as_target(lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255, name="brightness", task="regression")
-    return audits.audit([target], **{**given, **options})
+    return run.audit([target], **{**given, **options})
 
 
 def test_an_audit_edits_the_photographs(files, tmp_path):
@@ -88,7 +89,7 @@ def test_an_audit_edits_the_photographs(files, tmp_path):
     direction = read_directions(files / "d.safetensors").directions[0]
     network = load(files / "g.safetensors")
     from transect.records import Latents
-    from transect.tables import decode
+    from transect.runs.tables import decode
 
     codes = finite(files)[:5].reshape(5, LAYERS, WIDTH)
     mean = direction.mean + direction.slope * (codes.mean(axis=1) @ direction.normal + direction.offset)
@@ -114,7 +115,7 @@ def test_an_audit_edits_the_photographs(files, tmp_path):
         ({"vary": (), "steps": ["first"], "subjects": 59}, "expected at most 58 subjects"),
         ({"observe": 59}, "expected at most 58 subjects"),
         ({"directions": None}, "--latents: expected --directions FILE beside it"),
-        ({"check_edits": audits.EditCheck(redraw=2)}, "--redraw: expected none with --latents"),
+        ({"check_edits": run.EditCheck(redraw=2)}, "--redraw: expected none with --latents"),
     ],
 )
 def test_what_photographs_cannot_do_is_refused_before_anything_is_made(files, tmp_path, options, message):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import torch
-
 from planted_networks import Levels
+
 from transect.errors import BadInput
 from transect.inversion.encoder import _ridge, fit_encoder
 from transect.inversion.protocol import Codes

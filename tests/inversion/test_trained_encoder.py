@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
+from planted_networks import Levels, small
 from safetensors.torch import save_file
 
-from planted_networks import Levels, small
 from transect.errors import BadInput
 from transect.generators.encoder import Encoder, Network
 from transect.inversion.encoder import TrainedEncoder, open_encoder

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from leaky_data import planted, planted_bits
+
 from transect.errors import BadInput
 from transect.leakage import Settings, dataset_leakage, labelled
 from transect.leakage.attackers import Bayes, Logistic

@@ -3,8 +3,8 @@
 import time
 
 import pytest
-
 from leaky_data import IMSITU
+
 from transect.leakage import Settings, analyse, dataset_leakage
 from transect.leakage.attackers import Bayes
 from transect.leakage.tables import labelled_data, read_table

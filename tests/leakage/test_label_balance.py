@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from leaky_data import IMSITU
+
 from transect.errors import BadInput
 from transect.leakage import balance, labelled
 from transect.leakage.balance import balanced_subset, capped, label_counts, worst_ratio

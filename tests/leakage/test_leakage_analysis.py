@@ -6,16 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-
 from leaky_data import planted, planted_bits
+
 from transect.errors import BadInput
+from transect.jobs.leakage.page import build
 from transect.leakage import Settings, analyse, chance_errors, labelled, model_outputs
 from transect.leakage.answers import predictions
 from transect.leakage.attackers import Bayes, Logistic, Mlp, load
 from transect.leakage.overview import overview
 from transect.leakage.results import as_json, rows
 from transect.leakage.summary import summary
-from transect.report.leakage import build
 
 
 def amplifying_scores(data, push, seed=0):

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from leaky_data import planted, planted_bits
+
 from transect.errors import BadInput
 from transect.leakage import chance_errors, labelled, model_leakage, model_outputs
 from transect.leakage.attackers import Bayes, Logistic

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from leaky_data import planted, planted_bits
 from sklearn.metrics import f1_score
 
-from leaky_data import planted, planted_bits
 from oracles import leakage_by_loops
 from transect.errors import BadInput, UnknownName
 from transect.leakage import labelled, macro_f1, perturb, solve_rate

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from leaky_data import planted
+
 from transect.errors import BadInput
 from transect.leakage import labelled
 from transect.leakage.chance import item_keys

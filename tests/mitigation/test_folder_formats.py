@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from transect import mitigating
+from transect.jobs.mitigate import run
 from transect.mitigation.settings import parse_config
 
 N = 120
@@ -113,7 +113,7 @@ def test_from_the_files_as_distributed_to_the_table(
         "training": {"epochs": 1, "batch": 12, "head": "head"},
         "mitigations": [{**ADVERSARY, "module": module, "critic": critic}, {"kind": "erasure", "name": "leace"}],
     }
-    found = mitigating.mitigate(parse_config(content, "x"), tmp_path / "out", lambda _: None)
+    found = run.mitigate(parse_config(content, "x"), tmp_path / "out", lambda _: None)
     assert [one["name"] for one in found["labels"]] == names
     assert [row["name"] for row in found["mitigations"]] == ["plain", "critic", "leace"]
     assert all(row["model_leakage"]["estimate"] is not None for row in found["mitigations"])

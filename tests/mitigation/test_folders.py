@@ -4,18 +4,18 @@ import json
 
 import numpy as np
 import pytest
-
 import replicas
-from transect import mitigating
+
 from transect.datasets import open_dataset
 from transect.errors import BadInput
-from transect.mitigate_command import _show
+from transect.jobs.mitigate import run
+from transect.jobs.mitigate.command import _show
+from transect.jobs.mitigate.page import build
 from transect.mitigation.photographs import UNANSWERED, chosen_rows
 from transect.mitigation.questions import questions_of
 from transect.mitigation.settings import parse_config
 from transect.mitigation.testbed import open_bench
 from transect.records import Attribute
-from transect.report.mitigation import build
 
 
 def people(root, n=96):
@@ -101,7 +101,7 @@ def test_the_same_code_on_a_folder(tmp_path, capsys):
             {"kind": "erasure", "name": "leace"},
         ],
     }
-    found = mitigating.mitigate(parse_config(content, "x"), tmp_path / "out", lambda _: None)
+    found = run.mitigate(parse_config(content, "x"), tmp_path / "out", lambda _: None)
     assert [one["name"] for one in found["labels"]] == ["smile", "young"]
     assert found["left_out"][UNANSWERED] == 12
     assert found["protocol"] is None
@@ -118,4 +118,4 @@ def test_the_same_code_on_a_folder(tmp_path, capsys):
     assert "not estimable" not in said
     content["mitigations"] = [{"kind": "hide", "name": "black", "region": "face"}]
     with pytest.raises(BadInput, match="black: expected pictures whose regions are known"):
-        mitigating.mitigate(parse_config(content, "x"), tmp_path / "out", lambda _: None)
+        run.mitigate(parse_config(content, "x"), tmp_path / "out", lambda _: None)

@@ -1,8 +1,8 @@
 """A finished run to rate, and one of two studies."""
 
+import audited
 import pytest
 
-import audited
 import transect
 
 

@@ -2,20 +2,23 @@
 
 from unittest.mock import Mock
 
+import audited
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from rating_files import IDS, csv, refusal
 
-import audited
 import transect
-from transect import findings, finished, rater_report, ratings, study
+from transect.analysis import findings, finished_run
+from transect.analysis.finished_run import Run
 from transect.effects import Truth
 from transect.errors import BadInput
-from transect.finished import Run
-from transect.rated_questions import RatedQuestion, kept_in
+from transect.experiment import study
+from transect.jobs.annotate import page
+from transect.ratings import seen as ratings
 from transect.records import Annotations, Attribute, Question
+from transect.runs.rated_questions import RatedQuestion, kept_in
 
 
 def answered(folder, path, rules=(), perceived=None):
@@ -147,7 +150,7 @@ def test_what_was_asked_in_several_studies_is_kept_by_study(several, tmp_path):
     pq.write_table(kept_in(pa.table(rows), {"years": asked}), tmp_path / "answers.parquet")
     assert ratings.attach(several, None, [], tmp_path / "answers.parquet") == []
     for name, n in asked.unsure.items():
-        (kept,) = rater_report.kept_answers(finished.read(several / "studies" / name))
+        (kept,) = page.kept_answers(finished_run.read(several / "studies" / name))
         assert (kept.unsure, kept.levels, kept.values) == (n, ("a", "b"), (0.0, 1.0))
-    walked = finished.read(several / "studies" / "steps-age")
+    walked = finished_run.read(several / "studies" / "steps-age")
     assert list(walked.seen.about(walked.known).people) == ["age"]

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rating_files import IDS, csv, refusal
 
-from transect import findings, ratings, study
+from transect.analysis import findings
 from transect.effects.pruning import Rule
 from transect.errors import BadInput, UnknownName
+from transect.experiment import study
+from transect.ratings import seen as ratings
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,17 @@
 
 import json
 
+import audited
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from rating_files import IDS, csv, refusal
 
-import audited
 import transect
-from transect import ratings, study
 from transect.errors import BadInput
+from transect.experiment import study
+from transect.ratings import seen as ratings
 
 
 def test_rows_meet_images_by_id_whatever_their_order(folder, tmp_path):

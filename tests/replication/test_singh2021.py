@@ -3,16 +3,15 @@
 Files: the released matches, distances and annotations, and CelebA-HQ's attributes; see docs/explanation/replication-singh2021.md.
 """
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
+from places import SHARED
 
 from transect.effects.balance import balance, joint, joint_distance
 from transect.effects.intervals import wilson
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
+DATA = SHARED
 FILES = ("matches_gan_facerec06", "celebahq_attributes", "identity_annotations", "facial_dists_after_projection")
 pytestmark = pytest.mark.skipif(
     not all((DATA / f"{name}.parquet").exists() for name in FILES), reason=f"the released files are not in {DATA}"

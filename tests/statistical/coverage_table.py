@@ -10,9 +10,9 @@ cell's rate is exactly as planted and answers of one subject go together. Seeds 
 import itertools
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
+from places import ROOT
 from scipy.special import ndtr, ndtri
 
 from transect.effects import holm, mean_difference_interval, sign_flip, wilson_clustered
@@ -24,7 +24,7 @@ TABLES, SUBJECTS, BLOCK = 5000, 150, 1000
 LEVELS = np.array([1.0, 2.0, 4.0])  # unequal steps: the slope is not half of the contrast, nor its test exact
 CENTERED = LEVELS - LEVELS.mean()
 SQUARES = CENTERED @ CENTERED
-PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "coverage.md"
+PAGE = ROOT / "docs" / "explanation" / "coverage.md"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import pytest
 from transect.designs.search import History, conduct
 from transect.designs.search.testing import Phases
 from transect.effects.combinations import weighted_sum
-from transect.verify.failing import failing_target
+from transect.jobs.verify.failing import failing_target
 
 SEEDS = 500
 

@@ -10,7 +10,7 @@ from typing import Final
 from transect.annotation.project import FOLDER
 from transect.annotation.questions import Questionnaire
 from transect.errors import BadInput
-from transect.store import canonical_json, write_atomically
+from transect.runs.folder import canonical_json, write_atomically
 
 _SIZE: Final = 96
 _SEED: Final = 7

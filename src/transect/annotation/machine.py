@@ -12,8 +12,8 @@ from jaxtyping import Float
 
 from transect.annotation.questions import Asked
 from transect.errors import BadInput, MissingExtra, UnknownName
-from transect.model_files import sha256
 from transect.records import Annotations, Images, Question
+from transect.runs.model_files import sha256
 
 CLIP: Final = (
     "Radford et al. 2021, Learning transferable visual models from natural language supervision, arXiv:2103.00020"

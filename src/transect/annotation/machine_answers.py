@@ -15,9 +15,9 @@ from transect.annotation.machine import AttributeRater, open_rater
 from transect.annotation.pictures import Pictures
 from transect.annotation.questions import Asked, load
 from transect.errors import BadInput
-from transect.rated_questions import RatedQuestion, kept_in
 from transect.records import Images
-from transect.store import write_atomically
+from transect.runs.folder import write_atomically
+from transect.runs.rated_questions import RatedQuestion, kept_in
 
 MACHINE: Final = b"transect.machine"
 """Metadata of the table: which machine answered, and its weights."""

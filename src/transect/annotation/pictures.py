@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, final
 
 from transect.errors import BadInput
-from transect.store import FinishedRun
+from transect.runs.folder import FinishedRun
 
 _MOST_BYTES: Final = 256 << 20
 """Decompressed pictures that are kept at hand."""

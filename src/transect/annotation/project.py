@@ -19,7 +19,7 @@ from transect.annotation.items import rows_of
 from transect.annotation.pictures import Pictures
 from transect.annotation.questions import Questionnaire, load
 from transect.errors import BadInput
-from transect.store import canonical_json, differing_keys
+from transect.runs.folder import canonical_json, differing_keys
 
 _T = TypeVar("_T")
 FOLDER: Final = "annotations"

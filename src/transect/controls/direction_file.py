@@ -11,10 +11,10 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from transect import model_files
 from transect.controls.directions import Direction, from_a_model
 from transect.controls.learned import LearnedControls
 from transect.errors import BadInput
+from transect.runs import model_files
 
 KIND: Final = "transect.directions"
 _NUMBERS: Final = ("offset", "mean", "low", "high", "quality")

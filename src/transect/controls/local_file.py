@@ -11,11 +11,11 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from transect import model_files
 from transect.controls.direction_file import FittedDirections, read_directions
 from transect.controls.directions import labelled_by_a_model
 from transect.controls.local import AttributeModel, LocalControls
 from transect.errors import BadInput
+from transect.runs import model_files
 
 KIND: Final = "transect.attribute_models"
 _TENSORS: Final = ("slopes", "centers", "weights")

@@ -142,7 +142,7 @@ def _reference(device: str, options: dict[str, Any]) -> Generator:
 
 
 def _of_file(path: Path, device: str, options: dict[str, Any]) -> Generator:
-    from transect import model_files
+    from transect.runs import model_files
 
     if model_files.metadata_of(path).get("architecture") == "progressive":
         if options:

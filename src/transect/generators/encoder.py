@@ -14,9 +14,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from transect import model_files
 from transect.errors import BadInput
 from transect.records import Images, Latents
+from transect.runs import model_files
 
 KIND = "transect.encoder"
 SPACES = ("z", "w")

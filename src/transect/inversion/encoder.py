@@ -16,11 +16,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transect import model_files
 from transect.errors import BadInput
 from transect.generators.encoder import Encoder
 from transect.inversion.protocol import Invertible, InvertibleStyleGAN2, check_space
 from transect.perceptual.network import FeatureNetwork, resized
+from transect.runs import model_files
 
 SAMPLES = 2_000
 FEWEST = 20

@@ -11,8 +11,8 @@ from typing import Any, Final, final
 import numpy as np
 from jaxtyping import Float
 
-from transect import model_files
 from transect.errors import BadInput
+from transect.runs import model_files
 
 KIND: Final = "transect.latents"
 _AGAIN: Final = "make them: transect invert (where a run is finished, its command only writes this file again)"

@@ -13,8 +13,8 @@ from transect.errors import BadInput
 from transect.generators.faceworld.chance import check_seeds
 from transect.inversion.latents_file import FoundCodes, check_generator, read_codes
 from transect.protocols import Generator
-from transect.provenance import described
 from transect.records import SUBJECTS_PER_SEED, Images, Latents
+from transect.runs.spec import described
 
 PHOTOGRAPHS: Final = "photographs"
 """What a run's spec calls where its subjects come from."""

@@ -20,7 +20,7 @@ from transect.mitigation.hiding import WorldRegions
 from transect.mitigation.measuring import number
 from transect.mitigation.settings import Audit
 from transect.records import Design
-from transect.store import spec_hash, write_atomically
+from transect.runs.folder import spec_hash, write_atomically
 
 FIRST_ROW: Final = 10_000_000
 """The first row of the protocol's pictures, and the first subject's seed: beyond every picture that teaches."""

@@ -16,11 +16,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transect import model_files
 from transect.errors import BadInput
 from transect.perceptual.lessons import OUTPUTS, answers
 from transect.perceptual.network import FEATURES, FeatureNetwork
 from transect.records import Images
+from transect.runs import model_files
 
 WEIGHTS = Path(__file__).parent / "weights" / "features.safetensors"
 KIND = "transect.features"

@@ -27,8 +27,8 @@ from transect.generators.faceworld.world import FaceWorld
 from transect.perceptual.features import KIND, as_tensor
 from transect.perceptual.lessons import OUTPUTS, Lessons, quality
 from transect.perceptual.network import SIZE, FeatureNetwork, new_network
-from transect.progress import Progress
-from transect.store import spec_hash, write_atomically
+from transect.runs.folder import spec_hash, write_atomically
+from transect.runs.progress import Progress
 
 PER_PART = 500
 HELD_OUT_SEED = 500_000_000

@@ -15,9 +15,9 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
-from transect import model_files
 from transect.errors import BadInput
 from transect.perceptual.network import resized
+from transect.runs import model_files
 
 STAGES = ((0, 2), (5, 7), (10, 12, 14), (17, 19, 21), (24, 26, 28))
 """Of the convolutions' numbers in torchvision's `features`; a stage is what its last rectifier gives."""

@@ -35,7 +35,7 @@ from transect.report.wording import (
     with_unit,
 )
 from transect.report.world import describe_world
-from transect.store import write_atomically
+from transect.runs.folder import write_atomically
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -14,9 +14,9 @@ from typing import Any, Final, final
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from transect import model_files
 from transect.errors import BadInput, MissingExtra
 from transect.records import DECLARED, Images, Predictions, Task
+from transect.runs import model_files
 from transect.targets.detectors import enlarged
 from transect.targets.dlib_hog import version
 

@@ -8,8 +8,8 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from transect import model_files
 from transect.errors import BadInput, MissingExtra, UnknownName
+from transect.runs import model_files
 from transect.targets.model import ModelTarget
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transect import model_files
 from transect.errors import BadInput
+from transect.runs import model_files
 from transect.targets.fingerprint import fingerprint
 from transect.targets.model import ModelTarget, Run
 from transect.targets.objects import import_object

@@ -21,9 +21,9 @@ from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
 from transect.errors import BadInput, RunFolderError
-from transect.model_files import in_order
-from transect.progress import Progress
-from transect.store import differing_keys, disk_errors, write_atomically
+from transect.runs.folder import differing_keys, disk_errors, write_atomically
+from transect.runs.model_files import in_order
+from transect.runs.progress import Progress
 from transect.training.chance import rows_of, step_generator
 from transect.training.processes import Processes
 from transect.training.recipe import Batch, Recipe

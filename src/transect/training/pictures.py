@@ -11,9 +11,9 @@ import pyarrow as pa
 from jaxtyping import Float, Int, UInt8
 
 from transect.errors import BadInput, RunFolderError
-from transect.progress import Progress
 from transect.records import Attribute, Images, Latents
-from transect.store import disk_errors, spec_hash, write_atomically
+from transect.runs.folder import disk_errors, spec_hash, write_atomically
+from transect.runs.progress import Progress
 
 PER_PART = 500
 

@@ -13,8 +13,8 @@ from typing import Final
 import torch
 from torch import Tensor, nn
 
-from transect import model_files
 from transect.errors import BadInput, UnknownName
+from transect.runs import model_files
 
 LAYERS: Final = {"resnet18": (2, 2, 2, 2), "resnet34": (3, 4, 6, 3), "resnet50": (3, 4, 6, 3)}
 """Blocks of the four stages, by architecture."""

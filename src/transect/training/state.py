@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from transect.errors import RunFolderError
-from transect.store import write_atomically
+from transect.runs.folder import write_atomically
 
 PIECE = 15 << 20
 _INDEX = "index.json"

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles.matching_by_matrix import allowed_matrix
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-from oracles.matching_by_matrix import allowed_matrix
 from transect.designs.matching import greedy, make_sample, optimal
 from transect.designs.matching.assignment import assign
 from transect.errors import BadInput

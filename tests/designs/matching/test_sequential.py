@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from oracles.matching_by_matrix import allowed_matrix, sequential
+
 from transect.designs.matching import greedy, make_sample
 from transect.designs.matching.search import Search
 

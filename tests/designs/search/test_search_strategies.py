@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from transect.designs.search import ActiveSearch, History, Interrogation, Random, Sobol, Suggestions, apart, conduct
 from transect.designs.search.interrogation import composite, expected_improvement
 from transect.errors import BadInput
-from transect.verify.failing import failing_target
+from transect.jobs.verify.failing import failing_target
 
 ALL = [Random, Sobol, Interrogation, ActiveSearch]
 

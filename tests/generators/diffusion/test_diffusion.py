@@ -9,9 +9,10 @@ import pytest
 import small_pipelines
 from PIL import Image
 
-from transect import audits, generators
+from transect import generators
 from transect.errors import BadInput, MissingExtra, UnknownName
 from transect.generators.diffusion.settings import read_settings
+from transect.jobs.audit import run as audits
 from transect.records import SUBJECTS_PER_SEED
 from transect.testing import check_controls, check_generator
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from transect import generators, rendering
+from transect import generators
 from transect.errors import BadInput
 from transect.generators.faceworld import hair, heads, masks, windows
 from transect.generators.faceworld.attributes import IDENTITY
@@ -18,6 +18,7 @@ from transect.generators.faceworld.renderer import Tile, draw_noise, radiance
 from transect.generators.faceworld.textures import draw_lattices
 from transect.generators.faceworld.windows import WHOLE, Windows
 from transect.generators.faceworld.world import FaceWorld
+from transect.jobs.render import run
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU that PyTorch can use: there is none")
 
@@ -44,7 +45,7 @@ def test_a_gpu_beyond_those_that_are_there_is_refused(monkeypatch):
 def test_a_data_set_is_told_its_device(tmp_path):
     asked = {"subjects": 1, "seed": 0, "image_size": 32, "population": "balanced", "generator": "faceworld"}
     with pytest.raises(BadInput, match="device: expected cpu"):
-        rendering.render_data_set(tmp_path / "d", **asked, device="tpu")
+        run.render_data_set(tmp_path / "d", **asked, device="tpu")
 
 
 def test_the_spec_says_which_kind_of_device_made_the_pictures():

@@ -1,11 +1,11 @@
 """StyleGAN2 against the reference implementation's answers, and against slow oracles of its parts."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from places import SHARED
 from safetensors.torch import save_file
 from small_network import SMALL, weights
 
@@ -18,7 +18,7 @@ from transect.generators.stylegan2.network import Configuration
 from transect.records import Latents
 from transect.testing import check_generator
 
-REFERENCE = Path(__file__).parents[4] / "shared" / "data" / "stylegan2_reference.safetensors"
+REFERENCE = SHARED / "stylegan2_reference.safetensors"
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from leaky_data import planted_bits
 from sklearn.linear_model import LogisticRegression
 
-from leaky_data import planted_bits
 from transect.leakage import Evidence, Problem, dataset_leakage
 from transect.leakage.attackers import Logistic
 from transect.leakage.attackers.logistic import fit

@@ -7,9 +7,10 @@ import pytest
 from hostile_server import asking, pictures, serving, write
 from typer.testing import CliRunner
 
-from transect import canaries, cli
+from transect.analysis.sections import steady
+from transect.cli.app import app
+from transect.experiment import canaries
 from transect.records import Images, Predictions, Task
-from transect.sections import steady
 from transect.targets import as_target
 from transect.targets.http.canaries import apart
 
@@ -87,7 +88,7 @@ def test_an_audit_says_when_the_model_changed(tmp_path):
         file = write(tmp_path, server.url, more=CANARY.replace("4", "8") + "[budget]\ncalls = 200\n")
         arguments = ["audit", str(file), "--vary", "glasses", "--subjects", "24", "--size", "32", "--no-control",
                      "--batch", "4", "--out", str(tmp_path / "run"), "--json"]  # fmt: skip
-        done = CliRunner().invoke(cli.app, arguments)
+        done = CliRunner().invoke(app, arguments)
     assert done.exception is None
     results = json.loads((tmp_path / "run" / "results.json").read_text())
     (section,) = [one for one in results["sections"] if one["key"] == "steady"]

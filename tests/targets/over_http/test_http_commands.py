@@ -6,14 +6,14 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from hostile_server import SECRET, asking, pictures, serving, write
 from PIL import Image
+from places import SUPPORT
 from typer.testing import CliRunner
 
-from transect import cli
+from transect.cli.app import app
 from transect.errors import BadInput
 from transect.records import Images
 
@@ -22,7 +22,7 @@ AUDIT = ("--vary", "glasses", "--subjects", "3", "--size", "32")
 
 def invoke(*arguments):
     """What a command prints, and the error that ended it."""
-    done = CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
     return done.stdout, done.exception
 
 
@@ -132,7 +132,7 @@ load(sys.argv[1]).predict(Images(pictures(40)))
 def test_a_kill_in_mid_run_pays_for_nothing_twice(tmp_path):
     with serving(lambda number, body: {"wait": 0.05}) as server:
         file = write(tmp_path, server.url, more="[budget]\ncalls = 40")
-        path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+        path = os.pathsep.join([str(SUPPORT), os.environ.get("PYTHONPATH", "")])
         running = subprocess.Popen([sys.executable, "-c", ASK, str(file)], env={**os.environ, "PYTHONPATH": path})
         end = time.monotonic() + 60
         while len(server.requests) < 10 and time.monotonic() < end:

@@ -11,8 +11,8 @@ import pyarrow as pa
 from transect.annotation.project import Project
 from transect.annotation.questions import Asked
 from transect.annotation.reading import Row, rows
-from transect.rated_questions import RatedQuestion, kept_in
-from transect.tables import LEFT_OUT
+from transect.runs.rated_questions import RatedQuestion, kept_in
+from transect.runs.tables import LEFT_OUT
 
 SCHEMA: Final = pa.schema(
     [

@@ -31,7 +31,7 @@ from transect.annotation.questions import Asked
 from transect.annotation.reading import Row, rows
 from transect.annotation.schema import items
 from transect.errors import BadInput
-from transect.store import write_atomically
+from transect.runs.folder import write_atomically
 
 CANNOT_TELL: Final = "cannot tell"
 FOLLOW_UP: Final = "_follow_up"

@@ -9,7 +9,7 @@ from transect.annotation.exchange.answers_table import answers_table, as_csv, as
 from transect.annotation.exchange.crowd import ground_truth, label_studio, mturk
 from transect.annotation.project import FOLDER, Project
 from transect.errors import BadInput, UnknownName
-from transect.store import write_atomically
+from transect.runs.folder import write_atomically
 
 _DEFAULT: Final = {
     "answers": "answers.parquet",

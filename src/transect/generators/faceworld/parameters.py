@@ -19,11 +19,7 @@ from transect.generators.faceworld.facial_hair import facial_hair_traits
 from transect.generators.faceworld.hair_pigment import hair_reflectance
 from transect.generators.faceworld.hair_styles import hair_traits
 from transect.generators.faceworld.hats import hat_traits
-from transect.generators.faceworld.reflectance import (
-    iris_reflectance,
-    luminance,
-    skin_reflectance,
-)
+from transect.generators.faceworld.reflectance import iris_reflectance, luminance, skin_reflectance
 from transect.generators.faceworld.rows import Rows
 from transect.generators.faceworld.scene import scene_traits
 

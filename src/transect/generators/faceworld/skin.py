@@ -9,16 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from transect.generators.faceworld.compositing import (
-    Parameters,
-    beyond,
-    bump,
-    color,
-    coverage,
-    mix,
-    smoothstep,
-    unit,
-)
+from transect.generators.faceworld.compositing import Parameters, beyond, bump, color, coverage, mix, smoothstep, unit
 from transect.generators.faceworld.head import BREADTH, Frame
 from transect.generators.faceworld.lighting import Illumination, illuminate, light_color, relieved
 from transect.generators.faceworld.relief import nose_base

@@ -18,12 +18,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from transect import model_files
 from transect.errors import BadInput, UnknownName
 from transect.generators.faceworld.chance import check_seeds, exogenous_noise
 from transect.generators.progressive.network import Network, Shape
 from transect.protocols import Table
 from transect.records import Attribute, Images, Kind, Latents
+from transect.runs import model_files
 
 ARCHITECTURE = "progressive"
 SPACE = "z"

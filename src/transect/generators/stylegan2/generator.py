@@ -13,13 +13,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transect import model_files
 from transect.errors import BadInput
 from transect.generators.faceworld.chance import Stream, check_seeds, exogenous_noise, generator
 from transect.generators.stylegan2.configuration import check_weights, configuration_of
 from transect.generators.stylegan2.layouts import Weights
 from transect.generators.stylegan2.network import Network, Noise
 from transect.records import Images, Latents
+from transect.runs import model_files
 
 NOISES = ("const", "none", "seed")
 ARCHITECTURE = "stylegan2"

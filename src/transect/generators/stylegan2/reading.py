@@ -13,11 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transect import model_files
 from transect.errors import BadInput, RunFolderError
 from transect.generators.checkpoints.pickles import is_legacy, read_pickle
 from transect.generators.stylegan2.layouts import Weights, check_clamp, of_names, of_pickle
-from transect.store import write_atomically
+from transect.runs import model_files
+from transect.runs.folder import write_atomically
 
 _PREFERRED = ("g_ema", "G_ema", "generator", "g", "G", "state_dict")
 

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from transect.errors import BadInput
-from transect.store import canonical_json
+from transect.runs.folder import canonical_json
 from transect.targets.http.image_server import ImageServer
 from transect.targets.http.secrets import Secrets
 from transect.targets.http.settings import Request, Settings

@@ -1,0 +1,1 @@
+"""A finished run: from its tables to findings, sections and the report."""

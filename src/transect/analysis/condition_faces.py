@@ -1,0 +1,64 @@
+"""Mean faces of a finished run, by whether and in which condition the target was right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from jaxtyping import UInt8
+
+from transect.analysis import mean_faces
+from transect.analysis.finished_run import Run
+from transect.analysis.sections.answers import Answers
+from transect.analysis.sections.interrogation import face_groups
+from transect.errors import BadInput
+from transect.report import selection
+from transect.report.records import MeanFace
+
+
+def counted_by(spec: Mapping[str, Any]) -> set[str]:
+    """Attributes that errors of a run may be counted by: those set, else those of its images; none of steps λ.
+
+    Raises BadInput for the spec of a search, which has no design.
+    """
+    if "design" not in spec:
+        raise BadInput(
+            "expected the folder of an audit, got that of a search: its page is search.html, and the same "
+            "`transect search` command writes it again and asks nothing twice"
+        )
+    if spec["generator"].get("steps"):
+        return set()
+    levels = {level["attribute"] for level in spec["design"]["levels"]}
+    return levels or {fields["name"] for fields in [*spec["attributes"], *(spec.get("held") or ())]}
+
+
+def mean_faces_of(run: Run, one: Answers) -> tuple[MeanFace, ...]:
+    """Means of at most so many evenly spaced images each; nothing of steps λ, which have no such section."""
+    groups = [] if one.steps else face_groups(one)
+    if not groups:
+        return ()
+    chosen = np.array([mean_faces.evenly(rows) for group in groups for rows in (group.right, group.wrong)])
+    rows_per_part = int(run.spec["subjects_per_part"]) * run.design.n_cells
+
+    def pictures() -> Iterator[tuple[int, UInt8[np.ndarray, "h w 3"]]]:
+        wanted = np.flatnonzero(chosen.any(axis=0))
+        for part in range(run.parts):
+            rows = wanted[wanted // rows_per_part == part].tolist()
+            stored = selection.stored_images(lambda k: run.folder.read_part("images", k), rows_per_part, rows)
+            yield from ((row, mean_faces.decoded(png)) for row, png in stored.items())
+
+    made = mean_faces.means(chosen, pictures())
+    return tuple(
+        MeanFace(
+            run.spec["name"],
+            one.target,
+            group.measure,
+            group.by,
+            group.group,
+            int(group.right.sum()),
+            int(group.wrong.sum()),
+            *made[2 * i : 2 * i + 2],
+        )
+        for i, group in enumerate(groups)
+    )

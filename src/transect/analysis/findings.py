@@ -1,0 +1,395 @@
+"""From a run folder's tables to effects, results and report; needs neither generator nor target.
+
+What a target's answers mean (its task, threshold, labels, box convention) stands in run.json, so that a run can be
+analysed again years later, on a machine that lacks the target.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.analysis.condition_faces import counted_by, mean_faces_of
+from transect.analysis.finished_run import Run, read
+from transect.analysis.sections.answers import Answers
+from transect.analysis.verification import NON_MATCH, references, rule_of, threshold_of, verified
+from transect.effects.analysis import Analysis, analyse_population, analyse_transects
+from transect.effects.outcomes import Outcome, category, compute, offered
+from transect.effects.overlap import IOU
+from transect.effects.rates import Rate
+from transect.effects.truth import FACE
+from transect.effects.verification import Verified
+from transect.records import Annotations, Attribute, Design, Effect, Predictions, Task
+from transect.report import selection
+from transect.report.records import Gallery
+
+Groups = Mapping[float, str]
+"""What is compared of one attribute: value and label of each level, or center and range of each group."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One outcome of one target under a transect design: values [subjects, *shape], NaN where reasons say why."""
+
+    target: str
+    outcome: str
+    unit: str
+    is_binary: bool
+    tested: bool
+    values: Float[np.ndarray, "n ..."]
+    reasons: np.ndarray
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What one run folder's tables say: its entry in results.json, effects, rates and pictures.
+
+    answered: the outcomes of an experiment, none in a population study. differences: the subjects' behind each effect,
+    in a population study their scores.
+    """
+
+    entry: Mapping[str, Any]
+    effects: tuple[Effect, ...]
+    rates: tuple[Mapping[str, Any], ...]
+    gallery: Gallery
+    design: Design
+    attributes: Mapping[str, Attribute]
+    answered: tuple[Answered, ...] = ()
+    differences: tuple[Float[np.ndarray, " n"], ...] = ()
+    answers: tuple[Answers, ...] = ()
+
+    @property
+    def in_steps(self) -> bool:
+        """Whether its levels are steps λ from each subject's own value, which no population has shares of."""
+        return "steps" in self.entry["spec"]["generator"]
+
+
+def analyse(path: Path, boundary: tuple[float, float] | None = None, by: Sequence[str] = ()) -> Findings:
+    """Everything that the tables of one finished run say. boundary, by: as `Answers` has them.
+
+    Attributes of `by` that the run does not know are not asked for there: nothing is counted by the others alone.
+
+    Raises CorruptedPart or BadInput (not finished).
+    """
+    run = read(path)
+    crossed = tuple(by) if set(by) <= counted_by(run.spec) else ()
+    effects: list[Effect] = []
+    rates: list[Mapping[str, Any]] = []
+    galleries: list[Gallery] = []
+    answered: list[Answered] = []
+    differences: list[Float[np.ndarray, " n"]] = []
+    groups: Mapping[str, Groups] = {}
+    left_out = 0
+    entries, answers = [], []
+    for target in run.spec["targets"]:
+        predictions = run.predictions(target)
+        outcomes = [outcome_of(run, target, predictions, name) for name in run.outcomes(target)]
+        for outcome in outcomes:
+            analysis = estimate(run, target["name"], outcome)
+            answered += [_answered(run, target["name"], outcome)] if run.design.levels else []
+            groups, left_out = _groups(run, analysis.rates), analysis.cells_left_out
+            effects += analysis.effects
+            differences += analysis.differences
+            rates += [_rate_entry(run, target["name"], outcome, rate) for rate in analysis.rates]
+        entries.append(_target_entry(run, target, predictions))
+        answers.append(replace(answers_of(run, target), boundary=boundary, by=crossed))
+        galleries.append(replace(_gallery(run, target, predictions, outcomes), faces=mean_faces_of(run, answers[-1])))
+    entry = {**_study_entry(run, entries, groups), "cells_left_out": left_out}
+    return Findings(
+        entry,
+        tuple(effects),
+        tuple(rates),
+        merge(galleries),
+        run.design,
+        run.attributes,
+        tuple(answered),
+        tuple(differences),
+        tuple(answers),
+    )
+
+
+def merge(galleries: Sequence[Gallery]) -> Gallery:
+    """One gallery of several, in order."""
+    return Gallery(
+        tuple(strip for gallery in galleries for strip in gallery.strips),
+        tuple(failure for gallery in galleries for failure in gallery.failures),
+        sum(gallery.total for gallery in galleries),
+        tuple(flip for gallery in galleries for flip in gallery.flips),
+        tuple(face for gallery in galleries for face in gallery.faces),
+    )
+
+
+def outcome_of(run: Run, target: Mapping[str, Any], predictions: Predictions, name: str) -> Outcome:
+    """One outcome of one target; that of a pruned image is none, with the rule as its reason."""
+    description = target["description"]
+    made = compute(
+        name,
+        predictions,
+        truth=run.labels(predictions.task),
+        threshold=threshold_of(run, target, predictions).value if name == NON_MATCH else _cut(description),
+        positive=description.get("positive"),
+        expected_boxes=run.expected_boxes(target),
+        reference=references(run, target),
+    )
+    reasons = np.where(made.reasons == "", run.seen.reasons, made.reasons)
+    return replace(made, values=np.where(reasons == "", made.values, np.nan), reasons=reasons)
+
+
+def _cut(description: Mapping[str, Any]) -> float:
+    return 0.5 if description.get("threshold") is None else float(description["threshold"])
+
+
+def answers_of(run: Run, target: Mapping[str, Any]) -> Answers:
+    """The target's answers as arrays, for the sections; a pruned image has no value there."""
+    predictions = run.predictions(target)
+    task, truth, label = Task(target["task"]), run.truth, run.labels(Task(target["task"]))
+    possible, none = offered(task, label is not None), np.full(len(predictions), np.nan)
+
+    def values(name: str) -> Float[np.ndarray, " n"]:
+        return outcome_of(run, target, predictions, name).values if name in possible else none
+
+    def kept(columns: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
+        return {name: np.where(run.seen.reasons == "", column, np.nan) for name, column in columns.items()}
+
+    seen = run.seen.about(run.known)
+    about = "" if truth is None or truth.attribute == FACE else run.seen.called(truth.attribute, run.known)
+    rated, people_truth, people_yes = _rated_truth(run, about, kept(seen.columns), kept(seen.people), seen.answers)
+    return Answers(
+        study=run.spec["name"],
+        target=target["name"],
+        task=task,
+        design=run.design,
+        attributes=run.attributes,
+        subjects=run.people,
+        cells=run.images["cell"].to_numpy().astype(np.int64),
+        scores=values("score"),
+        answers=values("answer"),
+        truth=np.where(run.seen.reasons == "", none if label is None else label, np.nan),
+        errors=values("error"),
+        threshold=_cut(target["description"]),
+        truth_attribute=about,
+        values=kept({name: run.true[name] for name in run.attributes if name in run.true}),
+        # Labels of photographs are of every image; people's few answers alone tell what an experiment moved.
+        perceived=kept(seen.columns or (seen.people if run.design.levels else {})),
+        held=kept({name: run.true[name] for name in run.held if name in run.true}),
+        others={**run.seen.unordered(run.known), **run.others, **run.held},
+        pruned=int((run.seen.reasons != "").sum()),
+        steps=run.spec["generator"].get("steps", {}),
+        people=kept(seen.people),
+        by_machine=bool(seen.columns and seen.people),
+        rated=rated,
+        people_truth=people_truth,
+        people_yes=people_yes,
+        failures=predictions.failures,
+        said=seen.answers,
+        stated=truth,
+        verified=_verified(run, target, predictions),
+    )
+
+
+def _verified(run: Run, target: Mapping[str, Any], predictions: Predictions) -> Verified | None:
+    """None without a threshold, or where no experiment has reference images."""
+    if not (run.design.levels and rule_of(run, target).verifies):
+        return None
+    distance, non_match = (outcome_of(run, target, predictions, name).values for name in ("distance", NON_MATCH))
+    return verified(run, target, predictions, distance, non_match)
+
+
+_Labels = Float[np.ndarray, " _"]
+
+
+def _rated_truth(
+    run: Run,
+    name: str,
+    columns: Mapping[str, Float[np.ndarray, " n"]],
+    people: Mapping[str, Float[np.ndarray, " n"]],
+    answers: Mapping[str, Annotations],
+) -> tuple[_Labels, _Labels, _Labels]:
+    """The truth as raters saw it, the file by image first; as people alone saw it; and the share of a yes.
+
+    name: what ratings of the truth's attribute are called. Shares are of people's answers where they were asked about
+    it, else of the file by image. Empty where there is none.
+    """
+    nothing = np.empty(0)
+    stated = run.truth
+    if stated is None:
+        return nothing, nothing, nothing
+    attribute = run.known.get(stated.attribute)
+    seen = columns.get(name, people.get(name))
+    if seen is None:
+        return nothing, nothing, nothing
+    rated, yes = stated.as_rated(seen, attribute)
+    if name not in people:
+        return rated, nothing, yes
+    by_people, yes = stated.as_rated(people[name], attribute)
+    if not len(yes) and name in answers:
+        yes = stated.share_of_answers(answers[name], len(people[name]), attribute)
+        yes = np.where(np.isfinite(people[name]), yes, np.nan) if len(yes) else yes  # not of pruned images
+    return rated, by_people, yes
+
+
+def estimate(run: Run, target: str, outcome: Outcome) -> Analysis:
+    """Effects and rates of one outcome, as the study's design has them."""
+    options: dict[str, Any] = {
+        "target": target,
+        "outcome": outcome.name,
+        "unit": outcome.unit,
+        "is_binary": outcome.is_binary,
+        "seed": run.design.seed,
+    }
+    if not run.design.levels:
+        true = {name: run.true[name] for name in run.attributes}
+        options["subjects"] = run.people
+        return analyse_population(outcome.values, outcome.reasons, true, run.attributes, **options)
+    made = _answered(run, target, outcome)
+    return analyse_transects(made.values, made.reasons, run.design, run.attributes, tested=made.tested, **options)
+
+
+def _answered(run: Run, target: str, outcome: Outcome) -> Answered:
+    shape = (run.design.subjects, *run.design.shape)
+    return Answered(
+        target=target,
+        outcome=outcome.name,
+        unit=outcome.unit,
+        is_binary=outcome.is_binary,
+        tested=outcome.name not in ("distance", NON_MATCH),
+        values=outcome.values.reshape(shape),
+        reasons=outcome.reasons.reshape(shape),
+    )
+
+
+def _rate_entry(run: Run, target: str, outcome: Outcome, rate: Any) -> dict[str, Any]:
+    return {
+        "study": run.spec["name"],
+        "target": target,
+        "outcome": outcome.name,
+        "cell": dict(rate.cell),
+        "order": rate.order,
+        "rate": rate.rate,
+        "low": rate.low,
+        "high": rate.high,
+        "n_subjects": rate.n_subjects,
+        "n_images": rate.n_images,
+        "excluded": dict(rate.excluded),
+        "method": rate.method,
+        "unit": outcome.unit,
+    }
+
+
+def _target_entry(run: Run, target: Mapping[str, Any], predictions: Predictions) -> dict[str, Any]:
+    reasons = Counter(category(reason) for reason in predictions.failures if reason)
+    return {
+        **{key: target[key] for key in ("name", "slug", "task", "description")},
+        "n_images": len(predictions),
+        "n_failed": int(predictions.failed.sum()),
+        "failure_reasons": dict(sorted(reasons.items())),
+        "found_rule": _found_rule(run, target) if predictions.task is Task.DETECTION else None,
+    }
+
+
+def _found_rule(run: Run, target: Mapping[str, Any]) -> str:
+    if run.expected_boxes(target) is not None:
+        return f"a box that overlaps the rendered face, in this detector's convention, by at least {IOU:g} (IoU)"
+    return "any box anywhere in the image: this detector has no box that can be compared with the rendered face"
+
+
+def _study_entry(run: Run, targets: Sequence[Mapping[str, Any]], groups: Mapping[str, Groups]) -> dict[str, Any]:
+    spec, design = run.spec, run.design
+    return {
+        "name": spec["name"],
+        "spec": spec,
+        "spec_hash": run.folder.spec_hash,
+        "basis": design.basis,
+        "subjects": len(np.unique(run.people)),
+        "images": design.n_images,
+        "hold": list(design.hold),
+        "population": design.population,
+        "truth": _truth_text(run),
+        "seed": design.seed,
+        "attributes": [_attribute_entry(attribute, groups[name]) for name, attribute in run.attributes.items()],
+        "targets": list(targets),
+        "outcomes": list(dict.fromkeys(name for target in spec["targets"] for name in run.outcomes(target))),
+    }
+
+
+def _truth_text(run: Run) -> str | None:
+    if run.spec["truth"] is None and run.reference is not None:
+        return f"{run.reference.text} (as raters saw it)"
+    return None if run.truth is None else run.truth.text
+
+
+def _groups(run: Run, rates: Sequence[Rate]) -> Mapping[str, Groups]:
+    """The levels of each attribute; for a population the groups that its rates stand for."""
+    groups: dict[str, dict[float, str]] = {
+        name: {value: run.attributes[name].label(value) for value in levels}
+        for name, levels in run.design.levels.items()
+    }
+    for rate in rates:
+        for name, value in rate.cell.items() if rate.order == 1 else ():
+            text = _range(rate.bounds[name]) if name in rate.bounds else run.attributes[name].label(value)
+            groups.setdefault(name, {}).setdefault(value, text)
+    return groups
+
+
+def _range(bounds: tuple[float, float]) -> str:
+    """A group's range as people read it.
+
+    >>> _range((-1.0, 0.31831))
+    '−1 to 0.32'
+    """
+    return " to ".join(f"{bound:.2g}".replace("-", "−") for bound in bounds)
+
+
+def _attribute_entry(attribute: Attribute, groups: Groups) -> dict[str, Any]:
+    return {
+        "name": attribute.name,
+        "kind": attribute.kind,
+        "unit": attribute.unit,
+        "meaning": attribute.meaning,
+        "levels": list(groups),
+        "labels": list(groups.values()),
+        "source": attribute.source,
+    }
+
+
+def _gallery(run: Run, target: Mapping[str, Any], predictions: Predictions, outcomes: Sequence[Outcome]) -> Gallery:
+    said = np.full(len(predictions), np.nan)
+    if "answer" in offered(predictions.task, truth=False):
+        said = outcome_of(run, target, predictions, "answer").values
+    wrong = np.zeros(len(predictions), dtype=bool)
+    found = {outcome.name: outcome.values for outcome in outcomes}
+    for outcome in outcomes:
+        if outcome.name in (*selection.WRONG, NON_MATCH) and outcome.is_binary:
+            wrong |= outcome.values == 1
+    answers = selection.answer_texts(predictions, said)
+    if "distance" in found:  # of embeddings: how far from the reference, and whether the two still match
+        said = 1 - found[NON_MATCH] if NON_MATCH in found else said
+        answers = selection.distance_texts(predictions, found["distance"], said)
+    shown = selection.Shown(
+        study=run.spec["name"],
+        target=target["name"],
+        design=run.design,
+        attributes=run.attributes,
+        subjects=run.images["subject"].to_numpy(),
+        true=run.true,
+        predictions=predictions,
+        answers=answers,
+        said=said,
+        wrong=wrong,
+        expected_boxes=run.expected_boxes(target),
+        in_steps=bool(run.spec["generator"].get("steps")),
+    )
+    rows_per_part = int(run.spec["subjects_per_part"]) * run.design.n_cells
+
+    def png_of(rows: Sequence[int]) -> dict[int, bytes]:
+        return selection.stored_images(lambda part: run.folder.read_part("images", part), rows_per_part, rows)
+
+    return selection.choose(shown, png_of)

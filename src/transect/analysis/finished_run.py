@@ -1,0 +1,136 @@
+"""A finished run, read back: its spec, design, images and what was seen on them; needs neither generator nor target."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float, Int
+
+from transect.effects.outcomes import offered
+from transect.effects.truth import Truth
+from transect.errors import BadInput
+from transect.ratings import gates, reference
+from transect.ratings import seen as ratings
+from transect.records import Attribute, Design, Predictions, Task
+from transect.runs import tables as columns
+from transect.runs.folder import FinishedRun
+from transect.targets.boxes import BoxConvention
+
+PERSON: Final = "subject"
+"""The column of true values that says who is on a photograph, where several show one person."""
+
+
+def slug(name: str) -> str:
+    """A target's name as a folder's name.
+
+    >>> slug("opencv:haarcascade_smile")
+    'opencv-haarcascade_smile'
+    """
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-.") or "target"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One finished run, read back. images: the table without the pictures."""
+
+    folder: FinishedRun
+    spec: Mapping[str, Any]
+    design: Design
+    attributes: Mapping[str, Attribute]
+    images: pa.Table
+    true: Mapping[str, Float[np.ndarray, " n"]]
+    seen: ratings.Ratings
+    reference: Truth | None = None
+    """What raters' answers are the reference for, where the run has no truth of its own."""
+
+    @property
+    def truth(self) -> Truth | None:
+        """What is asked about: the run's own truth, or what raters are the reference for; None without either."""
+        stated = self.spec["truth"]
+        return self.reference if stated is None else Truth(**stated)
+
+    def labels(self, task: Task) -> Float[np.ndarray, " n"] | None:
+        """The right answer of each image: the world's or the labels', else the raters'; None where there is none."""
+        stated = self.spec["truth"]
+        if stated is not None:
+            return Truth(**stated).of({**self.true, "": np.zeros(len(self.images))})
+        if self.reference is None or task is Task.EMBEDDING:
+            return None
+        name = self.reference.attribute
+        seen = self.seen.value_of(name, self.known)
+        nobody = np.full(len(self.images), np.nan)
+        return reference.labels(self.reference, nobody if seen is None else seen, task, self.known.get(name))
+
+    def outcomes(self, target: Mapping[str, Any]) -> tuple[str, ...]:
+        """What is counted on a target; its errors too, where raters are the reference."""
+        asked = tuple(target["outcomes"])
+        judged = self.reference is not None and "error" in offered(Task(target["task"]), truth=True)
+        return asked if not judged or "error" in asked else (*asked, "error")
+
+    @property
+    def parts(self) -> int:
+        """Parts of each table."""
+        return -(-self.design.subjects // int(self.spec["subjects_per_part"]))
+
+    @property
+    def others(self) -> Mapping[str, Attribute]:
+        """Attributes whose levels have no order, varied or not."""
+        return {fields["name"]: attribute_of(fields) for fields in self.spec.get("nominal", ())}
+
+    @property
+    def held(self) -> Mapping[str, Attribute]:
+        """Attributes of observed images that they are not compared by, and that adjustments hold equal all the same."""
+        return {fields["name"]: attribute_of(fields) for fields in self.spec.get("held") or ()}
+
+    @property
+    def known(self) -> Mapping[str, Attribute]:
+        """Attributes that ratings may be of."""
+        return {**self.others, **self.attributes}
+
+    @property
+    def people(self) -> Int[np.ndarray, " n"]:
+        """Who is on each image."""
+        who = self.true[PERSON] if PERSON in self.true else self.images["subject"].to_numpy()
+        return np.asarray(who.astype(np.int64))
+
+    def predictions(self, target: Mapping[str, Any]) -> Predictions:
+        """A target's answers, image by image."""
+        table = self.folder.read_table(f"predictions/{slug(target['name'])}", self.parts)
+        if table["id"].to_pylist() != self.images["id"].to_pylist():
+            raise BadInput(f"{self.folder.path}: predictions of {target['name']} are not of these images; run it anew")
+        return columns.predictions_of(table, Task(target["task"]))
+
+    def expected_boxes(self, target: Mapping[str, Any]) -> Float[np.ndarray, "n 4"] | None:
+        """Where a detector's box should be; None where that is not known."""
+        convention = target["description"].get("box_convention")
+        faces = columns.face_boxes_of(self.images)
+        return BoxConvention(**convention).expected_box(faces) if convention and faces is not None else None
+
+
+def read(path: Path) -> Run:
+    """One finished run. Raises CorruptedPart or BadInput (not finished)."""
+    folder = FinishedRun(path)
+    spec = folder.spec
+    row = spec["design"]
+    levels = {level["attribute"]: tuple(level["values"]) for level in row["levels"]}
+    design = Design(levels, row["subjects"], row["seed"], row["population"], tuple(row["hold"]))
+    attributes = {fields["name"]: attribute_of(fields) for fields in spec["attributes"]}
+    parts = -(-design.subjects // int(spec["subjects_per_part"]))
+    images = folder.read_table("images", parts, without=("image",))
+    seen = ratings.read(path, images["id"].to_pylist()).gating(gates.reasons(path, spec, images))
+    true = columns.columns_of(images, "true")
+    known = {fields["name"]: attribute_of(fields) for fields in spec.get("nominal", ())} | attributes
+    judged = None if spec["truth"] is not None else reference.kept(path, known)
+    return Run(folder, spec, design, attributes, images, true, seen, judged)
+
+
+def attribute_of(fields: Mapping[str, Any]) -> Attribute:
+    """An attribute as a spec holds it."""
+    return Attribute(**{**fields, "levels": tuple(fields["levels"])})

@@ -1,0 +1,121 @@
+"""What a finished run tells the next one: how far subjects differ, and with it how many subjects an effect needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.analysis import findings
+from transect.effects.contrasts import Contrast, contrasts
+from transect.effects.intervals import wilson
+from transect.effects.planning import Plan, detectable, plan_from_pilot
+from transect.errors import BadInput
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PilotContrast:
+    """One contrast of a pilot. deviation: of the subjects' differences; unpaired_deviation: of single images within
+    either of the compared levels. discordant: where each subject has one pair of yes-or-no outcomes, the share of pairs
+    that differ; else None. Where no subject differs, both are the upper 95 % limits of what that allows.
+    """
+
+    name: str
+    target: str
+    outcome: str
+    unit: str
+    deviation: float
+    unpaired_deviation: float
+    n_subjects: int
+    images_per_subject: int
+    discordant: float | None
+
+
+def pilot_contrasts(found: findings.Findings) -> list[PilotContrast]:
+    """The contrasts between levels of an experiment, of every target and outcome that is tested; not its slopes."""
+    return [
+        _pilot_contrast(found, answered, contrast)
+        for answered in found.answered
+        if answered.tested
+        for contrast in contrasts(answered.values, answered.reasons, found.design, found.attributes)
+        if contrast.kind == "contrast" and contrast.n_subjects >= 2
+    ]
+
+
+def _pilot_contrast(found: findings.Findings, answered: findings.Answered, contrast: Contrast) -> PilotContrast:
+    d = contrast.differences[np.isfinite(contrast.differences)]
+    single = answered.is_binary and contrast.pairs == 1
+    return PilotContrast(
+        contrast.name,
+        answered.target,
+        answered.outcome,
+        answered.unit,
+        _deviation(d),
+        _unpaired(found, answered, contrast),
+        contrast.n_subjects,
+        found.design.n_cells,
+        (float((d != 0).mean()) or float(wilson(0, len(d))[1])) if single else None,
+    )
+
+
+def _unpaired(found: findings.Findings, answered: findings.Answered, contrast: Contrast) -> float:
+    """The root of the mean variance of single images within the two levels."""
+    axis = list(found.design.levels).index(contrast.attribute)
+    levels = found.design.levels[contrast.attribute]
+    variances = [
+        float(np.nanvar(np.take(answered.values, levels.index(level), axis=axis + 1)))
+        for level in (contrast.origin, contrast.to)
+    ]
+    return float(np.sqrt(np.mean(variances)))
+
+
+def _deviation(d: Float[np.ndarray, " n"]) -> float:
+    deviation = float(np.std(d, ddof=1))
+    if deviation > 0:
+        return deviation
+    return float(np.sqrt(wilson(0, len(d))[1]))
+
+
+def plan_next(
+    folder: Path, effect: float, *, power: float, alpha: float = 0.05, family: int | None = None
+) -> tuple[Plan, PilotContrast]:
+    """The plan for the contrast of a finished run that needs the most subjects, and that contrast.
+
+    effect: the smallest difference worth finding, in the outcome's unit. family: tests that share alpha; default those
+    of the pilot's report, slopes among them. Subjects are counted for the pilot's whole design.
+
+    Raises BadInput where the run is no experiment or no contrast could be estimated on two subjects.
+    """
+    found = findings.analyse(folder)
+    known = pilot_contrasts(found)
+    if not known:
+        raise BadInput(f"{folder}: expected an experiment with a contrast on at least two subjects; run a larger pilot")
+    tested = sum(bool(np.isfinite(effect.p)) for effect in found.effects)
+    size = max(tested, len(known)) if family is None else family
+    targets = len({contrast.target for contrast in known})
+    plans = [
+        plan_from_pilot(
+            effect,
+            contrast.deviation,
+            images_per_subject=contrast.images_per_subject,
+            unpaired_deviation=contrast.unpaired_deviation,
+            power=power,
+            alpha=alpha,
+            family=size,
+            targets=targets,
+            discordant=contrast.discordant,
+        )
+        for contrast in known
+    ]
+    most = max(range(len(plans)), key=lambda place: plans[place].subjects)
+    return plans[most], known[most]
+
+
+def smallest_found(contrast: PilotContrast, *, family: int, power: float = 0.9, alpha: float = 0.05) -> float:
+    """The smallest difference that as many subjects as the contrast has would find with this power."""
+    level = alpha / family
+    return detectable(contrast.deviation, contrast.n_subjects, power=power, alpha=level, discordant=contrast.discordant)

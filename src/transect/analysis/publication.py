@@ -1,0 +1,291 @@
+"""From findings to what a reader gets: one family of tests, results.json, effects.parquet, report.html."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from transect import __version__
+from transect.analysis.findings import Findings, merge
+from transect.analysis.further import Further, analyse_further
+from transect.analysis.sections import build as build_sections
+from transect.effects.analysis import MAX_T, adjust, adjust_together
+from transect.effects.intervals import SOURCES
+from transect.effects.shares import PopulationShares
+from transect.errors import BadInput
+from transect.records import Effect
+from transect.runs.folder import write_atomically
+
+ALPHA: Final = 0.05
+LARGEST: Final = 3
+UNTRUE: Final = ("answer", "score", "distance", "non_match")
+"""Outcomes that no truth enters."""
+TRANSECTS: Final = (
+    "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
+)
+COUNTERFACTUAL: Final = (
+    "Denton et al. 2019, Detecting bias with generative counterfactual face attribute augmentation, arXiv:1906.06439"
+)
+HELD: Final = "Pearl 2001, Direct and indirect effects, arXiv:1301.2300"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What an audit found: where it lies, the effects as records, and all results as JSON values."""
+
+    folder: Path
+    effects: tuple[Effect, ...]
+    results: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def report(self) -> Path:
+        """The page."""
+        return self.folder / "report.html"
+
+    def summary(self) -> dict[str, Any]:
+        """What --json prints: where things are, and the effects."""
+        files = {"report": "report.html", "results": "results.json", "table": "effects.parquet"}
+        paths = {name: str(self.folder / file) for name, file in files.items()}
+        return {"out": str(self.folder), **paths, "effects": self.results["effects"]}
+
+    def rows(self) -> list[list[str]]:
+        """The effects as rows of a short table: name, target, outcome, estimate, interval, adjusted p."""
+        return [_row(effect) for effect in self.effects]
+
+
+def publish(
+    folder: Path,
+    found: Sequence[Findings],
+    controls: Sequence[Findings | None] = (),
+    *,
+    shares: Sequence[PopulationShares] = (),
+    correction: str = "holm",
+    models: Sequence[str] = (),
+    limits: Sequence[str] = (),
+    sections: Sequence[Mapping[str, Any]] = (),
+) -> Result:
+    """Write effects.parquet, results.json and report.html of one or several studies.
+
+    All effects are one family: their p-values are adjusted together, by "holm", "benjamini-hochberg" or "max-t".
+    controls: the negative control of each study, or None. shares: populations to project to. models: regression
+    models to adjust errors by (`sections.models`). limits: what else the page says of what it cannot show. sections:
+    those that come after the usual ones.
+
+    Raises UnknownName for another correction or model.
+    """
+    from transect.report import write
+
+    effects = _adjusted(found, correction)
+    further = analyse_further(found, controls or [None] * len(found), shares, effects, ALPHA, correction)
+    studies = [one.entry["name"] for one in found for _ in one.effects]
+    entries = [_effect_entry(study, effect) for study, effect in zip(studies, effects, strict=True)]
+    made = [*build_sections([answers for one in found for answers in one.answers], models), *sections]
+    whole = _results(found, effects, entries, further, made, correction, limits)
+    write(whole, merge([one.gallery for one in found]), folder)
+    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    write_atomically(folder / "effects.parquet", _parquet(entries))
+    return Result(folder, effects, results)
+
+
+def _adjusted(found: Sequence[Findings], correction: str) -> tuple[Effect, ...]:
+    effects = [effect for one in found for effect in one.effects]
+    if correction != MAX_T:
+        return adjust(effects, correction)
+    return adjust_together(effects, [column for one in found for column in one.differences])
+
+
+def _results(
+    found: Sequence[Findings],
+    effects: Sequence[Effect],
+    entries: Sequence[Mapping[str, Any]],
+    further: Further,
+    sections: Sequence[Mapping[str, Any]],
+    correction: str,
+    limits: Sequence[str],
+) -> dict[str, Any]:
+    specs = [one.entry["spec"] for one in found]
+    worlds = [{"name": s["generator"]["name"], **s["world"]} for s in specs]
+    rendered = [world for world, spec in zip(worlds, specs, strict=True) if not _photographs(spec)] or worlds[:1]
+    if any(world != rendered[0] for world in rendered):
+        raise BadInput("the studies of one report must come from one world; report them one by one")
+    return {
+        "schema_version": 1,
+        "transect_version": __version__,
+        "title": _title(found),
+        "question": _question(found),
+        "studies": [one.entry for one in found],
+        "effects": list(entries),
+        "rates": [rate for one in found for rate in one.rates],
+        "largest": largest(effects, studies_truth(found)),
+        "family": {"size": sum(effect.p == effect.p for effect in effects), "method": correction, "alpha": ALPHA},
+        "world": {**rendered[0], "readings": _readings(specs)},
+        "limits": [*limits, *(world["statement"] for world, s in zip(worlds, specs, strict=True) if _photographs(s))],
+        "citations": _citations(found, effects, sections, further.sources),
+        "sections": list(sections),
+        **further.entries,
+    }
+
+
+def _readings(specs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """How well each attribute of any study is read back from the world's pictures, once; nothing of photographs."""
+    return list(
+        {row["attribute"]: row for spec in specs if not _photographs(spec) for row in spec.get("readings", ())}.values()
+    )
+
+
+def _photographs(spec: Mapping[str, Any]) -> bool:
+    """Whether a study's images come from a data set and not from a world."""
+    return "labels_sha256" in spec["generator"]
+
+
+def studies_truth(found: Sequence[Findings]) -> list[str]:
+    """For each effect, in order, the attribute that its study's truth is about; "" without one."""
+    about = [next((answers.truth_attribute for answers in one.answers if answers.truth_attribute), "") for one in found]
+    return [name for one, name in zip(found, about, strict=True) for _ in one.effects]
+
+
+def largest(effects: Sequence[Effect], truths: Sequence[str]) -> list[int]:
+    """Indices of the three largest contrasts, of proportions where there are any; significant ones first.
+
+    The page says of the others that they cannot be told from no change. Effects of exactly 0 are shown only where
+    there is nothing else. What the truth's own attribute does to an error is left out: where the label changes, the
+    error does.
+
+    >>> largest([], [])
+    []
+    """
+    contrasts = [
+        i
+        for i, (effect, truth) in enumerate(zip(effects, truths, strict=True))
+        if effect.estimable and effect.kind == "contrast" and (effect.attribute != truth or effect.outcome in UNTRUE)
+    ]
+    shown = [i for i in contrasts if effects[i].unit == "proportion"] or contrasts
+    shown.sort(key=lambda i: (not effects[i].p_adjusted <= ALPHA, -abs(effects[i].estimate)))
+    return [i for i in shown if effects[i].estimate][:LARGEST] or shown[:1]
+
+
+def _targets(found: Sequence[Findings]) -> list[str]:
+    return list(dict.fromkeys(target["name"] for one in found for target in one.entry["targets"]))
+
+
+def _title(found: Sequence[Findings]) -> str:
+    names = _targets(found)
+    return f"Audit of {', '.join(names[:3])}" + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _question(found: Sequence[Findings]) -> str:
+    parts = []
+    for one in found:
+        names = _listed([attribute["name"].replace("_", " ") for attribute in one.entry["attributes"]])
+        asked = " and ".join(target["name"] for target in one.entry["targets"])
+        if one.entry["basis"] == "observational":
+            parts.append(f"How do the answers of {asked} go with {names} in the population {one.entry['population']}?")
+            continue
+        does = "does" if len(one.entry["attributes"]) == 1 else "do"
+        held = _listed([name.replace("_", " ") for name in one.entry["hold"]])
+        kind = f"directly, with {held} held" if held else "in total, with what lies downstream responding"
+        parts.append(f"What {does} {names} cause in the answers of {asked} ({kind})?")
+    return " ".join(parts)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Up to six names in a sentence.
+
+    >>> _listed(["skin tone", "glasses"])
+    'skin tone and glasses'
+    """
+    shown = list(names[:6]) + ([f"{len(names) - 6} more"] if len(names) > 6 else [])
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def _citations(
+    found: Sequence[Findings],
+    effects: Sequence[Effect],
+    sections: Sequence[Mapping[str, Any]],
+    further: Sequence[str],
+) -> list[dict[str, str]]:
+    texts = [TRANSECTS, COUNTERFACTUAL] if any(one.entry["basis"] == "experimental" for one in found) else [TRANSECTS]
+    texts += [HELD] if any(one.entry["hold"] for one in found) else []
+    texts += [source for effect in effects for source in effect.citation()]
+    texts += [source for section in sections for source in section["sources"]]
+    texts += [SOURCES[rate["method"]] for one in found for rate in one.rates if rate["method"] in SOURCES]
+    return [citation(text) for text in dict.fromkeys([*texts, *further])]
+
+
+def citation(text: str) -> dict[str, str]:
+    """Key, text and address of a source written as "Author year, title, doi:… or arXiv:…".
+
+    >>> citation("Wilson 1927, Probable inference, doi:10.1080/1")["url"]
+    'https://doi.org/10.1080/1'
+    """
+    doi, arxiv = re.search(r"doi:(\S+)", text), re.search(r"arXiv:([\w.]+)", text)
+    url = f"https://doi.org/{doi[1]}" if doi else f"https://arxiv.org/abs/{arxiv[1]}" if arxiv else ""
+    return {"key": text.split(",", maxsplit=1)[0], "text": text, "url": url}
+
+
+def _effect_entry(study: str, effect: Effect) -> dict[str, Any]:
+    return {
+        "study": study,
+        "name": effect.name,
+        "attribute": effect.attribute,
+        "outcome": effect.outcome,
+        "target": effect.target,
+        "kind": effect.kind,
+        "from": _finite(effect.origin),
+        "to": _finite(effect.to),
+        "estimate": _finite(effect.estimate),
+        "low": _finite(effect.low),
+        "high": _finite(effect.high),
+        "p": _finite(effect.p),
+        "p_adjusted": _finite(effect.p_adjusted),
+        "unit": effect.unit,
+        "n_subjects": effect.n_subjects,
+        "n_images": effect.n_images,
+        "excluded": dict(effect.excluded),
+        "basis": effect.basis,
+        "reason": effect.reason,
+        "interval_method": effect.interval_method,
+        "test_method": effect.test_method,
+        "sources": list(effect.sources),
+        "spec": dict(effect.spec),
+    }
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if value == value else None
+
+
+def _parquet(entries: Sequence[Mapping[str, Any]]) -> bytes:
+    flat = [
+        {**entry, **{name: json.dumps(entry[name], sort_keys=True) for name in ("excluded", "spec")}}
+        for entry in entries
+    ]
+    sink = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(flat, schema=EFFECTS), sink, compression="zstd")
+    return sink.getvalue()
+
+
+EFFECTS: Final = pa.schema(
+    [(name, pa.string()) for name in ("study", "name", "attribute", "outcome", "target", "kind")]
+    + [(name, pa.float64()) for name in ("from", "to", "estimate", "low", "high", "p", "p_adjusted")]
+    + [("unit", pa.string()), ("n_subjects", pa.int64()), ("n_images", pa.int64())]
+    + [(name, pa.string()) for name in ("excluded", "basis", "reason", "interval_method", "test_method")]
+    + [("sources", pa.list_(pa.string())), ("spec", pa.string())]
+)
+
+
+def _row(effect: Effect) -> list[str]:
+    if not effect.estimable:
+        return [effect.name, effect.target, effect.outcome, "not estimable", effect.reason, ""]
+    interval = f"{effect.low:+.3f} to {effect.high:+.3f}" if effect.low == effect.low else effect.reason
+    p = f"{effect.p_adjusted:.2g}" if effect.p_adjusted == effect.p_adjusted else ""
+    return [effect.name, effect.target, effect.outcome, f"{effect.estimate:+.3f}", interval, p]

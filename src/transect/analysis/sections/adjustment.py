@@ -1,0 +1,152 @@
+"""Which attributes go with errors, the others held equal: the published coefficients, and estimators side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.analysis.sections.answers import Answers, number, point, table, words
+from transect.analysis.sections.splits import Split, named, splits, whole
+from transect.effects.adjustment import RESAMPLES, CoefficientTable, balakrishnan
+from transect.effects.doubly_robust import AIPW_SOURCE, CROSS_FITTING, G_SOURCE, aipw, g_computation
+from transect.effects.linear import MEANS_SOURCE, OLS_SOURCE, difference_in_means, ols
+from transect.effects.samples import Labels
+from transect.records import Attribute, Effect
+
+SHOWN: Final = 24
+"""Levels that the figure shows, largest coefficients first; the table has them all."""
+_TEXT: Final = (
+    "L2-regularised logistic regression of the errors (C = 1) on one indicator per level, as published: a coefficient"
+    " is the change of the log odds of an error where the level holds, the others equal, shrunk toward 0. Bars are "
+    "SDs over {resamples:,} bootstraps of images, as published, and of subjects, as recommended: images of one "
+    "subject resemble each other."
+)
+_BESIDE: Final = (
+    "Each attribute is split at its median (or off and on) and all others are adjusted for: differences of the error "
+    "rate, which are causal only if nothing that is missing here moves both the attribute and the errors. Attributes "
+    "of more than two levels are adjusted for by an indicator per level."
+)
+
+
+def section(one: Answers) -> dict[str, Any]:
+    """The section of one target in one study."""
+    held = {} if one.perceived else one.held
+    given = {**(one.perceived or one.values), **held}
+    columns = {name: values for name, values in given.items() if np.isfinite(values).any()}
+    warnings = [
+        f"No image has a value of {words(name)}: it is left out ({len(one.errors):,} images)"
+        for name in given
+        if name not in columns
+    ]
+    kind = "perceived attributes" if one.perceived else "attributes"
+    head = {
+        "key": "adjustment",
+        "study": one.study,
+        "title": f"Errors of {one.target} by {kind}, adjusted",
+        "text": [_TEXT.format(resamples=RESAMPLES), _BESIDE],
+    }
+    if not columns:
+        return {**head, "warnings": warnings, "figures": [], "tables": [], "sources": []}
+    levels = _levels(one.known, columns)
+    made = balakrishnan(one.errors, columns, one.subjects, levels=levels, resamples=RESAMPLES, seed=one.design.seed)
+    return {
+        **head,
+        "warnings": [*warnings, *([made.reason] if made.reason else [])],
+        "figures": [] if made.reason else [_figure(made)],
+        "tables": [_coefficients(made), _side_by_side(one, columns, held)],
+        "sources": [made.source, MEANS_SOURCE, OLS_SOURCE, G_SOURCE, AIPW_SOURCE, CROSS_FITTING],
+    }
+
+
+def _levels(
+    attributes: Mapping[str, Attribute], columns: Mapping[str, Float[np.ndarray, " _"]]
+) -> dict[str, list[str]]:
+    """Named levels where values are levels; other columns, as mean ratings, keep their values or are cut in three."""
+    return {name: list(attributes[name].levels) for name, values in columns.items() if named(attributes, name, values)}
+
+
+def _name(level: str) -> str:
+    return words(level)
+
+
+def _figure(made: CoefficientTable) -> dict[str, Any]:
+    series = []
+    for name, spread in (("SD by image (as published)", made.image_sd), ("SD by subject", made.subject_sd)):
+        rows = list(zip(made.names, made.coefficients, spread, made.images, made.notes, strict=True))[:SHOWN]
+        points = [
+            point(value, low=value - sd, high=value + sd, label=_name(level), n=int(n), reason=note)
+            for level, value, sd, n, note in rows
+        ]
+        series.append({"name": name, "points": points})
+    panel = {"heading": "Levels", "y_words": "log odds of an error", "unit": "number", "series": series}
+    left = len(made.names) - SHOWN
+    more = f" ({SHOWN} largest of {len(made.names)})" if left > 0 else ""
+    return {
+        "kind": "rows",
+        "title": f"Coefficients, sorted by size{more}",
+        "caption": "(bars are one SD to either side)",
+        "panels": [panel],
+    }
+
+
+def _coefficients(made: CoefficientTable) -> dict[str, Any]:
+    columns = [("level", "text"), ("log odds", "number"), ("SD by image", "number"), ("SD by subject", "number")]
+    columns += [("images", "count"), ("note", "text")]
+    rows = zip(made.names, made.coefficients, made.image_sd, made.subject_sd, made.images, made.notes, strict=True)
+    dropped = {one.unit: one.resamples_dropped for one in (made.by_image, made.by_subject)}
+    title = "Coefficients"
+    if any(dropped.values()):
+        title += (
+            f" (resamples without an error left out: {dropped['image']} of images, {dropped['subject']} of subjects)"
+        )
+    left_out = "; ".join(f"{_plain(reason)}: {n:,}" for reason, n in made.by_image.excluded.items())
+    title += f"; images left out: {left_out or 'none'}"
+    return table(title, columns, [[_name(a), b, c, d, int(e), made.reason or f] for a, b, c, d, e, f in rows])
+
+
+def _plain(reason: str) -> str:
+    """Of a missing value the attribute alone; the first of its levels stands in the reason."""
+    return words(reason.partition(": ")[0]) if reason.startswith("no value of ") else reason
+
+
+def _side_by_side(
+    one: Answers, columns: Mapping[str, Float[np.ndarray, " _"]], held: Collection[str]
+) -> dict[str, Any]:
+    """A row per attribute that is compared; the columns of `held` are adjusted for and have none."""
+    shown = {name: values for name, values in columns.items() if name not in held}
+    parted = splits(one, shown, {name: columns[name] for name in columns if name in held})
+    left = whole(one, shown, parted)
+    rows: list[list[Any]] = []
+    for name in shown:
+        if name in parted:
+            rows.append([words(name), parted[name].told, *_estimates(one, name, parted[name])])
+        else:
+            told = left[name] + (": see the coefficients" if left[name].endswith("levels") else "")
+            rows.append([words(name), told, *[None, ""] * 4])
+    heads = [("attribute", "text"), ("compared", "text")]
+    for estimator in ("unadjusted", "OLS", "g-computation", "AIPW"):
+        heads += [(f"{estimator}, points", "points"), (f"{estimator}: 95 %", "text")]
+    return table("Differences of the error rate by four estimators", heads, rows)
+
+
+def _estimates(one: Answers, name: str, split: Split) -> list[Any]:
+    labels, clusters = Labels(one.target, "error", "proportion"), one.subjects
+    cells: list[Any] = []
+    chosen, varied = split.chosen, split.others
+    made = [difference_in_means(one.errors, {name: chosen}, clusters=clusters, labels=labels)]
+    if varied:
+        made.append(ols(one.errors, {name: chosen, **varied}, clusters=clusters, labels=labels)[0])
+        made.append(g_computation(one.errors, {name: chosen}, varied, clusters=clusters, labels=labels))
+        made.append(aipw(one.errors, {name: chosen}, varied, clusters=clusters, labels=labels, seed=one.design.seed))
+    for effect in made:
+        cells += [number(effect.estimate), _ends(effect)]
+    return cells + [None, "nothing to adjust for"] * (4 - len(made))
+
+
+def _ends(effect: Effect) -> str:
+    if not np.isfinite(effect.low):
+        return effect.reason
+    return f"{100 * effect.low:+.1f} to {100 * effect.high:+.1f}".replace("-", "−")

@@ -1,0 +1,163 @@
+"""Do attributes come together? Violins by group, standardised differences and correlations, studies side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from transect.analysis.sections.answers import Answers, grouped, number, point, table, words
+from transect.effects.distributions import SOURCE, UNBALANCED, Distribution, distributions, smd
+from transect.effects.perception import correlations
+
+_MOST_PANELS: Final = 9
+_PAIRS: Final = 20
+_BALAKRISHNAN: Final = (
+    "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
+)
+_TEXT: Final = (
+    "In an experiment attributes are set so that they do not go together; in a population or in photographs they do, "
+    "and an unadjusted difference mixes them. Standardised differences beyond {limit:g} are commonly called "
+    "unbalanced."
+)
+
+
+def section(found: Sequence[Answers]) -> dict[str, Any] | None:
+    """One section over the studies, grouped by one attribute; None where there is nothing to group or to compare."""
+    by = _group_attribute(found)
+    if by is None:
+        return None
+    return {
+        "key": "balance",
+        "title": f"Attributes by {words(by)}",
+        "text": [_TEXT.format(limit=UNBALANCED)],
+        "figures": _violins(found, by),
+        "tables": [_differences(found, by), _pairs(found)],
+        "sources": [_BALAKRISHNAN, SOURCE],
+    }
+
+
+def _group_attribute(found: Sequence[Answers]) -> str | None:
+    """The truth's attribute where it is there, else the first that the studies share."""
+    names = [name for name in found[0].values if all(name in one.values and name in one.attributes for one in found)]
+    if len({name for one in found for name in one.values}) < 2 or not names:
+        return None
+    wanted = next((one.truth_attribute for one in found if one.truth_attribute in names), names[0])
+    return wanted if all(np.isfinite(one.values[wanted]).any() for one in found) else None
+
+
+def _halves(one: Answers, by: str) -> np.ndarray:
+    """Two groups or the named levels: a range is parted at its middle value."""
+    attribute, values = one.attributes[by], one.values[by]
+    if attribute.discrete:
+        return grouped(attribute, values)
+    known = values[np.isfinite(values)]
+    middle = float(np.median(known))
+    middle = middle if middle > known.min() else float(known[known > known.min()].min()) if np.ptp(known) else middle
+    names = np.where(values >= middle, f"{words(by)} from {middle:.3g} on", f"{words(by)} below {middle:.3g}").astype(
+        object
+    )
+    names[~np.isfinite(values)] = ""
+    return np.asarray(names)
+
+
+def _violins(found: Sequence[Answers], by: str) -> list[dict[str, Any]]:
+    """One figure per study, one panel per other attribute that varies."""
+    figures = []
+    for one in found:
+        groups = _halves(one, by)
+        panels = []
+        for name, values in one.values.items():
+            if name != by and np.isfinite(values).any() and np.nanmax(values) > np.nanmin(values):
+                panels.append(_panel(name, distributions({name: values}, groups)))
+        if panels:
+            caption = (
+                "(a shape's widest place spans its width; dot and bar: median and quartiles; the numbers are images)"
+            )
+            more = f", the first {_MOST_PANELS} of {len(panels)}" if len(panels) > _MOST_PANELS else ""
+            title = f"{one.study}: distributions by {words(by)}{more}"
+            figures.append(
+                {
+                    "kind": "violins",
+                    "title": title,
+                    "caption": caption,
+                    "same_axis": False,
+                    "panels": panels[:_MOST_PANELS],
+                }
+            )
+    return figures
+
+
+def _panel(name: str, made: Sequence[Distribution]) -> dict[str, Any]:
+    points = [
+        point(
+            one.quartiles[1],
+            low=one.quartiles[0],
+            high=one.quartiles[2],
+            label=one.group,
+            n=one.n,
+            counts=[int(count) for count in one.counts],
+            reason="" if one.n else "no image",
+        )
+        for one in made
+    ]
+    series = [{"name": "", "points": points}]
+    return {
+        "heading": words(name),
+        "y_words": words(name),
+        "unit": "number",
+        "edges": made[0].edges.tolist(),
+        "series": series,
+    }
+
+
+def _differences(found: Sequence[Answers], by: str) -> dict[str, Any]:
+    """Last group against first, a column per study."""
+    names = [name for name in dict.fromkeys(name for one in found for name in one.values) if name != by]
+    rows = []
+    for name in names:
+        cells: list[Any] = [words(name)]
+        for one in found:
+            cells.append(_smd(one, by, name))
+        rows.append(cells)
+    heads = [
+        ("attribute", "text"),
+        *((f"{one.study} ({int(np.isfinite(one.values[by]).sum()):,} images)", "number") for one in found),
+    ]
+    return table(f"Standardised differences between the first and the last group of {words(by)}", heads, rows)
+
+
+def _smd(one: Answers, by: str, name: str) -> float | None:
+    if name not in one.values:
+        return None
+    groups = _halves(one, by)
+    chosen = sorted({group for group in groups.tolist() if group})
+    if len(chosen) < 2:
+        return None
+    return number(smd(one.values[name][groups == chosen[0]], one.values[name][groups == chosen[-1]]))
+
+
+def _pairs(found: Sequence[Answers]) -> dict[str, Any]:
+    """Correlations of pairs, a column per study, the strongest first."""
+    matrices = [(one.study, correlations(one.values)) for one in found]
+    names = list(dict.fromkeys(name for _, matrix in matrices for name in matrix.names))
+    found_pairs: list[tuple[str, list[float | None]]] = []
+    for i, first in enumerate(names):
+        for second in names[i + 1 :]:
+            values = [_correlation(matrix, first, second) for _, matrix in matrices]
+            found_pairs.append((f"{words(first)} and {words(second)}", values))
+    found_pairs.sort(key=lambda pair: -max((abs(value) for value in pair[1] if value is not None), default=0.0))
+    rows = [[name, *values] for name, values in found_pairs]
+    more = f", the {_PAIRS} strongest of {len(rows)}" if len(rows) > _PAIRS else ""
+    return table(
+        f"Correlations of pairs of attributes{more}",
+        [("pair", "text"), *((study, "number") for study, _ in matrices)],
+        rows[:_PAIRS],
+    )
+
+
+def _correlation(matrix: Any, first: str, second: str) -> float | None:
+    if first not in matrix.names or second not in matrix.names:
+        return None
+    return number(float(matrix.values[matrix.names.index(first), matrix.names.index(second)]))

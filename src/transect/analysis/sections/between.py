@@ -1,0 +1,100 @@
+"""Interpolation consistency on the page: which share of the images between two subjects of one class keep it?"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.analysis.sections.answers import Answers, point, table
+from transect.effects.intervals import wilson
+from transect.effects.sensitivity import SOURCE, interpolation_consistency
+
+_CLASSES: Final = {"all": "both", "0": "no", "1": "yes"}
+_TEXT: Final = (
+    "A check before the rest is read (Denton et al. 2019): each line joins two subjects of the world, and images are "
+    "rendered at even shares of the way. Where the target puts both ends into one class, the images between should "
+    "keep it. Where many do not, what lies between two faces of a class is something else to the target, and a step "
+    "along an attribute may change its answer for no reason of the attribute's. Intervals are by line."
+)
+
+
+def section(one: Answers) -> dict[str, Any]:
+    """The section of one target; `one` holds a line per subject, its ends first and last."""
+    grid = one.grid(one.answers)
+    ends, inner = grid[:, [0, -1]], grid[:, 1:-1]
+    known = np.isfinite(ends).all(axis=1)
+    same = known & (ends[:, 0] == ends[:, 1])
+    made = interpolation_consistency(np.where(same, ends[:, 0], np.nan), inner)
+    return {
+        "key": "interpolation",
+        "study": one.study,
+        "title": f"Between two subjects of one class: {one.target}",
+        "text": [_TEXT],
+        "warnings": [] if same.any() else ["No line has both ends in one class: there is nothing to check."],
+        "figures": [_figure(one, ends, inner, same)] if same.any() else [],
+        "tables": [_shares(made), _lines(known, same)],
+        "sources": [SOURCE],
+    }
+
+
+def unfinished() -> dict[str, Any]:
+    """The section of a check that was begun and not finished."""
+    return {
+        "key": "interpolation",
+        "study": "",
+        "title": "Between two subjects of one class",
+        "text": [],
+        "warnings": ["This check was begun and not finished; the same transect audit goes on with it."],
+        "figures": [],
+        "tables": [],
+        "sources": [],
+    }
+
+
+def _shares(made: dict[str, Any]) -> dict[str, Any]:
+    heads = [("class of both ends", "text"), ("images that keep it", "proportion")]
+    heads += [("low", "proportion"), ("high", "proportion"), ("lines", "count"), ("images", "count")]
+    rows = [
+        [_CLASSES[name], row["share"], row["low"], row["high"], row["lines"], row["images"]]
+        for name, row in made.items()
+    ]
+    return table("Images between two ends of one class", heads, rows)
+
+
+def _lines(known: np.ndarray, same: np.ndarray) -> dict[str, Any]:
+    rows = [
+        ["both ends in one class", int(same.sum())],
+        ["ends in two classes: not counted", int((known & ~same).sum())],
+        ["an end without a valid answer: not counted", int((~known).sum())],
+    ]
+    return table("Lines", [("lines", "text"), ("number", "count")], rows)
+
+
+def _figure(
+    one: Answers, ends: Float[np.ndarray, "n 2"], inner: Float[np.ndarray, "n k"], same: np.ndarray
+) -> dict[str, Any]:
+    """Shares along the way, a line of the figure per class."""
+    shares = next(iter(one.design.levels.values()))[1:-1]
+    series = []
+    for label, name in ((0.0, "both ends no"), (1.0, "both ends yes")):
+        rows = inner[same & (ends[:, 0] == label)]
+        if not len(rows):
+            continue
+        counts = np.isfinite(rows).sum(axis=0)
+        kept = (rows == label).sum(axis=0)
+        low, high = wilson(kept, counts)
+        share = np.divide(kept, counts, out=np.full(len(counts), np.nan), where=counts > 0)
+        columns = zip(shares, share, low, high, counts, strict=True)
+        points = [point(v, low=lo, high=hi, x=float(x), n=int(n)) for x, v, lo, hi, n in columns]
+        series.append({"name": name, "points": points})
+    panel = {
+        "heading": "Along the way",
+        "x_words": "share of the way from one subject to the other",
+        "y_words": "images that keep the class of the ends",
+        "unit": "proportion",
+        "series": series,
+    }
+    caption = "(the numbers are lines)"
+    return {"kind": "curves", "title": "Do images between keep the class?", "caption": caption, "panels": [panel]}

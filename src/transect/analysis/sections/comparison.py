@@ -1,0 +1,163 @@
+"""Observation beside experiment, cell by cell with counts (Balakrishnan et al. 2020, Fig. 1 and 13)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from transect.analysis.sections.answers import Answers, point, table, words
+from transect.effects import intervals
+from transect.records import Attribute
+
+MOST_CELLS: Final = 24
+NO_IMAGE: Final = "no image in this cell"
+NO_ANSWER: Final = "no valid answer in this cell"
+_SOURCE: Final = (
+    "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
+)
+_TEXT: Final = (
+    "The experiment shows every subject in every cell; the observation has what came, and a cell may hold few images "
+    "or none. An observed image belongs to the cell whose levels are nearest to its values. Where the two differ, "
+    "something that goes along with the attributes in the population may do it, or the faces may differ otherwise."
+)
+_OUTSIDE: Final = (
+    "{n:,} of the {of:,} observed images are in no cell: a value is missing, the image was pruned, or its level is one "
+    "that the experiment lacks."
+)
+
+
+def shared(experiment: Answers, observation: Answers) -> list[str]:
+    """Attributes that the experiment varies and the observation has, of one kind, few enough for the page."""
+    names = [
+        name
+        for name in experiment.design.levels
+        if name in observation.values and _alike(experiment.attributes[name], observation.attributes.get(name))
+    ]
+    while names and np.prod([len(experiment.design.levels[name]) for name in names]) > MOST_CELLS:
+        names.pop()
+    return names
+
+
+def _alike(one: Attribute, other: Attribute | None) -> bool:
+    if other is None or one.discrete != other.discrete:
+        return False
+    return not one.discrete or set(one.levels) <= set(other.levels) or len(one.levels) == len(other.levels) == 2
+
+
+def section(experiment: Answers, observation: Answers) -> dict[str, Any] | None:
+    """The section of one target; None where the studies share no attribute."""
+    names = shared(experiment, observation)
+    if not names:
+        return None
+    counted, unit, column = _counted(experiment, observation)
+    sides = [(experiment, "experiment"), (observation, "observation")]
+    values = {name: getattr(side, column) for side, name in sides}
+    levels = [experiment.design.levels[name] for name in names]
+    cells = list(itertools.product(*levels))
+    labels = [
+        ", ".join(_label(experiment.attributes[n], n, v) for n, v in zip(names, cell, strict=True)) for cell in cells
+    ]
+    rows: dict[str, list[dict[str, Any]]] = {}
+    text = [_TEXT]
+    for side, called in sides:
+        places = {n: _nearest(experiment, side, n) for n in names}
+        masks = [np.logical_and.reduce([places[n] == v for n, v in zip(names, cell, strict=True)]) for cell in cells]
+        outside = int((~np.any(masks, axis=0)).sum())
+        if outside:
+            text.append(_OUTSIDE.format(n=outside, of=len(side.cells)))
+        rows[called] = [_rate(values[called], mask, side, label) for mask, label in zip(masks, labels, strict=True)]
+    return {
+        "key": "comparison",
+        "title": f"Observation beside experiment: {experiment.target}",
+        "text": text,
+        "figures": [_figure(counted, unit, rows)],
+        "tables": [_table(counted, unit, labels, rows)],
+        "sources": [_SOURCE],
+    }
+
+
+def _counted(experiment: Answers, observation: Answers) -> tuple[str, str, str]:
+    """What is compared, in words; its unit; and the field of the answers that holds it."""
+    sides = experiment, observation
+    if experiment.binary:
+        judged = experiment.judged and observation.judged
+        return ("error rate", "proportion", "errors") if judged else ("rate of yes", "proportion", "answers")
+    judged = all(np.isfinite(side.errors).any() for side in sides)
+    return ("mean error", "number", "errors") if judged else ("mean answer", "number", "scores")
+
+
+def _label(attribute: Attribute, name: str, value: float) -> str:
+    text = attribute.label(value)
+    return f"{words(name)} {text}"
+
+
+def _nearest(experiment: Answers, side: Answers, name: str) -> Float[np.ndarray, " n"]:
+    """The experiment's level nearest to each image's value; NaN without one."""
+    levels = np.array(experiment.design.levels[name])
+    if side is experiment:
+        axis = list(experiment.design.levels).index(name)
+        return np.asarray(np.array(list(itertools.product(*experiment.design.levels.values())))[side.cells, axis])
+    values, own, other = side.values[name], experiment.attributes[name], side.attributes[name]
+    if own.discrete:
+        return _by_name(values, own, other)
+    found = levels[np.argmin(np.abs(np.nan_to_num(values)[:, None] - levels), axis=1)]
+    return np.where(np.isfinite(values), found, np.nan)
+
+
+def _by_name(values: Float[np.ndarray, " n"], own: Attribute, other: Attribute) -> Float[np.ndarray, " n"]:
+    """Levels of the same name; of two binary attributes with other names, the first and the second."""
+    places: Mapping[int, float] = {
+        k: float(own.levels.index(name)) for k, name in enumerate(other.levels) if name in own.levels
+    } or {k: float(k) for k in range(len(other.levels))}
+    table = np.array([places.get(k, np.nan) for k in range(len(other.levels))])
+    known = np.isfinite(values)
+    return np.where(known, table[np.where(known, values, 0).astype(np.int64)], np.nan)
+
+
+def _rate(values: Float[np.ndarray, " n"], rows: Bool[np.ndarray, " n"], side: Answers, label: str) -> dict[str, Any]:
+    known = rows & np.isfinite(values)
+    _, groups = np.unique(side.subjects[known], return_inverse=True)
+    counts = np.bincount(groups, minlength=1).astype(np.float64)
+    sums = np.bincount(groups, weights=values[known], minlength=1).astype(np.float64)
+    n = int(counts.sum())
+    if not n:
+        return point(np.nan, label=label, n=0, reason=NO_ANSWER if rows.any() else NO_IMAGE)
+    if side.binary:
+        low, high = intervals.wilson_clustered(sums[:, None], counts[:, None])
+    else:
+        made = intervals.mean_interval(sums[:, None], counts[:, None], seed=side.design.seed)
+        low, high = made.low, made.high
+    return point(float(sums.sum() / n), low=float(low[0]), high=float(high[0]), label=label, n=n, reason="")
+
+
+def _figure(counted: str, unit: str, rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    series = [{"name": name, "points": points} for name, points in rows.items()]
+    panel = {"heading": counted.capitalize(), "y_words": counted, "unit": unit, "series": series}
+    return {
+        "kind": "rows",
+        "title": f"{counted.capitalize()} by cell",
+        "caption": "(bars are 95 % intervals by subject)",
+        "panels": [panel],
+    }
+
+
+def _table(counted: str, unit: str, labels: list[str], rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    heads = [("cell", "text")]
+    for name in rows:
+        heads += [
+            (name, unit),
+            (f"{name}: low", unit),
+            (f"{name}: high", unit),
+            (f"{name}: images", "count"),
+        ]
+    lines = []
+    for place, label in enumerate(labels):
+        cells: list[Any] = [label]
+        for points in rows.values():
+            cells += [points[place][key] for key in ("value", "low", "high", "n")]
+        lines.append(cells)
+    return table(f"{counted.capitalize()} in the experiment and as observed", heads, lines)

@@ -1,0 +1,103 @@
+"""On which images does a model lie farthest from what people saw (Balakrishnan et al. 2020, Fig. 17)?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from transect.analysis.sections.answers import Answers, table, words
+from transect.analysis.sections.raters import Rated
+from transect.annotation.agreement.logistic_curve import SOURCE
+from transect.effects.truth import Truth
+from transect.records import Task
+
+MOST: Final = 12
+"""Images of each direction that are shown."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Deviations:
+    """A target's answers beside people's, both from 0 (no) to 1 (yes); of a regression in the units of the attribute.
+
+    model, people [n]: NaN where there is none. over, under: the images on which the model is farthest above and below,
+    at most so many as are shown, farthest first.
+    """
+
+    study: str
+    target: str
+    text: str
+    model: Float[np.ndarray, " n"]
+    people: Float[np.ndarray, " n"]
+    over: Int[np.ndarray, " o"]
+    under: Int[np.ndarray, " u"]
+    binary: bool
+
+
+def deviations(one: Answers, truth: Truth, rated: Rated) -> Deviations | None:
+    """What lies farthest from people's mean answer; None where the target gives no answer that could be compared.
+
+    Where people are asked about more than two levels their mean's place on the scale stands for a share of yes, as in
+    the paper; of levels without order it is the share of answers that agree with the truth.
+    """
+    if one.task is Task.REGRESSION:
+        if truth.comparison:
+            return None
+        model, people, binary = one.scores, rated.mean, False
+    elif one.task is Task.EMBEDDING:
+        return None
+    else:
+        known = one.scores[np.isfinite(one.scores)]
+        probable = one.cut and len(known) > 0 and bool(((known >= 0) & (known <= 1)).all())
+        model, people, binary = (one.scores if probable else one.answers), _yes(truth, rated), True
+    gap = model - people
+    order = np.argsort(-np.abs(np.nan_to_num(gap)), kind="stable")
+    over, under = (order[(sign * gap[order]) > 0][:MOST] for sign in (1, -1))
+    return Deviations(one.study, one.target, truth.text, model, people, over, under, binary)
+
+
+def _yes(truth: Truth, rated: Rated) -> Float[np.ndarray, " n"]:
+    """How far people's answers lie towards yes, 0 to 1."""
+    if truth.comparison in ("==", "!=") or rated.scale == "nominal":
+        answers = Truth(truth.text, rated.name, truth.comparison, truth.value).of({rated.name: rated.ratings.ravel()})
+        said = answers.reshape(rated.ratings.shape)
+        known = np.isfinite(said)
+        n = known.sum(axis=1)
+        sums = np.where(known, said, 0.0).sum(axis=1)
+        return np.asarray(np.divide(sums, n, out=np.full(len(n), np.nan), where=n > 0))
+    share = (rated.mean - rated.low) / rated.width
+    return 1 - share if truth.comparison in ("<", "<=") else share
+
+
+def section(found: Deviations, ids: list[str]) -> dict[str, Any]:
+    """Both directions as a table; the pictures stand in a gallery of the page on the raters."""
+    heads = [("image", "text"), ("the model", "number"), ("people, mean", "number"), ("apart", "number")]
+    tables = []
+    for title, rows in (("The model above people", found.over), ("The model below people", found.under)):
+        cells = [
+            [ids[k], found.model[k], found.people[k], abs(found.model[k] - found.people[k])] for k in rows.tolist()
+        ]
+        tables.append(table(title, heads, cells))
+    gap = np.abs(found.model - found.people)
+    both = gap[np.isfinite(gap)]
+    mean = float(both.mean()) if len(both) else np.nan
+    summary = [("images with both", "count"), ("without", "count"), ("mean deviation", "number"), ("largest", "number")]
+    largest = float(both.max()) if len(both) else np.nan
+    tables.insert(0, table("How far apart", summary, [[len(both), len(gap) - len(both), mean, largest]]))
+    return {
+        "key": "deviations",
+        "study": found.study,
+        "title": f"Farthest from people's answers: {found.target}",
+        "text": [
+            f"The truth asked about is {words(found.text)}. People's mean answer is the reference, as where no "
+            "physical truth exists; the images on which the model lies farthest from it come first (Balakrishnan et "
+            "al. 2020, Fig. 17). What is far from a few people's mean may be their error too."
+        ],
+        "warnings": [],
+        "figures": [],
+        "tables": tables,
+        "sources": [SOURCE],
+    }

@@ -1,0 +1,138 @@
+"""How attributes were set along fitted directions: how well they read labels, whose labels, and what may leak."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from transect.analysis.sections.answers import table, words
+from transect.controls.directions import LEAK
+from transect.controls.local_file import KIND as LOCAL
+
+KEY: Final = "directions"
+SOURCES: Final = (
+    "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570",
+    "Denton et al. 2019, Detecting bias with generative counterfactual face attribute augmentation, arXiv:1906.06439",
+)
+_TEXT: Final = (
+    "The generator is a learned one: each attribute was set along a direction of its latent space that was fitted to "
+    "labels, and moved so that the other fitted attributes keep their values there. Intended values are values along "
+    "those directions: a label's own unit for continuous attributes, the signed distance from the hyperplane for "
+    "binary ones (yes above 0). What an image shows may differ, and attributes that were not fitted may change along."
+)
+_LOCAL: Final = (
+    "The generator is a learned one: each attribute was set along a path that follows the gradient of a model of "
+    "labels in its latent space (kernel ridge regression), so that models of the other fitted attributes keep their "
+    "values. Intended values are the labels that the models predict, a share of yes for binary ones. What an image "
+    "shows may differ, and attributes that were not fitted may change along."
+)
+_PHOTOGRAPHS: Final = (
+    "Subjects are inverted photographs: their images are what the generator makes of the codes that were found, not "
+    "the photographs themselves. Limits of edits are set by subjects that the generator drew."
+)
+_QUALITY: Final = (
+    "Quality is of labels that the fit did not see: balanced accuracy (one half for none) or R² (zero for none). Seen "
+    "between: where those labels see little and much of an attribute."
+)
+
+
+def limits(spec: Mapping[str, Any]) -> list[str]:
+    """What a report says before its findings where attributes were set along fitted directions; nothing elsewhere."""
+    fitted = spec["generator"].get("directions")
+    if not fitted:
+        return []
+    along = "labels that fitted models predict" if _is_local(fitted) else "values along directions fitted to labels"
+    made = [f"Intended values are {along}; what images show is for raters to see."]
+    if told := spec["generator"].get("photographs"):
+        made.append(
+            f"Subjects are {told['count']:,} photographs as an inversion found them; {told['failed']:,} more failed and"
+            " are left out."
+        )
+    return [*made, *[f"{text[0].upper()}{text[1:]}." for text in _leaks(fitted)]]
+
+
+def section(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The section of a study's spec; none where attributes were not set along fitted directions."""
+    fitted = spec["generator"].get("directions")
+    if not fitted:
+        return []
+    rows, photographs = fitted["attributes"], spec["generator"].get("photographs")
+    return [
+        {
+            "key": KEY,
+            "study": "",
+            "title": "Directions along which attributes were set",
+            "text": [_LOCAL if _is_local(fitted) else _TEXT, *([_PHOTOGRAPHS] if photographs else []), _QUALITY],
+            "warnings": [f"{text}." for text in _leaks(fitted)],
+            "figures": [_figure(rows)],
+            "tables": [_table(rows), _origin(fitted, photographs)],
+            "sources": list(SOURCES),
+        }
+    ]
+
+
+def _leaks(fitted: Mapping[str, Any]) -> list[str]:
+    """One sentence for each model whose answers were the labels, with the attributes that it labelled."""
+    led: dict[str, list[str]] = {}
+    for row in fitted["attributes"]:
+        if row["of_a_model"]:
+            led.setdefault(str(row["origin"].get("labels")), []).append(words(row["name"]))
+    return [f"labels of {', '.join(names)} are a model's ({model}): {LEAK}" for model, names in led.items()]
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    heads = [("attribute", "text"), ("labels from", "text"), ("fitted by", "text"), ("balanced on", "text")]
+    heads += [("labels", "count"), ("held out", "count"), ("quality", "number"), ("measure", "text")]
+    heads += [("lowest", "number"), ("highest", "number"), ("seen from", "number"), ("seen to", "number")]
+    cells = []
+    for row in rows:
+        origin = row["origin"]
+        balanced = ", ".join(words(one) for one in origin.get("balanced_on", ())) or "nothing"
+        told = [words(row["name"]), str(origin.get("labels", "")), str(origin.get("method", "")), balanced]
+        shown = [row["low"], row["high"], row["shown_low"], row["shown_high"]]
+        cells.append([*told, row["labels"], row["held_out"], row["quality"], row["quality_measure"], *shown])
+    return table("Directions", heads, [[*row[:-4], *[_nan(one) for one in row[-4:]]] for row in cells])
+
+
+def _nan(value: float | None) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def _is_local(fitted: Mapping[str, Any]) -> bool:
+    return fitted.get("kind") == LOCAL
+
+
+def _origin(fitted: Mapping[str, Any], photographs: Mapping[str, Any] | None) -> dict[str, Any]:
+    origin = fitted["origin"]
+    made = [
+        ["latent space", str(fitted["space"])],
+        ["fitted on generator", str(origin.get("generator", {}).get("name", "not said"))],
+        ["labels from", str(origin.get("source", "not said"))],
+        ["file, SHA-256", str(fitted["sha256"]) or "not from a file"],
+        ["true values known", "yes, by the world's causal model" if fitted.get("truth_known") else "no"],
+    ]
+    if photographs:
+        made += [
+            ["inverted photographs", f"{photographs['count']:,}, in space {photographs['space']}"],
+            ["inversions that failed, left out", f"{photographs['failed']:,}"],
+            ["file of inversions, SHA-256", str(photographs["sha256"])],
+        ]
+    return table("Where they come from", [("what", "text"), ("is", "text")], made)
+
+
+def _figure(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Held-out quality by attribute, a panel per measure."""
+    panels = []
+    for measure in dict.fromkeys(row["quality_measure"] for row in rows):
+        points = [
+            {"label": words(row["name"]), "value": row["quality"], "n": row["held_out"]}
+            for row in rows
+            if row["quality_measure"] == measure
+        ]
+        unit = "proportion" if measure == "balanced accuracy" else "number"
+        name = measure.replace("R2", "R²")
+        series = [{"name": "", "points": points}]
+        panels.append({"heading": name, "y_words": f"held-out {name}", "unit": unit, "series": series})
+    caption = "(the numbers are labels that the fit did not see)"
+    title = "How well do directions read labels that they were not fitted to?"
+    return {"kind": "bars", "title": title, "caption": caption, "same_axis": False, "panels": panels}

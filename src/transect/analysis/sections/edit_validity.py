@@ -1,0 +1,230 @@
+"""Edit validity on the page: which gates the images of a transect pass, by cell, and what a generator can produce."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Bool, Float, Int
+
+from transect.analysis.sections.answers import point, table, words
+from transect.designs.edit_validity import (
+    DRIFT,
+    GATES,
+    IDENTITY,
+    KEPT,
+    LEAST_SHIFT,
+    MOST_DRIFT,
+    RANGE,
+    REALISM,
+    SAME_PERSON,
+    SHIFT,
+)
+from transect.effects.intervals import wilson
+from transect.records import Attribute, Design
+
+KEY: Final = "edit-validity"
+SHOWN: Final = 40
+"""Cells and attributes that are shown one by one; the tables say how many more there are."""
+FEW: Final = 0.5
+"""Share of images that pass below which a cell is said to be out of the generator's reach."""
+SOURCE: Final = (
+    "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
+)
+_TEXT: Final = (
+    "An image that was moved in a latent space may show something else than was set. Each was compared with the "
+    "subject's own, unedited image, and every limit is what unedited images of other subjects show. An image that "
+    "fails a gate is counted here by cell; it is kept in every figure of this report."
+)
+_SHIPPED: Final = (
+    "What no other model was named for was read by the network that ships, which was taught on rendered faces and also "
+    "labelled the pictures to which the directions were fitted: an edit that shows it what was set, and onlookers "
+    "something else, passes. Attributes without a direction are not read."
+)
+_MEANINGS: Final = {
+    SHIFT: f"the reading is as near to the expected as in {KEPT:g} % of unedited images, or within {LEAST_SHIFT:g} SD",
+    DRIFT: f"no other attribute that is read moves by more than {MOST_DRIFT:g} SD, or changes its level",
+    IDENTITY: f"nearer to the own image than {100 - SAME_PERSON:g} % of pairs of different people are to each other",
+    REALISM: f"as real as {KEPT:g} % of unedited images",
+    RANGE: f"no more values cut at the ends of the range than in {KEPT:g} % of unedited images, or in the own",
+}
+
+
+def section(
+    spec: Mapping[str, Any], design: Design, attributes: Mapping[str, Attribute], edits: pa.Table, reference: pa.Table
+) -> dict[str, Any]:
+    """The section of one study. edits, reference: the tables of `transect.experiment.edits`."""
+    rows = np.flatnonzero(edits["cell"].to_numpy() >= 0)
+    cells = edits["cell"].to_numpy()[rows]
+    gates = [gate for gate in GATES if f"fails.{gate}" in edits.column_names]
+    fails = {gate: edits[f"fails.{gate}"].to_numpy(zero_copy_only=False)[rows] for gate in gates}
+    unknown = {gate: edits[f"unknown.{gate}"].to_numpy(zero_copy_only=False)[rows] for gate in gates}
+    failed = np.zeros(len(rows), dtype=bool)
+    for column in fails.values():
+        failed |= column
+    limits = json.loads(reference.schema.metadata[b"limits"])
+    labels = [_label(cell, attributes) for cell in design.cells()]
+    return {
+        "key": KEY,
+        "study": spec["name"],
+        "title": "Did the images become what was set, and nothing else?",
+        "text": [_TEXT, *([_SHIPPED] if spec["edits"].get("shipped") else [])],
+        "warnings": _warnings(failed, cells, labels, gates),
+        "figures": [_coverage_figure(failed, cells, labels)],
+        "tables": [
+            _gates(fails, unknown, limits),
+            _by_cell(fails, failed, cells, labels, _natural(design, attributes, reference)),
+            *_drifts(edits, rows),
+            *_draws(spec, edits, rows, failed),
+        ],
+        "sources": [SOURCE],
+    }
+
+
+def _label(cell: Mapping[str, float], attributes: Mapping[str, Attribute]) -> str:
+    return ", ".join(f"{words(name)} {attributes[name].label(value)}" for name, value in cell.items())
+
+
+def _warnings(
+    failed: Bool[np.ndarray, " n"], cells: Int[np.ndarray, " n"], labels: Sequence[str], gates: Sequence[str]
+) -> list[str]:
+    made = []
+    if failed.any():
+        made.append(
+            f"{int(failed.sum()):,} of {len(failed):,} images fail a gate: they do not show what was set, or show more."
+        )
+    poor = [label for number, label in enumerate(labels) if failed[cells == number].mean() > 1 - FEW]
+    if poor:
+        named = "; ".join(poor[:3]) + (f"; and {len(poor) - 3} more" if len(poor) > 3 else "")
+        made.append(
+            f"Most images fail in {len(poor)} of {len(labels)} cells, which the generator does not reach: {named}."
+        )
+    if SHIFT not in gates:
+        made.append("Whether images show what was set was not measured: give --check-attribute NAME=TARGET.")
+    return made
+
+
+def _gates(
+    fails: Mapping[str, np.ndarray], unknown: Mapping[str, np.ndarray], limits: Mapping[str, Any]
+) -> dict[str, Any]:
+    heads = [("gate", "text"), ("an image passes where", "text"), ("images", "count"), ("fail", "count")]
+    heads += [("share", "proportion"), ("low", "proportion"), ("high", "proportion"), ("not measured", "text")]
+    rows: list[list[Any]] = []
+    for gate in GATES:
+        reasons = [text if name == gate else f"{words(name.partition(': ')[2])}: {text}"
+                   for name, text in limits["reasons"].items() if name.partition(":")[0] == gate]  # fmt: skip
+        if gate not in fails:
+            rows.append([gate, _MEANINGS[gate], 0, None, None, None, None, "; ".join(reasons) or "too few images"])
+            continue
+        known = ~unknown[gate] | fails[gate]
+        count, n = int(fails[gate].sum()), int(known.sum())
+        low, high = wilson(np.array([count]), np.array([n]))
+        lost = int((~known).sum())
+        reasons += [f"{lost:,} images without a value"] if lost else []
+        share = count / n if n else np.nan
+        rows.append([gate, _MEANINGS[gate], n, count, share, float(low[0]), float(high[0]), "; ".join(reasons)])
+    return table("Gates", heads, rows)
+
+
+def _natural(design: Design, attributes: Mapping[str, Attribute], reference: pa.Table) -> Float[np.ndarray, " cells"]:
+    """The share of unedited subjects that lie nearest to each cell, along the varied attributes."""
+    place = np.zeros(len(reference), dtype=np.int64)
+    for name, levels in design.levels.items():
+        values, steps = reference[f"value.{name}"].to_numpy(), np.array(levels)
+        if attributes[name].unit == "λ":  # every subject's own image is at step 0
+            values = np.zeros(len(values))
+        place = place * len(levels) + np.abs(values[:, None] - steps[None]).argmin(axis=1)
+    return np.bincount(place, minlength=design.n_cells) / len(reference)
+
+
+def _by_cell(
+    fails: Mapping[str, np.ndarray],
+    failed: Bool[np.ndarray, " n"],
+    cells: Int[np.ndarray, " n"],
+    labels: Sequence[str],
+    natural: Float[np.ndarray, " cells"],
+) -> dict[str, Any]:
+    heads = [("cell", "text"), ("subjects as they come", "proportion"), ("images", "count")]
+    heads += [(f"fail: {gate}", "count") for gate in fails]
+    heads += [("fail any", "count"), ("pass all", "proportion"), ("low", "proportion"), ("high", "proportion")]
+    counts = np.bincount(cells, minlength=len(labels))
+    lost = np.bincount(cells[failed], minlength=len(labels))
+    low, high = wilson(counts - lost, counts)
+    order = np.argsort(-lost, kind="stable")[:SHOWN] if len(labels) > SHOWN else np.arange(len(labels))
+    rows = []
+    for number in order:
+        inside = cells == number
+        each = [int(column[inside].sum()) for column in fails.values()]
+        share = 1 - lost[number] / counts[number] if counts[number] else np.nan
+        ends = [float(low[number]), float(high[number])]
+        rows.append(
+            [labels[number], float(natural[number]), int(counts[number]), *each, int(lost[number]), share, *ends]
+        )
+    more = f": the {SHOWN} of {len(labels)} cells with the most failures" if len(labels) > SHOWN else ""
+    return table(f"What the generator can and cannot produce{more}", heads, rows)
+
+
+def _coverage_figure(
+    failed: Bool[np.ndarray, " n"], cells: Int[np.ndarray, " n"], labels: Sequence[str]
+) -> dict[str, Any]:
+    """A row per cell: the share of its images that pass every gate."""
+    counts = np.bincount(cells, minlength=len(labels))
+    passed = counts - np.bincount(cells[failed], minlength=len(labels))
+    low, high = wilson(passed, counts)
+    order = np.argsort(passed / np.maximum(counts, 1), kind="stable")[:SHOWN]
+    chosen = sorted(order.tolist())
+    points = [
+        point(passed[i] / counts[i], low=float(low[i]), high=float(high[i]), label=labels[i], n=int(counts[i]))
+        for i in chosen
+    ]
+    more = f", the {SHOWN} of {len(labels)} that fail most" if len(labels) > SHOWN else ""
+    panel = {
+        "heading": "Cells",
+        "y_words": "images that pass every gate",
+        "unit": "proportion",
+        "series": [{"name": "", "points": points}],
+    }
+    title = f"Which cells of the grid can the generator produce{more}?"
+    return {"kind": "rows", "title": title, "caption": "(the numbers are images)", "panels": [panel]}
+
+
+def _drifts(edits: pa.Table, rows: Int[np.ndarray, " n"]) -> list[dict[str, Any]]:
+    """How far each attribute that was not set moved; nothing where none is read."""
+    names = [name.removeprefix("drift.") for name in edits.column_names if name.startswith("drift.")]
+    found: list[list[Any]] = []
+    for name in names:
+        moved = edits[f"drift.{name}"].to_numpy()[rows]
+        known = moved[np.isfinite(moved)]
+        lost = len(moved) - len(known)
+        told = [known.mean(), np.percentile(known, 95), (known > MOST_DRIFT).mean()] if len(known) else [np.nan] * 3
+        changes = bool(len(known)) and bool(np.isin(known, (0.0, 1.0)).all()) and known.max() > 0
+        share = float((known > 0.5).mean()) if changes else told[2]
+        found.append([words(name), *(None if changes else one for one in told[:2]), share, len(known), lost])
+    if not found:
+        return []
+    found.sort(key=lambda row: -(row[3] if row[3] == row[3] else 0))
+    heads = [("attribute", "text"), ("mean change, SD", "number"), ("95 % below, SD", "number")]
+    heads += [("beyond the limit, or level changed", "proportion"), ("images", "count"), ("not read", "count")]
+    more = f": the {SHOWN} of {len(found)} that fail most" if len(found) > SHOWN else ""
+    return [table(f"Attributes that were not set{more}", heads, found[:SHOWN])]
+
+
+def _draws(
+    spec: Mapping[str, Any], edits: pa.Table, rows: Int[np.ndarray, " n"], failed: Bool[np.ndarray, " n"]
+) -> list[dict[str, Any]]:
+    """How many subjects were drawn again; nothing where none could be."""
+    if not spec["edits"]["redraw"]:
+        return []
+    subjects, first, place = np.unique(edits["subject"].to_numpy()[rows], return_index=True, return_inverse=True)
+    draws = edits["draws"].to_numpy()[rows][first]
+    still = np.bincount(place.reshape(-1), weights=failed, minlength=len(subjects)) > 0
+    made = [
+        ["subjects", len(subjects)],
+        ["drawn again at least once", int((draws > 1).sum())],
+        ["draws in all", int(draws.sum())],
+        ["still failing after the last draw, and kept", int(still.sum())],
+    ]
+    return [table("Subjects drawn again", [("what", "text"), ("number", "count")], made)]

@@ -1,0 +1,121 @@
+"""Pictures in the order of what people said of them, with what rules leave out marked (Balakrishnan et al. 2020)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from transect.analysis.sections.answers import words
+from transect.analysis.sections.deviations import Deviations
+from transect.analysis.sections.raters import Rated
+from transect.analysis.sections.seen_along import SHOWN, Shown
+from transect.effects.pruning import Rule
+
+BINS: Final = 10
+EACH: Final = 3
+"""Pictures of each tenth of the scale."""
+_KEPT: Final = "(of the ratings beside the run, as its report has it)"
+
+
+def by_score(
+    study: str,
+    ids: Sequence[str],
+    subjects: Int[np.ndarray, " n"],
+    one: Rated,
+    rules: Sequence[Rule],
+    kept: Sequence[tuple[Rule, Float[np.ndarray, " n"]]] = (),
+) -> dict[str, Any]:
+    """Images by mean answer, from one end of the scale to the other (Figs. 8 and 10).
+
+    Of each tenth of the scale those nearest to its middle, of different subjects where there are enough; a picture
+    whose mean a rule leaves out is marked. kept: rules that the run's report goes by, and the values [n] that they are
+    judged on there, which may be in other units.
+    """
+    edges = one.low + one.width * np.linspace(0, 1, BINS + 1)
+    means, mine = one.mean, [rule for rule in rules if rule.attribute == one.name]
+    theirs = [(rule, values) for rule, values in kept if rule.attribute == one.name]
+    matched = [rule.applies(values) for rule, values in [*((rule, means) for rule in mine), *theirs]]
+    cut = np.any(matched, axis=0) if matched else np.zeros(len(means), dtype=bool)
+    groups = []
+    for k, (low, high) in enumerate(itertools.pairwise(edges)):
+        within = (means >= low) & ((means < high) if k < BINS - 1 else (means <= high))
+        rows = np.flatnonzero(within)
+        near = rows[np.argsort(np.abs(means[rows] - (low + high) / 2), kind="stable")]
+        chosen = _different(near, subjects)[:EACH]
+        label = f"{low:.3g} to {high:.3g}: {len(rows):,}".replace("-", "−")
+        groups.append({"label": label, "pictures": [_scored(study, ids, means, row, cut) for row in chosen]})
+    bands = "; ".join([*(rule.text for rule in mine), *(f"{rule.text} {_KEPT}" for rule, _ in theirs)])
+    told = f" Images framed in red are left out by {bands}." if bands else " No rule leaves any of them out."
+    text = (
+        f"From mean answers at one end of the scale to the other, at most {EACH} images of each tenth, below its range "
+        f"and how many images it has.{told}"
+    )
+    return {"title": f"Faces by {words(one.name)}", "text": text, "layout": "by-score", "groups": groups}
+
+
+def _different(rows: np.ndarray, subjects: np.ndarray) -> list[int]:
+    """The rows in their order, but first one of each subject."""
+    first = set(np.unique(subjects[rows], return_index=True)[1].tolist())
+    return [int(rows[k]) for k in sorted(range(len(rows)), key=lambda k: k not in first)]
+
+
+def _scored(study: str, ids: Sequence[str], means: np.ndarray, row: int, cut: np.ndarray) -> dict[str, Any]:
+    return _picture(study, ids[row], f"{means[row]:.2f}", "left out" if cut[row] else "")
+
+
+def _picture(study: str, image: str, said: str, left_out: str = "") -> dict[str, Any]:
+    return {"study": study, "id": image, "said": said.replace("-", "−"), "left_out": left_out}
+
+
+def side_by_side(study: str, ids: Sequence[str], shown: Shown, one: Rated) -> dict[str, Any]:
+    """A few subjects' images with what was intended and what was seen (Fig. 9b), those with most answers first."""
+    answers = np.isfinite(one.ratings).sum(axis=1)
+    subjects, place = np.unique(shown.subjects, return_inverse=True)
+    many = np.argsort(-np.bincount(place, weights=answers), kind="stable")[:SHOWN]
+    attribute, means = shown.attributes[one.attribute], one.majority if one.scale == "nominal" else one.mean
+    groups = []
+    for k in many.tolist():
+        rows = np.flatnonzero(place == k)
+        rows = rows[np.argsort(shown.intended[one.attribute][rows], kind="stable")]
+        pictures = [
+            _picture(
+                study,
+                ids[row],
+                f"intended {attribute.label(float(shown.intended[one.attribute][row]))}, {_seen(one, means[row])}",
+            )
+            for row in rows[:24].tolist()
+        ]
+        groups.append({"label": f"subject {int(subjects[k])}", "pictures": pictures})
+    text = "What was set on each image, and the mean of what people saw on it; levels in no order by the most common."
+    return {"title": f"Intended and seen: {words(one.name)}", "text": text, "layout": "rows", "groups": groups}
+
+
+def _seen(one: Rated, value: float) -> str:
+    if not np.isfinite(value):
+        return "no majority" if one.scale == "nominal" else "not rated"
+    if one.scale == "nominal" and one.levels:
+        return f"seen {one.levels[one.values.index(float(value))]}"
+    return f"seen {value:.2f}"
+
+
+def farthest(found: Deviations, study: str, ids: Sequence[str]) -> dict[str, Any]:
+    """The images on which a model lies farthest from people, in both directions (Fig. 17)."""
+    directions: Mapping[str, np.ndarray] = {"the model above people": found.over, "the model below people": found.under}
+    groups = [
+        {
+            "label": name,
+            "pictures": [
+                _picture(study, ids[k], f"model {found.model[k]:.2f}, people {found.people[k]:.2f}")
+                for k in rows.tolist()
+            ],
+        }
+        for name, rows in directions.items()
+    ]
+    text = f"Answers about {found.text}, farthest first; people's are mean answers." + (
+        " 0 is no, 1 is yes." if found.binary else ""
+    )
+    return {"title": f"Farthest from people: {found.target}", "text": text, "layout": "rows", "groups": groups}

@@ -1,0 +1,88 @@
+"""Which gates of raters' validation a study required, what was found of them, and which images they leave out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from transect.analysis.sections.answers import table, words
+from transect.effects.image_validation import SOURCE
+
+_GATES: Final = {
+    "images": ("images judged, at least", "images"),
+    "differing": ("seen as another condition, at most", "conditions"),
+    "quality": ("mean quality, at least", "quality"),
+    "unidentifiable": ("no face identifiable, at most", "identifiable"),
+    "equal": ("p of equal quality between levels, at least", "equal quality"),
+}
+
+
+def section(
+    study: str,
+    entries: Sequence[Mapping[str, Any]],
+    levels: Mapping[str, Sequence[float]],
+    sha256: str,
+    left_out: Sequence[str],
+) -> dict[str, Any]:
+    """The section of one study.
+
+    entries: what the validation says of its generator; levels: what the study sets, by attribute. left_out: the reason
+    of each image that a failed condition leaves out.
+    """
+    counts = Counter(left_out)
+    judged = sum(one["groups"][0]["judged"] for one in entries)
+    text = [
+        f"Raters judged {judged:,} images of this generator before (validation {sha256[:12]}), and it met every gate "
+        "over all images. Each level that is set has to meet the gates by itself too, and a value between two rated "
+        "levels is vouched for by both."
+    ]
+    if levels:
+        text.append(f"Images of a level that fails are counted and left out of every estimate: {len(left_out):,} here.")
+    heads = [("condition", "text"), ("judged", "count"), ("seen as another", "count"), ("share", "proportion")]
+    heads += [("halfway between answers", "count"), ("mean quality", "number"), ("gates not met", "text")]
+    return {
+        "key": "gates",
+        "study": study,
+        "title": f"Gates that were required of the images: {words(study)}",
+        "text": text,
+        "warnings": [f"{count:,} images are left out: {reason}" for reason, count in sorted(counts.items())],
+        "figures": [],
+        "tables": [
+            table("Gates", [("gate", "text"), ("limit", "number"), ("over all images", "text")], _limits(entries)),
+            table("Conditions that were rated", heads, _conditions(entries, levels)),
+        ],
+        "sources": [SOURCE],
+    }
+
+
+def _limits(entries: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+    """Each gate of each validation; those of several studies may have other limits."""
+    rows: list[list[Any]] = []
+    for one in entries:
+        rows += [
+            [text, one["gates"].get(name), one["failures"].get(failure) or _met(failure, one)]
+            for name, (text, failure) in _GATES.items()
+        ]
+    return [list(row) for row in dict.fromkeys(tuple(row) for row in rows)]
+
+
+def _met(gate: str, entry: Mapping[str, Any]) -> str:
+    tests = entry.get("equal_quality", ())
+    if gate != "equal quality" or any(one["p"] is not None for one in tests):
+        return "met"
+    return f"not tested: {tests[0]['reason'] if tests else 'nothing varied'}"
+
+
+def _conditions(entries: Sequence[Mapping[str, Any]], levels: Mapping[str, Sequence[float]]) -> list[list[Any]]:
+    """All images, then the rated levels of what the study sets, of everything where it sets nothing."""
+    rows = []
+    for one in entries:
+        for group in one["groups"]:
+            name = group["attribute"]
+            if name and levels and name not in levels:
+                continue
+            called = f"{words(name)} {group['level']:g}" if name else "all images"
+            shown = [group.get(key) for key in ("judged", "differing", "share", "between", "quality")]
+            rows.append([called, *shown, "; ".join(group["failures"])])
+    return rows

@@ -1,0 +1,231 @@
+"""Errors of all images and by condition, as Table 2 of McDuff et al. 2019 has them, and whose mean faces are shown.
+
+Detection and the attribute are counted apart: a face that was missed is no wrong attribute, and beside it is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from transect.analysis.sections.answers import Answers, point, table, words
+from transect.effects.combinations import METHOD, SOURCE
+from transect.effects.interrogation import (
+    COUNTED,
+    CROSSED,
+    GIVEN,
+    UNKNOWN,
+    Condition,
+    ErrorRate,
+    crossed,
+    crossing,
+    error_rates,
+)
+from transect.effects.interrogation import SOURCE as TABLE
+from transect.effects.interrogation import measures as measures_of
+from transect.effects.intervals import SOURCES, WILSON, WILSON_CLUSTERED
+from transect.effects.observational import cut
+from transect.effects.outcomes import category
+from transect.records import Task, declared
+
+KEY: Final = "errors"
+SHOWN: Final = 3
+"""Conditions that are drawn where nobody chose any: those whose groups' error rates differ most."""
+NO_FACE: Final = "no face"
+_ALL: Final = "all images"
+_EQUAL: Final = "all, weighted equally"
+_SAMPLER: Final = {
+    False: "The sampler: images as they come in {population}, so that the rate of all images is that population's.",
+    True: "The sampler: every subject at every combination of the levels that were set.",
+}
+_TEXT: Final = (
+    "Errors are counted of all images and by condition, with 95 % intervals by subject. {sampler} “All, weighted "
+    "equally” gives every group of a condition the same weight, however often it was sampled.",
+    "A missed face has no attribute. So detection is a rate of its own, the attribute's errors are counted given "
+    "detection, and once more with every miss as an error.",
+)
+_DRAWN: Final = "Of {n} conditions those {shown} are drawn whose groups differ most; the tables have all."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FaceGroup:
+    """Images of whose right and wrong answers a mean face is shown: bool [n] each; measure, condition and group."""
+
+    measure: str
+    by: str
+    group: str
+    right: Bool[np.ndarray, " n"]
+    wrong: Bool[np.ndarray, " n"]
+
+
+def section(one: Answers) -> dict[str, Any] | None:
+    """The section of one target in one study; None where no answer is right or wrong."""
+    rates = _rates(one)
+    if not rates:
+        return None
+    conditions = conditions_of(one)
+    shown = _shown(one, conditions, rates)
+    text = [_TEXT[0].format(sampler=_sampler(one))]
+    text += [_TEXT[1]] if any(rate.measure == GIVEN for rate in rates) else []
+    text += [_DRAWN.format(n=len(conditions), shown=len(shown))] if not one.by and len(shown) < len(conditions) else []
+    measured = list(dict.fromkeys(rate.measure for rate in rates))
+    methods = {rate.method for rate in rates}
+    return {
+        "key": KEY,
+        "study": one.study,
+        "target": one.target,
+        "title": f"Errors by condition: {one.target}",
+        "text": text,
+        "warnings": [],
+        "figures": [_figure(measured, rates, shown)],
+        "tables": [_table(measure, [rate for rate in rates if rate.measure == measure]) for measure in measured],
+        "sources": [TABLE, *[SOURCES[m] for m in (WILSON, WILSON_CLUSTERED) if m in methods]]
+        + ([SOURCE] if METHOD in methods else []),
+    }
+
+
+def face_groups(one: Answers) -> list[FaceGroup]:
+    """Whose mean faces are shown: of all images, then of each group of the conditions that are drawn."""
+    conditions, rates = conditions_of(one), _rates(one)
+    shown = _shown(one, conditions, rates) if rates else []
+    missed, wrong = misses_and_errors(one)
+    made = []
+    for measure, values in measures_of(missed, wrong).items():
+        if measure == COUNTED or not rates:
+            continue
+        made.append(_faces(measure, "", "", values, np.ones(len(values), dtype=np.bool_)))
+        for by in shown:
+            one_of = conditions[by]
+            made += [_faces(measure, by, name, values, one_of.codes == i) for i, name in enumerate(one_of.groups)]
+    return [group for group in made if group.right.any() or group.wrong.any()]
+
+
+def _faces(
+    measure: str, by: str, group: str, values: Float[np.ndarray, " n"], rows: Bool[np.ndarray, " n"]
+) -> FaceGroup:
+    return FaceGroup(measure, by, group, rows & (values == 0), rows & (values == 1))
+
+
+def conditions_of(one: Answers) -> dict[str, Condition]:
+    """Each image's group by attribute, but the truth's own: a level, or a third of the values that came.
+
+    What was asked for with `by` comes last: where several were named, all their combinations as one.
+    """
+    levels = one.design.levels
+    names = [name for name in one.values if name != one.truth_attribute and name in one.attributes]
+    chosen = dict.fromkeys([*names, *one.by])
+    made = {name: _set(one, name) if name in levels else _as_it_comes(one, name) for name in chosen}
+    if len(one.by) > 1:
+        made[crossing(one.by)] = crossed({name: made[name] for name in one.by})
+    return made
+
+
+def misses_and_errors(one: Answers) -> tuple[Float[np.ndarray, " n"] | None, Float[np.ndarray, " n"] | None]:
+    """Misses and wrong attributes: float64 [n], 1 or 0, NaN where it is not known; None where there is no such thing.
+
+    A detector misses faces. Another target misses one where it says itself that it found none; a target that never says
+    so has wrong attributes alone.
+    """
+    if not one.judged:
+        return None, None
+    if one.task is Task.DETECTION:
+        return np.where(one.truth == 1, one.errors, np.nan), None
+    unseen = np.array([declared(why) and category(why) == NO_FACE for why in one.failures], dtype=np.bool_)
+    if not unseen.any():
+        return None, one.errors
+    unseen &= np.isfinite(one.truth)
+    return np.where(unseen, 1.0, np.where(np.isfinite(one.errors), 0.0, np.nan)), one.errors
+
+
+def _rates(one: Answers) -> tuple[ErrorRate, ...]:
+    missed, wrong = misses_and_errors(one)
+    known = [column for column in (missed, wrong) if column is not None and np.isfinite(column).any()]
+    return error_rates(missed, wrong, conditions_of(one), one.subjects) if known else ()
+
+
+def _set(one: Answers, name: str) -> Condition:
+    """The levels that were set."""
+    attribute, levels = one.attributes[name], one.design.levels[name]
+    place = np.array([levels.index(cell[name]) for cell in one.design.cells()], dtype=np.int64)
+    return Condition(tuple(attribute.label(level) for level in levels), place[one.cells])
+
+
+def _as_it_comes(one: Answers, name: str) -> Condition:
+    """Levels that occur, or thirds of the values."""
+    known = {**one.others, **one.attributes}
+    groups = cut(known[name], {**one.held, **one.values}[name])
+    ends = [f"{low:.3g} to {high:.3g}" for low, high in groups.bounds]
+    names = ends or [groups.label(place) for place in range(len(groups.centers))]
+    present = [place for place in range(len(names)) if (groups.index == place).any()]
+    codes = np.full(len(groups.index), -1, dtype=np.int64)
+    for code, place in enumerate(present):
+        codes[groups.index == place] = code
+    return Condition(tuple(names[place] for place in present), codes)
+
+
+def _sampler(one: Answers) -> str:
+    return _SAMPLER[bool(one.design.levels)].format(population=one.design.population or "the world")
+
+
+def _shown(one: Answers, conditions: Mapping[str, Condition], rates: Sequence[ErrorRate]) -> list[str]:
+    """What was asked for, or else the conditions whose groups differ most in a measure."""
+    if one.by:
+        return [crossing(one.by)]
+    return sorted(conditions, key=lambda name: -_spread(name, rates))[:SHOWN]
+
+
+def _spread(name: str, rates: Sequence[ErrorRate]) -> float:
+    """Largest difference between two groups' rates of one measure."""
+    spreads = [0.0]
+    for measure in {rate.measure for rate in rates}:
+        own = [rate.rate for rate in rates if (rate.measure, rate.by) == (measure, name) and rate.group]
+        known = [value for value in own if np.isfinite(value)]
+        spreads.append(float(np.ptp(known)) if known else 0.0)
+    return max(spreads)
+
+
+def _label(rate: ErrorRate) -> str:
+    if CROSSED in rate.by and rate.group not in ("", UNKNOWN):
+        return rate.group  # it names the attributes itself
+    return f"{words(rate.by)}: {_EQUAL if rate.uniform else rate.group}" if rate.by else _ALL
+
+
+def _figure(measured: Sequence[str], rates: Sequence[ErrorRate], shown: Sequence[str]) -> dict[str, Any]:
+    panels = [
+        {
+            "heading": measure[0].upper() + measure[1:],
+            "y_words": "error rate",
+            "unit": "proportion",
+            "series": [{"name": "error rate", "points": list(_points(measure, rates, shown))}],
+        }
+        for measure in measured
+    ]
+    title = "How often does it err, and in which group?"
+    return {
+        "kind": "rows",
+        "title": title,
+        "caption": "(share of the images that count, %, with 95 % intervals)",
+        "panels": panels,
+    }
+
+
+def _points(measure: str, rates: Sequence[ErrorRate], shown: Sequence[str]) -> Iterator[dict[str, Any]]:
+    for rate in rates:
+        if rate.measure == measure and (not rate.by or rate.by in shown):
+            more = {"label": _label(rate), "n": rate.images, "reason": rate.reason}
+            yield point(rate.rate, low=rate.low, high=rate.high, **more)
+
+
+def _table(measure: str, rates: Sequence[ErrorRate]) -> dict[str, Any]:
+    heads = [("images", "text"), ("error rate", "proportion"), ("low", "proportion"), ("high", "proportion")]
+    heads += [("errors", "count"), ("images that count", "count"), ("subjects", "count"), ("left out", "count")]
+    rows = [
+        [_label(one), one.rate, one.low, one.high, one.errors, one.images, one.subjects, one.left_out, one.reason]
+        for one in rates
+    ]
+    return table(f"Errors: {measure}", [*heads, ("note", "text")], rows)

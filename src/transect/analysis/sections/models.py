@@ -1,0 +1,169 @@
+"""Errors by the regression models that were asked for: odds ratios, risk ratios, and errors against mean ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.analysis.sections.answers import Answers, number, table, words
+from transect.analysis.sections.splits import Split, splits, whole
+from transect.effects.generalized import (
+    FRACTIONAL_SOURCE,
+    GEE_SOURCE,
+    LOGIT_SOURCE,
+    POISSON_SOURCE,
+    gee_logit,
+    logit,
+    poisson,
+)
+from transect.effects.linear import OLS_SOURCE, ols
+from transect.effects.perception import fractional_errors
+from transect.errors import UnknownName
+from transect.records import Effect
+
+_TEXT: Final = (
+    "Each attribute is split at its median (or off and on) and all others are held equal; errors are clustered by "
+    "subject. An odds ratio of 2 doubles the odds of an error, a risk ratio of 2 its rate: of a common outcome the "
+    "odds ratio is the farther from 1. Both are causal only where attributes were set, or nothing that is missing here "
+    "moves both the attribute and the errors."
+)
+_FRACTIONAL: Final = (
+    "The fractional logit is of |score − mean rating|, 0 to 1, so that an image on which raters disagree counts as "
+    "half right either way; {n:,} of {of:,} images have both."
+)
+_SHARES: Final = "give single answers as --ratings (means, as --perceived, tell it of two levels alone)"
+_BALAKRISHNAN: Final = (
+    "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Model:
+    """fit: outcomes, columns, clusters to effects; ratio: whether an estimate is a logarithm, of what."""
+
+    title: str
+    ratio: str
+    fit: Callable[..., Sequence[Effect]]
+    sources: tuple[str, ...]
+
+
+def _gee(y: Any, x: Any, clusters: Any) -> Sequence[Effect]:
+    return gee_logit(y, x, clusters)
+
+
+MODELS: Final[Mapping[str, Model]] = {
+    "ols": Model("Least squares", "", ols, (OLS_SOURCE,)),
+    "logit": Model("Logistic regression", "odds ratio", logit, (LOGIT_SOURCE,)),
+    "poisson": Model("Modified Poisson regression", "risk ratio", poisson, (POISSON_SOURCE,)),
+    "gee": Model("Logistic GEE, exchangeable within subjects", "odds ratio", _gee, (GEE_SOURCE,)),
+    "fractional": Model(
+        "Fractional logit of |score − mean rating|", "odds ratio", logit, (FRACTIONAL_SOURCE, _BALAKRISHNAN)
+    ),
+}
+
+
+def check(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, once each. Raises UnknownName for a model that there is not."""
+    for name in names:
+        if name not in MODELS:
+            raise UnknownName("model", name, MODELS)
+    return tuple(dict.fromkeys(names))
+
+
+def section(one: Answers, models: Sequence[str]) -> dict[str, Any]:
+    """The section of one judged target in one study, a table per model that was asked for."""
+    kind = "perceived attributes" if one.perceived else "attributes"
+    columns = one.perceived or one.values
+    parted = splits(one, columns, {} if one.perceived else one.held)
+    left = whole(one, columns, parted)
+    text, warnings, tables = [_TEXT], [], []
+    for name in models:
+        outcomes, reason = (one.errors, "") if name != "fractional" else _fractions(one)
+        if reason:
+            warnings.append(f"No fractional logit: {reason}")
+            continue
+        if name == "fractional":
+            text.append(_FRACTIONAL.format(n=int(np.isfinite(outcomes).sum()), of=len(outcomes)))
+        tables.append(_table(one, MODELS[name], outcomes, parted, left))
+    return {
+        "key": "models",
+        "study": one.study,
+        "title": f"Errors of {one.target} by {kind}: chosen models",
+        "text": text,
+        "warnings": warnings if parted else [*warnings, "No attribute varies in two groups: no model"],
+        "figures": [],
+        "tables": tables if parted else [],
+        "sources": list(dict.fromkeys(source for name in models for source in MODELS[name].sources)),
+    }
+
+
+def refused(untaken: Sequence[Answers]) -> dict[str, Any]:
+    """The section that says of studies why none of the models that were asked for is of them."""
+    first = untaken[0]
+    return {
+        "key": "models",
+        "study": first.study,
+        "title": f"Errors of {first.target}: chosen models",
+        "text": [],
+        "warnings": [f"No model of {one.study}: {_why_not(one)}" for one in untaken],
+        "figures": [],
+        "tables": [],
+        "sources": [],
+    }
+
+
+def _why_not(one: Answers) -> str:
+    if one.steps:
+        return "its images are steps from each subject's own value; see the sensitivities"
+    if not one.judged:
+        return "errors of the target are not known there; --truth says what the right answer is"
+    return "attributes were set, and contrasts within subjects need no model; --perceived says what people saw instead"
+
+
+def _fractions(one: Answers) -> tuple[Float[np.ndarray, " _"], str]:
+    """|score - share of yes in the mean rating| of each image, or why there is none."""
+    if not len(one.people_yes) or not np.isfinite(one.people_yes).any():
+        about = f"about {words(one.truth_attribute)}" if one.truth_attribute else "about what the truth is"
+        return np.empty(0), f"it needs the share of raters who say yes {about}; {_SHARES}"
+    known = one.scores[np.isfinite(one.scores)]
+    if not len(known) or known.min() < 0 or known.max() > 1:
+        return np.empty(0), f"the scores of {one.target} are no probabilities from 0 to 1"
+    return fractional_errors(one.scores, one.people_yes), ""
+
+
+def _table(
+    one: Answers,
+    model: Model,
+    outcomes: Float[np.ndarray, " n"],
+    parted: Mapping[str, Split],
+    left: Mapping[str, str],
+) -> dict[str, Any]:
+    style = "number" if model.ratio else "points"
+    heads = [
+        ("attribute", "text"),
+        ("compared", "text"),
+        ("mean, former", "proportion"),
+        ("mean, latter", "proportion"),
+    ]
+    heads += [(model.ratio or "difference", style), ("low", style), ("high", style), ("p", "p")]
+    heads += [("images", "count"), ("note", "text")]
+    rows = []
+    for name, split in parted.items():
+        effect = model.fit(outcomes, {name: split.chosen, **split.others}, clusters=one.subjects)[0]
+        place = np.exp if model.ratio else np.asarray
+        ends = [number(float(place(end))) for end in (effect.estimate, effect.low, effect.high)]
+        means = [_mean(outcomes, split.chosen == side) for side in (1.0, 0.0)]
+        rows.append([words(name), split.told, *means, *ends, number(effect.p), effect.n_images, words(effect.reason)])
+    rows += [[words(name), "", *[None] * 7, f"no two sides: {why}"] for name, why in left.items()]
+    return table(model.title, heads, rows)
+
+
+def _mean(values: Float[np.ndarray, " n"], rows: np.ndarray) -> float | None:
+    """Unadjusted mean of one side."""
+    known = values[rows & np.isfinite(values)]
+    return float(known.mean()) if len(known) else None

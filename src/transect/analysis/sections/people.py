@@ -1,0 +1,235 @@
+"""Few ratings by people, many by a machine: what people alone say, and what both say together (Angelopoulos 2023)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from transect.analysis.sections.answers import Answers, grouped, nominal, number, table, words
+from transect.effects.intervals import SOURCES as INTERVALS
+from transect.effects.intervals import WILSON, WILSON_CLUSTERED, wilson_clustered
+from transect.effects.linear import MEANS_SOURCE, difference_in_means
+from transect.effects.prediction_powered import LEAST, SOURCES, PredictionPowered, ppi_difference, ppi_mean, too_rare
+
+_TEXT: Final = (
+    "People rated some images; the machine that each title names has more of them. The machine's mean over all images "
+    "is corrected by how far it is off where people rated too, so that the interval is narrower where it is often "
+    "right. Its weight is estimated: 0 is people alone. With many rated images the interval is valid even where the "
+    "machine is wrong. Rates of one image per subject have score intervals, however rare the outcome; with several "
+    f"images of some subject, an outcome that fewer than {LEAST} rated subjects have, or lack, has none. People's own "
+    "intervals of rates are Wilson's, by subject.",
+    "This holds if the rated images were drawn at random from all of them; ratings of chosen images do not speak for "
+    "the others. Differences are the last group minus the first.",
+)
+_BY_IMAGE: Final = "the ratings by image"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Quantity:
+    """One thing that people and the machine both say: people's values [n], NaN where not rated, and the machine's."""
+
+    name: str
+    unit: str
+    people: Float[np.ndarray, " n"]
+    machine: Float[np.ndarray, " n"]
+    machine_name: str
+
+    @property
+    def binary(self) -> bool:
+        """Whether people's values are 0 or 1."""
+        return bool(np.isin(self.people[np.isfinite(self.people)], (0.0, 1.0)).all())
+
+
+def section(one: Answers) -> dict[str, Any] | None:
+    """The section of one target in one study; None where people rated nothing, or all that the machine has."""
+    made = _quantities(one)
+    if not made:
+        return None
+    groups = _groups(one)
+    rates = [INTERVALS[WILSON], INTERVALS[WILSON_CLUSTERED]] if any(each.binary for each in made) else []
+    return {
+        "key": "people",
+        "study": one.study,
+        "title": f"Few ratings by people, many by a machine: {one.target}",
+        "text": list(_TEXT),
+        "warnings": _left_out(one, {each.name for each in made}),
+        "figures": [],
+        "tables": [one_table for each in made for one_table in _tables(one, each, groups)],
+        "sources": [*SOURCES, MEANS_SOURCE, *rates],
+    }
+
+
+_Machines = Mapping[str, Float[np.ndarray, " n"]]
+"""What a machine says of every image, by what it is called; the first that has more images than people is used."""
+
+
+def _quantities(one: Answers) -> list[_Quantity]:
+    """Errors by people's truth, then what people saw, where a machine has more images than people."""
+    made = []
+    if one.binary and len(one.people_truth):
+        machines: dict[str, Float[np.ndarray, " n"]] = {}
+        if one.by_machine and one.truth_attribute in one.perceived:
+            machines[_BY_IMAGE] = np.abs(one.answers - one.rated_truth)
+        machines["the stated truth"] = one.errors
+        wrong = np.abs(one.answers - one.people_truth)
+        made.append(_quantity("Error rate by people's truth", "proportion", wrong, machines))
+    for name, seen in one.people.items():
+        if not nominal(one.known.get(name)):
+            made.append(_quantity(_mean_of(name), "number", seen, _machines(one, name)))
+    return [each for each in made if each is not None]
+
+
+def _quantity(name: str, unit: str, people: Float[np.ndarray, " n"], machines: _Machines) -> _Quantity | None:
+    each = (_Quantity(name, unit, people, machine, called) for called, machine in machines.items())
+    return next((one for one in each if _partly(one)), None)
+
+
+def _mean_of(name: str) -> str:
+    return f"Mean rating of {words(name)}"
+
+
+def _machines(one: Answers, name: str) -> _Machines:
+    """Ratings by image first, then the value that the world or the labels have."""
+    made = {_BY_IMAGE: one.perceived[name]} if one.by_machine and name in one.perceived else {}
+    return {**made, "the attribute's value": one.values[name]} if name in one.values else made
+
+
+def _left_out(one: Answers, shown: Collection[str]) -> list[str]:
+    """What people rated that has no table, and why."""
+    reasons = []
+    for name in one.people:
+        if _mean_of(name) in shown:
+            continue
+        why = "no machine has it for images that people did not rate, beside images that both have"
+        why = "levels in no order have no mean" if nominal(one.known.get(name)) else why
+        reasons.append(f"People's ratings of {words(name)} stand alone: {why}")
+    return reasons
+
+
+def _partly(each: _Quantity) -> bool:
+    """Whether people rated some of the images and the machine more."""
+    rated, known = np.isfinite(each.people), np.isfinite(each.machine)
+    return bool((rated & known).any() and (~rated & known).any())
+
+
+def _groups(one: Answers) -> dict[str, dict[str, Bool[np.ndarray, " n"]]]:
+    """The images of each group of each attribute, in order."""
+    made: dict[str, dict[str, Bool[np.ndarray, " n"]]] = {}
+    settings = np.array([list(cell.values()) for cell in one.design.cells()]) if one.design.levels else np.empty((0, 0))
+    for axis, (name, levels) in enumerate(one.design.levels.items()):
+        values = settings[one.cells, axis]
+        made[name] = {one.attributes[name].label(level): values == level for level in levels}
+    for name, values in ({} if one.design.levels else one.values).items():
+        texts = grouped(one.attributes[name], values)
+        order = np.unique(texts[texts != ""].astype(str))
+        first = {text: float(np.nanmin(values[texts == text])) for text in order.tolist()}
+        made[name] = {text: texts == text for text in sorted(first, key=lambda text: first[text])}
+    return made
+
+
+def _tables(
+    one: Answers, each: _Quantity, groups: Mapping[str, Mapping[str, Bool[np.ndarray, " n"]]]
+) -> list[dict[str, Any]]:
+    """All images, every group, and the last group minus the first of each attribute."""
+    everything = np.ones(len(each.people), dtype=bool)
+    by = f" (machine: {each.machine_name})"
+    whole = [_row(each, "all images", *_mean(one, each, everything))]
+    rows: list[list[Any]] = []
+    differences: list[list[Any]] = []
+    for name, members in groups.items():
+        made = {text: _mean(one, each, rows_of) for text, rows_of in members.items()}
+        rows += [_row(each, f"{words(name)}: {text}", *both) for text, both in made.items()]
+        if len(made) > 1:
+            differences.append(_difference(one, each, name, members, made))
+    tables = [table(each.name + by, _heads("group", each.unit), whole)]
+    if rows:
+        tables.append(table(f"{each.name}, by group{by}", _heads("group", each.unit), rows))
+    if differences:
+        unit = "points" if each.unit == "proportion" else each.unit
+        tables.append(table(f"{each.name}, differences{by}", _heads("groups", unit), differences))
+    return tables
+
+
+def _heads(first: str, unit: str) -> list[tuple[str, str]]:
+    heads = [(first, "text")]
+    for side in ("people alone", "with the machine"):
+        heads += [(side, unit), (f"{side}: low", unit), (f"{side}: high", unit)]
+    return [*heads, ("machine's weight", "number"), ("subjects rated", "count"), ("others", "count"), ("note", "text")]
+
+
+_Ends = tuple[float, float, float]
+"""A mean, and the ends of its interval."""
+_Both = tuple[_Ends, PredictionPowered]
+"""People's own mean, and the estimate of both."""
+
+
+def _mean(one: Answers, each: _Quantity, rows: Bool[np.ndarray, " n"]) -> _Both:
+    rated = rows & np.isfinite(each.people) & np.isfinite(each.machine)
+    made = _powered(one, each, rows)
+    if not rated.any():
+        return (np.nan,) * 3, made
+    mean = float(each.people[rated].mean())
+    if each.binary:
+        return (mean, *_wilson(each.people[rated], one.subjects[rated])), made
+    return (mean, mean - made.alone, mean + made.alone), made
+
+
+def _powered(
+    one: Answers, each: _Quantity, rows: Bool[np.ndarray, " n"], trust: float | None = None
+) -> PredictionPowered:
+    rated = rows & np.isfinite(each.people) & np.isfinite(each.machine)
+    others = rows & ~np.isfinite(each.people) & np.isfinite(each.machine)
+    return ppi_mean(
+        each.people[rated],
+        each.machine[rated],
+        each.machine[others],
+        subjects=one.subjects[rated],
+        subjects_unrated=one.subjects[others],
+        trust=trust,
+    )
+
+
+def _wilson(values: Float[np.ndarray, " r"], subjects: Int[np.ndarray, " r"]) -> tuple[float, float]:
+    """The interval of a rate by subject."""
+    place = np.unique(subjects, return_inverse=True)[1]
+    low, high = wilson_clustered(np.bincount(place, weights=values)[:, None], np.bincount(place)[:, None].astype(float))
+    return float(low[0]), float(high[0])
+
+
+def _row(each: _Quantity, name: str, alone: _Ends, made: PredictionPowered) -> list[Any]:
+    ends = [*alone, made.estimate, made.low, made.high]
+    if each.unit == "proportion":  # Student's intervals know no bounds, rates do
+        ends = np.clip(ends, 0.0, 1.0).tolist()
+    cells = [number(end) for end in (*ends, made.trust)]
+    return [name, *cells, made.n_rated, made.n_predicted, made.reason]
+
+
+def _difference(
+    one: Answers,
+    each: _Quantity,
+    name: str,
+    members: Mapping[str, Bool[np.ndarray, " n"]],
+    made: Mapping[str, _Both],
+) -> list[Any]:
+    """The last group minus the first; people's own by subject."""
+    first, last = next(iter(members)), list(members)[-1]
+    chosen = np.where(members[last], 1.0, np.where(members[first], 0.0, np.nan))
+    people = np.where(np.isfinite(each.machine), each.people, np.nan)
+    alone = difference_in_means(people, chosen, clusters=one.subjects)
+    both = ppi_difference(made[first][1], made[last][1])
+    told = np.isfinite(people)
+    rare = [too_rare(people[told & members[one_of]], one.subjects[told & members[one_of]]) for one_of in (first, last)]
+    untold = next(filter(None, rare), "") if each.binary else ""
+    ends = (alone.low, alone.high)
+    if untold:  # the machine without any weight leaves people's own score intervals
+        rates = ppi_difference(*(_powered(one, each, members[one_of], trust=0.0) for one_of in (first, last)))
+        ends = rates.low, rates.high
+    cells = [number(end) for end in (alone.estimate, *ends, both.estimate, both.low, both.high)]
+    reason = both.reason or ("" if np.isfinite(ends[0]) else f"people alone: {untold or alone.reason}")
+    label = f"{words(name)}: {last} minus {first}"
+    return [label, *cells, number(both.trust), both.n_rated, both.n_predicted, reason]

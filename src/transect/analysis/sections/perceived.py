@@ -1,0 +1,221 @@
+"""What raters saw in an experiment: what each manipulation moved, and effects of perceived values by instruments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.analysis.sections.answers import Answers, covariates, nominal, number, point, table, words
+from transect.effects.instruments import CONDITIONAL_F, SOURCE, instrumental
+from transect.effects.linear import OLS_SOURCE, ols
+from transect.effects.perception import PerceptionMatrix, perception_sensitivity
+from transect.effects.residual_inclusion import PROBIT_SOURCE, control_function
+from transect.effects.samples import Labels
+from transect.effects.sensitivity import SOURCE as DENTON
+from transect.records import Effect
+
+_EXACT: Final = 1e12
+MOST_BARS: Final = 6
+"""Perceived attributes whose names find room side by side; more are listed one below the other."""
+_TEXT: Final = (
+    "Each row of the matrix is a manipulation, from its first level to its last: the mean change of every perceived "
+    "attribute, subject by subject. A clean manipulation moves only its own. Levels in no order are no numbers: each "
+    "is set instead of the first, and each that is perceived is a share of its own, from 0 to 1.",
+    "The intended values were set by us and serve as instruments for the perceived ones, so that a manipulation that "
+    "drags another attribute along can be told apart. This holds if an intended value changes the answer only through"
+    " the perceived attributes listed: something unlisted that rides along (earrings) breaks it. A varied attribute "
+    "without such a rating (not rated, or of more than two levels, one indicator per level) is no instrument: its "
+    "intended values are held equal.",
+)
+
+
+def section(one: Answers) -> dict[str, Any]:
+    """The section of one target in one experiment with ratings."""
+    matrix, between = _matrix(one)
+    return {
+        "key": "perceived",
+        "study": one.study,
+        "title": f"Perceived attributes: {one.target}",
+        "text": list(_TEXT),
+        "warnings": [
+            f"Images rated between two levels of {words(name)}, which are in no order, are left out of the matrix: "
+            f"{n:,}; give the level that most raters saw"
+            for name, n in between.items()
+        ],
+        "figures": [_figure(matrix)],
+        "tables": [_matrix_table(matrix), _instrumented(one)],
+        "sources": [DENTON, SOURCE, CONDITIONAL_F, OLS_SOURCE, PROBIT_SOURCE],
+    }
+
+
+def _matrix(one: Answers) -> tuple[PerceptionMatrix, dict[str, int]]:
+    """The matrix, and how many ratings of each attribute are between levels in no order."""
+    columns, between = _columns(one)
+    before, after = {}, {}
+    for axis, name in enumerate(one.design.levels):
+        for called, places in _manipulations(one, name).items():
+            ends = {seen: _at_end(one, values, axis, places) for seen, values in columns.items()}
+            before[called] = {seen: end[0] for seen, end in ends.items()}
+            after[called] = {seen: end[1] for seen, end in ends.items()}
+    return perception_sensitivity(before, after, seed=one.design.seed), between
+
+
+def _manipulations(one: Answers, name: str) -> dict[str, tuple[int, int]]:
+    """What is set instead of what, and the two places among the levels: the ends, or each level against the first."""
+    own = one.attributes[name]
+    if not nominal(own):
+        return {name: (0, -1)}
+    first, *others = (own.label(value) for value in one.design.levels[name])
+    return {f"{name}: {other} instead of {first}": (0, place) for place, other in enumerate(others, start=1)}
+
+
+def _columns(one: Answers) -> tuple[dict[str, Float[np.ndarray, " n"]], dict[str, int]]:
+    """Perceived values as columns that have a mean: an indicator per level that was seen where levels have no order."""
+    columns: dict[str, Float[np.ndarray, " n"]] = {}
+    between: dict[str, int] = {}
+    for name, values in one.perceived.items():
+        own = one.known.get(name)
+        if own is None or not nominal(own):
+            columns[name] = values
+            continue
+        whole = np.isin(values, range(len(own.levels)))
+        if odd := int((np.isfinite(values) & ~whole).sum()):
+            between[name] = odd
+        for place in np.unique(values[whole]).astype(int).tolist():
+            columns[f"{name}: {own.levels[place]}"] = np.where(whole, (values == place).astype(np.float64), np.nan)
+    return columns, between
+
+
+def _at_end(
+    one: Answers, values: Float[np.ndarray, " n"], axis: int, ends: tuple[int, int]
+) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, " s"]]:
+    """Each subject's mean at either end of an attribute, over the cells that were rated at both."""
+    grid = np.moveaxis(values.reshape(one.design.subjects, *one.design.shape), axis + 1, 1)
+    first, last = (grid[:, end].reshape(one.design.subjects, -1) for end in ends)
+    both = np.isfinite(first) & np.isfinite(last)
+    n = both.sum(axis=1)
+    sums = (np.where(both, part, 0.0).sum(axis=1) for part in (first, last))
+    low, high = (np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0) for total in sums)
+    return low, high
+
+
+def _figure(matrix: PerceptionMatrix) -> dict[str, Any]:
+    panels = []
+    for row, manipulated in enumerate(matrix.manipulated):
+        points = [
+            point(
+                _plain(matrix.values[row, k]),
+                low=matrix.low[row, k],
+                high=matrix.high[row, k],
+                label=words(seen),
+                n=int(matrix.subjects[row, k]),
+                reason="" if matrix.subjects[row, k] else "no subject has both ratings",
+            )
+            for k, seen in enumerate(matrix.perceived)
+        ]
+        series = [{"name": "", "points": points}]
+        panels.append(
+            {"heading": f"Manipulated: {words(manipulated)}", "y_words": "mean perceived change", "series": series}
+        )
+    caption = "(in the units of the ratings, of levels in no order their share; the numbers are subjects)"
+    return {
+        "kind": "bars" if len(matrix.perceived) <= MOST_BARS else "rows",
+        "title": "What each manipulation moved",
+        "caption": caption,
+        "same_axis": False,
+        "panels": panels,
+    }
+
+
+def _plain(value: float) -> float:
+    """The mean without what sums of fractions leave of 0."""
+    return float(np.round(value, 12)) + 0.0
+
+
+def _matrix_table(matrix: PerceptionMatrix) -> dict[str, Any]:
+    heads = [
+        ("manipulated", "text"),
+        ("perceived", "text"),
+        ("mean change", "number"),
+        ("low", "number"),
+        ("high", "number"),
+    ]
+    heads += [("subjects", "count"), ("not rated at both ends", "count")]
+    rows = [
+        [
+            words(a),
+            words(p),
+            _plain(matrix.values[i, k]),
+            matrix.low[i, k],
+            matrix.high[i, k],
+            int(matrix.subjects[i, k]),
+            int(matrix.missing[i, k]),
+        ]
+        for i, a in enumerate(matrix.manipulated)
+        for k, p in enumerate(matrix.perceived)
+    ]
+    return table("Perception sensitivity", heads, rows)
+
+
+def _instrumented(one: Answers) -> dict[str, Any]:
+    """Least squares on perceived values beside two-stage least squares and the control function."""
+    rated = [name for name in one.design.levels if name in one.perceived]
+    refused = {name: reason for name in rated if (reason := _no_number(one, name))}
+    names = [name for name in rated if name not in refused]
+    counted, unit = (one.errors, "error") if one.judged else (one.answers if one.binary else one.scores, "answer")
+    labels = Labels(one.target, unit, "proportion" if one.binary else "score", "experimental")
+    rows = _instrumented_rows(one, counted, names, labels) if names else []
+    rows += [[words(name), *[None, reason] * 3, None] for name, reason in refused.items()]
+    style = "points" if one.binary else "number"
+    heads = [("perceived attribute", "text")]
+    for estimator in ("least squares", "two-stage least squares", "control function"):
+        heads += [(estimator, style), (f"{estimator}: 95 %", "text")]
+    title = f"Effect on the {unit} per unit of the perceived value"
+    if held := [words(name) for name in one.design.levels if name not in names]:
+        title += f", intended {', '.join(held)} held equal"
+    return table(title, [*heads, ("first-stage F", "number")], rows)
+
+
+def _no_number(one: Answers, name: str) -> str:
+    """Why a rated attribute has no effect per unit. One that nobody rated would leave no image for the others."""
+    if not np.isfinite(one.perceived[name]).any():
+        return "no image was rated"
+    own = one.known.get(name)
+    return f"{len(own.levels)} levels: no effect per unit" if own is not None and nominal(own) else ""
+
+
+def _instrumented_rows(
+    one: Answers, counted: Float[np.ndarray, " n"], names: list[str], labels: Labels
+) -> list[list[Any]]:
+    """A row per attribute: their intended values are instruments, those of the other varied ones covariates."""
+    settings = np.array([[cell[name] for name in one.design.levels] for cell in one.design.cells()])[one.cells]
+    intended = {name: settings[:, k] for k, name in enumerate(one.design.levels)}
+    held = covariates(one.attributes, {name: column for name, column in intended.items() if name not in names})
+    held = {f"intended {name}": column for name, column in held.items()}
+    seen, instruments = ({name: columns[name] for name in names} for columns in (one.perceived, intended))
+    given: dict[str, Any] = {"clusters": one.subjects, "labels": labels}
+    plain = ols(counted, {**seen, **held}, **given)[: len(names)]
+    repaired = instrumental(counted, seen, instruments, exogenous=held or None, **given)
+    curved: Sequence[Effect | None] = [None] * len(names)
+    if one.binary:
+        curved = control_function(counted, seen, instruments, exogenous=held or None, **given)
+    rows = []
+    for name, first, second, third in zip(names, plain, repaired, curved, strict=True):
+        cells = [*_cells(first), *_cells(second), *(_cells(third) if third else [None, ""])]
+        rows.append([words(name), *cells, _strength(second)])
+    return rows
+
+
+def _strength(effect: Effect) -> float | str | None:
+    """The first stage's F; ratings that are the intended values but for rounding have none that means anything."""
+    f = effect.spec.get("first_stage_f") if effect.estimable else None
+    return "exact" if f is not None and f > _EXACT else f
+
+
+def _cells(effect: Effect) -> list[Any]:
+    factor = 100 if effect.unit.startswith(("proportion", "probability")) else 1
+    ends = f"{factor * effect.low:+.3g} to {factor * effect.high:+.3g}".replace("-", "−")
+    return [number(effect.estimate), ends if np.isfinite(effect.low) else effect.reason]

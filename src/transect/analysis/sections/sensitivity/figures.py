@@ -1,0 +1,114 @@
+"""The figures of Denton et al. 2019: four panels (Fig. 5), absolute changes (footnote 1), flips (Fig. 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from transect.analysis.sections.answers import point
+from transect.analysis.sections.sensitivity.measures import Measured, where
+from transect.effects.sensitivity import ClassificationSensitivity, Curve, ScoreSensitivity
+
+STEPS_AXIS: Final = "λ, half-ranges from the subject's own value"
+_AGAINST: Final = "(mean change against the subject's own image; the numbers are subjects)"
+_ABSOLUTE: Final = (
+    "(mean size of the change, up or down alike, and share of answers that flip either way: moves that cancel in the "
+    "mean show here; the numbers are subjects)"
+)
+_FLIPS: Final = "(share of the subjects that answer no, or yes, at λ = 0; the numbers are those subjects)"
+
+
+def figures(made: Sequence[Measured]) -> list[dict[str, Any]]:
+    """The figures of one target, an attribute per line."""
+    binary = made[0].own.binary
+    title = "Score and classification sensitivity" if binary else "Score sensitivity"
+    absolute = "Absolute changes, E|Δ|" + (", and answers that flip" if binary else "")
+    drawn = [
+        _curves(title, _AGAINST, made, _signed_score, _signed_classes, signed=True),
+        _curves(absolute, _ABSOLUTE, made, _absolute_score, _absolute_classes, signed=False),
+    ]
+    return [*drawn, _flips(made)] if binary else drawn
+
+
+def _signed_score(measured: ScoreSensitivity) -> Curve:
+    return measured.signed
+
+
+def _absolute_score(measured: ScoreSensitivity) -> Curve:
+    return measured.absolute
+
+
+def _signed_classes(measured: ClassificationSensitivity) -> Curve:
+    return measured.signed
+
+
+def _absolute_classes(measured: ClassificationSensitivity) -> Curve:
+    return measured.absolute
+
+
+def _curves(
+    title: str,
+    caption: str,
+    made: Sequence[Measured],
+    of_score: Callable[[ScoreSensitivity], Curve],
+    of_classes: Callable[[ClassificationSensitivity], Curve],
+    *,
+    signed: bool,
+) -> dict[str, Any]:
+    """Scores above, answers below; all subjects left, those near the boundary right."""
+    places = [near for near in (False, True) if all(near in m.places for m in made)]
+    panels = []
+    if all(m.scored for m in made):
+        text = "mean change of the score" if signed else "mean size of the score's change"
+        for near in places:
+            lines = [line(m.name, of_score(m.score[near])) for m in made]
+            panels.append(_panel(f"Score, {where(near)}", text, "number", lines))
+    if made[0].own.binary:
+        text, unit = ("change of the rate of yes", "points") if signed else ("share that flips", "proportion")
+        for near in places:
+            lines = [line(m.name, of_classes(m.classes[near])) for m in made]
+            panels.append(_panel(f"Classification, {where(near)}", text, unit, lines))
+    return {"kind": "curves", "title": title, "caption": caption, "same_axis": False, "panels": panels}
+
+
+def line(name: str, curve: Curve) -> dict[str, Any]:
+    """One line of a figure."""
+    rows = zip(curve.steps, curve.values, curve.low, curve.high, curve.subjects, curve.reasons, strict=True)
+    points = [point(v, low=lo, high=hi, x=float(x), n=int(n), reason=why) for x, v, lo, hi, n, why in rows]
+    return {"name": name, "points": points}
+
+
+def _panel(heading: str, y_words: str, unit: str, lines: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"heading": heading, "x_words": STEPS_AXIS, "y_words": y_words, "unit": unit, "series": lines}
+
+
+def _flips(made: Sequence[Measured]) -> dict[str, Any]:
+    """Flips at either end of λ; an end where an attribute was not moved does not show it."""
+    ends = ((0, -1.0, "attribute removed"), (-1, 1.0, "attribute added"))
+    panels = []
+    for end, sign, what in ends:
+        moved = [m for m in made if m.steps[end] * sign > 0]
+        places = [near for near in (False, True) if moved and all(near in m.places for m in made)]
+        panels += [_flip_panel(moved, end, what, near, several=len(places) > 1) for near in places]
+    return {"kind": "bars", "title": "Answers that flip", "caption": _FLIPS, "panels": panels}
+
+
+def _flip_panel(moved: Sequence[Measured], end: int, what: str, near: bool, *, several: bool) -> dict[str, Any]:
+    """Both one-way flips of every attribute at its first step or its last."""
+    different = len({float(m.steps[end]) for m in moved}) > 1
+    series = []
+    for label, name in (("S 0→1", "up"), ("S 1→0", "down")):
+        points = []
+        for m in moved:
+            curve: Curve = getattr(m.classes[near], name)
+            called = f"{m.name}, {_at(m.steps[end])}" if different else m.name
+            more = {"label": called, "n": int(curve.subjects[end]), "reason": curve.reasons[end]}
+            points.append(point(curve.values[end], low=curve.low[end], high=curve.high[end], **more))
+        series.append({"name": label, "points": points})
+    at = "Farthest step" if different else _at(moved[0].steps[end])
+    heading = f"{at}: {what}" + (f", {where(near)}" if several else "")
+    return {"heading": heading, "y_words": "share that flips", "unit": "proportion", "series": series}
+
+
+def _at(step: float) -> str:
+    return f"λ = {step:+g}".replace("-", "−")

@@ -1,0 +1,183 @@
+"""Did the task's own label stay while the attribute moved? As people rated the images, and as the world has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.analysis.sections.answers import Answers, point, table, words
+from transect.analysis.sections.sensitivity.figures import STEPS_AXIS, line
+from transect.analysis.sections.sensitivity.measures import Measured
+from transect.effects.sensitivity import Curve, score_sensitivity
+from transect.effects.validity import MARGIN, Validity, validity
+
+RATED: Final = "as rated"
+TRUE: Final = "as the world has it"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One attribute's walk, and where along it the label moved, by one source of labels."""
+
+    measured: Measured
+    source: str
+    found: Validity
+
+    @property
+    def labelled(self) -> bool:
+        """Whether any subject has a label at λ = 0 and at another step."""
+        return bool(self.found.subjects[self.measured.moved].any())
+
+    def score(self) -> tuple[Curve, Curve]:
+        """Score sensitivity of all images, and of those whose label is known to have stayed."""
+        m = self.measured
+        kept = score_sensitivity(m.own.grid(m.own.scores), m.steps, keep=self.found.kept, seed=m.own.design.seed).signed
+        return m.score[False].signed, kept
+
+    def classes(self) -> tuple[Curve, Curve]:
+        """Classification sensitivity, the same two."""
+        return self.measured.classes[False].signed, self.measured.kept(self.found.kept).signed
+
+
+def check(made: Sequence[Measured]) -> dict[str, list[Checked]]:
+    """By source of labels the walks that can be checked: not those along the label's own attribute."""
+    found: dict[str, list[Checked]] = {}
+    for source in (RATED, TRUE):
+        rows = [Checked(m, source, _validity(m, source)) for m in made if _can_check(m, source)]
+        if rows := [one for one in rows if one.labelled]:
+            found[source] = rows
+    return found
+
+
+def _labels(one: Answers, source: str) -> Float[np.ndarray, " n"]:
+    return one.rated_truth if source == RATED else one.truth
+
+
+def _can_check(m: Measured, source: str) -> bool:
+    one, labels = m.own, _labels(m.own, source)
+    known = labels[np.isfinite(labels)]
+    yes_or_no = len(known) > 0 and bool(np.isin(known, (0.0, 1.0)).all())
+    return one.binary and one.truth_attribute not in ("", m.attribute) and yes_or_no
+
+
+def _validity(m: Measured, source: str) -> Validity:
+    return validity(m.own.grid(_labels(m.own, source)), m.steps)
+
+
+def figures(found: dict[str, list[Checked]]) -> list[dict[str, Any]]:
+    """Shares that moved by attribute and step, and sensitivities with and without those images, of each source.
+
+    The world's labels are drawn where they move: where the controls are exact they stay, which the tables say.
+    """
+    drawn = []
+    for source, rows in found.items():
+        if source == RATED or any(one.found.moved.any() for one in rows):
+            drawn += [_moved(source, rows), _beside(source, rows)]
+    return drawn
+
+
+def _label(rows: Sequence[Checked]) -> str:
+    return words(rows[0].measured.own.truth_attribute)
+
+
+def _moved(source: str, rows: Sequence[Checked]) -> dict[str, Any]:
+    lines = []
+    for one in rows:
+        columns = zip(one.found.steps, one.found.share, one.found.low, one.found.high, one.found.subjects, strict=True)
+        points = [
+            point(share, low=low, high=high, x=float(step), n=int(n))
+            if step
+            else point(share, x=0.0, n=int(n), reason="the subject's own image")
+            for step, share, low, high, n in columns
+        ]
+        lines.append({"name": one.measured.name, "points": points})
+    panel = {
+        "heading": f"{_label(rows).capitalize()}, {source}",
+        "x_words": STEPS_AXIS,
+        "y_words": "share whose label moved",
+        "unit": "proportion",
+        "series": lines,
+    }
+    caption = "(shares of the subjects with a label at this step and at λ = 0; the numbers are those subjects)"
+    return {"kind": "curves", "title": f"Did the label stay, {source}?", "caption": caption, "panels": [panel]}
+
+
+def _beside(source: str, rows: Sequence[Checked]) -> dict[str, Any]:
+    """A panel per attribute: the classification sensitivity of all, and where the label stayed."""
+    panels = []
+    for one in rows:
+        every, kept = one.classes()
+        series = [line("all", every), line("label stayed", kept)]
+        panels.append(
+            {
+                "heading": one.measured.name.capitalize(),
+                "x_words": STEPS_AXIS,
+                "y_words": "change of the rate of yes",
+                "unit": "points",
+                "series": series,
+            }
+        )
+    title = f"Classification sensitivity with and without the images whose label moved, {source}"
+    return {"kind": "curves", "title": title, "caption": "(the numbers are subjects)", "panels": panels}
+
+
+def tables(found: dict[str, list[Checked]]) -> list[dict[str, Any]]:
+    """The same in numbers, with the tests of equivalence."""
+    drawn = []
+    for source, rows in found.items():
+        drawn += [_shares(source, rows), _with_and_without(source, rows, "score"), _with_and_without(source, rows)]
+    return [one for one in drawn if one["rows"]]
+
+
+def _shares(source: str, rows: Sequence[Checked]) -> dict[str, Any]:
+    columns = [("attribute", "text"), ("λ", "number")]
+    columns += [("label moved", "proportion"), ("low", "proportion"), ("high", "proportion")]
+    columns += [("subjects", "count"), ("without a label", "count"), ("change of the rate", "points")]
+    columns += [("90 %: low", "points"), ("90 %: high", "points")]
+    columns += [("p of equivalence", "p"), ("within the margin", "text")]
+    cells = []
+    for one in rows:
+        found = one.found
+        for place in one.measured.moved:
+            test = found.equivalence[place]
+            verdict = "shown" if test.equivalent else test.reason or "not shown"
+            ends = found.share[place], found.low[place], found.high[place]
+            counts = int(found.subjects[place]), int(found.missing[place])
+            tested = test.estimate, test.low, test.high, test.p, verdict
+            cells.append([one.measured.name, one.measured.steps[place], *ends, *counts, *tested])
+    return table(f"Did the label ({_label(rows)}) stay, {source}? Margin {100 * MARGIN:g} points", columns, cells)
+
+
+def _with_and_without(source: str, rows: Sequence[Checked], measure: str = "class") -> dict[str, Any]:
+    unit, sign = ("number", "S score") if measure == "score" else ("points", "S class, points")
+    columns = [("attribute", "text"), ("λ", "number")]
+    for which in ("all", "label stayed"):
+        columns += [(f"{sign}: {which}", unit), (f"{which}: low", unit), (f"{which}: high", unit)]
+    columns += [("subjects", "count"), ("label stayed: subjects", "count")]
+    cells = []
+    for one in rows if measure == "class" else [one for one in rows if one.measured.scored]:
+        both = one.score() if measure == "score" else one.classes()
+        for place in one.measured.moved:
+            ends = [value for curve in both for value in (curve.values[place], curve.low[place], curve.high[place])]
+            counts = [int(curve.subjects[place]) for curve in both]
+            cells.append([one.measured.name, one.measured.steps[place], *ends, *counts])
+    of = "Score" if measure == "score" else "Classification"
+    return table(f"{of} sensitivity with and without the images whose label moved, {source}", columns, cells)
+
+
+def warnings(found: dict[str, list[Checked]]) -> list[str]:
+    """A line per source where the label moved in more subjects than does not matter."""
+    lines = []
+    for source, rows in found.items():
+        moved = [one.measured.name for one in rows if (one.found.share[one.measured.moved] > MARGIN).any()]
+        if moved:
+            lines.append(
+                f"Moving {', '.join(moved)} also moved {_label(rows)}, {source}, in more than {100 * MARGIN:g}% of the "
+                "subjects: part of the change may be right."
+            )
+    return lines

@@ -1,0 +1,112 @@
+"""Errors against the threshold, by group, and the table at two thresholds (Balakrishnan et al. 2020, Fig. 16)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from transect.analysis.sections.answers import Answers, grouped, point, table, words
+from transect.effects.thresholds import GroupRate, at_thresholds, threshold_curves
+
+ATTRIBUTES: Final = 3
+"""Attributes that are shown: those whose groups' errors differ most at the target's threshold."""
+_POINTS: Final = 51
+_SOURCE: Final = (
+    "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
+)
+_TEXT: Final = (
+    "A group's errors may be many at one threshold and few at another. The table has the target's own {own} and the "
+    "threshold with the fewest errors over all images, {best:.3g}, whose errors are those of the images that chose it. "
+    "{more}Of {n} attributes those {shown} are shown whose groups differ most."
+)
+_NO_CUT: Final = (
+    "The target does not decide by a cut of its score (a detector counts its boxes, a multiclass target takes the "
+    "largest of its scores), so that no threshold of the curves is its decision. "
+)
+
+
+def has_section(one: Answers) -> bool:
+    """Whether there are scores to cut, of images whose truth is yes and of others, and groups to compare."""
+    known = one.scores[np.isfinite(one.scores) & np.isfinite(one.truth)]
+    both = len(np.unique(one.truth[np.isfinite(one.truth)])) == 2
+    return one.judged and len(np.unique(known)) > 2 and both and bool(_names(one))
+
+
+def _names(one: Answers) -> list[str]:
+    """Attributes whose groups are compared: not the truth's own."""
+    return [name for name in one.values if name != one.truth_attribute and name in one.attributes]
+
+
+def section(one: Answers) -> dict[str, Any]:
+    """The section of one target in one study."""
+    names = _names(one)
+    groups = {name: grouped(one.attributes[name], one.values[name]) for name in names}
+    shown = sorted(names, key=lambda name: -_spread(one, groups[name]))[:ATTRIBUTES]
+    best = threshold_curves(one.scores, one.truth).best
+    told = {"own": "threshold", "more": ""} if one.cut else {"own": "decision", "more": _NO_CUT}
+    return {
+        "key": "thresholds",
+        "study": one.study,
+        "title": f"Thresholds of {one.target}",
+        "text": [_TEXT.format(best=best, n=len(names), shown=len(shown), **told)],
+        "figures": [_figure(one, name, groups[name]) for name in shown],
+        "tables": [_table(one, name, groups[name], best) for name in shown],
+        "sources": [_SOURCE],
+    }
+
+
+def _spread(one: Answers, groups: np.ndarray) -> float:
+    """Largest difference of the error rate between two groups."""
+    rates = [
+        float(np.nanmean(one.errors[groups == name]))
+        for name in np.unique(groups.astype(str))
+        if name and np.isfinite(one.errors[groups == name]).any()
+    ]
+    return max(rates) - min(rates) if rates else 0.0
+
+
+def _figure(one: Answers, name: str, groups: np.ndarray) -> dict[str, Any]:
+    known = one.scores[np.isfinite(one.scores)]
+    cuts = np.linspace(known.min(), known.max(), _POINTS)
+    made = threshold_curves(one.scores, one.truth, groups, thresholds=cuts)
+    panels = []
+    for heading, rates in (("Error", made.error), ("FPR", made.fpr), ("FNR", made.fnr)):
+        series = [
+            {"name": group, "points": [point(float(rate), x=float(cut)) for cut, rate in zip(cuts, row, strict=True)]}
+            for group, row in zip(made.groups, rates, strict=True)
+        ]
+        panels.append(
+            {"heading": heading, "x_words": "threshold", "y_words": "rate", "unit": "proportion", "series": series}
+        )
+    return {"kind": "curves", "title": f"Errors against the threshold by {words(name)}", "panels": panels}
+
+
+def _table(one: Answers, name: str, groups: np.ndarray, best: float) -> dict[str, Any]:
+    cuts = list(dict.fromkeys([one.threshold, best] if one.cut else [best]))
+    rows = [_row(row) for row in at_thresholds(one.scores, one.truth, groups, thresholds=cuts, clusters=one.subjects)]
+    title = f"at {len(cuts)} thresholds"
+    if not one.cut:
+        # Answers of 0 and 1, cut between, are the decisions themselves.
+        own = at_thresholds(one.answers, one.truth, groups, thresholds=[0.5], clusters=one.subjects)
+        rows = [[row.group, "own decision", *_row(row)[2:]] for row in own] + [
+            [group, f"cut of the score at {cut:.4g}", *more] for group, cut, *more in rows
+        ]
+        title = "by the target's decision and at a cut of its score"
+    columns = [("group", "text"), ("threshold", "number" if one.cut else "text"), ("measure", "text")]
+    columns += [("rate", "proportion"), ("low", "proportion"), ("high", "proportion")]
+    columns += [("images", "count"), ("note", "text")]
+    return table(f"Errors by {words(name)} {title}", columns, rows)
+
+
+def _row(row: GroupRate) -> list[Any]:
+    return [
+        row.group,
+        row.threshold,
+        row.measure.upper() if row.measure in ("fpr", "fnr") else row.measure,
+        row.rate,
+        row.low,
+        row.high,
+        row.n_images,
+        row.reason,
+    ]

@@ -1,0 +1,110 @@
+"""What a target did not answer, as outcomes of their own: refusals, no face found, unsafe content, errors, by group."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from transect.analysis.sections.answers import Answers, grouped, point, table, words
+from transect.effects.intervals import SOURCES, WILSON, WILSON_CLUSTERED, wilson_clustered
+from transect.effects.outcomes import category
+from transect.records import declared
+
+REFUSED: Final = "refused"
+ERROR: Final = "error"
+_TEXT: Final = (
+    "An image without a valid answer is neither right nor wrong, and is left out of all other rates. If it happens "
+    "more often in one group than in another, that is a finding about the target, and the other rates are of the "
+    "images that remain. So each kind is counted here over all images that were sent, with a 95 % interval by subject.",
+    "What the answer itself says (no face, unsafe content and the like) and what was refused (HTTP 4xx) are the "
+    "target's doing. Errors are whatever else went wrong, also on the way there: whether a call is tried again depends "
+    "on the status alone and not on the image, and an image whose tries are used up is counted here.",
+)
+
+
+def kind_of(reason: str) -> str:
+    """Which outcome a reason is: what the answer says by its name, "refused", or "error"; "" for an answer.
+
+    >>> kind_of("unsafe: as the answer says"), kind_of("refused: HTTP 422"), kind_of("HTTP 503 (tries: 4)")
+    ('unsafe', 'refused', 'error')
+    """
+    if not reason:
+        return ""
+    return category(reason) if declared(reason) or category(reason) == REFUSED else ERROR
+
+
+def section(one: Answers) -> dict[str, Any] | None:
+    """The section of one target in one study; None where every image has an answer."""
+    kinds = np.array([kind_of(reason) for reason in one.failures], dtype=object)
+    named = [kind for kind in dict.fromkeys(sorted(kinds, key=lambda kind: (kind == ERROR, kind))) if kind]
+    if not named:
+        return None
+    groups = _groups(one)
+    rates = {kind: [_rate(kinds == kind, one.subjects, rows) for _, _, rows in groups] for kind in named}
+    return {
+        "key": "unanswered",
+        "study": one.study,
+        "target": one.target,
+        "title": f"What had no answer: {one.target}",
+        "text": list(_TEXT),
+        "warnings": [],
+        "figures": [_figure(groups, rates)],
+        "tables": [_table(kind, groups, rates[kind]) for kind in named] + [_reasons(one)],
+        "sources": [SOURCES[WILSON], SOURCES[WILSON_CLUSTERED]],
+    }
+
+
+_Group = tuple[str, str, Bool[np.ndarray, " n"]]
+"""Attribute ("" for all), the group's name, and its images."""
+_Numbers = tuple[float, float, float, int, int]
+
+
+def _groups(one: Answers) -> list[_Group]:
+    made: list[_Group] = [("", "all images", np.ones(len(one.failures), dtype=np.bool_))]
+    for name, values in one.values.items():
+        named = grouped(one.attributes[name], values)
+        order = dict.fromkeys(named[np.argsort(np.where(np.isfinite(values), values, np.inf), kind="stable")])
+        made += [(name, group, np.asarray(named == group)) for group in order if group]
+    return made
+
+
+def _rate(hit: Bool[np.ndarray, " n"], subjects: Int[np.ndarray, " n"], rows: Bool[np.ndarray, " n"]) -> _Numbers:
+    """Share, interval, and the images that have it, of all in the group."""
+    _, people = np.unique(subjects[rows], return_inverse=True)
+    counts, hits = np.bincount(people), np.bincount(people, weights=hit[rows])
+    if not len(counts):
+        return float("nan"), float("nan"), float("nan"), 0, 0
+    low, high = wilson_clustered(hits[:, None], counts[:, None].astype(np.float64))
+    return float(hits.sum() / counts.sum()), float(low[0]), float(high[0]), int(hits.sum()), int(counts.sum())
+
+
+def _label(group: _Group) -> str:
+    return f"{words(group[0])}: {group[1]}" if group[0] else group[1]
+
+
+def _table(kind: str, groups: list[_Group], rates: list[_Numbers]) -> dict[str, Any]:
+    heads = [("group", "text"), ("rate", "proportion"), ("low", "proportion"), ("high", "proportion")]
+    heads += [("images that had it", "count"), ("images sent", "count")]
+    return table(f"Outcome: {kind}", heads, [[_label(g), *r] for g, r in zip(groups, rates, strict=True)])
+
+
+def _reasons(one: Answers) -> dict[str, Any]:
+    found = [reason for reason in one.failures if reason]
+    counts = {reason: found.count(reason) for reason in sorted(set(found))}
+    rows = [[reason, kind_of(reason), n] for reason, n in sorted(counts.items(), key=lambda pair: -pair[1])]
+    return table("Reasons, word for word", [("reason", "text"), ("outcome", "text"), ("images", "count")], rows)
+
+
+def _figure(groups: list[_Group], rates: dict[str, list[_Numbers]]) -> dict[str, Any]:
+    """A panel per outcome, a dot per group."""
+    panels = []
+    for kind, numbers in rates.items():
+        pairs = zip(groups, numbers, strict=True)
+        points = [point(r, low=low, high=high, label=_label(g), n=n) for g, (r, low, high, _, n) in pairs]
+        series = [{"name": "share of images", "points": points}]
+        panels.append({"heading": kind, "y_words": "share of images", "unit": "proportion", "series": series})
+    caption = "(share of the images sent, %, with 95 % intervals)"
+    title = "How often was there no answer, and in which group?"
+    return {"kind": "rows", "title": title, "caption": caption, "panels": panels}

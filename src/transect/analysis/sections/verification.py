@@ -1,0 +1,286 @@
+"""Counterfactual recognition: does a person still verify after an edit, and for whom does it break?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from transect.analysis.sections.answers import Answers, point, table, words
+from transect.effects import intervals, multiplicity, randomization
+from transect.effects.observational import SOURCES as OBSERVED
+from transect.effects.observational import associations, cut
+from transect.effects.verification import SOURCES, Threshold, Verified
+from transect.records import Attribute
+
+_TEXT: Final = (
+    "Each image is compared with its subject's reference image: the same subject at the first level of every attribute "
+    "that is edited{within}. All else is held: pose, light, background and noise are the same, so that an image of no "
+    "edit has distance 0, and a non-match is what the edit did. Two photographs of one person differ in far more: the "
+    "rates are therefore what an edit alone can do, and no forecast of how often people are rejected.",
+    "A match is a cosine distance below the threshold. {threshold}",
+    "Edits are shown one at a time, others at their first level; intervals are of 95 %, by subject. The first image "
+    "always matches itself, so that a rate is the edit's effect, and is not tested against 0.",
+    "For whom: groups of an attribute that was set are the same subjects, and their difference is caused by it; groups "
+    "of one that came with the subjects are other people, and it is an association. The {tests} of differences are a "
+    "family of their own (Holm).",
+)
+_FOUND: Final = (
+    "The threshold {value:.4g} ({low:.4g} to {high:.4g}) was found, so that at most {asked:g} of {n:,} comparisons of "
+    "different subjects' reference images match: {false} did. Its interval is from the false match rate's, by both "
+    "subjects of a comparison (Woodruff 1952). Rates below hold this threshold fixed; the last columns of the "
+    "table by edit say what they would be at the ends of its interval."
+)
+_STATED: Final = (
+    "The threshold {value:.4g} was stated. Of {n:,} comparisons of different subjects' reference images {false} match."
+)
+_LEFT: Final = "Reference images of the first {n:,} subjects are compared; {left:,} more are not."
+_RENDERED: Final = (
+    "Subjects of a generator are less different, to a network that learned from photographs, than people are: a "
+    "threshold that was found here is of these images and not the one that a service uses."
+)
+_Row = dict[str, Any]
+
+
+def section(one: Answers) -> dict[str, Any] | None:
+    """The section of one embedding target in one experiment; None without a threshold."""
+    found = one.verified
+    if found is None:
+        return None
+    edits = list(_edits(one, found))
+    rates = [_edit_row(one, found, name, level, mask) for name, level, mask in edits]
+    groups = [row for edit in edits for row in _by_groups(one, found, *edit)]
+    tests = _adjusted(groups)
+    return {
+        "key": "verification",
+        "study": one.study,
+        "target": one.target,
+        "title": f"Does verification break, and for whom: {one.target}",
+        "text": _text(found, tests),
+        "warnings": [found.threshold.reason] if found.threshold.reason else [],
+        "figures": [_figure(rates, groups)],
+        "tables": [
+            _false_matches(one, found),
+            _edit_table(found, rates),
+            _group_table(groups),
+            _difference_table(groups),
+        ],
+        "sources": [*SOURCES, OBSERVED["Newcombe hybrid score"], multiplicity.SOURCES["holm"]],
+    }
+
+
+def _text(found: Verified, tests: int) -> list[str]:
+    at = found.threshold
+    within = ", and at the same level of " + " and ".join(map(words, found.within)) if found.within else ""
+    numbers = {"value": at.value, "low": at.low, "high": at.high, "asked": at.asked, "n": at.n}
+    template = _STATED if np.isnan(at.asked) else _FOUND
+    said = at.reason or template.format(false=f"{at.false_matches:,}", **numbers)
+    lines = [line.format(within=within, threshold=said, tests=f"{tests} tests") for line in _TEXT]
+    return [*lines, *([_LEFT.format(n=at.n_subjects, left=at.left_out)] if at.left_out else []), _RENDERED]
+
+
+_Edit = tuple[str, float, Bool[np.ndarray, " n"]]
+
+
+def _edits(one: Answers, found: Verified) -> Iterator[_Edit]:
+    """Each edited attribute, each level of it but the first, and the images where it alone is edited."""
+    cells = one.design.shape
+    places = np.indices(cells).reshape(len(cells), -1)[:, one.cells]
+    names = list(one.design.levels)
+    edited = [axis for axis, name in enumerate(names) if name not in found.within]
+    for axis in edited:
+        alone = np.all(
+            [places[other] == 0 for other in edited if other != axis] or [np.ones(len(one.cells), bool)], axis=0
+        )
+        for place, level in enumerate(one.design.levels[names[axis]][1:], start=1):
+            yield names[axis], level, np.asarray(alone & (places[axis] == place))
+
+
+def _edit_row(one: Answers, found: Verified, name: str, level: float, mask: Bool[np.ndarray, " n"]) -> _Row:
+    """Non-match rate and mean distance after one edit."""
+    rate, low, high, n = _rate(one.subjects, found.non_match, mask)
+    ends = [_rate(one.subjects, _at(found, end), mask)[0] for end in (found.threshold.low, found.threshold.high)]
+    sums, counts = _sums(one.subjects, found.distance, mask)
+    far = intervals.mean_interval(sums[:, None], counts[:, None], seed=one.design.seed)
+    mean = sums.sum() / counts.sum() if counts.sum() else np.nan
+    edit = _edit_words(one, name, level)
+    distance = (mean, float(far.low[0]), float(far.high[0]))
+    missing = int((mask & ~np.isfinite(found.non_match)).sum())
+    return {"edit": edit, "rate": (rate, low, high), "distance": distance, "n": n, "missing": missing, "ends": ends}
+
+
+def _at(found: Verified, threshold: float) -> Float[np.ndarray, " n"]:
+    """Non-matches at another threshold; NaN without one."""
+    known = np.isfinite(found.distance) & np.isfinite(threshold)
+    return np.where(known, found.distance >= threshold, np.nan)
+
+
+def _edit_words(one: Answers, name: str, level: float) -> str:
+    attribute, first = one.attributes[name], one.design.levels[name][0]
+    return f"{words(name)}: {attribute.label(first)} to {attribute.label(level)}"
+
+
+def _sums(
+    subjects: Int[np.ndarray, " n"], values: Float[np.ndarray, " n"], mask: Bool[np.ndarray, " n"]
+) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, " s"]]:
+    known = mask & np.isfinite(values)
+    people, who = np.unique(subjects[known], return_inverse=True)
+    n = max(len(people), 1)
+    sums = np.bincount(who, values[known], n).astype(np.float64)
+    return sums, np.bincount(who, minlength=n).astype(np.float64)
+
+
+def _rate(
+    subjects: Int[np.ndarray, " n"], values: Float[np.ndarray, " n"], mask: Bool[np.ndarray, " n"]
+) -> tuple[float, float, float, int]:
+    sums, counts = _sums(subjects, values, mask)
+    if not counts.sum():
+        return np.nan, np.nan, np.nan, 0
+    low, high = intervals.wilson_clustered(sums[:, None], counts[:, None])
+    return float(sums.sum() / counts.sum()), float(low[0]), float(high[0]), int(counts.sum())
+
+
+def _by_groups(one: Answers, found: Verified, name: str, level: float, mask: Bool[np.ndarray, " n"]) -> list[_Row]:
+    """Rates of an edit in every group, and the difference of the last group (each level of names) from the first."""
+    edit = _edit_words(one, name, level)
+    rows = [row for group in found.within for row in _set_groups(one, found, mask, group)]
+    rows += [row for group in found.own for row in _own_groups(one, found, mask, group)]
+    return [{"edit": edit, **row} for row in rows]
+
+
+def _set_groups(one: Answers, found: Verified, mask: Bool[np.ndarray, " n"], group: str) -> list[_Row]:
+    """Groups of an attribute that the experiment set: the same subjects in each."""
+    axis = list(one.design.levels).index(group)
+    place = np.unravel_index(one.cells, one.design.shape)[axis]
+    attribute, levels = one.attributes[group], one.design.levels[group]
+    shares = [_shares(one, found, mask & (place == k)) for k in range(len(levels))]
+    rows = []
+    for k, level in enumerate(levels):
+        rate = _rate(one.subjects, found.non_match, mask & (place == k))
+        row: _Row = {"group": words(group), "name": attribute.label(level), "rate": rate}
+        if k:
+            d = (shares[k] - shares[0])[:, None]
+            made = intervals.mean_difference_interval(d, binary=True, seed=one.design.seed)
+            p, _ = randomization.sign_flip(d, seed=one.design.seed)
+            known = np.isfinite(d)
+            estimate = float(d[known].mean()) if known.any() else np.nan
+            ends = (float(made.low[0]), float(made.high[0]))
+            names = f"{attribute.label(levels[0])} to {attribute.label(level)}"
+            row |= {
+                "difference": (names, estimate, *ends, float(p[0]), int(known.sum())),
+                "basis": "set",
+                "reason": "" if made.methods[0] else "no two subjects whose difference varies",
+            }
+        rows.append(row)
+    return rows
+
+
+def _shares(one: Answers, found: Verified, mask: Bool[np.ndarray, " n"]) -> Float[np.ndarray, " subjects"]:
+    """Each subject's share of non-matches among some of its images; NaN without one."""
+    known = mask & np.isfinite(found.non_match)
+    sums = one.grid(np.where(known, found.non_match, 0.0)).sum(axis=1)
+    counts = one.grid(known.astype(np.float64)).sum(axis=1)
+    return np.asarray(np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0))
+
+
+def _own_groups(one: Answers, found: Verified, mask: Bool[np.ndarray, " n"], group: str) -> list[_Row]:
+    """Groups of an attribute that came with the subjects: others in each."""
+    attribute: Attribute = found.known[group]
+    column, values, who = found.own[group][mask], found.non_match[mask], one.subjects[mask]
+    groups = cut(attribute, column)
+    none = np.where(np.isfinite(values), "", "failed").astype(object)
+    made = associations(values, none, groups, column, is_binary=True, subjects=who, seed=one.design.seed)
+    contrasts = {found.to: found for found in made if found.kind == "contrast"}
+    rows = []
+    for k, center in enumerate(groups.centers):
+        chosen = np.asarray(groups.index == k)
+        row: _Row = {"group": words(group), "name": groups.label(k), "rate": _rate(who, values, chosen)}
+        if (c := contrasts.get(center)) and k:
+            names = c.name.partition(": ")[2]
+            row |= {
+                "difference": (names, c.estimate, c.low, c.high, c.p, c.n_subjects),
+                "basis": "came",
+                "reason": c.reason,
+            }
+        rows.append(row)
+    return rows
+
+
+def _adjusted(groups: list[_Row]) -> int:
+    """Gives each difference its p after Holm's correction; how many there are."""
+    tested = [row for row in groups if "difference" in row]
+    p = multiplicity.holm(np.array([row["difference"][4] for row in tested], dtype=np.float64))
+    for row, value in zip(tested, p, strict=True):
+        row["p_adjusted"] = float(value)
+    return int(np.isfinite(p).sum())
+
+
+def _figure(rates: list[_Row], groups: list[_Row]) -> dict[str, Any]:
+    """A panel with every edit, then one with its groups for each."""
+    made = [point(r["rate"][0], low=r["rate"][1], high=r["rate"][2], label=r["edit"], n=r["n"]) for r in rates]
+    panels = [_panel("Every edit, all subjects", made)]
+    for edit in dict.fromkeys(row["edit"] for row in groups):
+        own = [row for row in groups if row["edit"] == edit]
+        made = [
+            point(r["rate"][0], low=r["rate"][1], high=r["rate"][2], label=f"{r['group']} {r['name']}", n=r["rate"][3])
+            for r in own
+        ]
+        panels.append(_panel(edit, made))
+    return {
+        "kind": "rows",
+        "title": "How often does a person not verify after an edit?",
+        "caption": "(bars are 95 % intervals by subject; the numbers are images)",
+        "panels": panels,
+    }
+
+
+def _panel(heading: str, points: list[_Row]) -> dict[str, Any]:
+    series = [{"name": "non-match rate", "points": points}]
+    return {"heading": heading, "y_words": "non-match rate", "unit": "proportion", "series": series}
+
+
+def _false_matches(one: Answers, found: Verified) -> dict[str, Any]:
+    """What the threshold lets through: all reference images, and those at each level of what was compared within."""
+    at: Threshold = found.threshold
+    rows: list[list[Any]] = [["all", at.rate, at.rate_low, at.rate_high, at.false_matches, at.n]]
+    if found.within:
+        cells = list(one.design.cells())
+        for cell, *numbers in at.groups:
+            names = [f"{words(name)} {one.attributes[name].label(cells[cell][name])}" for name in found.within]
+            rows.append([", ".join(names), *numbers])
+    heads = [("reference images", "text"), ("false match rate", "proportion"), ("low", "proportion")]
+    heads += [("high", "proportion"), ("false matches", "count"), ("comparisons", "count")]
+    return table("False matches of different subjects at the threshold", heads, rows)
+
+
+def _edit_table(found: Verified, rates: list[_Row]) -> dict[str, Any]:
+    heads = [("edit", "text"), ("non-match rate", "proportion"), ("low", "proportion"), ("high", "proportion")]
+    heads += [("mean distance", "number"), ("distance: low", "number"), ("distance: high", "number")]
+    heads += [("images", "count"), ("without an answer", "count")]
+    ends = () if np.isnan(found.threshold.asked) else ("low", "high")
+    heads += [(f"at threshold's {end}", "proportion") for end in ends]
+    rows = [[r["edit"], *r["rate"], *r["distance"], r["n"], r["missing"], *r["ends"][: len(ends)]] for r in rates]
+    return table("Non-matches by edit", heads, rows)
+
+
+def _group_table(groups: list[_Row]) -> dict[str, Any]:
+    heads = [("edit", "text"), ("attribute", "text"), ("group", "text"), ("non-match rate", "proportion")]
+    heads += [("low", "proportion"), ("high", "proportion"), ("images", "count")]
+    return table(
+        "Non-matches by group, edit by edit", heads, [[r["edit"], r["group"], r["name"], *r["rate"]] for r in groups]
+    )
+
+
+def _difference_table(groups: list[_Row]) -> dict[str, Any]:
+    heads = [("edit", "text"), ("attribute", "text"), ("groups", "text"), ("difference", "points"), ("low", "points")]
+    heads += [("high", "points"), ("p", "p"), ("p (Holm)", "p"), ("subjects", "count"), ("the attribute", "text")]
+    heads += [("why no interval", "text")]
+    rows = []
+    for r in groups:
+        if "difference" in r:
+            names, estimate, low, high, p, n = r["difference"]
+            basis = "was set" if r["basis"] == "set" else "came with the subjects"
+            rows.append([r["edit"], r["group"], names, estimate, low, high, p, r["p_adjusted"], n, basis, r["reason"]])
+    return table("For whom: differences between groups", heads, rows)

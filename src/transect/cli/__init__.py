@@ -1,0 +1,1 @@
+"""The command line: the app, and the listings of what there is."""

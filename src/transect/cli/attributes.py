@@ -1,0 +1,27 @@
+"""`transect attributes`: what can be read and set in FaceWorld."""
+
+from __future__ import annotations
+
+import json as json_format
+from typing import Annotated, Any
+
+import typer
+
+from transect.console.printing import table
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
+
+
+def attributes(json: Json = False) -> None:
+    """List FaceWorld's attributes and nuisances: meaning, unit, range, source."""
+    from transect.generators.faceworld.attributes import ATTRIBUTES
+
+    def span(a: Any) -> str:
+        return ", ".join(a.levels) if a.discrete else f"{a.low:g} to {a.high:g}"
+
+    if json:
+        fields = ("name", "role", "kind", "meaning", "unit", "low", "high", "levels", "source")
+        print(json_format.dumps([{f: getattr(a, f) for f in fields} for a in ATTRIBUTES], indent=2))
+        return
+    rows = [[a.name, a.role, a.kind, span(a), a.unit, a.meaning, a.source] for a in ATTRIBUTES]
+    table(["attribute", "role", "kind", "range or levels", "unit", "meaning", "source"], rows, json)

@@ -1,0 +1,76 @@
+"""`transect generators`: what can make images, and checkpoints made into files that are safe to share."""
+
+from __future__ import annotations
+
+import json as json_format
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from transect.console.printing import table
+from transect.errors import BadInput
+
+generators = typer.Typer(name="generators", help="List what can make images; convert checkpoints.")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
+
+
+@generators.callback(invoke_without_command=True)
+def options(context: typer.Context, json: Json = False) -> None:
+    """List what can make images; convert checkpoints."""
+    if context.invoked_subcommand:
+        return
+    from transect.generators import available
+
+    table(["generator", "what it is"], [list(row) for row in available().items()], json)
+
+
+@generators.command()
+def convert(
+    source: Annotated[
+        Path, typer.Argument(metavar="IN", help="An official StyleGAN2 pickle, a community .pt, or safetensors.")
+    ],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The safetensors file to write.")],
+    json: Json = False,
+) -> None:
+    """Write a StyleGAN2 checkpoint's averaged generator as safetensors. Nothing that the checkpoint names is run."""
+    from transect.generators.stylegan2.reading import convert as convert_file
+
+    facts = convert_file(source, out)
+    if json:
+        print(json_format.dumps(facts))
+        return
+    table(["what", "found"], [[name.replace("_", " "), str(value)] for name, value in facts.items()], as_json=False)
+
+
+@generators.command()
+def measure(
+    file: Annotated[str, typer.Argument(metavar="GENERATOR", help="A generator's safetensors file, or its name.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="What it learned from; faceworld.")] = "faceworld",
+    population: Annotated[str, typer.Option(help="FaceWorld: a shipped population or a TOML file.")] = "balanced",
+    images: Annotated[int, typer.Option(help="Pictures of each.")] = 5000,
+    device: Annotated[str, typer.Option(help="Where it computes: cpu, cuda, cuda:1 and so on.")] = "cpu",
+    json: Json = False,
+) -> None:
+    """Say how near a generator's pictures are to FaceWorld's: FID, KID, precision, recall."""
+    from transect.generators import load
+    from transect.perceptual.judging import judge
+
+    if source != "faceworld":
+        raise BadInput(f"source: expected faceworld, got {source!r}; the features that judge were learned on it")
+    made = load(file, device=device)
+    real = load(source, image_size=made.image_size, population=population, device=device)
+    found = judge(real, made, images, device=device)
+    if json:
+        print(json_format.dumps(found))
+        return
+    names = {
+        "fid": "FID",
+        "kid": "KID",
+        "kid_error": "standard error of KID",
+        "precision": "precision",
+        "recall": "recall",
+    }
+    rows = [[label, f"{found[name]:.4g}", f"{found['floor'][name]:.4g}"] for name, label in names.items()]
+    table(["figure", f"of {images} pictures", "of a second real sample"], rows, as_json=False)

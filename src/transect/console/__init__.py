@@ -1,0 +1,1 @@
+"""What commands share: options that several take, and tables on the terminal."""

@@ -1,0 +1,316 @@
+"""Edit-validity gates in a study: measured on every image of a transect, kept in a table beside it, judged by cell.
+
+edits:          id, subject, cell (-1: the subject's own image), reading.<attribute>, distance, realism, saturated,
+                failed (the gates' names), draws (how many subjects were drawn until one passed, or were used up)
+edit_reference: the same measures of unedited subjects that are not of the study, which set the limits
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Int
+
+from transect.analysis import finished_run
+from transect.analysis.sections import edit_validity
+from transect.controls.world import LearnedWorld
+from transect.designs import transect_latents
+from transect.designs.edit_validity import REFERENCE, Judged, Limits, Measured, judge, limits_of, saturated
+from transect.designs.steps import Steps
+from transect.errors import BadInput
+from transect.inversion.photographs import InvertedPhotographs
+from transect.protocols import Target
+from transect.records import SUBJECTS_PER_SEED, Design, Images, Latents, Task
+from transect.runs.folder import FinishedRun, RunFolder
+from transect.runs.spec import described
+
+EDITS: Final = "edits"
+REFERENCE_TABLE: Final = "edit_reference"
+BATCH: Final = 64
+MOST_DRAWS: Final = 20
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EditCheck:
+    """What measures edits, beside what the world itself knows, and how often a subject is drawn again.
+
+    attributes: by name of the attribute, a target whose score or answer reads it; identity: one with embeddings;
+    realism: one with a score. redraw: how often a subject some of whose images fail is replaced by another. shipped:
+    where no target does, the network that ships reads the fitted attributes and the identity of images, and
+    `for_world` says so of the reference generator alone: the network has seen nothing but faces like its own.
+    """
+
+    attributes: Mapping[str, Target] = field(default_factory=dict)
+    identity: Target | None = None
+    realism: Target | None = None
+    redraw: int = 0
+    shipped: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.redraw <= MOST_DRAWS:
+            raise BadInput(f"--redraw: expected 0 to {MOST_DRAWS} further draws of a subject, got {self.redraw}")
+        if self.identity is not None and Task(self.identity.task) is not Task.EMBEDDING:
+            raise BadInput(f"--check-identity: expected an embedding, got a {self.identity.task} target; give another")
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is measured beyond what the world knows, and nothing drawn again."""
+        return not self.attributes and self.identity is None and self.realism is None and not self.redraw
+
+    def describe(self) -> dict[str, Any]:
+        """What recreates it, for a run's spec."""
+        from transect.targets import describe
+
+        return {
+            "attributes": {name: describe(target) for name, target in self.attributes.items()},
+            "identity": self.identity and describe(self.identity),
+            "realism": self.realism and describe(self.realism),
+            "redraw": self.redraw,
+            **({"shipped": True} if self.shipped else {}),
+        }
+
+
+def measured(check: EditCheck, world: Any, latents: Latents, images: Images) -> Measured:
+    """What the check's targets and the world itself say of images; a target's reading stands before the truth's.
+
+    The world's: true values of attributes (not of nuisances), and identities, where it knows them; else, where the
+    check says so, what the network that ships reads.
+    """
+    generator = _generator(world)
+    readings = _read_by_shipped(world, images) if check.shipped else {}
+    levels: set[str] = set()
+    if hasattr(generator, "truths"):
+        truths = generator.truths(latents)
+        for one in generator.truth_attributes:
+            if one.role == "attribute":
+                readings[one.name] = truths[one.name].to_numpy().astype(np.float64)
+                levels |= {one.name} if one.discrete else set()
+    for name, target in check.attributes.items():
+        readings[name] = _scores(target, images)[:, 0]
+        levels -= {name}
+    identity = np.empty((0, 0))
+    if check.identity is not None:
+        identity = _scores(check.identity, images)
+    elif hasattr(generator, "identities"):
+        identity = np.asarray(generator.identities(latents))
+    elif check.shipped:
+        from transect.perceptual import features
+
+        identity = features.identities(images.pixels)
+    realism = np.empty(0) if check.realism is None else _scores(check.realism, images)[:, 0]
+    return Measured(readings, saturated(images), identity, realism, frozenset(levels))
+
+
+def _read_by_shipped(world: Any, images: Images) -> dict[str, np.ndarray]:
+    """Readings of the attributes that have a direction: those that pictures show well enough to be read."""
+    from transect.perceptual import features
+
+    said = features.read(images.pixels)
+    return {one.name: said[one.name] for one in _learned(world).attributes if one.name in said}
+
+
+def _learned(world: Any) -> Any:
+    return world.world if isinstance(world, Steps) else world
+
+
+def _generator(world: Any) -> Any:
+    """What renders, without the steps and directions around it; None where attributes are set exactly."""
+    plain = _learned(world)
+    return plain.generator if isinstance(plain, LearnedWorld) else None
+
+
+def _is_reference(world: Any) -> bool:
+    """By the weights: a file of one's own may have the same name."""
+    from transect.generators.reference import WEIGHTS
+    from transect.runs import model_files
+
+    generator = _generator(world)
+    weights = described(generator).get("weights_sha256") if generator is not None else None
+    return weights is not None and weights == model_files.sha256(WEIGHTS)
+
+
+def needed(world: Any) -> bool:
+    """Whether a world's edits are checked unasked: where attributes are set along fitted directions."""
+    return _generator(world) is not None
+
+
+def for_world(world: Any, design: Design, check: EditCheck | None) -> EditCheck | None:
+    """The check of a study: what was asked for, or where attributes are learned what the world knows; None elsewhere.
+
+    On the reference generator the network that ships reads what nothing else does.
+
+    Raises BadInput where something is asked for and nothing is varied.
+    """
+    asked = check is not None and not check.empty
+    if not design.levels:
+        if asked:
+            raise BadInput("--check-… and --redraw are of images whose attributes are set: give --vary or --steps")
+        return None
+    if check is not None and check.redraw and isinstance(_generator(world), InvertedPhotographs):
+        raise BadInput("--redraw: expected none with --latents, since there is no other photograph to draw; drop it")
+    told = check if asked else EditCheck() if needed(world) else None
+    return replace(told, shipped=True) if told is not None and _is_reference(world) else told
+
+
+def check_of(
+    attributes: Sequence[str] = (), identity: str | None = None, realism: str | None = None, redraw: int = 0
+) -> EditCheck:
+    """The check that the command line asks for: NAME=TARGET texts, target specs, further draws of a subject.
+
+    Raises BadInput for a text without a name, a name twice, or a target that answers otherwise.
+    """
+    read: dict[str, Target] = {}
+    for text in attributes:
+        name, equals, spec = (piece.strip() for piece in text.partition("="))
+        if not (name and equals and spec) or name in read:
+            raise BadInput(f"--check-attribute {text!r}: expected NAME=TARGET, each name once")
+        read[name] = _resolved(spec, "regression")
+    told = [
+        None if spec is None else _resolved(spec, task)
+        for spec, task in ((identity, "embedding"), (realism, "regression"))
+    ]
+    return EditCheck(read, told[0], told[1], redraw)
+
+
+def _resolved(spec: str, task: str) -> Target:
+    from transect.targets import resolve
+
+    settled = spec.endswith(".toml") or spec.partition(":")[0] in ("opencv", "dlib")
+    return resolve(spec) if settled else resolve(spec, task=task)
+
+
+def sections(path: Path) -> list[dict[str, Any]]:
+    """The section about a finished run's edits; none where they were not checked.
+
+    Raises CorruptedPart or BadInput (not finished).
+    """
+    folder = FinishedRun(path)
+    if folder.spec.get("edits") is None:
+        return []
+    run = finished_run.read(path)
+    return [edit_validity.section(run.spec, run.design, run.attributes, *_tables(folder, run.parts))]
+
+
+def _tables(folder: FinishedRun, parts: int) -> tuple[pa.Table, pa.Table]:
+    return folder.read_table(EDITS, parts), folder.read_part(REFERENCE_TABLE, 0)
+
+
+def _scores(target: Target, images: Images) -> np.ndarray:
+    from transect.targets import guarded
+
+    return np.asarray(guarded(target, images, timeout=10.0, batch=BATCH).scores, dtype=np.float64)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Gatekeeper:
+    """Limits and measures of one study, ready to judge its parts."""
+
+    check: EditCheck
+    world: Any
+    design: Design
+    limits: Limits
+
+    def judge(
+        self, seeds: Int[np.ndarray, " s"], latents: Latents, images: Images
+    ) -> tuple[Measured, Measured, Judged]:
+        """Measures of whole subjects' images, of their own, and what fails."""
+        own_latents = self.world.sample(seeds)
+        own = measured(self.check, self.world, own_latents, self.world.render(own_latents))
+        edited = measured(self.check, self.world, latents, images)
+        # As the controls read it: in the attribute's own unit also where cells are steps from the subject's own value.
+        values = self.world.read(latents)
+        intended = {name: values[name].to_numpy() for name in self.design.levels}
+        rows = np.repeat(np.arange(len(seeds)), self.design.n_cells)
+        return edited, own, judge(self.limits, edited, own.take(rows), intended)
+
+
+def gatekeeper(check: EditCheck, world: Any, design: Design, folder: RunFolder) -> Gatekeeper:
+    """The limits that unedited subjects set, measured once and kept in the folder."""
+    seeds = design.seed * SUBJECTS_PER_SEED + np.arange(design.subjects, design.subjects + REFERENCE, dtype=np.int64)
+    latents = getattr(_learned(world), "unedited", world.sample)(seeds)
+    found = measured(check, world, latents, world.render(latents))
+    values = {name: world.read(latents)[name].to_numpy() for name in design.levels}
+    limits = limits_of(found, values, list(design.levels))
+    if not folder.has_part(REFERENCE_TABLE, 0):
+        kept = {f"reading.{name}": column for name, column in found.readings.items()}
+        kept |= {f"value.{name}": column for name, column in values.items()} | {"saturated": found.saturated}
+        kept |= {"realism": found.realism} if len(found.realism) else {}
+        metadata = {b"limits": _text(limits)}
+        table = pa.table({"subject": seeds, **kept}).replace_schema_metadata(metadata)
+        folder.write_part(REFERENCE_TABLE, 0, table)
+    return Gatekeeper(check, world, design, limits)
+
+
+def _text(limits: Limits) -> bytes:
+    import json
+
+    plain = {name: None if np.isnan(value) else value for name, value in _numbers(limits).items()}
+    tolerances = {name: curve.tolerance for name, curve in limits.expected.items()}
+    return json.dumps({**plain, "tolerances": tolerances, "reasons": dict(limits.reasons)}, sort_keys=True).encode()
+
+
+def _numbers(limits: Limits) -> dict[str, float]:
+    return {"identity": limits.identity, "realism": limits.realism, "saturated": limits.saturated}
+
+
+def passing(
+    keeper: Gatekeeper, seeds: Int[np.ndarray, " s"], first: int
+) -> tuple[Int[np.ndarray, " s"], Latents, Images, pa.Table]:
+    """Subjects of a part with their latents and images, drawn again where that is asked for, and their edits table.
+
+    first: the number of the first subject in the study, by which further draws have seeds of their own. A subject that
+    never passes keeps its last draw, and its failures are counted.
+    """
+    made = [_drawn(keeper, int(seed), first + index) for index, seed in enumerate(seeds)] if keeper.check.redraw else []
+    if not made:
+        latents = transect_latents(keeper.design, keeper.world.sample(seeds), keeper.world)
+        images = keeper.world.render(latents)
+        return seeds, latents, images, _table(keeper, seeds, *keeper.judge(seeds, latents, images), np.ones(len(seeds)))
+    chosen = np.array([one for one, _ in made], dtype=np.int64)
+    latents = transect_latents(keeper.design, keeper.world.sample(chosen), keeper.world)
+    images = keeper.world.render(latents)
+    draws = np.array([count for _, count in made], dtype=np.float64)
+    return chosen, latents, images, _table(keeper, chosen, *keeper.judge(chosen, latents, images), draws)
+
+
+def _drawn(keeper: Gatekeeper, seed: int, number: int) -> tuple[int, int]:
+    """The seed of the first draw that passes every gate, or of the last; and how many were drawn."""
+    beyond = keeper.design.subjects + REFERENCE + number * keeper.check.redraw
+    further = [keeper.design.seed * SUBJECTS_PER_SEED + beyond + draw for draw in range(keeper.check.redraw)]
+    for count, one in enumerate([seed, *further], 1):
+        seeds = np.array([one], dtype=np.int64)
+        latents = transect_latents(keeper.design, keeper.world.sample(seeds), keeper.world)
+        judged = keeper.judge(seeds, latents, keeper.world.render(latents))[2]
+        if not judged.failed.any() or count > keeper.check.redraw:
+            return one, count
+    raise AssertionError("unreachable: the last draw is kept")
+
+
+def _table(
+    keeper: Gatekeeper, seeds: np.ndarray, edited: Measured, own: Measured, judged: Judged, draws: np.ndarray
+) -> pa.Table:
+    """Rows of edits, subject-major, then a row per subject for its own image."""
+    cells, n = keeper.design.n_cells, len(seeds)
+    everyone = np.concatenate([np.repeat(seeds, cells), seeds])
+    cell = np.concatenate([np.tile(np.arange(cells), n), np.full(n, -1)]).astype(np.int32)
+    columns: dict[str, Any] = {"subject": everyone, "cell": cell}
+    for name, column in edited.readings.items():
+        columns[f"reading.{name}"] = np.concatenate([column, own.readings[name]])
+    columns["distance"] = np.concatenate([judged.distance, np.zeros(n)])
+    if len(edited.realism):
+        columns["realism"] = np.concatenate([edited.realism, own.realism])
+    columns["saturated"] = np.concatenate([edited.saturated, own.saturated])
+    for name, moved in judged.drift.items():
+        columns[f"drift.{name}"] = np.concatenate([moved, np.zeros(n)])
+    for name, fails in judged.fails.items():
+        columns[f"fails.{name}"] = np.concatenate([fails, np.zeros(n, dtype=bool)])
+        columns[f"unknown.{name}"] = np.concatenate([judged.unknown[name], np.zeros(n, dtype=bool)])
+    columns["draws"] = np.concatenate([np.repeat(draws, cells), draws]).astype(np.int32)
+    return pa.table(columns)

@@ -1,0 +1,59 @@
+"""A small second experiment on something that cannot matter: does the audit find an effect where there is none to find?
+
+The background's hue says nothing about a face. If turning it changes what a target answers, either the target reacts
+to what is beside the question, or the images differ in more than was set; both are worth a loud line. Lipsitch et al.
+2010, Negative controls: a tool for detecting confounding and bias in observational studies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from transect.analysis.findings import Findings, analyse
+from transect.errors import BadInput
+from transect.protocols import Target
+from transect.records import Design
+
+FOLDER: Final = "negative-control"
+ATTRIBUTE: Final = "background_hue"
+LEVELS: Final = (0.0, 0.5)
+"""Opposite hues, in turns."""
+FEWEST_SUBJECTS: Final = 20
+MOST_SHARE: Final = 0.2
+"""Cheap: at most this share of the study's own images, or those of twenty subjects."""
+
+
+def finished(run: Path) -> Findings | None:
+    """What the negative control beside a run says; None where there is none, or it was not finished.
+
+    Raises CorruptedPart where a part of it is not as it was written.
+    """
+    folder = run / FOLDER
+    try:
+        return analyse(folder) if (folder / "run.json").exists() else None
+    except BadInput:
+        return None
+
+
+def unfinished(run: Path) -> list[str]:
+    """What the report says where a negative control was begun and not finished."""
+    begun = (run / FOLDER / "run.json").exists()
+    return [f"The negative control in {run.name}/{FOLDER} was not finished."] if begun and not finished(run) else []
+
+
+def control_design(design: Design, world: Any, targets: Sequence[Target]) -> Design | None:
+    """The first subjects of an experiment at two opposite hues of the background; None where that has no sense.
+
+    None for a population study, a world without such a nuisance, a study that varies or holds it, or a target that
+    counts its calls (`metered = True`).
+    """
+    nuisances = {attribute.name for attribute in world.attributes if attribute.role == "nuisance"}
+    asked = any(getattr(target, "metered", False) for target in targets)
+    if not design.levels or ATTRIBUTE not in nuisances or ATTRIBUTE in (*design.levels, *design.hold) or asked:
+        return None
+    affordable = int(MOST_SHARE * design.n_images) // len(LEVELS)
+    subjects = min(design.subjects, max(affordable, FEWEST_SUBJECTS))
+    return replace(design, levels={ATTRIBUTE: LEVELS}, subjects=subjects, hold=())

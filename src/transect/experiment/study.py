@@ -1,0 +1,388 @@
+"""The order of the stages, and nothing else: a design is rendered, targets are asked, effects estimated, a report made.
+
+Whatever a run needs to be analysed again stands in its spec (run.json) and its tables: `report` needs no target.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, final
+
+import pyarrow as pa
+
+from transect.analysis import findings, pruned, publication, verification
+from transect.analysis.condition_faces import counted_by
+from transect.analysis.finished_run import slug
+from transect.analysis.sections import directions as fitted_directions
+from transect.designs import population_design, transect_design, transect_latents
+from transect.effects.shares import read_shares
+from transect.effects.truth import Truth
+from transect.effects.verification import NO_RULE, Rule
+from transect.errors import BadInput, Interrupted, TooManyFailures
+from transect.experiment import costs, edits, interpolation, negative_control, worlds
+from transect.experiment.canaries import canary_sections, keep_canaries, watch
+from transect.experiment.edits import EditCheck
+from transect.experiment.outcome_choice import choose_outcomes, rehearse
+from transect.experiment.worlds import open_world, population_of, truth_attributes
+from transect.protocols import Target
+from transect.ratings import gates as required
+from transect.ratings.seen import attach
+from transect.ratings.seen import check as check_ratings
+from transect.records import Design, Task
+from transect.runs import boundary, error_conditions
+from transect.runs import spec as provenance
+from transect.runs import tables as columns
+from transect.runs.folder import RunFolder, read_spec
+from transect.runs.parts import map_parts
+from transect.runs.progress import Progress
+from transect.targets.limits import Limits
+
+STUDIES = "studies"
+IMAGES_PER_PART = 256
+PIXELS_PER_PART = 1 << 24
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Study:
+    """One design put to some targets.
+
+    compared: attributes or nuisances by which images as they come are compared; every attribute where it is empty. It
+    chooses what is shown alone: adjustments hold every attribute equal. edits: how images of a transect are checked
+    for what was set and what was not; None where attributes are set exactly. rule: when embedding targets take two
+    images for one person.
+    """
+
+    name: str
+    world: Any
+    design: Design
+    targets: tuple[Target, ...]
+    truth: Truth | None = None
+    outcomes: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    compared: tuple[str, ...] = ()
+    edits: EditCheck | None = None
+    rule: Rule = NO_RULE
+
+    def __post_init__(self) -> None:
+        slugs = [slug(target.name) for target in self.targets]
+        for one in slugs:
+            if slugs.count(one) > 1:
+                raise BadInput(f"two targets are named {one!r}: give each a name of its own")
+
+    @property
+    def subjects_per_part(self) -> int:
+        """Whole subjects in a part: at most 256 images and 16 million pixels, at least one subject."""
+        images = min(IMAGES_PER_PART, PIXELS_PER_PART // int(self.world.image_size) ** 2)
+        return max(1, images // self.design.n_cells)
+
+    @property
+    def n_parts(self) -> int:
+        """Parts of each table."""
+        return -(-self.design.subjects // self.subjects_per_part)
+
+    @property
+    def counted_by(self) -> tuple[str, ...]:
+        """Attributes that errors may be counted by; none of steps λ."""
+        if "steps" in provenance.described(self.world):
+            return ()
+        everything = [one.name for one in self.world.attributes if one.role == "attribute"]
+        return tuple(self.design.levels) or tuple(dict.fromkeys([*everything, *self.compared]))
+
+    def subjects_of(self, part: int) -> slice:
+        """Which subjects a part holds."""
+        start = part * self.subjects_per_part
+        return slice(start, min(start + self.subjects_per_part, self.design.subjects))
+
+    def spec(self) -> dict[str, Any]:
+        """What recreates the run, as run.json holds it; max_failures is left out, which only says when to stop."""
+        design = self.design
+        # A list, since the order of the attributes is the order of the cells and JSON objects have none.
+        levels = [{"attribute": name, "values": list(values)} for name, values in design.levels.items()]
+        known = {attribute.name: attribute for attribute in self.world.attributes}
+        everything = [name for name, attribute in known.items() if attribute.role == "attribute"]
+        shown = list(design.levels) or list(self.compared) or everything
+        # Set attributes need no adjustment; of images as they come every attribute is adjusted for, compared or not.
+        held = [] if design.levels else [name for name in everything if name not in shown]
+        return {
+            "versions": provenance.versions(),
+            "name": self.name,
+            "generator": provenance.described(self.world),
+            "world": provenance.world_entry(self.world),
+            "readings": provenance.readings(self.world, shown),
+            "attributes": [asdict(known[name]) for name in shown],
+            "held": [asdict(known[name]) for name in held] or None,
+            # What ratings of attributes that were not varied mean: names in no order are no numbers.
+            "nominal": [asdict(one) for one in known.values() if one.nominal],
+            "design": {**asdict(design), "levels": levels, "basis": design.basis},
+            "subjects_per_part": self.subjects_per_part,
+            "truth": self.truth and asdict(self.truth),
+            "targets": [self._target_spec(target) for target in self.targets],
+            "limits": {"timeout": self.limits.timeout, "batch": self.limits.batch},
+            **({} if self.edits is None else {"edits": self.edits.describe()}),
+            **verification.spec_entry(self.rule, self.targets, self.design, self.world.attributes),
+        }
+
+    def _target_spec(self, target: Target) -> dict[str, Any]:
+        from transect.targets import describe
+
+        task, truth = Task(target.task), self.truth.text if self.truth else None
+        outcomes = choose_outcomes(
+            task, truth, self.outcomes, verifies=verification.verifies(target, self.design, self.rule)
+        )
+        rehearse(target, outcomes, self.truth, truth_attributes(self.world))
+        return {
+            "name": target.name,
+            "slug": slug(target.name),
+            "task": str(task),
+            "outcomes": outcomes,
+            "description": describe(target),
+        }
+
+
+def audit(
+    targets: Any,
+    *,
+    vary: Iterable[str] | Mapping[str, Iterable[float] | None] = (),
+    subjects: int = 100,
+    images: int | None = None,
+    compare: Sequence[str] = (),
+    population: str | None = None,
+    hold: Sequence[str] = (),
+    truth: str | None = None,
+    outcomes: Sequence[str] = (),
+    generator: Any = "faceworld",
+    image_size: int | None = None,
+    device: str | None = None,
+    seed: int = 0,
+    target_options: Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
+    name: str = "audit",
+    control: bool = True,
+    perceived: str | Path | None = None,
+    ratings: str | Path | None = None,
+    prune: Sequence[str] = (),
+    by: Sequence[str] = (),
+    directions: str | Path | None = None,
+    latents: str | Path | None = None,
+    check_edits: EditCheck | None = None,
+    false_match_rate: float | None = None,
+    within: Sequence[str] = (),
+    require_validation: str | Path | None = None,
+    out: str | Path | None = None,
+    quiet: bool = False,
+) -> publication.Result:
+    """Set attributes, ask the targets, estimate what each attribute causes, and write the report.
+
+    targets: a spec string (see `transect targets`), a callable, an object with `predict`, or a list of them. vary:
+    texts as on the command line, or levels by attribute. With `images` instead of `vary`, an observational study of
+    `population`, by what to `compare` (default: every attribute). control: also ask about something that cannot
+    matter, where that is cheap. generator: a name, with image_size (128), population ("balanced") and device ("cpu"),
+    or an object that generates and controls, which has its own. directions: a file of fitted directions, which set the
+    attributes of a learned generator; latents: inverted photographs. perceived, ratings, prune: what was seen on the
+    images and rules about it, see `rate`. by: attributes whose combinations errors are counted by. check_edits: what
+    measures whether images became what was set; with directions they are checked with what the generator knows even
+    without. false_match_rate, within: of embedding targets, the rate that finds the threshold of verification, and
+    varied attributes that are no edits of a subject but say who is shown (`effects.verification`). require_validation:
+    raters' validation, see `required`. Returns the Result, whose `effects` are records and `report` the page's path.
+
+    Raises BadInput, UnknownName or MissingExtra before all; after TooManyFailures or Interrupted the same call goes on.
+    """
+    check_ratings(perceived, prune, ratings)
+    world = open_world(generator, image_size, population, device, directions, latents)
+    design = _design(world, vary, subjects, images, hold, seed)
+    resolved = resolve_targets(targets, target_options)
+    rule = verification.chosen(resolved, design, false_match_rate, within)
+    known = truth_attributes(world)
+    stated = None if truth is None else Truth.parse(truth, known)
+    worlds.check_hold(world, design)
+    chosen = worlds.compared_of(compare, world) if images is not None else ()
+    study = Study(name, world, design, tuple(resolved), stated, tuple(outcomes), limits or Limits(), chosen, rule=rule)
+    study = replace(study, edits=edits.for_world(world, design, check_edits))
+    crossed = error_conditions.check(by, [study.counted_by])
+    gates = required.given(require_validation, [(study.world, design.levels)])
+    folder = Path(out) if out is not None else Path("runs") / slug(resolved[0].name)
+    run(study, folder, quiet=quiet)
+    if control:
+        run_control(study, folder, quiet=quiet)
+    rate(folder, perceived, prune, ratings)
+    error_conditions.keep(folder, crossed)
+    required.keep(folder, gates)
+    return report(folder)
+
+
+def rate(
+    folder: Path, perceived: str | Path | None = None, prune: Sequence[str] = (), ratings: str | Path | None = None
+) -> None:
+    """Keep what was seen on a finished run's images beside it, and rules by which images are left out.
+
+    perceived: CSV or Parquet with one row per image: id, a column per attribute, and `study` where the folder holds
+    several. ratings: people's single answers: the same columns, and a `rater` where it is known. What is of no image
+    of the run is said on standard error. Raises as `ratings.attach`.
+    """
+    seen, people = (None if path is None else Path(path) for path in (perceived, ratings))
+    for line in attach(folder, seen, prune, people):
+        print(line, file=sys.stderr)
+
+
+def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:
+    """Ask the targets of a finished study about a negative control, into a folder of its own beside the tables.
+
+    Nothing where the study has no cheap one; where too many images fail, its incomplete folder is left and not used.
+    """
+    design = negative_control.control_design(study.design, study.world, study.targets)
+    if design is None:
+        return
+    name = f"{study.name}: negative control"
+    try:
+        outcomes = tuple(one for one in study.outcomes if one != verification.NON_MATCH)
+        made = replace(study, name=name, design=design, edits=None, outcomes=outcomes, rule=NO_RULE)
+        run(made, out / negative_control.FOLDER, quiet=quiet)
+    except TooManyFailures as error:
+        print(f"{name} left out: {error}", file=sys.stderr)
+
+
+def resolve_targets(targets: Any, options: Mapping[str, Any] | None = None) -> list[Target]:
+    """The targets that specs, callables or objects name."""
+    from transect.targets import as_target, resolve
+
+    asked = [targets] if isinstance(targets, str) or not isinstance(targets, Sequence) else list(targets)
+    given = dict(options or {})
+    return [resolve(one, **given) if isinstance(one, str) else as_target(one, **given) for one in asked]
+
+
+def _design(
+    world: Any,
+    vary: Iterable[str] | Mapping[str, Iterable[float] | None],
+    subjects: int,
+    images: int | None,
+    hold: Sequence[str],
+    seed: int,
+) -> Design:
+    worlds.check_subjects(world, subjects if images is None else images)
+    population, usual = population_of(world), getattr(world, "usual_levels", None)
+    if images is None:
+        options: dict[str, Any] = {"subjects": subjects, "seed": seed, "population": population, "hold": hold}
+        return transect_design(vary, world.attributes, usual=usual, **options)
+    if vary or hold:
+        raise BadInput("--images observes a population as it comes: drop --vary and --hold, or use --subjects")
+    return population_design(population, images=images, seed=seed)
+
+
+def run(study: Study, out: Path, *, quiet: bool = False) -> None:
+    """Render and ask, part by part, into the run folder `out`; finished parts are kept and skipped."""
+    if not study.targets:
+        raise BadInput("expected at least one target, got none; see: transect targets")
+    spec = study.spec()
+    with RunFolder(out, spec) as folder:
+        try:
+            watch(study.targets)
+            costs.announce(study, folder, quiet=quiet)
+            _make_parts(study, folder, quiet)
+            for line in keep_canaries(out, study.targets):
+                print(line, file=sys.stderr)
+        except KeyboardInterrupt:
+            message = f"interrupted; what is done is kept in {out}, and the same command goes on"
+            raise Interrupted(message) from None
+
+
+def _make_parts(study: Study, folder: RunFolder, quiet: bool) -> None:
+    from transect.targets.guard import FailureBudget
+
+    budgets = [
+        FailureBudget(t.name, study.design.n_images, limit_share=study.limits.max_failures) for t in study.targets
+    ]
+
+    keeper = edits.gatekeeper(study.edits, study.world, study.design, folder) if study.edits else None
+
+    def stage(part: int) -> None:
+        started = time.monotonic()
+        made = _image_part(study, folder, part, keeper)
+        for target, budget in zip(study.targets, budgets, strict=True):
+            _prediction_part(study, folder, part, target, budget, made)
+        progress.advance(len(made))
+        folder.log("part", part=part, images=len(made), seconds=round(time.monotonic() - started, 3))
+
+    with Progress(study.name, study.design.n_images, quiet=quiet) as progress:
+        map_parts(stage, range(study.n_parts))
+
+
+def _image_part(study: Study, folder: RunFolder, part: int, keeper: edits.Gatekeeper | None) -> pa.Table:
+    if not folder.has_part("images", part):
+        span = study.subjects_of(part)
+        seeds = study.design.subject_seeds(span.start, span.stop)
+        if keeper is None:
+            latents = transect_latents(study.design, study.world.sample(seeds), study.world)
+            images = study.world.render(latents)
+        else:
+            seeds, latents, images, checked = edits.passing(keeper, seeds, span.start)
+            folder.write_part(edits.EDITS, part, checked)
+        true = getattr(study.world, "truths", study.world.read)(latents)
+        folder.write_part("images", part, columns.images_table(study.design, seeds, true, images))
+    return folder.read_part("images", part)
+
+
+def _prediction_part(study: Study, folder: RunFolder, part: int, target: Target, budget: Any, images: pa.Table) -> None:
+    from transect.targets.guard import guarded
+
+    table = f"predictions/{slug(target.name)}"
+    if folder.has_part(table, part):
+        budget.add(folder.read_part(table, part)["reason"].to_pylist())
+        return
+    limits = study.limits
+    answers = guarded(target, columns.images_of(images), timeout=limits.timeout, batch=limits.batch, budget=budget)
+    folder.write_part(table, part, columns.predictions_table(images["id"].to_pylist(), answers))
+
+
+def report(
+    folder: Path,
+    *,
+    shares: Sequence[str | Path] = (),
+    correction: str = "holm",
+    models: Sequence[str] = (),
+    near: tuple[float, float] | None = None,
+    by: Sequence[str] = (),
+) -> publication.Result:
+    """Analyse a finished run folder, or every study under it, and write its effects, results and page anew.
+
+    shares: files of populations' shares (CSV, TOML) to project to. correction: for many tests,
+    "holm", "benjamini-hochberg" or "max-t". models: by which errors are adjusted too: "ols", "logit", "poisson", "gee",
+    "fractional". near: the scores between which a subject is near the decision boundary; by: attributes whose
+    combinations errors are counted by; both kept in the folder, default what is kept there.
+    """
+    band = boundary.check(near) or boundary.kept(folder)
+    runs = sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
+    known = [counted_by(read_spec(path)) for path in runs]
+    crossed = error_conditions.check(by or error_conditions.kept(folder), known)
+    found = [findings.analyse(path, band, crossed) for path in runs]
+    if by:
+        error_conditions.keep(folder, crossed)
+    if near is not None:
+        boundary.of_steps(any(one.in_steps for one in found))
+        boundary.keep(folder, near)
+    # An experiment comes first: shares are of its levels, and not of steps λ or of what other studies observed.
+    order = sorted(found, key=lambda one: one.in_steps or not one.design.levels)
+    attributes = {name: attribute for one in reversed(order) for name, attribute in one.attributes.items()}
+    populations = [read_shares(path, attributes) for path in shares]
+    controls = [negative_control.finished(path) for path in runs]
+    notes = [note for path in runs for note in negative_control.unfinished(path)]
+    own = [[*edits.sections(path), *canary_sections(path), *pruned.sections(path)] for path in runs]
+    rated = [section for sections in own for section in sections]
+    specs = {json.dumps(one.entry["spec"]["generator"].get("directions")): one.entry["spec"] for one in found}
+    notes += [note for spec in specs.values() for note in fitted_directions.limits(spec)]
+    fitted = [section for spec in specs.values() for section in fitted_directions.section(spec)]
+    return publication.publish(
+        folder,
+        found,
+        controls,
+        shares=populations,
+        correction=correction,
+        models=models,
+        limits=notes,
+        sections=[*fitted, *interpolation.sections(folder), *rated],
+    )

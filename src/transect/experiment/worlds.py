@@ -1,0 +1,116 @@
+"""Which world do images come from? A generator by name or object, with its own controls or fitted directions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from transect.designs import transect_latents
+from transect.errors import BadInput, UnknownName
+from transect.protocols import Controls, Generator
+from transect.records import Attribute, Design
+from transect.runs import spec
+
+
+def open_world(
+    generator: Any,
+    image_size: int | None,
+    population: str | None,
+    device: str | None = None,
+    directions: str | Path | None = None,
+    latents: str | Path | None = None,
+) -> Any:
+    """The generator that a name or an object stands for, with fitted directions as its controls if a file is given.
+
+    latents: a file of inverted photographs, which are the subjects then. Raises BadInput for another object, settings
+    beside one, or a generator that sets nothing without directions.
+    """
+    if isinstance(generator, str) and generator.partition("?")[0] == "reference" and directions is None:
+        from transect.generators.reference import DIRECTIONS
+
+        directions = DIRECTIONS
+    made = generator_of(generator, image_size, population, device, learned=directions is not None)
+    if directions is not None:
+        from transect.controls.local_file import read_fitted
+        from transect.controls.world import LearnedWorld
+
+        return LearnedWorld(made if latents is None else inverted(made, latents), read_fitted(Path(directions)))
+    if latents is not None:
+        raise BadInput("--latents: expected --directions FILE beside it, along which photographs are edited, got none")
+    if isinstance(made, Generator) and not (isinstance(made, Controls) and made.attributes):
+        raise BadInput(
+            f"generator {made.name}: expected attributes that can be set, got latents alone; give --directions FILE,"
+            " made by: transect directions fit"
+        )
+    return made
+
+
+def generator_of(
+    generator: Any, image_size: int | None, population: str | None, device: str | None, *, learned: bool
+) -> Any:
+    """The generator alone, whether or not it sets anything; learned: its latents are moved along directions."""
+    from transect.generators import load
+
+    if isinstance(generator, str):
+        # Directions are of latents that a learned generator has: FaceWorld's are those of its latent view.
+        name = "faceworld-latent" if learned and generator == "faceworld" else generator
+        return load(name, image_size=image_size, population=population or "balanced", device=device or "cpu")
+    if not (isinstance(generator, Generator) and (learned or isinstance(generator, Controls))):
+        wanted = "name, image_size, latent_dim, sample and render, attributes, read and set"
+        raise BadInput(f"generator: expected a name, or an object with {wanted}, got {type(generator).__name__}")
+    if not (image_size is None and population is None and device is None):
+        own = "image_size, population and device"
+        raise BadInput(
+            f"expected no {own} beside a generator object, which has its own, got some of them; leave them out"
+        )
+    return generator
+
+
+def inverted(generator: Any, latents: str | Path) -> Any:
+    """The generator with the photographs of that file as its subjects. Raises BadInput as `InvertedPhotographs`."""
+    from transect.inversion.photographs import InvertedPhotographs
+
+    return InvertedPhotographs.open(generator, latents)
+
+
+def truth_attributes(world: Any) -> dict[str, Attribute]:
+    """What a truth may be about: what the world knows of its images, or else what it sets."""
+    return {one.name: one for one in getattr(world, "truth_attributes", world.attributes)}
+
+
+def population_of(world: Any) -> str:
+    """The population that a world says it draws from; "" where it says none."""
+    return str(spec.described(world).get("population", ""))
+
+
+def check_subjects(world: Any, subjects: int) -> None:
+    """Refuse more subjects than a world has, whose subjects are inverted photographs."""
+    check = getattr(getattr(world, "generator", None), "check_subjects", None)
+    if check is not None:
+        check(subjects)
+
+
+def check_hold(world: Any, design: Design) -> None:
+    """Refuse to hold what nothing varied changes: the report would call a total effect direct."""
+    if not design.hold:
+        return
+    subjects = world.sample(design.subject_seeds(0, 4))
+    free = world.read(transect_latents(replace(design, hold=()), subjects, world))
+    own = world.read(subjects.repeat(design.n_cells))
+    for name in design.hold:
+        if free[name].equals(own[name]):
+            raise BadInput(f"--hold {name}: nothing that is varied changes {name}; drop it")
+
+
+def compared_of(compare: Sequence[str], world: Any) -> tuple[str, ...]:
+    """The attributes and nuisances of a world to compare its images by, once each.
+
+    Raises UnknownName for another name.
+    """
+    known = [attribute.name for attribute in world.attributes]
+    for name in compare:
+        if name not in known:
+            raise UnknownName("attribute", name, known, hint="see: transect attributes")
+    return tuple(dict.fromkeys(compare))

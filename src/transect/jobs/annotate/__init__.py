@@ -1,0 +1,1 @@
+"""`transect annotate`: have people rate images."""

@@ -1,0 +1,387 @@
+"""`transect annotate`: people rate a run's images, and their answers come back."""
+
+from __future__ import annotations
+
+import json as json_format
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from transect.errors import BadInput
+
+annotate = typer.Typer(
+    name="annotate", help="Have people rate a run's images, and take their answers.", no_args_is_help=True
+)
+
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, or a folder of studies.")]
+Address = Annotated[
+    str | None,
+    typer.Option("--database", help="A file or postgresql://user@host/name; default in RUN/annotations/."),
+]
+Questions = Annotated[
+    list[str] | None,
+    typer.Option(help="What to ask: paper, monk, pairs, quality or a TOML file; repeat for more; default paper. Kept."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of lines.")]
+
+
+@annotate.command()
+def serve(
+    run: Run,
+    host: Annotated[str, typer.Option(help="Where to listen; the default is this machine alone.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0: any free port.")] = 8000,
+    database: Address = None,
+    questions: Questions = None,
+    public_url: Annotated[
+        str | None,
+        typer.Option(help="How raters reach it through a proxy, as https://rate.example; no other name is answered."),
+    ] = None,
+    examples: Annotated[
+        bool, typer.Option(help="Show rendered faces beside the levels; they are rendered at the first start.")
+    ] = True,
+    json: Json = False,
+) -> None:
+    """Serve the pages for raters and for the organiser, until it is stopped.
+
+    The organiser's password is taken from TRANSECT_ADMIN_PASSWORD; without it, one is made and printed once.
+    """
+    import transect.annotation.database  # noqa: F401  (says which extra is missing)
+    from transect.annotation import sessions
+    from transect.annotation.examples import check_examples, render_examples
+    from transect.annotation.questions import load
+    from transect.annotation.server.app import check_address, create_app, serve
+
+    # What is wrong is said before anything is begun: a database that was begun asks the same from then on.
+    url, hosts = _reached(host, public_url)
+    sessions.given_password()
+    if examples and questions:
+        check_examples(load(questions))
+    check_address(host, port)
+    project = _open(run, database, questions)
+    password = sessions.set_password(project.database)
+    folder = render_examples(project.asked, run) if examples else None
+    secure = bool(public_url and public_url.startswith("https://"))
+    public = (url or "").partition("://")[2]
+    app = create_app(project, hosts, examples=folder, secure=secure, public=public)
+
+    def ready(listening: int) -> None:
+        address = url or f"http://{f'[{host}]' if ':' in host else host}:{listening}"
+        project.database.set({"url": address})
+        _announce(address, host, listening, password, json)
+
+    try:
+        serve(app, host, port, ready)
+    finally:
+        project.database.close()
+
+
+@annotate.command()
+def invite(
+    run: Run,
+    raters: Annotated[int, typer.Option(help="How many new raters.")] = 1,
+    database: Address = None,
+    questions: Questions = None,
+    url: Annotated[
+        str | None, typer.Option(help="What links begin with; default where it was served last, else port 8000 here.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Make raters and print a link for each, this once: only hashes of the links are kept."""
+    from transect.annotation.raters import check_count
+    from transect.annotation.raters import invite as make
+
+    check_count(raters)
+    project = _open(run, database, questions)
+    try:
+        made = make(project.database, raters, time.time())
+        base = (url or project.database.setting("url") or "http://127.0.0.1:8000").rstrip("/")
+    finally:
+        project.database.close()
+    links = [f"{base}/invite/{one.token}" for one in made]
+    if json:
+        print(json_format.dumps({"links": links, "raters": [one.name for one in made]}, indent=2))
+        return
+    print("\n".join(f"{one.name}  {link}" for one, link in zip(made, links, strict=True)))
+
+
+@annotate.command()
+def export(
+    run: Run,
+    out: Annotated[Path | None, typer.Option(help="Where to; default by kind, in RUN/annotations/.")] = None,
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            help="answers (.csv or .parquet), ratings (for --ratings of report), mturk, ground-truth, label-studio.",
+        ),
+    ] = "answers",
+    scale: Annotated[
+        str, typer.Option(help="Of ratings: attribute (its units) or unit (0 to 1, as rules of pruning want).")
+    ] = "attribute",
+    price: Annotated[float | None, typer.Option(help="Also say what all answers cost at this price each.")] = None,
+    image_url: Annotated[
+        str, typer.Option(help="Of mturk, ground-truth and label-studio: what addresses of pictures begin with.")
+    ] = "",
+    database: Address = None,
+    questions: Questions = None,
+    json: Json = False,
+) -> None:
+    """Write answers, or tasks for other services, to files."""
+    from transect.annotation import cost
+    from transect.annotation.exchange import outgoing
+    from transect.annotation.exchange.crowd import check_level_names
+    from transect.annotation.questions import load
+
+    place = outgoing.default(run, kind)
+    if price is not None:
+        cost.check_price(price)
+    for one in load(questions).question if questions and kind == "label-studio" else ():
+        check_level_names(one)
+    project = _open(run, database, questions, begin=kind not in ("answers", "ratings"))
+    try:
+        told: dict[str, Any] = {} if price is None else {"cost": cost.estimate(project, price)}
+        told = outgoing.write(project, kind, out or place, scale, image_url) | told
+    finally:
+        project.database.close()
+    _tell(told, json)
+
+
+@annotate.command("import")
+def import_(
+    run: Run,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Answers that were given elsewhere.")],
+    kind: Annotated[
+        str, typer.Option("--format", help="answers (.csv or .parquet), mturk, ground-truth, label-studio.")
+    ] = "answers",
+    database: Address = None,
+    questions: Questions = None,
+    json: Json = False,
+) -> None:
+    """Take in answers that were given elsewhere: all or nothing, and none twice."""
+    from transect.annotation.database import Database
+    from transect.annotation.exchange import incoming, reading_files
+    from transect.annotation.project import Project, change
+
+    _ = Database
+
+    def work(project: Project) -> incoming.Imported:
+        return incoming.take_in(project, reading_files.read(file, kind, project), time.time())
+
+    made = change(run, database, tuple(questions or ()), work)
+    told = {"imported": made.answers, "already_there": made.duplicates, "new_raters": made.raters}
+    _tell(told | {"left_out": dict(made.left_out)}, json)
+
+
+@annotate.command()
+def agreement(
+    run: Run,
+    database: Address = None,
+    resamples: Annotated[int, typer.Option(min=0, help="Resamples of the intervals; 0 for none.")] = 1000,
+    json: Json = False,
+) -> None:
+    """Say how far raters agree with each other, with known answers and with themselves."""
+    from transect.annotation.agreement.summary import lines, summary
+
+    project = _open(run, database, None, begin=False)
+    try:
+        made = summary(project, resamples)
+    finally:
+        project.database.close()
+    print(json_format.dumps(made, indent=2, allow_nan=False) if json else "\n".join(lines(made)))
+
+
+@annotate.command()
+def report(
+    run: Run,
+    database: Address = None,
+    out: Annotated[Path | None, typer.Option(help="The folder of the page; default RUN/annotations.")] = None,
+    scale: Annotated[str, typer.Option(help="Of answers: attribute (its units) or unit (0 to 1).")] = "attribute",
+    prune: Annotated[
+        list[str] | None, typer.Option(help="Mark images that such a rule leaves out, e.g. 'fakeness>=0.75'; repeat.")
+    ] = None,
+    resamples: Annotated[int, typer.Option(min=0, help="Resamples of the intervals; 0 for none.")] = 1000,
+    json: Json = False,
+) -> None:
+    """Write the page on the raters: agreement, answers along transects, faces by score, largest deviations.
+
+    Answers come from the annotation database, or, where the run has none, from the file kept by --ratings.
+    """
+    from transect.annotation.pictures import Pictures
+    from transect.jobs.annotate import page, rater_page, validation
+    from transect.ratings.seen import parse_rules
+
+    rules = [rule for each in parse_rules(prune or ()).values() for rule in each]
+    answered = _answered(run, database, scale)
+    found = page.page(answered, rules, resamples, run.name)
+    # Gates are in the units of the questions, whatever the page's scale.
+    for one in answered if scale == "attribute" else _answered(run, database, "attribute"):
+        if {"condition", "quality"} <= {rated.name for rated in one.rated}:
+            made = validation.of_generator(one)
+            found["sections"].append(validation.section(one.name, made, one.run.attributes))
+    path = rater_page.write(found, Pictures(run).png, out or run / "annotations")
+    _tell({"report": str(path), **found["facts"]}, json)
+
+
+def _answered(run: Path, database: str | None, scale: str) -> Any:
+    """Answers from the database, or the file kept beside the run where it has none."""
+    from transect.jobs.annotate import page
+
+    if database is None and not (run / "annotations" / "annotation.sqlite").exists():
+        return page.from_kept(run)
+    project = _open(run, database, None, begin=False)
+    try:
+        return page.from_project(run, project, scale)
+    finally:
+        project.database.close()
+
+
+@annotate.command()
+def machine(
+    run: Run,
+    rater: Annotated[
+        str, typer.Option(help="attributes (the network that ships), or clip:FOLDER of a saved CLIP in safetensors.")
+    ] = "attributes",
+    questions: Questions = None,
+    out: Annotated[Path | None, typer.Option(help="CSV or Parquet; default RUN/annotations/machine.parquet.")] = None,
+    device: Annotated[str, typer.Option(help="Where the network runs: cpu, cuda and so on.")] = "cpu",
+    json: Json = False,
+) -> None:
+    """Have a machine answer the questions about single images; its answers are kept as a machine's.
+
+    The file is for `--perceived` of report, never for `--ratings`: a machine is no person.
+    """
+    from transect.annotation import machine_answers
+
+    _tell(machine_answers.write(run, rater, tuple(questions or ("paper",)), out, device), json)
+
+
+@annotate.command()
+def validate(
+    run: Run,
+    condition: Annotated[
+        str, typer.Option(help="The question that asks what was asked of the generator.")
+    ] = "condition",
+    quality: Annotated[str, typer.Option(help="The question about the picture's quality.")] = "quality",
+    max_differing: Annotated[float, typer.Option(help="Gate: share of images seen as another condition.")] = 0.05,
+    min_quality: Annotated[float, typer.Option(help="Gate: mean quality, in its own units.")] = 2.5,
+    max_unidentifiable: Annotated[
+        float, typer.Option(help="Gate: share of images of which most raters say that no face is identifiable.")
+    ] = 0.0,
+    min_p: Annotated[
+        float, typer.Option(help="Gate: p of the tests of equal quality between levels (Holm); 0: not asked.")
+    ] = 0.05,
+    min_images: Annotated[
+        int, typer.Option(help="Gate: images that raters judged, of all and of each level that was varied.")
+    ] = 20,
+    require: Annotated[bool, typer.Option("--require", help="Stop with an error where a gate is not met.")] = False,
+    database: Address = None,
+    json: Json = False,
+) -> None:
+    """Check by raters whether images show what was asked for and look equally good (McDuff et al. 2019).
+
+    Writes RUN/validation.json. The questions are those of `--questions quality`.
+    """
+    from transect.effects.image_validation import Gates
+    from transect.jobs.annotate import validation
+
+    gates = Gates(max_differing, min_quality, max_unidentifiable, min_p, min_images)
+    answered = list(_answered(run, database, "attribute"))
+    if empty := [one.name for one in answered if not one.rated] or ([] if answered else [str(run)]):
+        raise BadInput(
+            f"{', '.join(empty)}: expected images that raters answered about, got no answer; have them rated"
+        )
+    made = [(one, validation.of_generator(one, condition, quality, gates)) for one in answered]
+    path = validation.keep(run, made)
+    if json:
+        print(path.read_text(encoding="utf-8"), end="")
+    for study, one in [] if json else made:
+        every = one.groups[0]
+        print(
+            f"{study.name}: {every.differing} of {every.judged} images ({100 * every.share:.2f} %) seen as another, "
+            f"quality {every.quality:.2f} (SD {every.spread:.2f}); "
+            + ("every gate is met" if one.passed else "not met: " + "; ".join(one.failures.values()))
+        )
+        for group in one.groups[1:]:
+            if group.failures:
+                print(f"  {group.attribute} {group.level:g}: {'; '.join(group.failures)}")
+    if require:
+        validation.require(run)
+
+
+@annotate.command("same-person")
+def same_person(
+    answers: Annotated[Path, typer.Argument(metavar="ANSWERS", help="Answers about pairs, as exported.")],
+    pairs: Annotated[Path, typer.Option(help="CSV of pairs: first, second, kind; if you like study, group, distance.")],
+    question: Annotated[
+        str | None, typer.Option(help="Which question, where pairs were asked about in several.")
+    ] = None,
+    unanswered: Annotated[str, typer.Option(help='What no answer counts as: "left out" or "same".')] = "left out",
+    json: Json = False,
+) -> None:
+    """Say how often raters take a reconstruction for the person, by familiarity and group (Singh et al. 2021)."""
+    from transect.jobs.annotate import validation
+
+    if unanswered not in ("left out", "same"):
+        raise BadInput(f'--unanswered: expected "left out" or "same", got {unanswered!r}; mend it')
+    made = validation.same_person(answers, pairs, unanswered, question)
+    print(json_format.dumps(made, indent=2, allow_nan=False) if json else "\n".join(validation.lines(made)))
+
+
+def _open(run: Path, database: str | None, questions: list[str] | None, begin: bool = True) -> Any:
+    from transect.annotation.database import Database
+    from transect.annotation.project import open_project
+
+    _ = Database
+    return open_project(run, database, tuple(questions or ()), begin=begin)
+
+
+def _reached(host: str, public_url: str | None) -> tuple[str | None, frozenset[str]]:
+    """The address that links begin with, where it is known, and the names that the server answers to."""
+    from urllib.parse import urlsplit
+
+    from transect.annotation.server.app import LOOPBACK
+
+    if public_url is not None:
+        try:
+            parts = urlsplit(public_url)
+            port = "" if parts.port in (None, {"http": 80, "https": 443}.get(parts.scheme)) else f":{parts.port}"
+        except ValueError:
+            parts, port = urlsplit(""), ""
+        more = parts.path not in ("", "/") or parts.query or parts.fragment or "@" in parts.netloc
+        if parts.scheme not in ("http", "https") or not parts.hostname or more:
+            raise BadInput(
+                f"--public-url: expected an address such as https://rate.example, got {public_url!r}; mend it"
+            )
+        name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        return f"{parts.scheme}://{name}{port}", LOOPBACK | {parts.hostname}
+    return None, LOOPBACK if host in LOOPBACK else frozenset()
+
+
+def _announce(address: str, host: str, port: int, password: str | None, as_json: bool) -> None:
+    from transect.annotation.server.app import LOOPBACK
+
+    open_to = "this machine alone" if host in LOOPBACK else "every machine that reaches this one"
+    if as_json:
+        made = {"url": address, "admin": f"{address}/admin", "host": host, "port": port, "password": password}
+        print(json_format.dumps(made), flush=True)
+        return
+    lines = [f"raters and organiser: {address} (open to {open_to}; organiser: {address}/admin)"]
+    if password is not None:
+        lines.append(f"the organiser's password, shown this once: {password}")
+    print("\n".join(lines), flush=True)
+    if host not in LOOPBACK and not address.startswith("https://"):
+        print("warning: without HTTPS in front of it, links and answers can be read on their way", file=sys.stderr)
+
+
+def _tell(told: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print(json_format.dumps(told, indent=2, allow_nan=False))
+        return
+    for name, value in told.items():
+        if value == {}:
+            continue
+        shown = ", ".join(f"{key} {one}" for key, one in value.items()) if isinstance(value, dict) else value
+        print(f"{name.replace('_', ' ')}: {shown}")

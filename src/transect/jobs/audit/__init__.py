@@ -1,0 +1,1 @@
+"""`transect audit`: set attributes, ask the target, estimate what each attribute causes."""

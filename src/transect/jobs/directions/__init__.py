@@ -1,0 +1,1 @@
+"""`transect directions`: fit directions of attributes in a latent space."""

@@ -1,0 +1,251 @@
+"""Labels of a generator's subjects, to fit directions to: from a table, the world's truth, a model, or raters.
+
+Each row is one subject, by its seed. What a row lacks is NaN, and what is left out is counted in the notes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float, Int
+
+from transect.effects.outcomes import compute
+from transect.effects.perception import mean_ratings
+from transect.effects.samples import read_columns
+from transect.effects.truth import Truth
+from transect.errors import BadInput, UnknownName
+from transect.protocols import Generator, Rater, Target
+from transect.records import Attribute, Latents, Question, Task
+from transect.runs import model_files
+from transect.runs.progress import Progress
+
+BATCH: Final = 64
+"""Images that are rendered and asked about at a time."""
+BY: Final = ("seed", "subject", "id")
+"""Columns of a table by which a row's subject is known; an id is that of an image as the population has it."""
+NOT_LABELS: Final = (*BY, "cell", "study", "rater")
+_NAME: Final = re.compile(r"\s*([A-Za-z_]\w*)")
+_ID: Final = re.compile(r"(\d+)-0000")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Labels float64 [n] by attribute, 0 and 1 where the kind is binary, NaN where there is none.
+
+    seeds: the subject of each row. kinds: continuous or binary. source: who gave them, as `Direction.origin` keeps it;
+    facts: what recreates them. notes: what was averaged or left out.
+    """
+
+    seeds: Int[np.ndarray, " n"]
+    columns: Mapping[str, Float[np.ndarray, " n"]]
+    kinds: Mapping[str, str]
+    source: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def from_truth(generator: Any, latents: Latents, wanted: Sequence[str]) -> Labels:
+    """What the causal model says of each latent. wanted: names, or names compared with a value ("smile>0.5").
+
+    Raises BadInput where the generator knows no truth, for a name twice, or an attribute of several levels that is not
+    compared with one; UnknownName for another attribute.
+
+    >>> from transect import generators
+    >>> view = generators.load("faceworld-latent", image_size=32)
+    >>> made = from_truth(view, view.sample([1, 2]), ["age", "smile>0.5"])
+    >>> dict(made.kinds)
+    {'age': 'continuous', 'smile': 'binary'}
+    """
+    if not hasattr(generator, "truths"):
+        raise BadInput(
+            f"--labels truth: expected a generator that knows it, got {generator.name}; give a table or target:SPEC"
+        )
+    known = {one.name: one for one in generator.truth_attributes}
+    asked = _asked(wanted, known)
+    table = generator.truths(latents)
+    columns, kinds = {}, {}
+    for name, truth in asked.items():
+        attribute = known[name]
+        if attribute.nominal and not truth.comparison:
+            levels = ", ".join(attribute.levels)
+            raise BadInput(f"{name}: it has levels {levels}; fit one, for example '{name}=={attribute.levels[-1]}'")
+        columns[name] = truth.of({name: table[name].to_numpy()})
+        kinds[name] = "binary" if truth.comparison or attribute.kind == "binary" else "continuous"
+    return Labels(latents.seeds, columns, kinds, "truth", _texts(asked))
+
+
+def from_table(path: Path, wanted: Sequence[str] = (), labelled_by: str = "") -> Labels:
+    """Labels of a CSV or Parquet with a column seed, subject or id, and one per attribute.
+
+    wanted: names or comparisons; every column where there are none. Several rows of one subject (raters) are averaged;
+    of labels 0 and 1 the majority's is taken, none at a tie. labelled_by: who gave them, "model:NAME" for a model.
+
+    Raises BadInput for a file, a subject or a label that cannot be read; UnknownName for a column that is not there.
+    """
+    return of_table(read_labels(path), path, wanted, labelled_by)
+
+
+def of_table(table: pa.Table, path: Path, wanted: Sequence[str] = (), labelled_by: str = "") -> Labels:
+    """As `from_table`, of a table that is read already; path: the file that it comes from, for messages and facts."""
+    seeds = _seeds(table, path)
+    if not (labels := [one for one in table.column_names if one not in NOT_LABELS]):
+        found = ", ".join(table.column_names[:6])
+        raise BadInput(f"{path}: expected a column of labels for each attribute, got {found} alone; add one")
+    names, values = read_columns(table.select(labels))
+    values = np.where(np.isfinite(values), values, np.nan)
+    asked = _asked(wanted or names, dict.fromkeys(names, None))
+    subjects, rows = np.unique(seeds, return_inverse=True)
+    columns, kinds, notes = {}, {}, []
+    if len(subjects) < len(seeds):
+        notes.append(f"{len(seeds):,} rows of {len(subjects):,} subjects were averaged by subject")
+    for name, truth in asked.items():
+        column = values[:, names.index(name)]
+        of_two = bool(np.isin(column[np.isfinite(column)], (0, 1)).all())
+        kinds[name] = "binary" if truth.comparison or of_two else "continuous"
+        mean = _means(column, rows.reshape(-1), len(subjects))
+        if kinds[name] == "binary" and not truth.comparison:
+            ties = int((mean == 0.5).sum())
+            notes += [f"{name}: {ties:,} subjects without a majority are left out"] if ties else []
+            mean = np.where(np.isnan(mean) | (mean == 0.5), np.nan, mean > 0.5)
+        columns[name] = truth.of({name: mean})
+        lacking = int(np.isnan(mean).sum()) if kinds[name] != "binary" else int(np.isnan(columns[name]).sum())
+        notes += [f"{name}: {lacking:,} of {len(subjects):,} subjects have no label"] if lacking else []
+    facts = {"table": path.name, "table_sha256": model_files.sha256(path), **_texts(asked)}
+    return Labels(subjects, columns, kinds, labelled_by or f"table {path.name}", facts, tuple(notes))
+
+
+def from_target(generator: Generator, latents: Latents, target: Target, name: str, *, quiet: bool = False) -> Labels:
+    """What a model answers on each subject's image: yes or no, or its number where it gives one.
+
+    The source names the target, so that reports warn of its biases. Images without a valid answer have no label.
+    Raises BadInput for an embedding, or a model of several classes without the one that counts as yes.
+    """
+    from transect.targets import describe, guarded
+
+    task = Task(target.task)
+    if task is Task.EMBEDDING:
+        raise BadInput(f"--labels target: expected answers, got an embedding of {target.name}; give another target")
+    description, found, failed = describe(target), [], 0
+    positive, threshold = description.get("positive"), description.get("threshold")
+    for batch in _batches(latents, target.name, quiet):
+        answers = guarded(target, generator.render(batch), timeout=10.0, batch=BATCH)
+        counted, cut = "score" if task is Task.REGRESSION else "answer", 0.5 if threshold is None else float(threshold)
+        made = compute(counted, answers, positive=positive, threshold=cut)
+        found.append(made.values)
+        failed += int(answers.failed.sum())
+    values = np.concatenate(found) if found else np.empty(0)
+    kind = "continuous" if task is Task.REGRESSION else "binary"
+    notes = (f"{failed:,} of {len(latents):,} images have no valid answer of {target.name}",) if failed else ()
+    facts = {"target": target.name, "target_description": description, "labels": {name: target.name}}
+    return Labels(latents.seeds, {name: values}, {name: kind}, f"target:{target.name}", facts, notes)
+
+
+def from_rater(
+    generator: Generator, latents: Latents, rater: Rater, question: Question, *, quiet: bool = True
+) -> Labels:
+    """Mean answers of a rater (a person, a simulated one, an attribute model) on each subject's image.
+
+    Of a question with two levels the majority's, none at a tie; of one with more the mean level.
+    """
+    found = []
+    for batch in _batches(latents, rater.name, quiet):
+        found.append(mean_ratings(rater.rate(generator.render(batch), question), len(batch)))
+    mean = np.concatenate(found) if found else np.empty(0)
+    binary = len(question.levels) == 2
+    values = np.where(np.isnan(mean) | (mean == 0.5), np.nan, mean > 0.5) if binary else mean
+    facts = {"rater": rater.name, "question": question.text, "labels": {question.name: question.text}}
+    kinds = {question.name: "binary" if binary else "continuous"}
+    return Labels(latents.seeds, {question.name: values}, kinds, f"rater:{rater.name}", facts)
+
+
+def _batches(latents: Latents, name: str, quiet: bool) -> Iterator[Latents]:
+    with Progress(f"labels of {name}", len(latents), quiet=quiet) as progress:
+        for start in range(0, len(latents), BATCH):
+            batch = latents.take(slice(start, start + BATCH))
+            yield batch
+            progress.advance(len(batch))
+
+
+def _asked(texts: Sequence[str], known: Mapping[str, Attribute | None]) -> dict[str, Truth]:
+    """Attribute by name, with what it is compared with. Raises BadInput for one named twice."""
+    made: dict[str, Truth] = {}
+    for text in texts:
+        name = name_of(text)
+        if name not in known:
+            raise UnknownName("attribute", name, known)
+        attribute = known[name]
+        truth = Truth.parse(text, None if attribute is None else {name: attribute})
+        if made.setdefault(name, truth) != truth:
+            raise BadInput(f"--attribute {name} is given twice, differently: name it once")
+    return made
+
+
+def name_of(text: str) -> str:
+    """The attribute that a text names, compared with a value or not. Raises BadInput where it names none.
+
+    >>> name_of("hat==cap")
+    'hat'
+    """
+    found = _NAME.match(text)
+    return found[1] if found else Truth.parse(text).attribute
+
+
+def _texts(asked: Mapping[str, Truth]) -> dict[str, Any]:
+    return {"labels": {name: truth.text for name, truth in asked.items()}}
+
+
+def _means(column: Float[np.ndarray, " r"], rows: Int[np.ndarray, " r"], n: int) -> Float[np.ndarray, " n"]:
+    known = np.isfinite(column)
+    counts = np.bincount(rows[known], minlength=n)
+    sums = np.bincount(rows[known], weights=column[known], minlength=n)
+    return np.asarray(np.divide(sums, counts, out=np.full(n, np.nan), where=counts > 0))
+
+
+def read_labels(path: Path) -> Any:
+    """The table of a CSV or Parquet of labels. Raises BadInput for an unreadable or empty one, or a column twice."""
+    table = _opened(path)
+    if twice := sorted({one for one in table.column_names if table.column_names.count(one) > 1}):
+        raise BadInput(f"{path}: expected each column once, got {', '.join(twice)} again; rename or drop one")
+    if not len(table):
+        raise BadInput(f"{path}: expected a row for each labelled subject, got a heading without rows; add them")
+    return table
+
+
+def _opened(path: Path) -> Any:
+    try:
+        if path.suffix.lower() == ".csv":
+            from pyarrow import csv
+
+            return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types={"id": pa.string()}))
+        import pyarrow.parquet as pq
+
+        return pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise BadInput(f"{path}: expected a readable CSV or Parquet of labels, got {error}; mend the file") from None
+
+
+def _seeds(table: Any, path: Path) -> Int[np.ndarray, " r"]:
+    """The subject of each row. Raises BadInput where a row names none."""
+    by = next((name for name in BY if name in table.column_names), None)
+    if by is None or table[by].null_count:
+        found = ", ".join(table.column_names[:6]) or "no column"
+        raise BadInput(f"{path}: expected a column {', '.join(BY[:-1])} or id with a subject in every row, got {found}")
+    if by != "id":
+        try:
+            return np.asarray(table[by].cast(pa.int64()).to_numpy(), dtype=np.int64)
+        except pa.ArrowException as error:
+            raise BadInput(f"{path}: expected whole numbers in column {by}, got {error}; mend them") from None
+    made = [_ID.fullmatch(str(one)) for one in table["id"].to_pylist()]
+    if bad := [one for one, match in zip(table["id"].to_pylist(), made, strict=True) if match is None]:
+        raise BadInput(
+            f"{path}: expected ids of images as the population has them, SEED-0000, got {bad[0]!r}; latents of images"
+            " that were moved are not known by their id: label subjects as they come, or give a column seed"
+        )
+    return np.array([int(match[1]) for match in made if match], dtype=np.int64)

@@ -1,0 +1,1 @@
+"""`transect invert`: photographs into latents."""

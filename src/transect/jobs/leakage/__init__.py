@@ -1,0 +1,1 @@
+"""`transect leakage`: what a data set and a model give away of a protected attribute."""

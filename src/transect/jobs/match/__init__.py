@@ -1,0 +1,1 @@
+"""`transect match`: matched pairs of photographs."""

@@ -1,0 +1,207 @@
+"""The page of a matching: balance, overlap, the pairs side by side, and who was refused for what.
+
+`matching.html` needs no network, no script and no other file; its numbers stand in `matching.json` beside it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.effects.balance import Balance, Cell
+from transect.effects.matched_pairs import GAMMAS
+from transect.report.environment import plain_environment
+from transect.report.scales import Scale, covering
+from transect.report.wording import ATTRIBUTE_NOTE
+from transect.runs.folder import write_atomically
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+MOST_PAIRS = 60
+MOST_REFUSED = 30
+MOST_PANELS = 24
+_BINS = 24
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A pair, or a refused one: rows, distance, reason (empty for a pair), pictures as PNG or JPEG bytes (or none)."""
+
+    a: int
+    b: int | None
+    distance: float
+    reason: str = ""
+    picture_a: bytes | None = field(default=None, repr=False)
+    picture_b: bytes | None = field(default=None, repr=False)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """The joint distribution of binary covariates in two groups, before and after matching: the same cells."""
+
+    treated: str
+    control: str
+    before: Sequence[Cell]
+    after: Sequence[Cell]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MatchingPage:
+    """What the page shows.
+
+    summary: what `transect match --json` prints. groups: names of control and treated. overlap: log odds of the treated
+    and the control images before, and after, matching; empty where no propensity was estimated. joints: of each two
+    groups that were matched. references: by title, distances of the treated and of the control images from their
+    reference images.
+    """
+
+    summary: Mapping[str, Any]
+    balance: Sequence[Balance]
+    groups: tuple[str, str]
+    pairs: Sequence[Card] = ()
+    refused: Sequence[Card] = ()
+    overlap: Mapping[str, tuple[Float[np.ndarray, " _"], Float[np.ndarray, " _"]]] = field(default_factory=dict)
+    joints: Sequence[Joint] = ()
+    gate: float = 0.1
+    references: Mapping[str, tuple[Float[np.ndarray, " _"], Float[np.ndarray, " _"]]] = field(default_factory=dict)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LoveRow:
+    """One covariate of the love plot: positions of |SMD| before and after, per cent (None: unknown), and SMDs."""
+
+    name: str
+    used: bool
+    before: str | None
+    after: str | None
+    smd_before: float
+    smd_after: float
+    beyond: bool
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Shares of two groups in equal bins, as heights per cent of the highest bar of the figure."""
+
+    title: str
+    treated: tuple[float, ...]
+    control: tuple[float, ...]
+
+
+def write(page: MatchingPage, folder: Path) -> Path:
+    """Writes `matching.html` and `matching.json`; returns the page's path. The folder is made where it is missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(page.summary, ensure_ascii=False, allow_nan=False, indent=1)
+    write_atomically(folder / "matching.json", (text + "\n").encode())
+    write_atomically(folder / "matching.html", build(page).encode())
+    return folder / "matching.html"
+
+
+def build(page: MatchingPage) -> str:
+    """The page as one HTML text."""
+    scale, rows = love_rows(page.balance, page.gate)
+    edges, histograms = overlap_histograms(page.overlap)
+    reference_edges, reference_histograms = overlap_histograms(page.references)
+    shares = [one for one in page.balance if np.isfinite(one.before.treated_interval[0])]
+    return (
+        _environment()
+        .get_template("matching.html.j2")
+        .render(
+            page=page,
+            gammas=GAMMAS,
+            summary=page.summary,
+            scale=scale,
+            gate_at=scale.percent(min(page.gate, scale.high)),
+            love=rows,
+            shares=shares[:MOST_PANELS],
+            shares_cut=len(shares) - MOST_PANELS,
+            edges=edges,
+            histograms=histograms,
+            reference_edges=reference_edges,
+            reference_histograms=reference_histograms,
+            pairs=[(card, _distance_class(card, page.pairs)) for card in page.pairs[:MOST_PAIRS]],
+            refused=page.refused[:MOST_REFUSED],
+            reasons=sorted({card.reason for card in page.refused[:MOST_REFUSED]}),
+            attribute_note=ATTRIBUTE_NOTE,
+        )
+    )
+
+
+def love_rows(found: Sequence[Balance], gate: float) -> tuple[Scale, list[LoveRow]]:
+    """The axis of |SMD| and a row per covariate, the farthest before matching first (Ahmed et al. 2006)."""
+    values = [abs(side.smd) for one in found for side in (one.before, one.after) if np.isfinite(side.smd)]
+    scale = covering([*values, gate])
+    order = sorted(found, key=lambda one: -abs(np.nan_to_num(one.before.smd)))
+    return scale, [_love_row(one, scale, gate) for one in order]
+
+
+def _love_row(one: Balance, scale: Scale, gate: float) -> LoveRow:
+    smd = (one.before.smd, one.after.smd)
+    before, after = (scale.percent(abs(value)) if np.isfinite(value) else None for value in smd)
+    return LoveRow(one.covariate, one.used, before, after, *smd, not abs(smd[1]) <= gate)
+
+
+def overlap_histograms(
+    overlap: Mapping[str, tuple[Float[np.ndarray, " _"], Float[np.ndarray, " _"]]],
+) -> tuple[tuple[float, float], list[Histogram]]:
+    """The range of log odds and, for each title, both groups' shares in equal bins."""
+    known = {name: [group[np.isfinite(group)] for group in groups] for name, groups in overlap.items()}
+    every = np.concatenate([np.zeros(0), *(group for groups in known.values() for group in groups)])
+    if not len(every):
+        return (0.0, 0.0), []
+    low, high = (float(end) for end in np.quantile(every, [0.0, 1.0]))
+    edges = np.linspace(low, high if high > low else low + 1, _BINS + 1)
+    shares = {
+        name: [np.histogram(group, edges)[0] / max(len(group), 1) for group in groups] for name, groups in known.items()
+    }
+    top = max(float(part.max()) for groups in shares.values() for part in groups) or 1.0
+    made = []
+    for name, groups in shares.items():
+        treated, control = (tuple((100 * part / top).round(2).tolist()) for part in groups)
+        made.append(Histogram(name, treated, control))
+    return (low, high), made
+
+
+def _distance_class(card: Card, pairs: Sequence[Card]) -> str:
+    """Quarter of the pairs by distance: nearest, farthest, or neither."""
+    low, high = np.quantile([one.distance for one in pairs], [0.25, 0.75])
+    return "nearest" if card.distance <= low else "farthest" if card.distance >= high else "middle"
+
+
+def _data_address(picture: bytes) -> str:
+    kind = "png" if picture.startswith(b"\x89PNG") else "jpeg"
+    return f"data:image/{kind};base64,{base64.b64encode(picture).decode()}"
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    """Three digits, a true minus sign, 'unknown' for what is not known."""
+    if value is None or not np.isfinite(value):
+        return "unknown"
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # + 0.0: no minus before zero
+
+
+@cache
+def _environment() -> Environment:
+    environment = plain_environment()
+    environment.filters |= {
+        "number": _number,
+        "probability": lambda p: "< 0.0001" if p is not None and p < 5e-5 else _number(p, 4),
+        "percent": lambda value: "unknown" if not np.isfinite(value) else f"{100 * value:.1f}",
+        "data_address": _data_address,
+        "count": lambda value: f"{value:,}",
+    }
+    return environment

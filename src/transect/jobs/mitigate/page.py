@@ -1,0 +1,134 @@
+"""The page of a mitigation: `mitigation.html` beside `results.json`, which holds every number on it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, final
+
+from transect.report.document import WrittenDocument
+from transect.report.page import environment
+from transect.report.scales import Scale, covering, tick_text
+from transect.runs.folder import write_atomically
+
+LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+HEIGHT: Final = 340
+SIDE: Final = 150
+
+
+@final
+@dataclass(frozen=True)
+class Point:
+    """A mitigation on a plane: per cent across and down, its letter and kind."""
+
+    index: int
+    letter: str
+    kind: str
+    x: float
+    y: float
+
+
+@final
+@dataclass(frozen=True)
+class Plane:
+    """Points with their axes; ticks are position in per cent, text and value. curve: a polyline through the noise."""
+
+    points: tuple[Point, ...]
+    x_ticks: tuple[tuple[float, str, float], ...]
+    y_ticks: tuple[tuple[float, str, float], ...]
+    curve: str
+    zero: float | None
+
+
+@final
+@dataclass(frozen=True)
+class Scatter:
+    """F1 of each label before (across) and after (up) one mitigation; positions in per cent."""
+
+    index: int
+    points: tuple[tuple[float, float], ...]
+
+
+def write(found: Mapping[str, Any], folder: Path) -> Path:
+    """Write `mitigation.html` from what `results.json` holds and return its path; the same numbers, the same bytes."""
+    write_atomically(folder / "mitigation.html", build(found).encode())
+    return folder / "mitigation.html"
+
+
+def build(found: Mapping[str, Any]) -> str:
+    """The whole page as one HTML text: no network, no script, no other file."""
+    content = json.loads(json.dumps(found, allow_nan=False))
+    rows = content["mitigations"]
+    return (
+        environment()
+        .get_template("mitigation.html.j2")
+        .render(
+            doc=WrittenDocument(content),
+            found=content,
+            letters=[LETTERS[index % len(LETTERS)] for index in range(len(rows))],
+            trade=plane(rows, "f1", "amplification"),
+            causal=plane(rows, "amplification", "changed"),
+            scatters=[_scatter(rows, index) for index in range(1, len(rows)) if rows[index]["kind"] != "noise"],
+            attackers=sorted(rows[0]["attackers"]) if rows else [],
+            height=HEIGHT,
+            side=SIDE,
+        )
+    )
+
+
+def plane(rows: list[dict[str, Any]], across: str, up: str) -> Plane | None:
+    """The mitigations on the plane of two figures; None where fewer than two have both."""
+    known = [(i, row) for i, row in enumerate(rows) if _value(row, across) is not None and _value(row, up) is not None]
+    if len(known) < 2:
+        return None
+    x = covering_tightly(_value(row, across) for _, row in known)
+    y = covering([_value(row, up) or 0.0 for _, row in known])
+    points = tuple(
+        Point(
+            index,
+            LETTERS[index % len(LETTERS)],
+            row["kind"],
+            round(100 * x.fraction(_value(row, across) or 0.0), 2),
+            round(100 - 100 * y.fraction(_value(row, up) or 0.0), 2),
+        )
+        for index, row in known
+    )
+    curve = sorted((p.x, p.y) for p in points if p.kind in ("plain", "noise"))
+    return Plane(
+        points,
+        tuple((100 * x.fraction(tick), tick_text(x, tick, False), tick) for tick in x.ticks),
+        tuple((100 - 100 * y.fraction(tick), tick_text(y, tick, False), tick) for tick in y.ticks),
+        " ".join(f"{a:g},{b:g}" for a, b in curve) if len(curve) > 1 else "",
+        round(100 - 100 * y.fraction(0.0), 2) if y.low < 0 < y.high else None,
+    )
+
+
+def covering_tightly(values: Iterable[float | None]) -> Scale:
+    """As `covering`, from near the lowest value instead of from zero.
+
+    >>> covering_tightly([71.0, 78.0]).ticks
+    (70.0, 72.0, 74.0, 76.0, 78.0)
+    """
+    known = [value for value in values if value is not None]
+    low, high = min(known), max(known)
+    shifted = covering([high - low])
+    step = shifted.ticks[1] - shifted.ticks[0]
+    start = step * (low // step)
+    count = int(-(-(high - start) // step)) or 1
+    ticks = tuple(round(start + step * place, 12) for place in range(count + 1))
+    return Scale(ticks[0], ticks[-1], ticks)
+
+
+def _value(row: Mapping[str, Any], name: str) -> float | None:
+    figure = row[name]
+    return None if figure is None else figure["estimate"]
+
+
+def _scatter(rows: list[dict[str, Any]], index: int) -> Scatter:
+    pairs = [
+        (before["estimate"], after["estimate"])
+        for before, after in zip(rows[0]["label_f1"], rows[index]["label_f1"], strict=True)
+    ]
+    return Scatter(index, tuple((a, 100 - b) for a, b in pairs if a is not None and b is not None))

@@ -1,0 +1,1 @@
+"""`transect neighbours`: what nearest neighbours under several distances have in common."""

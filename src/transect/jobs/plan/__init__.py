@@ -1,0 +1,1 @@
+"""`transect plan`: how many subjects a study needs."""

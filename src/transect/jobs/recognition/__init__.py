@@ -1,0 +1,1 @@
+"""`transect recognition`: errors of face recognition by group."""

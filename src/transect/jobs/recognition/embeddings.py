@@ -1,0 +1,164 @@
+"""Embeddings of a table's pictures by a target: what face recognition sees of each row, and why it sees nothing.
+
+Answers are kept part by part in a folder of their own, so that a run that was cut off, or that asks for other
+thresholds, asks for none of them again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float, UInt8
+
+from transect.datasets import features
+from transect.datasets.parquet import encoded_of
+from transect.datasets.pictures import Encoded, check_size, pixels_of
+from transect.errors import BadInput, Interrupted
+from transect.protocols import Target
+from transect.records import Images, Task
+from transect.runs.folder import RunFolder
+from transect.runs.parts import map_parts
+from transect.runs.progress import Progress
+from transect.targets.limits import Limits
+
+NO_PICTURE: Final = "no picture"
+ROWS_OF_A_PART: Final = 64
+TABLE: Final = "predictions/embeddings"
+
+
+@final
+@dataclass(frozen=True)
+class Asking:
+    """stored: each row's picture, None where there is none. size: pixels that each is fitted into, None as they are."""
+
+    stored: Sequence[Encoded | None]
+    column: str
+    target: Target
+    limits: Limits
+    size: int | None = None
+
+    def spec(self) -> dict[str, Any]:
+        """What the answers depend on; how many are asked at a time, and how many may fail, is no part of it."""
+        from transect.targets.description import describe
+
+        pictures = {"column": self.column, "rows": len(self.stored), "sha256": _digest(self.stored)}
+        target = describe(self.target)
+        return {"pictures": pictures, "size": self.size, "timeout": self.limits.timeout, "target": target}
+
+
+def embed(
+    table: pa.Table,
+    column: str,
+    root: Path,
+    target: Target,
+    limits: Limits,
+    size: int | None = None,
+    *,
+    folder: Path,
+    quiet: bool,
+) -> tuple[Float[np.ndarray, "n d"], tuple[str, ...]]:
+    """The embedding of each row's picture, NaN where there is none, and the reasons ("" where there is one).
+
+    column: pictures as bytes, as Hugging Face's struct {bytes, path}, or paths below `root`. size: pixels that each is
+    fitted into, None as they are. folder: where answers are kept, and taken from where they are there already.
+
+    Raises BadInput for a target of another task, no picture at all, or one that is damaged; TooManyFailures where the
+    target fails too often (an image without a face is no failure); Interrupted; what RunFolder raises of a folder that
+    holds answers about other pictures, or of another target.
+    """
+    if Task(target.task) is not Task.EMBEDDING:
+        raise BadInput(f"{target.name}: expected a target with embeddings, got {target.task}; give --task embedding")
+    check_size(size)
+    cells = features.column(table, column, "picture").to_pylist()
+    stored = [encoded_of({"path": cell} if isinstance(cell, str) else cell, root) for cell in cells]
+    if all(one is None for one in stored):
+        raise BadInput(
+            f"pictures {column!r}: expected bytes, or paths below {root}, in at least one row, got none; name another "
+            "column with --pictures"
+        )
+    return _side_by_side(_answers(Asking(stored, column, target, limits, size), folder, quiet), len(stored))
+
+
+def _answers(asking: Asking, out: Path, quiet: bool) -> pa.Table:
+    """The rows that have a picture, each with its embedding and reason."""
+    from transect.targets.guard import FailureBudget
+
+    rows = [row for row, one in enumerate(asking.stored) if one is not None]
+    parts = [rows[start : start + ROWS_OF_A_PART] for start in range(0, len(rows), ROWS_OF_A_PART)]
+    budget = FailureBudget(asking.target.name, len(asking.stored), limit_share=asking.limits.max_failures)
+    with RunFolder(out, asking.spec()) as folder, Progress(asking.target.name, len(rows), quiet=quiet) as progress:
+
+        def stage(part: int) -> None:
+            if folder.has_part(TABLE, part):
+                budget.add(folder.read_part(TABLE, part)["reason"].to_pylist())
+            else:
+                folder.write_part(TABLE, part, _part(asking, parts[part], budget))
+            progress.advance(len(parts[part]))
+
+        try:
+            map_parts(stage, range(len(parts)))
+        except KeyboardInterrupt:
+            raise Interrupted(f"interrupted; what is done is kept in {out}, and the same command goes on") from None
+        return pa.concat_tables([folder.read_part(TABLE, part) for part in range(len(parts))])
+
+
+def _part(asking: Asking, rows: Sequence[int], budget: Any) -> pa.Table:
+    from transect.targets.guard import guarded
+
+    found: dict[int, tuple[Float[np.ndarray, " d"], str]] = {}
+    limits = asking.limits
+    for numbers, images in _batches(asking, rows):
+        made = guarded(asking.target, images, timeout=limits.timeout, batch=limits.batch, budget=budget)
+        found |= dict(zip(numbers, zip(made.scores, made.failures, strict=True), strict=True))
+    scores = [found[row][0].tolist() for row in rows]
+    columns = [pa.array(rows, pa.int64()), pa.array([found[row][1] for row in rows])]
+    return pa.table([*columns, pa.array(scores, pa.list_(pa.float64()))], names=["row", "reason", "embedding"])
+
+
+def _batches(asking: Asking, rows: Sequence[int]) -> Iterator[tuple[list[int], Images]]:
+    """Runs of rows whose pictures are of one size, no more than a batch at a time."""
+    for start in range(0, len(rows), asking.limits.batch):
+        read: list[tuple[int, UInt8[np.ndarray, "h w 3"]]] = []
+        for row in rows[start : start + asking.limits.batch]:
+            one = asking.stored[row]
+            if one is not None:
+                read.append((row, pixels_of(one, f"picture of row {row}", asking.size)))
+        for _, run in groupby(read, key=lambda pair: pair[1].shape):
+            numbers, pixels = zip(*run, strict=True)
+            yield list(numbers), Images(np.stack(pixels))
+
+
+def _digest(stored: Sequence[Encoded | None]) -> str:
+    """SHA-256 of the pictures in their order. Raises BadInput for a file that cannot be read."""
+    whole = hashlib.sha256()
+    for row, one in enumerate(stored):
+        try:
+            content = one.read_bytes() if isinstance(one, Path) else one
+        except OSError as error:
+            message = (
+                f"picture of row {row}: expected a file that can be read, got {error.strerror}; mend it or drop its row"
+            )
+            raise BadInput(message) from None
+        whole.update(b"-" if content is None else hashlib.sha256(content).digest())
+    return whole.hexdigest()
+
+
+def _side_by_side(answers: pa.Table, n: int) -> tuple[Float[np.ndarray, "n d"], tuple[str, ...]]:
+    """One width for all, that of most answers; an answer of another width is a failure."""
+    rows, reasons = answers["row"].to_pylist(), answers["reason"].to_pylist()
+    scores = [np.asarray(one) for one in answers["embedding"].to_pylist()]
+    widths = [len(one) for one, reason in zip(scores, reasons, strict=True) if not reason]
+    width = max(set(widths), key=widths.count, default=1)
+    made, said = np.full((n, width), np.nan), [NO_PICTURE] * n
+    for row, one, reason in zip(rows, scores, reasons, strict=True):
+        said[row] = reason or ("" if len(one) == width else f"wrong shape: expected {width} numbers per image")
+        if not said[row]:
+            made[row] = one
+    return made, tuple(said)

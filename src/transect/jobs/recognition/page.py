@@ -1,0 +1,185 @@
+"""The page of a recognition benchmark: errors by group before and after matching, DET and ROC curves, differentials.
+
+`recognition.html` needs no network, no script and no other file; its numbers, curves too, stand in `recognition.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect.effects.recognition import GroupErrors
+from transect.report.drawing import SERIES
+from transect.report.environment import plain_environment
+from transect.report.scales import Scale, covering, tick_text
+from transect.report.wording import ATTRIBUTE_NOTE
+from transect.runs.folder import write_atomically
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+TITLES: Final = {"all": "All images", "matched": "Matched images"}
+_FEWEST_DECADES, _MOST_DECADES = 2, 6
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One group's line: its name, its number among the colors, and points in a box of 100 x 100."""
+
+    name: str
+    number: int
+    points: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Both plots of one sample. x_ticks, det_ticks, roc_ticks: per cent along the axis, and the text.
+
+    without: groups that have no line in the DET plot.
+    """
+
+    title: str
+    det: tuple[Curve, ...]
+    roc: tuple[Curve, ...]
+    x_ticks: tuple[tuple[float, str], ...]
+    det_ticks: tuple[tuple[float, str], ...]
+    roc_ticks: tuple[tuple[float, str], ...]
+    without: tuple[str, ...]
+
+
+def write(summary: Mapping[str, Any], errors: Mapping[str, Sequence[GroupErrors]], folder: Path) -> Path:
+    """Writes `recognition.html` and `recognition.json`; returns the page's path. Makes the folder where it is missing.
+
+    summary: what `transect recognition --json` prints. errors: by sample, those of each group.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = {**summary, "curves": {name: [_curve_entry(one) for one in made] for name, made in errors.items()}}
+    text = json.dumps(kept, ensure_ascii=False, allow_nan=False, indent=1)
+    write_atomically(folder / "recognition.json", (text + "\n").encode())
+    write_atomically(folder / "recognition.html", build(summary, errors).encode())
+    return folder / "recognition.html"
+
+
+def build(summary: Mapping[str, Any], errors: Mapping[str, Sequence[GroupErrors]]) -> str:
+    """The page as one HTML text."""
+    shown = drawn_groups(errors["all"])
+    low = [decades([one for made in errors.values() for one in made], rate) for rate in ("fmr", "fnmr")]
+    panels = [panel(TITLES[name], [one for one in made if one.group in shown], *low) for name, made in errors.items()]
+    return (
+        _environment()
+        .get_template("recognition.html.j2")
+        .render(
+            summary=summary,
+            titles=TITLES,
+            panels=panels,
+            drawn=len(shown),
+            left=max(len(errors["all"]) - len(shown), 0),
+            rates=[_rate_rows(summary, place) for place in range(len(summary["thresholds"]))],
+            attribute_note=ATTRIBUTE_NOTE,
+        )
+    )
+
+
+def drawn_groups(found: Sequence[GroupErrors]) -> tuple[str, ...]:
+    """The groups whose curves are drawn: as many as colors can tell apart, those with most images."""
+    largest = sorted(found, key=lambda one: -one.images)[:SERIES]
+    return tuple(one.group for one in found if one in largest)
+
+
+def decades(found: Sequence[GroupErrors], rate: str) -> int:
+    """The lowest power of ten of an axis: that of the smallest rate above 0 that a curve has, -2 to -6."""
+    curves = [getattr(one, f"{rate}_curve") for one in found]
+    some = [float(curve[curve > 0].min()) for curve in curves if (curve > 0).any()]
+    lowest = math.floor(math.log10(min(some, default=1.0)))
+    return min(max(lowest, -_MOST_DECADES), -_FEWEST_DECADES)
+
+
+def panel(title: str, found: Sequence[GroupErrors], low_fmr: int, low_fnmr: int) -> Panel:
+    """Curves of one sample: FMR on a logarithmic axis from 10^low_fmr, FNMR likewise (DET) or 1 - FNMR (ROC)."""
+    det, roc = [], []
+    for number, one in enumerate(found):
+        known = (one.fmr_curve > 0) & np.isfinite(one.fnmr_curve)
+        x = _along(one.fmr_curve[known], low_fmr)
+        missed = one.fnmr_curve[known]
+        some = missed > 0
+        det.append(Curve(one.group, number, _points(x[some], _along(missed[some], low_fnmr))))
+        roc.append(Curve(one.group, number, _points(x, 100 * (1 - missed))))
+    linear = tuple((20.0 * k, f"{20 * k}") for k in range(6))
+    without = tuple(one.name for one in det if not one.points)
+    return Panel(title, tuple(det), tuple(roc), _log_ticks(low_fmr), _log_ticks(low_fnmr), linear, without)
+
+
+def _along(values: Float[np.ndarray, " p"], low: int) -> Float[np.ndarray, " p"]:
+    """Per cent along a logarithmic axis from 10^low to 1."""
+    return np.asarray(np.clip(100 * (1 - np.log10(values) / low), 0, 100))
+
+
+def _points(x: Float[np.ndarray, " p"], y: Float[np.ndarray, " p"]) -> str:
+    """Points of a polyline, the origin below on the left; of several at one place the first."""
+    pairs = dict.fromkeys(f"{a:.2f},{100 - b:.2f}" for a, b in zip(x.tolist(), y.tolist(), strict=True))
+    return " ".join(pairs)
+
+
+def _log_ticks(low: int) -> tuple[tuple[float, str], ...]:
+    """Powers of ten in per cent: 100, 10, 1, 0.1."""
+    return tuple((100 * (1 - k / low), f"{10.0 ** (k + 2):.10f}".rstrip("0").rstrip(".")) for k in range(low, 1))
+
+
+def _rate_rows(summary: Mapping[str, Any], place: int) -> dict[str, Any]:
+    """FNMR and FMR by group and sample at one threshold, with the scale of each."""
+    made: dict[str, Any] = {"limit": summary["thresholds"][place]}
+    for rate in ("fnmr", "fmr"):
+        rows = [
+            {"group": one["group"], "sample": TITLES[name], "value": at[rate], "low": at[f"{rate}_low"],
+             "high": at[f"{rate}_high"], "after": name == "matched"}
+            for one_group in summary["samples"]["all"]["groups"]
+            for name, sample in summary["samples"].items()
+            for one in sample["groups"]
+            if one["group"] == one_group["group"]
+            for at in [one["rates"][place]]
+        ]  # fmt: skip
+        values = [row[key] for row in rows for key in ("value", "low", "high") if row[key] is not None]
+        scale = covering(values)
+        ticks = [(scale.percent(tick), tick_text(scale, tick, hundredfold=True)) for tick in scale.ticks]
+        made[rate] = {"scale": scale, "rows": [_placed(row, scale) for row in rows], "ticks": ticks}
+    return made
+
+
+def _placed(row: dict[str, Any], scale: Scale) -> dict[str, Any]:
+    places = {f"{key}_at": None if row[key] is None else scale.percent(row[key]) for key in ("value", "low", "high")}
+    return {**row, **places}
+
+
+def _curve_entry(one: GroupErrors) -> dict[str, Any]:
+    def plain(values: Float[np.ndarray, " p"]) -> list[float | None]:
+        return [round(value, 8) if math.isfinite(value) else None for value in values.tolist()]
+
+    curves = {"distance": one.curve, "fmr": one.fmr_curve, "fnmr": one.fnmr_curve}
+    return {"group": one.group, **{name: plain(values) for name, values in curves.items()}}
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    """So many significant digits, a true minus sign, 'unknown' for what is not known."""
+    return "unknown" if value is None else f"{value:.{digits}g}".replace("-", "−")
+
+
+@cache
+def _environment() -> Environment:
+    environment = plain_environment()
+    environment.filters |= {
+        "number": _number,
+        "percent": lambda value: "unknown" if value is None else _number(100 * value),
+        "probability": lambda p: "unknown" if p is None else "< 0.0001" if p < 5e-5 else f"{p:.4f}",
+        "count": lambda value: f"{value:,}",
+    }
+    return environment

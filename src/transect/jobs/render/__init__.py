@@ -1,0 +1,1 @@
+"""`transect render`: contact sheets and data sets of images."""

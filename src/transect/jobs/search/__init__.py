@@ -1,0 +1,1 @@
+"""`transect search`: find where a target fails, with few calls."""

@@ -1,0 +1,1 @@
+"""`transect train`: generators, encoders and classifiers."""

@@ -1,0 +1,90 @@
+"""The comparison as short tables for a terminal and for the documents: texts, in percentage points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from transect.generators.faceworld.attributes import attribute
+from transect.jobs.verify.images.comparison import KINDS
+from transect.jobs.verify.images.methods import METHODS
+
+Table = tuple[str, list[str], list[list[str]]]
+TRUTH_HEADINGS: Final = [
+    "attribute",
+    "from",
+    "to",
+    "errors at the lower %",
+    "true effect",
+    "standard error",
+    "on score",
+]
+EFFECT_HEADINGS: Final = ["attribute", "method", "truth", "mean", "bias", "RMSE", "half width", "covers %"]
+WHY: Final = {method.name: method.why for method in METHODS} | {"transects": "the attribute alone is set"}
+
+
+def tables_of(found: Mapping[str, Any]) -> Iterator[Table]:
+    """Title, headings and rows: the truth, what each method says at the largest budget, errors by number of images."""
+    budget = max(found["sizes"]["budgets"])
+    yield (
+        f"True effects on seeing a smile where there is none, in points ({found['interventions']:,} interventions)",
+        TRUTH_HEADINGS,
+        truth_rows(found),
+    )
+    repeats = found["sizes"]["repeats"]
+    yield f"What {budget:,} images say, in points ({repeats} draws)", EFFECT_HEADINGS, effect_rows(found, budget)
+    yield "Root mean squared error in points over the attributes but lipstick, and coverage in %", *by_images(found)
+
+
+def truth_rows(found: Mapping[str, Any]) -> list[list[str]]:
+    """One row per audited attribute."""
+    return [
+        [
+            row["attribute"],
+            attribute(row["attribute"]).label(row["origin"]),
+            attribute(row["attribute"]).label(row["to"]),
+            points(row["rate"], signed=False),
+            points(row["effect"]),
+            points(row["standard_error"], signed=False),
+            f"{row['score_effect']:+.2f}",
+        ]
+        for row in found["truth"]
+    ]
+
+
+def effect_rows(found: Mapping[str, Any], images: int) -> list[list[str]]:
+    """One row per audited attribute and method, with so many images."""
+    truth = {row["attribute"]: row["effect"] for row in found["truth"]}
+    chosen = sorted(
+        (r for r in found["rows"] if r["images"] == images), key=lambda r: list(truth).index(r["attribute"])
+    )
+    return [
+        [
+            row["attribute"],
+            row["method"],
+            points(truth[row["attribute"]]),
+            *(points(row[key]) for key in ("mean", "bias")),
+            *(points(row[key], signed=False) for key in ("rmse", "half_width", "coverage")),
+        ]
+        for row in chosen
+    ]
+
+
+def by_images(found: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Headings and rows: per method the error and, in parentheses, the coverage at each number of images."""
+    budgets: Sequence[int] = found["sizes"]["budgets"]
+    cells = {
+        (row["method"], row["images"]): f"{points(row['rmse'], signed=False)} ({100 * row['coverage']:.0f})"
+        for row in found["overall"]
+    }
+    rows = [[method, KINDS[method], *(cells.get((method, n), "") for n in budgets), WHY[method]] for method in KINDS]
+    return ["method", "kind", *(f"{n:,} images" for n in budgets), "why"], rows
+
+
+def points(value: float | None, *, signed: bool = True) -> str:
+    """A share in percentage points; nothing where there is none.
+
+    >>> points(0.0512), points(0.0512, signed=False), points(None)
+    ('+5.1', '5.1', '')
+    """
+    return "" if value is None else f"{100 * value:+.1f}" if signed else f"{100 * value:.1f}"

@@ -1,0 +1,265 @@
+"""The whole check of the world, in order: photometry, detectors, attributes, identity, groups that do not differ.
+
+Every sample of pictures, trained network and figure is kept in one folder as soon as it is there, under a name that
+holds the renderer's version and the settings, so that the same command goes on after an interruption.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+import pyarrow as pa
+
+from transect import __version__
+from transect.errors import Interrupted
+from transect.generators.faceworld.renderer import RENDERER_VERSION
+from transect.generators.faceworld.world import FaceWorld
+from transect.jobs.verify import detection, groups, identity, reading
+from transect.jobs.verify.cache import Cache
+from transect.jobs.verify.discrimination import INTERVAL
+from transect.jobs.verify.learning import Schedule, has_bfloat16
+from transect.jobs.verify.network import DESCRIPTION, Network
+from transect.jobs.verify.pictures import PER_PART, Draw, Pictures, plain
+from transect.jobs.verify.settings import FIRST_SEEDS, Settings
+from transect.jobs.verify.world import columns, compare, measure
+from transect.runs.progress import Progress
+
+POPULATION = "balanced"
+GROUP_EPOCHS: Final = 10
+"""Passes over the pictures of the groups, whatever the reader's number is."""
+
+FULL_SIZES: Final = {
+    "targets": 1000,
+    "training": 20_000,
+    "held_out": 4000,
+    "identities": 500,
+    "other_people": 300,
+    "taught_groups": 4000,
+    "control_pairs": 2000,
+    "landmarks": 300,
+}
+"""Subjects at the full size; photometry has 5,000."""
+
+
+def validate_world(settings: Settings, out: Path, *, quiet: bool = False) -> dict[str, Any]:
+    """All figures of the parts asked for, as plain JSON values; what is not asked for is empty or None.
+
+    out: the folder that keeps pictures (about 2.5 GB at full size), networks and figures. Raises BadInput for bad
+    settings, FolderInUse, RunFolderError, and Interrupted when stopped: the same call goes on.
+    """
+    with Cache(out) as cache:
+        try:
+            return _Check(settings, cache, quiet).figures()
+        except KeyboardInterrupt:
+            message = f"interrupted; what is done is kept in {out}, and the same command goes on"
+            raise Interrupted(message) from None
+
+
+@final
+class _Check:
+    """One check: the samples it looks at, made when they are first looked at, and its parts."""
+
+    def __init__(self, settings: Settings, cache: Cache, quiet: bool) -> None:
+        self.settings, self.cache, self.quiet = settings, cache, quiet
+        self.world = FaceWorld(image_size=settings.image_size, population=POPULATION)
+        self.schedule = Schedule(settings.epochs, device=settings.device)
+
+    def figures(self) -> dict[str, Any]:
+        parts: dict[str, Callable[[], dict[str, Any]]] = {
+            "photometry": self._photometry,
+            "targets": self._targets,
+            "attributes": self._attributes,
+            "identity": self._identity,
+            "groups": self._groups,
+        }
+        found: dict[str, Any] = {**_head(self.settings), **_EMPTY}
+        for name, make in parts.items():
+            if name in self.settings.parts:
+                found |= self.cache.figures(name, self._key(name), make)
+        if self.settings.landmark_model is not None:
+            model = self.settings.landmark_model
+            key = self._key("landmarks") | {"model": model.name}
+            found["landmarks"] = self.cache.figures("landmarks", key, lambda: self._landmarks(model))
+        return found
+
+    def _key(self, part: str) -> dict[str, Any]:
+        """What the figures of a part depend on."""
+        names = {"photometry": (), "targets": (), "landmarks": ()}.get(part, ("epochs", "resamples"))
+        key = {"world": self.world.describe(), "subjects": self.settings.subjects, **self.settings.of(*names)}
+        if part in ("attributes", "identity", "groups"):
+            key["network"] = DESCRIPTION
+        if part == "targets":
+            key["installed"] = [name for name in ("cv2", "dlib") if _installed(name)]
+        if part == "identity" and self.settings.recognition_model is not None:
+            key["model"] = self.settings.recognition_model.name
+        return key
+
+    def size(self, name: str) -> int:
+        return self.settings.in_proportion(FULL_SIZES[name])
+
+    def sample(self, name: str, count: int, draw: Draw | None = None, masks: bool = False) -> Pictures:
+        first = FIRST_SEEDS[name]
+        key = {"sample": name, "first_seed": first}
+        drawn = draw or plain(first)
+        return Pictures(self.cache, self.world, name, count, drawn, key=key, masks=masks, quiet=self.quiet)
+
+    @cached_property
+    def taught(self) -> Pictures:
+        return self.sample("training", self.size("training"), masks=True)
+
+    @cached_property
+    def held_out(self) -> Pictures:
+        return self.sample("held_out", self.size("held_out"), masks=True)
+
+    @cached_property
+    def reader(self) -> Network:
+        return reading.trained_reader(self.taught, self.schedule, self.cache, quiet=self.quiet)
+
+    def _photometry(self) -> dict[str, Any]:
+        first, count, parts = FIRST_SEEDS["photometry"], self.settings.subjects, []
+        with Progress("photometry", count, quiet=self.quiet) as progress:
+            for start in range(0, count, PER_PART):
+                seeds = np.arange(first + start, first + min(start + PER_PART, count))
+                key = {"world": self.world.describe(), "first": int(seeds[0]), "subjects": len(seeds)}
+                make = _measured(self.world, seeds)
+                parts.append(self.cache.table(f"photometry-{start // PER_PART:04d}", key, make))
+                progress.advance(len(seeds))
+        rows = pa.concat_tables(parts).to_pylist()
+        return compare(columns(rows), count).as_dict()
+
+    def _targets(self) -> dict[str, Any]:
+        pictures = self.sample("targets", self.size("targets"))
+        return {"targets": detection.shares_found(pictures)}
+
+    def _attributes(self) -> dict[str, Any]:
+        settings = self.settings
+        rows = reading.read_back(self.reader, self.taught, self.held_out, settings.resamples, settings.device)
+        return {"attributes": rows}
+
+    def _identity(self) -> dict[str, Any]:
+        copies, resamples = identity.COPIES, self.settings.resamples
+        draws = {"identities": identity.same_code, "other_people": identity.same_person}
+        samples = {
+            name: self.sample(name, copies * self.size(name), draw(FIRST_SEEDS[name])) for name, draw in draws.items()
+        }
+        figures = identity.identity_figures(self.reader, samples, resamples, self.settings.device)
+        gated, same_person = figures["identities"], figures["other_people"]
+        found: dict[str, Any] = {
+            "identity_auc": gated["value"],
+            "identity": {
+                **gated,
+                "pictures_each": copies,
+                "gate": identity.GATE,
+                "met": gated["value"] is not None and gated["value"] >= identity.GATE,
+                "same_person": same_person,
+                "recognition": None,
+            },
+        }
+        if self.settings.recognition_model is not None:
+            found["identity"]["recognition"] = self._recognition(samples, self.settings.recognition_model)
+        return found
+
+    def _recognition(self, samples: dict[str, Pictures], model: Path) -> dict[str, Any]:
+        """Dlib's embedding on the same pairs."""
+        from transect.jobs.verify.dlib_models import descriptors
+
+        found = {}
+        for name, pictures in samples.items():
+            subject = np.arange(len(pictures)) // identity.COPIES
+            embedded = descriptors(pictures, model)
+            figure = identity.told_apart(embedded, subject, euclidean=True, resamples=self.settings.resamples)
+            found[name] = figure.as_dict()
+        return {"model": model.name, **found}
+
+    def _groups(self) -> dict[str, Any]:
+        count = min(self.size("taught_groups"), len(self.taught))
+        taught = self.sample("training", count, masks=True) if count < len(self.taught) else self.taught
+        nulls = []
+        for split in range(groups.SPLITS):
+            labels = groups.split_labels(split)
+            nulls.append(self._separation(f"null{split}", taught, self.held_out, labels, 1, split))
+        pairs = self.sample(
+            "controls",
+            2 * self.size("control_pairs"),
+            groups.pairs_with(groups.CONTROL, FIRST_SEEDS["controls"]),
+        )
+        held_out = self.sample(
+            "held_out_controls",
+            2 * max(2, self.size("control_pairs") // 3),
+            groups.pairs_with(groups.CONTROL, FIRST_SEEDS["held_out_controls"]),
+        )
+        control = self._separation("control", pairs, held_out, groups.odd, 2, 0)
+        return {"null_auc": nulls, "control_auc": {"attribute": groups.CONTROL, **control}}
+
+    def _separation(
+        self, name: str, taught: Pictures, held_out: Pictures, labels: groups.Labels, cluster: int, seed: int
+    ) -> dict[str, Any]:
+        schedule = Schedule(min(self.settings.epochs, GROUP_EPOCHS), device=self.settings.device, seed=seed)
+        figure = groups.separation(
+            name,
+            taught,
+            held_out,
+            labels,
+            schedule,
+            self.cache,
+            cluster=cluster,
+            resamples=self.settings.resamples,
+            quiet=self.quiet,
+        )
+        return figure.as_dict()
+
+    def _landmarks(self, model: Path) -> dict[str, Any]:
+        from transect.jobs.verify.dlib_models import landmark_errors
+
+        return landmark_errors(self.sample("landmarks", self.size("landmarks")), model)
+
+
+_EMPTY: Final[dict[str, Any]] = {
+    "photometry": [],
+    "share_inside": None,
+    "targets": [],
+    "attributes": [],
+    "identity_auc": None,
+    "null_auc": [],
+    "control_auc": None,
+    "landmarks": None,
+}
+
+
+def _measured(world: FaceWorld, seeds: np.ndarray) -> Callable[[], pa.Table]:
+    return lambda: pa.table(measure(world, seeds, world.landmarks))
+
+
+def _head(settings: Settings) -> dict[str, Any]:
+    import torch
+
+    return {
+        "renderer_version": RENDERER_VERSION,
+        "population": POPULATION,
+        "image_size": settings.image_size,
+        "sizes": {"photometry": settings.subjects, **{n: settings.in_proportion(f) for n, f in FULL_SIZES.items()}},
+        "epochs": settings.epochs,
+        "first_seeds": dict(FIRST_SEEDS),
+        "interval": f"95 %, {INTERVAL}, {settings.resamples} resamples; Wilson score for shares found",
+        "found_rule": detection.RULE,
+        "photographs": list(detection.detected_photographs()),
+        "versions": {
+            "transect": __version__,
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "numpy": np.__version__,
+            "device": settings.device,
+            "precision": "bfloat16" if settings.device != "cpu" or has_bfloat16() else "float32",
+        },
+    }
+
+
+def _installed(module: str) -> bool:
+    from transect.targets.catalogue import installed
+
+    return installed(module)

@@ -1,0 +1,260 @@
+"""Raters' validation that a later stage requires: the file of `transect annotate validate`, and what it vouches for.
+
+DIR/required_validation.json   the validation, as it was given, beside a run that requires it
+
+A generator that does not meet its gates is refused. So is a condition before anything is made of it; of images that are
+there already, those of a condition that fails are left out and counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+import pyarrow as pa
+
+from transect.analysis.sections import gates
+from transect.errors import BadInput
+from transect.runs import tables as columns
+from transect.runs.folder import read_spec, write_atomically
+from transect.runs.spec import described
+
+FILE: Final = "required_validation.json"
+_OPTION: Final = "--require-validation"
+_KEYS: Final = ("generator", "passed", "failures", "gates", "groups")
+_GROUP: Final = ("attribute", "level", "judged", "rated", "failures")
+_ANYWHERE: Final = "device"
+"""What a generator's description says of the machine and not of the images."""
+_MAKE_ONE: Final = "make one: transect annotate validate RUN"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Required:
+    """A validation file. studies: what it says of each study that was rated; text: the file as it is."""
+
+    path: Path
+    studies: Mapping[str, Mapping[str, Any]]
+    text: bytes
+
+    @property
+    def sha256(self) -> str:
+        """The file's hash, by which a report names it."""
+        return hashlib.sha256(self.text).hexdigest()
+
+
+def read(path: Path) -> Required:
+    """The validation in a file. Raises BadInput for a file that cannot be read or holds none."""
+    try:
+        text = path.read_bytes()
+        made = json.loads(text)
+    except (OSError, ValueError) as error:
+        told = getattr(error, "strerror", None) or str(error)
+        raise BadInput(f"{_OPTION} {path}: expected a validation by raters, got {told}; {_MAKE_ONE}") from None
+    studies = made if isinstance(made, dict) else {}
+    if not studies or not all(_is_one(one) for one in studies.values()):
+        raise BadInput(f"{_OPTION} {path}: expected a validation by raters, got another file; {_MAKE_ONE}")
+    return Required(path, studies, text)
+
+
+def _is_one(entry: Any) -> bool:
+    return (
+        isinstance(entry, dict)
+        and set(_KEYS) <= entry.keys()
+        and all(isinstance(entry[name], dict) for name in ("generator", "failures", "gates"))
+        and isinstance(entry["groups"], list)
+        and all(isinstance(one, dict) and _is_group(one) for one in entry["groups"])
+    )
+
+
+def _is_group(one: Mapping[str, Any]) -> bool:
+    if not set(_GROUP) <= one.keys() or not isinstance(one["failures"], list):
+        return False
+    of_all = not one["attribute"]  # of no level
+    return isinstance(one["attribute"], str) and (of_all or isinstance(one["level"], int | float))
+
+
+def given(path: str | Path | None, studies: Sequence[tuple[Any, Mapping[str, Sequence[float]]]]) -> Required | None:
+    """The validation in a file, which all of these worlds met with the levels that they are set to; None without one.
+
+    Photographs are left alone. Raises BadInput as `read` and `check`, and where there are photographs alone.
+    """
+    if path is None:
+        return None
+    found = read(Path(path))
+    asked = [(described(world), levels) for world, levels in studies]
+    made = [(generator, levels) for generator, levels in asked if not _of_photographs(generator)]
+    if not made:
+        raise _no_generator(found)
+    for generator, levels in made:
+        check(found, generator, levels)
+    return found
+
+
+def check(required: Required, generator: Mapping[str, Any], levels: Mapping[str, Sequence[float]]) -> None:
+    """Raises BadInput unless the generator met every gate, and so did each condition that is about to be set.
+
+    generator: its description, as a spec has it; levels: values by attribute. A value between two that were rated is
+    vouched for by both.
+    """
+    failed = [text for name, values in levels.items() for text in _failing(required, generator, name, values).values()]
+    if failed:
+        raise BadInput(
+            f"{_OPTION} {required.path}: expected conditions that met every gate, got {'; '.join(failed)}; leave them "
+            "out of --vary, or mend the generator"
+        )
+    entries_of(required, generator)
+
+
+def check_range(required: Required, generator: Mapping[str, Any], name: str, low: float, high: float) -> None:
+    """As `check`, of all values from low to high: those that were rated between them are set too."""
+    rated = [g["level"] for one in entries_of(required, generator) for g in one["groups"] if g["attribute"] == name]
+    inside = [value for value in rated if low <= value <= high]
+    check(required, generator, {name: sorted({low, *inside, high})})
+
+
+def entries_of(required: Required, generator: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What the validation says of studies of this generator.
+
+    Raises BadInput where it is about others, or where a gate of all images is not met.
+    """
+    wanted, found = _described(generator), []
+    for one in required.studies.values():
+        if _described(one["generator"]) == wanted:
+            found.append(one)
+    if not found:
+        other = _described(next(iter(required.studies.values()))["generator"])
+        told = _differing(other, wanted)
+        raise BadInput(
+            f"{_OPTION} {required.path}: expected a validation of this generator, got one with {told}; have images of "
+            "this one rated"
+        )
+    failed = [text for one in found for text in one["failures"].values()]
+    if failed:
+        raise BadInput(
+            f"{_OPTION} {required.path}: expected a generator that met every gate, got {'; '.join(failed)}; mend the "
+            "generator"
+        )
+    return found
+
+
+def _described(generator: Mapping[str, Any]) -> dict[str, Any]:
+    plain = json.loads(json.dumps(generator))
+    return {key: value for key, value in plain.items() if key != _ANYWHERE}
+
+
+def _differing(other: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+    """The first keys that differ, for a message; hashes only where nothing else does."""
+    keys = [key for key in {**wanted, **other} if other.get(key) != wanted.get(key)]
+    plain = [key for key in keys if not isinstance({**wanted, **other}[key], dict | list) and "sha256" not in key]
+    told = [f"{key} {other.get(key, 'none')} instead of {wanted.get(key, 'none')}" for key in plain[:3]]
+    return ", ".join(told or [f"another {key}" for key in keys[:3]])
+
+
+def _failing(required: Required, generator: Mapping[str, Any], name: str, values: Sequence[float]) -> dict[float, str]:
+    """Values whose condition fails, and what fails. Raises BadInput for one that nobody rated."""
+    groups = [one for entry in entries_of(required, generator) for one in entry["groups"] if one["attribute"] == name]
+    # Where two studies rated one level, it has to pass in both.
+    rated = {float(one["level"]): one for one in sorted(groups, key=lambda one: bool(one["failures"])) if one["rated"]}
+    found = {}
+    for value in values:
+        around = _around(value, rated)
+        if not around:
+            told = f"{min(rated):g} to {max(rated):g}" if rated else "no level of it"
+            raise BadInput(
+                f"{_OPTION} {required.path}: expected images with {name} {value:g} to have been rated, got {told}; "
+                "have some rated, or vary it between those"
+            )
+        failed = [f"{name} {at:g} ({', '.join(rated[at]['failures'])})" for at in around if rated[at]["failures"]]
+        if failed:
+            found[float(value)] = " and ".join(failed)
+    return found
+
+
+def _around(value: float, rated: Mapping[float, Any]) -> list[float]:
+    """The rated level that a value is, else those next to it on both sides; nothing outside of them.
+
+    >>> _around(0.5, {0.0: None, 1.0: None}), _around(1.0, {0.0: None, 1.0: None}), _around(2.0, {0.0: None, 1.0: None})
+    ([0.0, 1.0], [1.0], [])
+    """
+    exact = [at for at in rated if np.isclose(at, value, rtol=1e-6, atol=1e-9)]
+    below, above = [at for at in rated if at < value], [at for at in rated if at > value]
+    return exact or ([max(below), min(above)] if below and above else [])
+
+
+def keep(folder: Path, required: Required | None) -> None:
+    """Put the validation beside a run, whose report then holds to it; None leaves what is there."""
+    if required is not None:
+        write_atomically(folder / FILE, required.text)
+
+
+def attach(folder: Path, required: Required) -> None:
+    """Put it beside a finished run, or every study under it; photographs are left alone.
+
+    Raises BadInput, and writes nothing, where it is not about these runs, or the generator failed.
+    """
+    runs = sorted(path.parent for path in folder.glob("studies/*/run.json")) or [folder]
+    specs = {run: read_spec(run) for run in runs}
+    made = {run: spec for run, spec in specs.items() if not _of_photographs(spec["generator"])}
+    if not made:
+        raise _no_generator(required)
+    for spec in made.values():
+        for name, values in _levels(spec).items():
+            _failing(required, spec["generator"], name, values)
+        entries_of(required, spec["generator"])
+    for run in made:
+        keep(run, required)
+
+
+def _of_photographs(generator: Mapping[str, Any]) -> bool:
+    return "labels_sha256" in generator
+
+
+def _no_generator(required: Required) -> BadInput:
+    return BadInput(f"{_OPTION} {required.path}: expected images of a generator, got photographs; leave it out")
+
+
+def _levels(spec: Mapping[str, Any]) -> dict[str, list[float]]:
+    return {level["attribute"]: level["values"] for level in spec["design"]["levels"]}
+
+
+def kept(folder: Path) -> Required | None:
+    """The validation beside a run; None where none is required. Raises BadInput for a file that holds none."""
+    path = folder / FILE
+    return read(path) if path.exists() else None
+
+
+def reasons(folder: Path, spec: Mapping[str, Any], images: pa.Table) -> np.ndarray:
+    """Why each image of a run is left out, "" where it is not: its condition failed in the validation beside it."""
+    made, required = np.full(len(images), "", dtype=object), kept(folder)
+    if required is None:
+        return made
+    intended = columns.columns_of(images, "intended")
+    for name, values in _levels(spec).items():
+        for value, text in _failing(required, spec["generator"], name, values).items():
+            hit = np.isclose(intended[name], value, rtol=1e-6, atol=1e-9) & (made == "")
+            made[hit] = f"condition failed in raters' validation: {text}"
+    return made
+
+
+def sections(folder: Path, gated: np.ndarray) -> list[dict[str, Any]]:
+    """The section on the gates that a finished run requires; none where it requires none.
+
+    gated [n]: why images are left out (`reasons`).
+    """
+    required = kept(folder)
+    if required is None:
+        return []
+    spec = read_spec(folder)
+    return [gates.section(str(spec["name"]), entries_of(required, spec["generator"]), _levels(spec), required.sha256,
+                          [str(one) for one in gated if one])]  # fmt: skip
+
+
+def section_of(required: Required, name: str, generator: Mapping[str, Any]) -> dict[str, Any]:
+    """The section on gates that were required before anything was made, so that nothing is left out."""
+    return gates.section(name, entries_of(required, generator), {}, required.sha256, [])

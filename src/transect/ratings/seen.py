@@ -1,0 +1,380 @@
+"""What was seen, beside a run: values by image, people's single answers, and rules by which images are left out.
+
+DIR/perceived.parquet   id, and one column per perceived attribute, in the units of the attribute; a row per image
+DIR/ratings.parquet     people's single answers: id, rater, and one column per attribute; an image as often as answered
+DIR/pruning.json        the rules, as they were given
+
+All are the user's own and change no image and no answer: with them the same run is analysed anew. Where a folder holds
+several studies, a column `study` says of which each row is. Beside a single run rows of other studies are not kept; how
+many there were stands in the metadata of the Parquet file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float
+
+from transect.effects.perception import mean_ratings, most_common_ratings
+from transect.effects.pruning import AS_PUBLISHED, Pruning, Rule, prune
+from transect.errors import BadInput
+from transect.ratings.tables import ID, PEOPLE, PERCEIVED, RATER, STUDY, Columns, aligned, answered, checked, read_table
+from transect.records import Annotations, Attribute
+from transect.runs.folder import FinishedRun, write_atomically
+from transect.runs.rated_questions import RatedQuestion, names_by_attribute, of_study, questions_of
+from transect.runs.tables import LEFT_OUT
+
+PRUNING: Final = "pruning.json"
+PUBLISHED: Final = "as-published"
+"""The rules of Balakrishnan et al. 2020, in their two steps."""
+_ELSEWHERE: Final = b"transect.other_studies"
+"""Metadata of a kept file: study -> rows of the given file that were of it."""
+_NUMBER: Final = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_RULE: Final = re.compile(
+    rf"\s*(?:(?P<least>{_NUMBER})\s*<=\s*)?(?P<name>[A-Za-z_]\w*)\s*(?:(?P<sign>>=|<=|<)\s*(?P<value>{_NUMBER}))?\s*"
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Ratings:
+    """What was seen on each image.
+
+    columns: perceived values by attribute [n]; reasons [n]: why an image is left out, "" where it is not. pruning:
+    which images are left after each step of the rules; None without rules. people: people's mean answers by attribute
+    [n], for levels in no order the most common one, NaN for images that nobody rated. unknown, unknown_people: ids of
+    rows, of either kind, that are of no image of the run and are not used. answers: people's single answers, by
+    attribute. elsewhere, elsewhere_people: rows, of either kind, of other studies, by their names. left_out: raters
+    who were shut out before, and their answers; None where the file does not say. gated [n]: why images are left out
+    whatever the rules say, since raters' validation does not vouch for them; empty where none was required. asked,
+    asked_people: what columns of either kind are answers to, where their own file says so.
+    """
+
+    columns: Mapping[str, Float[np.ndarray, " n"]]
+    reasons: np.ndarray
+    pruning: Pruning | None = None
+    unknown: tuple[str, ...] = ()
+    people: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
+    unknown_people: tuple[str, ...] = ()
+    answers: Mapping[str, Annotations] = field(default_factory=dict)
+    elsewhere: Mapping[str, int] = field(default_factory=dict)
+    elsewhere_people: Mapping[str, int] = field(default_factory=dict)
+    left_out: tuple[int, int] | None = None
+    gated: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=object))
+    asked: Mapping[str, RatedQuestion] = field(default_factory=dict)
+    asked_people: Mapping[str, RatedQuestion] = field(default_factory=dict)
+
+    def about(self, known: Mapping[str, Attribute]) -> Ratings:
+        """The same, with answers to questions of other names under the run's attributes that they are about.
+
+        Levels in no order whose numbers are no indices, of no attribute of the run, are left out: nothing can count
+        with them.
+        """
+        columns, people = self._called(known)
+        return replace(
+            self,
+            columns={columns[name]: values for name, values in self.columns.items() if name in columns},
+            people={people[name]: values for name, values in self.people.items() if name in people},
+            answers={people[name]: said for name, said in self.answers.items() if name in people},
+        )
+
+    def unordered(self, known: Mapping[str, Attribute]) -> dict[str, Attribute]:
+        """Questions with levels in no order, about no attribute of the run, as attributes of their own."""
+        made = {
+            name: one.as_attribute(name)
+            for name, one in {**self.asked, **self.asked_people}.items()
+            if name not in known
+        }
+        return {name: one for name, one in made.items() if one is not None}
+
+    def called(self, name: str, known: Mapping[str, Attribute]) -> str:
+        """What `about` calls a question: its attribute, or its own name."""
+        columns, people = self._called(known)
+        return people.get(name, columns.get(name, name))
+
+    def value_of(self, name: str, known: Mapping[str, Attribute]) -> Float[np.ndarray, " n"] | None:
+        """What people saw of an attribute or answered to a question, else what the file by image has; None: neither."""
+        about = self.about(known)
+        kinds = (self.people, about.people, self.columns, about.columns)
+        return next((columns[name] for columns in kinds if name in columns), None)
+
+    def _called(self, known: Mapping[str, Attribute]) -> tuple[dict[str, str], dict[str, str]]:
+        columns, people = (
+            _names(each, asked, known) for each, asked in ((self.columns, self.asked), (self.people, self.asked_people))
+        )
+        return columns, people
+
+    def reasons_after(self, steps: int) -> np.ndarray:
+        """Why images are left out by the first so many steps of the rules; "" where they are not."""
+        reasons = np.full(len(self.reasons), "", dtype=object)
+        made = self.pruning
+        before = np.ones(len(reasons), dtype=bool)
+        for step, left in zip(made.steps[:steps], made.after[:steps], strict=True) if made else ():
+            reasons[before & ~left] = f"pruned by {step.name}"
+            before = left
+        return np.where(self.gated == "", reasons, self.gated) if len(self.gated) else reasons
+
+    def gating(self, reasons: np.ndarray) -> Ratings:
+        """The same, without the images that have a reason [n] of their own; "" keeps an image to the rules."""
+        if not (reasons != "").any():
+            return self
+        gated = replace(self, gated=reasons)
+        return replace(gated, reasons=gated.reasons_after(len(self.pruning.steps) if self.pruning else 0))
+
+
+def _names(
+    columns: Mapping[str, Any], asked: Mapping[str, RatedQuestion], known: Mapping[str, Attribute]
+) -> dict[str, str]:
+    """What the columns of a file are called, by what that file says of its questions; none for what cannot count."""
+    called = names_by_attribute(columns, asked, known)
+    odd = {name for name, one in asked.items() if one.unordered and one.as_attribute(name) is None} - set(known)
+    return {name: called.get(name, name) for name in columns if name in called or name not in odd}
+
+
+def parse_rule(text: str) -> Rule:
+    """The rule that a text states: NAME>=A, NAME<=B, NAME<B, or A<=NAME<=B; never evaluated as code.
+
+    Raises BadInput for anything else.
+
+    >>> parse_rule("0.4 <= gender <= 0.6").text, parse_rule("age<0.4").text
+    ('0.4 <= gender <= 0.6', 'age < 0.4')
+    """
+    match = _RULE.fullmatch(text)
+    if match is None or not (match["least"] or match["sign"]) or (match["least"] and match["sign"] == ">="):
+        raise BadInput(
+            f"--prune {text!r}: expected NAME>=A, NAME<=B, NAME<B or A<=NAME<=B, as 'fakeness>=0.75', or {PUBLISHED}"
+        )
+    low = float(match["value"]) if match["sign"] == ">=" else float(match["least"]) if match["least"] else -np.inf
+    high = float(match["value"]) if match["sign"] in ("<=", "<") else np.inf
+    return Rule(match["name"], low, high, match["sign"] == "<")
+
+
+def parse_rules(texts: Sequence[str]) -> dict[str, tuple[Rule, ...]]:
+    """Each text as it is kept, and its rules: one, or those of the paper. Raises BadInput for anything else.
+
+    >>> {text: len(rules) for text, rules in parse_rules(["as-published", "age<0.2"]).items()}
+    {'as-published': 5, 'age < 0.2': 1}
+    """
+    made: dict[str, tuple[Rule, ...]] = {}
+    for text in texts:
+        rules = AS_PUBLISHED if text.strip() == PUBLISHED else (parse_rule(text),)
+        made[PUBLISHED if rules is AS_PUBLISHED else rules[0].text] = rules
+    return made
+
+
+def check(perceived: str | Path | None, rules: Sequence[str], people: str | Path | None = None) -> None:
+    """Raises BadInput for files that cannot be read or rules that say nothing, before anything is made."""
+    parse_rules(rules)
+    _given(None if perceived is None else Path(perceived), None if people is None else Path(people))
+
+
+def attach(folder: Path, perceived: Path | None, rules: Sequence[str], people: Path | None = None) -> list[str]:
+    """Put what was seen and rules beside a run, or each study of a folder, after a look at whether they fit.
+
+    perceived: one row per image; people: one row per image and rater. Nothing is written where they do not fit.
+    Returns a line for each study and file some of whose rows are of no image.
+
+    Raises BadInput for a folder without a finished run, a table without ids or of other images, two answers of one
+    rater about one image, or a rule that cannot be read; UnknownName for a rule about another column.
+    """
+    if perceived is None and people is None and not rules:
+        return []
+    parsed = parse_rules(rules)
+    fitting = list(_fitting(folder, _given(perceived, people), parsed))
+    if not fitting:
+        raise BadInput(_nothing_to_prune(folder))
+    for run, files, _ in fitting:
+        for name, (rows, _path) in files.items():
+            _write(run / name, rows)
+        if parsed:
+            write_atomically(run / PRUNING, json.dumps(list(parsed), indent=1).encode())
+    return [line for run, _, made in fitting for line in unknown_lines(run.name, made)]
+
+
+def unknown_lines(study: str, made: Ratings) -> list[str]:
+    """What is said of rows that are of no image or of other studies, a line per file; nothing where there are none."""
+    lines = []
+    for kind, rows in (("Ratings", made.unknown), ("People's answers", made.unknown_people)):
+        if rows:
+            told = f"{len(rows):,} ({_first(rows)})"
+            lines.append(f"{kind} whose id is of no image of {study}, and that are not used: {told}")
+    for kind, others in (("Ratings", made.elsewhere), ("People's answers", made.elsewhere_people)):
+        if others:
+            told = f"{sum(others.values()):,} ({_first(others)})"
+            lines.append(f"{kind} of other studies than {study}, and that are not used: {told}")
+    return lines
+
+
+def _first(names: Iterable[str]) -> str:
+    named = list(dict.fromkeys(names))
+    return ", ".join(named[:3]) + (", …" if len(named) > 3 else "")
+
+
+def read(folder: Path, ids: Sequence[str]) -> Ratings:
+    """What was seen in a run and its rules, in the order of its images; nothing where there are none.
+
+    Raises BadInput for an id given twice, for ratings none of which is of these images, or a rule without a column.
+    """
+    rules, made = kept_rules(folder), _seen(folder, ids, _attached(folder))
+    if rules and not (made.columns or made.people):
+        raise BadInput(_nothing_to_prune(folder))
+    return _pruned(made, rules)
+
+
+_Files = dict[str, tuple[Any, Path]]
+"""Tables by the file of the run folder that they are kept in, and where each was read."""
+
+
+def _given(perceived: Path | None, people: Path | None) -> _Files:
+    """The user's own files. Raises BadInput for one that cannot be read, or has not the columns that it should."""
+    paths = {PERCEIVED: perceived, PEOPLE: people}
+    return {name: (checked(read_table(path), path, name), path) for name, path in paths.items() if path is not None}
+
+
+def _attached(folder: Path) -> _Files:
+    """What is beside a run already."""
+    paths = {name: folder / name for name in (PERCEIVED, PEOPLE)}
+    return {name: (checked(read_table(path), path, name), path) for name, path in paths.items() if path.exists()}
+
+
+def _nothing_to_prune(folder: Path) -> str:
+    return f"{folder}: expected ratings for --prune to look at, got none; give --perceived or --ratings too"
+
+
+def _write(path: Path, table: Any) -> None:
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink)
+    write_atomically(path, sink.getvalue().to_pybytes())
+
+
+def _fitting(
+    folder: Path, given: _Files, parsed: Mapping[str, tuple[Rule, ...]]
+) -> Iterator[tuple[Path, _Files, Ratings]]:
+    """Each run that files or rules are for, its rows, and what they say. Raises BadInput where they do not fit."""
+    runs = sorted(path.parent for path in folder.glob("studies/*/run.json"))
+    parted = {name: (dict(_rows_by_run(folder, runs, *file)), file[1]) for name, file in given.items()}
+    for run in runs or [folder]:
+        files = {name: (rows[run], path) for name, (rows, path) in parted.items() if run in rows}
+        if given and not files:
+            continue
+        made = _seen(run, _ids(run), {**_attached(run), **files})
+        if made.columns or made.people:
+            yield run, files, _pruned(made, parsed or kept_rules(run))
+
+
+def _rows_by_run(folder: Path, runs: Sequence[Path], table: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    """Runs and the rows of the table that are theirs."""
+    if STUDY not in table.column_names:
+        if len(runs) > 1:
+            raise BadInput(
+                f"{path}: expected a column {STUDY} beside id, since {folder} has {len(runs)} studies with images "
+                f"of their own ({', '.join(run.name for run in runs)}), got none; add it"
+            )
+        yield from ((run, table) for run in runs or [folder])
+        return
+    named = [str(one) for one in table[STUDY].to_pylist()]
+    called = {run: run.name for run in runs} or {folder: str(FinishedRun(folder).spec["name"])}
+    if runs and (others := sorted(set(named) - set(called.values()))):
+        raise BadInput(f"{path}: expected studies {', '.join(called.values())}, got {', '.join(others[:3])}; mend them")
+    for run, name in called.items():
+        rows = table.filter(pa.array([one == name for one in named], pa.bool_())).drop_columns([STUDY])
+        # What nobody was asked about a study's images is no rating of them.
+        rows = rows.select([c for c in rows.column_names if c in (ID, RATER) or rows[c].null_count < len(rows)])
+        if set(rows.column_names) - {ID, RATER}:
+            rows = of_study(rows, name)
+            yield run, rows if runs else _counting(rows, Counter(one for one in named if one != name))
+        elif not runs:
+            raise BadInput(f"{path}: expected ratings of {name}, got none in its column {STUDY}; mend it")
+
+
+def _counting(rows: Any, others: Mapping[str, int]) -> Any:
+    """The table, with how many rows of each other study there were beside it."""
+    metadata = {**(rows.schema.metadata or {}), _ELSEWHERE: json.dumps(others).encode()}
+    return rows.replace_schema_metadata(metadata) if others else rows
+
+
+def _elsewhere(table: Any) -> dict[str, int]:
+    """What `_counting` wrote."""
+    return dict(json.loads((table.schema.metadata or {}).get(_ELSEWHERE, b"{}")))
+
+
+def _ids(folder: Path) -> list[str]:
+    """The ids of one run's images."""
+    run = FinishedRun(folder)
+    parts = -(-int(run.spec["design"]["subjects"]) // int(run.spec["subjects_per_part"]))
+    return [str(one) for one in run.read_table("images", parts, without=("image",))["id"].to_pylist()]
+
+
+def _seen(folder: Path, ids: Sequence[str], files: _Files) -> Ratings:
+    """What the files say of a run's images, before any rule."""
+    none: tuple[Columns, tuple[str, ...]] = ({}, ())
+    columns, unknown = aligned(*files[PERCEIVED], ids) if PERCEIVED in files else none
+    people, unknown_people = none
+    answers: dict[str, Annotations] = {}
+    asked, asked_people = (questions_of(files[kind][0]) if kind in files else {} for kind in (PERCEIVED, PEOPLE))
+    if PEOPLE in files:
+        unordered = {fields["name"] for fields in FinishedRun(folder).spec.get("nominal", ())}
+        unordered |= {name for name, one in asked_people.items() if one.unordered or one.attribute in unordered}
+        answers, unknown_people = answered(*files[PEOPLE], ids)
+        people = {
+            name: (most_common_ratings if name in unordered else mean_ratings)(said, len(ids))
+            for name, said in answers.items()
+        }
+    elsewhere = {name: _elsewhere(table) for name, (table, _) in files.items()}
+    return Ratings(
+        columns, np.full(len(ids), "", dtype=object), None, unknown, people, unknown_people, answers,
+        elsewhere.get(PERCEIVED, {}), elsewhere.get(PEOPLE, {}), _left_out(files), asked=asked,
+        asked_people=asked_people,
+    )  # fmt: skip
+
+
+def _left_out(files: _Files) -> tuple[int, int] | None:
+    told = json.loads((files[PEOPLE][0].schema.metadata or {}).get(LEFT_OUT, b"null")) if PEOPLE in files else None
+    return None if told is None else (int(told[0]), int(told[1]))
+
+
+def _pruned(made: Ratings, rules: Mapping[str, tuple[Rule, ...]]) -> Ratings:
+    """The ratings, and which rule left an image out first."""
+    if not rules:
+        return made
+    columns = {**made.people, **made.columns}
+    if PUBLISHED in rules:
+        check_published(columns)
+    steps = prune(columns, [rule for each in rules.values() for rule in each])
+    pruned = replace(made, pruning=steps)
+    return replace(pruned, reasons=pruned.reasons_after(len(steps.steps)))
+
+
+def check_published(columns: Mapping[str, Float[np.ndarray, " n"]], rules: Sequence[Rule] = AS_PUBLISHED) -> None:
+    """Raises BadInput where a column that the published rules are about is missing, or is not from 0 to 1."""
+    names = list(dict.fromkeys(rule.attribute for rule in rules))
+    missing = [name for name in names if name not in columns]
+    wide = [name for name in names if name in columns and _outside(columns[name])]
+    if not (missing or wide):
+        return
+    got = f"no {', '.join(missing)}" if missing else f"other values of {', '.join(wide)}"
+    raise BadInput(
+        f"--prune {PUBLISHED}: expected mean ratings from 0 to 1 of {', '.join(names)}, as the paper has them, got "
+        f"{got}; add or scale those columns (--scale unit of transect annotate), or state rules of your own"
+    )
+
+
+def _outside(values: Float[np.ndarray, " n"]) -> bool:
+    known = values[np.isfinite(values)]
+    return bool(((known < 0) | (known > 1)).any())
+
+
+def kept_rules(folder: Path) -> dict[str, tuple[Rule, ...]]:
+    """The rules kept beside a run, each by its text."""
+    path = folder / PRUNING
+    return parse_rules(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}

@@ -1,0 +1,60 @@
+"""Near the decision boundary: the scores between which a subject's own image must lie, where the user says so.
+
+DIR/boundary.json   [low, high], beside a run or a folder of studies; changes no image and no answer
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Final
+
+from transect.errors import BadInput
+from transect.runs.folder import write_atomically
+
+FILE: Final = "boundary.json"
+
+
+def check(band: tuple[float, float] | None) -> tuple[float, float] | None:
+    """The band as it is. Raises BadInput unless its ends are finite and rise.
+
+    >>> check((0.2, 0.8))
+    (0.2, 0.8)
+    """
+    if band is None or (all(map(math.isfinite, band)) and band[0] < band[1]):
+        return band
+    raise BadInput(
+        f"--boundary {band[0]:g} {band[1]:g}: expected LOW below HIGH, two scores around the threshold; write for "
+        "example --boundary 0.3 0.7"
+    )
+
+
+def of_steps(stepped: bool) -> None:
+    """Raises BadInput where nothing moves in steps λ, which alone start at a subject's own image."""
+    if not stepped:
+        raise BadInput(
+            "--boundary: expected attributes moved in steps, which begin at each subject's own image, got none; give "
+            "--steps to the audit, or leave --boundary out"
+        )
+
+
+def keep(folder: Path, band: tuple[float, float] | None) -> None:
+    """Put the band beside a run, so that its report says the same when it is made again; None takes it away."""
+    path = folder / FILE
+    if band is not None:
+        write_atomically(path, json.dumps(list(band)).encode())
+    else:
+        path.unlink(missing_ok=True)
+
+
+def kept(folder: Path) -> tuple[float, float] | None:
+    """The band beside a run; None where there is none. Raises BadInput for a file that holds none."""
+    path = folder / FILE
+    if not path.exists():
+        return None
+    try:
+        low, high = json.loads(path.read_text(encoding="utf-8"))
+        return check((float(low), float(high)))
+    except (ValueError, TypeError):
+        raise BadInput(f"{path}: expected [low, high]; delete it, or give --boundary anew") from None

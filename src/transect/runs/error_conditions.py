@@ -1,0 +1,61 @@
+"""Which attributes are errors counted by, in all their combinations, where the user says so.
+
+DIR/error_conditions.json   names of attributes, beside a run or a folder of studies; changes no image and no answer
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Final
+
+from transect.errors import BadInput, UnknownName
+from transect.runs.folder import write_atomically
+
+FILE: Final = "error_conditions.json"
+MOST: Final = 3
+"""Attributes whose combinations are counted: more leave hardly an image in each."""
+
+
+def check(names: Sequence[str], known: Sequence[Collection[str]]) -> tuple[str, ...]:
+    """The names, once each. known: attributes of each study whose errors are counted by condition.
+
+    Raises UnknownName for a name that no study has, BadInput for more than three or where no study has all of them.
+
+    >>> check(["age", "age"], [{"age", "smile"}])
+    ('age',)
+    """
+    chosen = tuple(dict.fromkeys(names))
+    for name in chosen:
+        if not any(name in own for own in known):
+            everything = dict.fromkeys(one for own in known for one in sorted(own))
+            raise UnknownName("attribute", name, everything, hint="--by takes attributes that images are compared by")
+    if len(chosen) > MOST:
+        raise BadInput(f"--by: expected at most {MOST} attributes, got {len(chosen)}; their combinations hold too few")
+    if chosen and not any(set(chosen) <= set(own) for own in known):
+        raise BadInput(f"--by: expected one study that has all of {', '.join(chosen)}, got none; name fewer")
+    return chosen
+
+
+def keep(folder: Path, names: Sequence[str]) -> None:
+    """Put the names beside a run, so that its report says the same when it is made again; none takes them away."""
+    path = folder / FILE
+    if names:
+        write_atomically(path, json.dumps(list(names)).encode())
+    else:
+        path.unlink(missing_ok=True)
+
+
+def kept(folder: Path) -> tuple[str, ...]:
+    """The names beside a run. Raises BadInput for a file that holds none."""
+    path = folder / FILE
+    if not path.exists():
+        return ()
+    try:
+        names = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise BadInput(f"{path}: expected a list of attributes; delete it, or give --by anew")
+    return tuple(names)

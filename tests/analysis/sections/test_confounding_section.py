@@ -1,0 +1,139 @@
+"""E-values and robustness values beside an observation's contrasts, on tables worked out by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from small_answers import answers, checked, rows
+
+from transect.analysis.sections import build, confounding
+from transect.effects import e_value_of_slope
+from transect.records import Design, Task
+
+WRONG = [1, 0, 0, 0, 1, 1, 0, 1] * 2
+VALUES = {"smile": [0, 0, 0, 0, 1, 1, 1, 1] * 2, "age": [30.0] * 8 + [60.0] * 8}
+
+
+def e(ratio):
+    """VanderWeele and Ding 2017, of a ratio above 1."""
+    return ratio + math.sqrt(ratio * (ratio - 1))
+
+
+def test_risk_ratios_and_their_e_values():
+    """Errors at 1 of 4 images where smile is no and 3 of 4 where it is yes, at either age alike: ratio 3 in both."""
+    made = checked(confounding.section(answers(Design({}, 16), answers=WRONG, truth=np.zeros(16), values=VALUES)))
+    plain = {row["compared"]: row for row in rows(made, "E-values of the unadjusted contrasts: error rate")}
+    smile = plain["smile: no to yes"]
+    assert smile["risk ratio"] == pytest.approx(3)
+    assert smile["E-value"] == pytest.approx(e(3))
+    # log 3 with the sandwich error of two proportions (1 - p) / (n p), HC1 factor 16 / 14, Student's t of 7 subjects
+    # (fewer than ten in an arm): .75 / 2 + .25 / 6 = 5 / 12
+    half = 2.3646242510102993 * math.sqrt(16 / 15 * 15 / 14 * 5 / 12)
+    assert [smile["low"], smile["high"]] == pytest.approx([math.exp(math.log(3) - half), math.exp(math.log(3) + half)])
+    assert (smile["low"] < 1, smile["E-value of the interval"], smile["images"]) == (True, 1.0, 16)
+    # the ages differ in nothing: ratio 1 needs nothing to explain it
+    (age,) = [row for name, row in plain.items() if name.startswith("age")]
+    assert (age["risk ratio"], age["E-value"]) == (pytest.approx(1), pytest.approx(1, abs=1e-6))
+    adjusted = {row["compared"]: row for row in rows(made, "E-values, adjusted")}
+    assert adjusted["smile: yes vs no"]["risk ratio"] == pytest.approx(3)
+
+
+def test_robustness_of_the_adjusted_difference():
+    """The squares about the mean are 16 / 4 = 4, within the sides of smile 16 * 3 / 16 = 3: smile explains a quarter."""
+    made = checked(confounding.section(answers(Design({}, 16), answers=WRONG, truth=np.zeros(16), values=VALUES)))
+    smile, age = rows(made, "Robustness of adjusted differences")
+    assert smile["adjusted difference, points"] == pytest.approx(0.5)
+    assert smile["partial R²"] == pytest.approx(1 / 4)
+    f2 = (1 / 4) / (3 / 4)
+    assert smile["robustness value"] == pytest.approx((math.sqrt(f2**2 + 4 * f2) - f2) / 2)
+    # the interval of so few images holds 0 already
+    assert smile["low"] < 0
+    assert smile["robustness value of the interval"] == 0
+    assert age["partial R²"] == pytest.approx(0, abs=1e-20)
+    assert "could bring the adjusted difference to 0" in made["text"][2]
+
+
+def test_what_is_not_compared_is_held_equal_all_the_same():
+    """Errors where age is 60 alone, which most who smile are: at equal age smiling does nothing, whoever is shown."""
+    smile, age = [0, 0, 0, 1, 0, 1, 1, 1] * 2, [30.0] * 4 + [60.0] * 4
+    column = {"answers": [0, 0, 0, 0, 1, 1, 1, 1] * 2, "truth": np.zeros(16)}
+    one = answers(Design({}, 16), **column, values={"smile": smile}, held={"age": np.array(age * 2)})
+    other = answers(Design({}, 16), **column, values={"smile": smile, "age": age * 2})
+    (row,), (same, _) = (rows(confounding.section(each), "Robustness") for each in (one, other))
+    assert row == same
+    assert row["adjusted difference, points"] == pytest.approx(0, abs=1e-9)
+
+
+def test_images_of_one_subject_narrow_no_robustness():
+    """Every image four times: the fit and its partial R² stay, the interval by subject hardly moves."""
+    sixteen = {name: np.tile(np.repeat(column, 4), 3) for name, column in VALUES.items()}
+    many = {"answers": np.tile(np.repeat(WRONG, 4), 3), "truth": np.zeros(192), "values": sixteen}
+    alone = checked(confounding.section(answers(Design({}, 192), **many)))
+    together = checked(confounding.section(answers(Design({}, 192), subjects=np.repeat(np.arange(48), 4), **many)))
+    first, second = (rows(made, "Robustness")[0] for made in (alone, together))
+    assert first["robustness value"] == pytest.approx(second["robustness value"])
+    assert first["robustness value of the interval"] > second["robustness value of the interval"] > 0
+
+
+def test_numbers_have_the_ratio_that_a_standardised_difference_stands_for():
+    """Means 1 and 4, a standard deviation of √2 within: E-value of exp(.91 * 3 / √2)."""
+    scores = [0.0, 2.0, 3.0, 5.0]
+    one = answers(Design({}, 4), scores=scores, task=Task.REGRESSION, values={"smile": [0, 0, 1, 1]})
+    (smile,) = rows(checked(confounding.section(one)), "E-values of the unadjusted contrasts: mean answer")
+    assert smile["standardised difference"] == pytest.approx(3 / math.sqrt(2))
+    assert smile["E-value"] == pytest.approx(e(math.exp(0.91 * 3 / math.sqrt(2))))
+
+
+def test_slopes_of_numbers_are_told_for_a_standard_deviation():
+    """Ages 30, 40, 50, 60 twice and scores 0, 1, 2, 3, each a half up or down: slope .1 a year, squares left 8 / 4 = 2
+    of 6 degrees of freedom; the ages' standard deviation is sqrt(1000 / 7)."""
+    ages = [30.0, 40.0, 50.0, 60.0] * 2
+    scores = np.array([0.0, 1.0, 2.0, 3.0] * 2) + np.repeat([0.5, -0.5], 4)
+    one = answers(Design({}, 8), scores=scores, task=Task.REGRESSION, values={"age": ages, "smile": [0, 0, 1, 1] * 2})
+    made = checked(confounding.section(one))
+    (slope,) = [row for row in rows(made, "E-values of the unadjusted") if "slope" in row["compared"]]
+    assert slope["compared"] == "age: slope, per standard deviation (12 years)"
+    d = 0.1 * math.sqrt(1000 / 7) / math.sqrt(2 / 6)
+    assert slope["standardised difference"] == pytest.approx(d)
+    assert slope["E-value"] == pytest.approx(e(math.exp(0.91 * d)))
+    limit = e_value_of_slope(*(slope[key] for key in ("standardised difference", "low", "high")), change=1, spread=1)
+    assert slope["E-value of the interval"] == pytest.approx(limit.limit)
+    # at equal smile the slope is the same line: both sides of smile hold two ages, .1 a year apart
+    adjusted = [row for row in rows(made, "E-values, adjusted") if "slope" in row["compared"]]
+    assert [row["standardised difference"] for row in adjusted] == [pytest.approx(d)]
+    assert "one standard deviation" in made["text"][1]
+
+
+def test_slopes_of_errors_are_ratios_of_rates():
+    """Error rates 1/8, 1/4, 1/2 at ages 30, 40, 50: they double every ten years, and 8 images an age make the standard
+    deviation sqrt(16 * 100 / 23): the ratio for it is 2 ** (sd / 10)."""
+    wrong = np.concatenate([np.repeat([1.0, 0.0], [k, 8 - k]) for k in (1, 2, 4)])
+    one = answers(Design({}, 24), answers=wrong, truth=np.zeros(24), values={"age": np.repeat([30.0, 40.0, 50.0], 8)})
+    made = rows(checked(confounding.section(one)), "E-values of the unadjusted")
+    (slope,) = [row for row in made if "slope" in row["compared"]]
+    ratio = 2 ** (math.sqrt(1600 / 23) / 10)
+    assert slope["risk ratio"] == pytest.approx(ratio, rel=1e-6)
+    assert slope["E-value"] == pytest.approx(e(ratio), rel=1e-6)
+
+
+def test_a_line_through_every_point_has_no_standardised_slope():
+    one = answers(
+        Design({}, 8), scores=np.linspace(0, 7, 8), task=Task.REGRESSION, values={"age": np.linspace(30, 100, 8)}
+    )  # fmt: skip
+    made = rows(checked(confounding.section(one)), "E-values of the unadjusted")
+    (slope,) = [row for row in made if "slope" in row["compared"]]
+    assert (slope["standardised difference"], slope["E-value"]) == (None, None)
+    assert slope["note"].endswith("the errors cannot be estimated")
+
+
+def test_what_cannot_be_estimated_says_why():
+    one = answers(Design({}, 16), answers=np.zeros(16), truth=np.zeros(16), values=VALUES)
+    for row in rows(checked(confounding.section(one)), "E-values of the unadjusted"):
+        assert (row["risk ratio"], row["E-value"]) == (None, None)
+        assert row["note"].startswith("no variation: all 16 outcomes are 0")
+    assert confounding.section(answers(Design({}, 16), values=VALUES)) is None
+
+
+def test_an_experiment_needs_none():
+    tried = answers(Design({"glasses": (0.0, 1.0)}, subjects=4), answers=[0, 1] * 4, truth=np.zeros(8))
+    assert "confounding" not in [one["key"] for one in build([tried])]

@@ -1,0 +1,142 @@
+"""Few ratings by people beside many by a machine, group by group."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from small_answers import HAIR, answers, checked
+
+from transect.analysis.sections import people
+from transect.effects import ppi_mean
+from transect.records import Design
+
+N = 40
+RATED = np.arange(N) % 4 == 0
+GLASSES = np.arange(N) // 20
+
+
+def as_rows(table):
+    return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+
+
+def one(truth_by_people, machine_truth, **more):
+    said = np.tile([1.0, 0.0], N // 2)
+    return answers(
+        Design({}, N), answers=said, truth=machine_truth, values={"glasses": GLASSES, "age": np.linspace(20, 80, N)},
+        people_truth=np.where(RATED, truth_by_people, np.nan), people={"smile": np.zeros(N)}, **more,
+    )  # fmt: skip
+
+
+def test_a_machine_that_tells_nothing_leaves_people_alone():
+    """The machine finds every answer right: its errors are 0 everywhere, so that its weight is 0."""
+    said = np.tile([1.0, 0.0], N // 2)
+    seen = np.where(np.arange(N) % 8 == 0, 0.0, 1.0)  # of the 10 rated images (answers 1) five are wrong
+    made = checked(people.section(one(seen, said)))
+    whole, *groups = [row for title in (0, 1, 2) for row in as_rows(made["tables"][title])]
+    assert (whole["people alone"], whole["with the machine"], whole["machine's weight"]) == (0.5, 0.5, 0.0)
+    assert (whole["subjects rated"], whole["others"]) == (10, 30)
+    # images 0, 4, ..., 16 without glasses (0, 8, 16 wrong) and 20, ..., 36 with them (24, 32 wrong)
+    by_name = {row.get("group", row.get("groups")): row["people alone"] for row in groups}
+    assert by_name["glasses: off"] == pytest.approx(3 / 5)
+    assert by_name["glasses: on"] == pytest.approx(2 / 5)
+    assert by_name["glasses: on minus off"] == pytest.approx(-1 / 5)
+
+
+def test_a_machine_that_is_often_right_narrows_the_interval():
+    """40 of the 80 rated images are wrong by people's truth; the machine's truth is another on one of them."""
+    truth = np.tile([1.0, 0.0, 0.0, 1.0], N)
+    machine = truth.copy()
+    machine[0] = 0.0
+    said, rated = np.tile([1.0, 0.0], 2 * N), np.arange(4 * N) % 8 < 4
+    given = answers(
+        Design({}, 4 * N), answers=said, truth=machine, values={"glasses": np.tile([0, 1], 2 * N)},
+        people_truth=np.where(rated, truth, np.nan),
+    )  # fmt: skip
+    whole = as_rows(checked(people.section(given))["tables"][0])[0]
+    wrong = np.abs(given.answers - truth)
+    expected = ppi_mean(wrong[rated], given.errors[rated], given.errors[~rated])
+    assert whole["with the machine"] == pytest.approx(expected.estimate)
+    assert whole["people alone"] == pytest.approx(wrong[rated].mean())
+    alone, both = ((whole[f"{side}: low"], whole[f"{side}: high"]) for side in ("people alone", "with the machine"))
+    assert both[1] - both[0] < alone[1] - alone[0]
+
+
+def test_ratings_stand_beside_what_the_world_or_a_machine_has():
+    """People see an age 1 year above the world's: the mean of all images is the world's and 1."""
+    age = np.linspace(20, 80, N)
+    given = answers(
+        Design({"glasses": (0.0, 1.0)}, N // 2), answers=np.zeros(N), values={"glasses": np.tile([0, 1], N // 2), "age": age},
+        people={"age": np.where(RATED, age + 1, np.nan)},
+    )  # fmt: skip
+    whole = as_rows(checked(people.section(given))["tables"][0])[0]
+    assert whole["machine's weight"] > 0.5
+    assert whole["with the machine"] == pytest.approx(51, abs=2)
+    assert abs(whole["with the machine"] - 51) < abs(whole["people alone"] - 51)
+
+
+def test_nothing_where_nobody_or_everybody_was_asked():
+    assert people.section(answers(Design({}, N), answers=np.zeros(N), values={"glasses": GLASSES})) is None
+    every = answers(
+        Design({}, N), answers=np.zeros(N), values={"glasses": GLASSES}, people={"glasses": GLASSES.astype(float)}
+    )
+    assert people.section(every) is None
+
+
+def test_no_error_among_twenty_images_is_no_certainty():
+    """Wilson's interval of 0 of 20 is 0 to z² / (20 + z²) = 3.841 / 23.841 = .161."""
+    given = answers(
+        Design({}, N), answers=np.ones(N), truth=np.ones(N), values={"glasses": GLASSES},
+        people_truth=np.where(np.arange(N) % 2 == 0, 1.0, np.nan),
+    )  # fmt: skip
+    made = checked(people.section(given))
+    whole = as_rows(made["tables"][0])[0]
+    assert (whole["people alone"], whole["people alone: low"]) == (0, 0)
+    assert whole["people alone: high"] == pytest.approx(0.161, abs=5e-4)
+    assert [whole[f"with the machine{end}"] for end in ("", ": low", ": high")] == pytest.approx(
+        [0, 0, 0.161], abs=5e-4
+    )
+    # 0 of 10 in either group is 0 to 3.841 / 13.841 = .2775, and their difference as far to both sides
+    (apart,) = as_rows(made["tables"][2])
+    for side in ("people alone", "with the machine"):
+        assert [apart[f"{side}: {end}"] for end in ("low", "high")] == pytest.approx([-0.2775, 0.2775], abs=5e-4)
+    assert apart["note"] == ""
+
+
+def test_no_error_on_several_images_of_a_subject_has_no_interval():
+    """Of twenty subjects with two images each every second has both rated, none of them wrong."""
+    given = answers(
+        Design({"glasses": (0.0, 1.0)}, N // 2), answers=np.ones(N), truth=np.ones(N),
+        people_truth=np.where(np.arange(N) % 4 < 2, 1.0, np.nan),
+    )  # fmt: skip
+    whole = as_rows(checked(people.section(given))["tables"][0])[0]
+    assert (whole["with the machine"], whole["with the machine: low"]) == (0, None)
+    assert whole["note"] == "people's answers do not vary: no interval"
+
+
+def test_the_machine_is_chosen_for_each_quantity_and_named():
+    """Ratings by image are of age alone: errors and glasses stand beside the stated truth and the labels."""
+    ages, seen = np.linspace(20, 80, N), np.linspace(22, 82, N)
+    some = {"age": ages, "glasses": GLASSES.astype(float), "smile": np.zeros(N), "hair_style": np.ones(N)}
+    given = answers(
+        Design({}, N), answers=np.tile([1.0, 0.0], N // 2), truth=GLASSES, values={"glasses": GLASSES, "age": ages},
+        truth_attribute="glasses", perceived={"age": seen}, by_machine=True, others={"hair_style": HAIR},
+        people_truth=np.where(RATED, GLASSES, np.nan),
+        people={name: np.where(RATED, column, np.nan) for name, column in some.items()},
+    )  # fmt: skip
+    made = checked(people.section(given))
+    assert [each["title"] for each in made["tables"] if "," not in each["title"]] == [
+        "Error rate by people's truth (machine: the stated truth)",
+        "Mean rating of age (machine: the ratings by image)",
+        "Mean rating of glasses (machine: the attribute's value)",
+    ]
+    # of age the machine is 2 years off everywhere: the mean of all images is that of the ages
+    age = next(as_rows(each)[0] for each in made["tables"] if each["title"].startswith("Mean rating of age ("))
+    assert age["with the machine"] == pytest.approx(50, abs=1)
+    assert [line.split(" stand alone: ")[0] for line in made["warnings"]] == [
+        "People's ratings of smile", "People's ratings of hair style",
+    ]  # fmt: skip
+    assert made["warnings"][1].endswith("levels in no order have no mean")
+    # with the truth's attribute rated by image too, the machine's errors are those by that rating
+    by_image = replace(given, perceived={"glasses": 1.0 - GLASSES}, rated=1.0 - GLASSES)
+    title = checked(people.section(by_image))["tables"][0]["title"]
+    assert title == "Error rate by people's truth (machine: the ratings by image)"

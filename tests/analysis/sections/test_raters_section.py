@@ -1,0 +1,126 @@
+"""The sections on raters, on what they saw along transects, and on what lies farthest from them, by hand."""
+
+import numpy as np
+import pytest
+from small_answers import AGE, answers, checked, rows
+
+from transect.analysis.sections import deviations, galleries, raters, seen_along
+from transect.analysis.sections.raters import Excluded, Rated, rated_of
+from transect.analysis.sections.seen_along import Shown
+from transect.effects.pruning import Rule
+from transect.effects.truth import Truth
+from transect.records import Annotations, Design, Question
+
+N = np.nan
+SMILE = Rated(
+    "smile", np.array([[0, 0, 1], [1, 2, N], [2, 2, 2], [N, N, N]], dtype=float), (0.0, 1.0, 2.0),
+    levels=("no", "a little", "yes"), unsure=2,
+)  # fmt: skip
+
+
+def test_who_answered_and_how_far_they_agree():
+    made = checked(raters.section("run", [SMILE], Excluded(1, 7, {"repeats answered alike": (3, 4)}), resamples=0))
+    who = rows(made, "Who answered")
+    assert who[0] == {
+        "question": "smile", "raters": 3, "answers": 8, "images rated": 3, "not rated": 1,
+        "answers an image, median": 3, "cannot tell": 2,
+    }  # fmt: skip
+    assert (who[1]["raters"], who[1]["answers"]) == (1, 7)
+    assert who[2]["question"] == "repeats answered alike: 3 of 4"
+    (agreed,) = rows(made, "How far they agree")
+    assert agreed["equal pairs"] == pytest.approx(4 / 7)  # 1 of 3, 0 of 1 and 3 of 3 pairs
+    # Spreads: sqrt(2)/3 of a range of 2, a half of it, and 0: the middle one is sqrt(2)/6 = .236.
+    assert agreed["median spread"] == pytest.approx(2**0.5 / 6)
+    assert made["warnings"] == []
+
+
+def test_nobody_is_named():
+    said = Annotations(Question("smile", "?"), np.array([0, 0, 1]), ("Ada Lovelace", "Ben", "Ada Lovelace"), np.ones(3))
+    made = raters.section("run", [rated_of("smile", said, 2)], Excluded(), resamples=0)
+    assert "Ada" not in str(made)
+    assert "Ben" not in str(made)
+    assert made["warnings"] == ["Whether raters were left out before these answers were given is not known"]
+
+
+def test_answers_of_unknown_raters_are_kept_in_slots():
+    """Each answer by a rater of its own: nobody can be compared with others, and a table of 3 x 3 would say so falsely."""
+    said = Annotations(Question("smile", "?"), np.array([1, 1, 0]), ("0", "1", "2"), np.array([0.0, 1.0, 1.0]))
+    made = rated_of("smile", said, 2)
+    assert made.anonymous
+    np.testing.assert_equal(made.ratings, [[1, N], [0, 1]])
+    section = checked(raters.section("run", [made], Excluded(), resamples=0))
+    assert rows(section, "Who answered")[0]["raters"] is None
+    assert rows(section, "Each rater") == []
+    assert "Who answered smile is not known" in section["warnings"]
+
+
+def test_means_and_majorities():
+    np.testing.assert_allclose(SMILE.mean, [1 / 3, 1.5, 2, N])
+    np.testing.assert_equal(SMILE.majority, [0, N, 2, N])  # one each of 1 and 2: no majority
+    # 1.5 is halfway between "a little" and "yes" and counts to the higher one.
+    assert [one["value"] for one in raters.histogram(SMILE)] == [1, 0, 2]
+
+
+def shown(levels=(20.0, 50.0, 80.0), subjects=2):
+    design = Design({"age": levels}, subjects=subjects)
+    intended = {"age": np.tile(np.array(levels), subjects)}
+    return Shown("run", design, {"age": AGE}, intended, np.repeat(np.arange(subjects), len(levels)))
+
+
+def test_answers_along_a_transect_have_dots_a_curve_and_a_table():
+    said = np.array([[0, 0], [1, 2], [2, 2], [0, N], [1, 1], [2, 1]], dtype=float)
+    rated = Rated("age_seen", said, (0.0, 1.0, 2.0), attribute="age")
+    made = checked(seen_along.section(shown(), [rated]))
+    along, against = made["figures"]
+    assert [one["heading"] for one in along["panels"]] == ["subject 0", "subject 1", "all subjects"]
+    dots = along["panels"][2]["series"][0]["points"]
+    # At 20: 0, 0, 0. At 50: 1, 2, 1, 1. At 80: 2, 2, 2, 1.
+    assert {(one["x"], one["value"]): one["n"] for one in dots} == {
+        (20, 0): 3, (50, 1): 3, (50, 2): 1, (80, 1): 1, (80, 2): 3,
+    }  # fmt: skip
+    assert along["panels"][2]["series"][1]["drawn"] == "line"
+    assert sum(one["n"] for one in against["panels"][0]["series"][0]["points"]) == 6
+    found = rows(made, "Intended against perceived")
+    assert [row["mean perceived"] for row in found] == pytest.approx([0.0, 1.25, 1.75])  # of images' means
+    assert rows(made, "Logistic curves")[0]["answers"] == 11
+
+
+def test_levels_without_order_are_counted_by_majority():
+    said = np.array([[0, 0, 1], [1, 1, 1], [0, 1, N], [1, 1, 0]], dtype=float)
+    rated = Rated("kind", said, (0.0, 1.0), "nominal", ("round", "long"), "age")
+    made = checked(seen_along.section(shown((20.0, 80.0)), [rated]))
+    assert made["figures"] == []
+    assert [list(row.values()) for row in rows(made, "Intended against")] == [["20", 1, 0, 1], ["80", 0, 2, 0]]
+
+
+def test_without_a_question_about_what_varied_there_is_no_section():
+    assert seen_along.section(shown(), [SMILE]) is None
+
+
+def test_a_gallery_by_score_marks_what_rules_leave_out():
+    made = galleries.by_score("s", ["a", "b", "c", "d"], np.arange(4), SMILE, [Rule("smile", 1.4), Rule("age", 0.1)])
+    placed = {p["id"]: (k, p["left_out"]) for k, group in enumerate(made["groups"]) for p in group["pictures"]}
+    # Means 1/3, 1.5 and 2 of a scale of 2, in tenths of 0.2: the second, the eighth, the last; d was not rated.
+    assert placed == {"a": (1, ""), "b": (7, "left out"), "c": (9, "left out")}
+    assert "left out by smile >= 1.4" in made["text"]
+
+
+def test_a_gallery_prefers_different_subjects():
+    rated = Rated("smile", np.full((5, 1), 1.0), (0.0, 2.0))
+    made = galleries.by_score("s", list("abcde"), np.array([0, 0, 0, 1, 2]), rated, [])
+    assert [p["id"] for group in made["groups"] for p in group["pictures"]] == ["a", "d", "e"]
+
+
+def test_the_farthest_from_people_come_first():
+    one = answers(Design({"age": (20.0, 80.0)}, subjects=2), scores=[0.9, 0.2, 0.5, 0.6])
+    found = deviations.deviations(one, Truth.parse("smile>=1"), SMILE)
+    # People's means on 0..1: 1/6, 3/4, 1, none. The model: .73 above on the first; .55 and .5 below on the next two.
+    assert found.over.tolist() == [0]
+    assert found.under.tolist() == [1, 2]
+    made = checked(deviations.section(found, list("abcd")))
+    assert [row["image"] for row in rows(made, "The model below people")] == ["b", "c"]
+    (far,) = rows(made, "How far apart")
+    assert (far["images with both"], far["without"]) == (3, 1)
+    assert far["largest"] == pytest.approx(0.9 - 1 / 6)
+    turned = deviations.deviations(one, Truth.parse("smile<1"), SMILE)
+    assert turned.people[0] == pytest.approx(5 / 6)

@@ -1,0 +1,208 @@
+"""What cannot be estimated is null with its reason and count, in one clear line, and never a crash."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from small_answers import answers, checked, points, rows, stepped
+from small_answers import settings as set_values
+
+from transect.analysis.sections import adjustment, balance, build, comparison, perceived, sensitivity, thresholds
+from transect.records import Design, Task
+
+NAN = np.nan
+TRIED = Design({"glasses": (0.0, 1.0), "smile": (0.0, 1.0)}, subjects=6)
+WALK = [-1.0, 0.0, 1.0]
+
+
+def observed(**changed):
+    """Twelve images of both ages, wearers and truths; some answers wrong."""
+    given = {
+        "scores": [0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.4, 0.6, 0.9, 0.2, 0.1, 0.8],
+        "truth": [0, 1] * 6,
+        "values": {"age": np.linspace(20, 80, 12), "glasses": [0, 0, 1, 1] * 3, "smile": [0, 1] * 6},
+        "truth_attribute": "smile",
+    }
+    return answers(Design({}, 12), **{**given, **changed})
+
+
+def tried(**changed):
+    scores = np.random.default_rng(1).random(24)
+    return answers(TRIED, **{"scores": scores, "truth": set_values(TRIED)["smile"], "truth_attribute": "smile", **changed})  # fmt: skip
+
+
+@pytest.mark.parametrize("error", [0, 1])
+def test_errors_that_are_all_alike_are_said_and_nothing_is_drawn(error):
+    made = checked(adjustment.section(observed(answers=np.full(12, error), truth=np.zeros(12))))
+    said = f"no variation: all 12 outcomes are {error}; complete separation, the penalised coefficients are 0"
+    assert made["warnings"] == [said]
+    assert made["figures"] == []
+    for row in rows(made, "Coefficients"):
+        assert (row["log odds"], row["SD by image"], row["note"]) == (None, None, said)
+    for row in rows(made, "Differences"):
+        assert row["OLS, points"] is None
+        assert row["OLS: 95 %"] == f"no variation: all 12 outcomes are {error}"
+
+
+def test_complete_separation_is_said_beside_the_penalised_answer():
+    glasses = np.repeat([0.0, 1.0], 6)
+    one = observed(answers=glasses, truth=np.zeros(12), values={"glasses": glasses, "smile": [0, 1] * 6})
+    made = checked(adjustment.section(one))
+    table = {row["level"]: row for row in rows(made, "Coefficients")}
+    assert np.isfinite(table["glasses: on"]["log odds"])
+    notes = {row["note"] for name, row in table.items() if name.startswith("glasses")}
+    assert "complete separation: only the penalty keeps it finite" in notes
+    glasses_row = rows(made, "Differences")[0]
+    assert glasses_row["g-computation, points"] is None
+    assert glasses_row["g-computation: 95 %"].startswith("complete separation by glasses: no finite estimate")
+    # Groups without spread give no standard error: 1 with no interval, not 1 with one of no width.
+    assert glasses_row["OLS, points"] == pytest.approx(1.0)
+    assert glasses_row["OLS: 95 %"] == "the errors cannot be estimated"
+
+
+def test_an_attribute_without_any_value_is_left_out_of_the_adjustment_and_said():
+    one = observed(values={"age": np.full(12, NAN), "glasses": [0, 0, 1, 1] * 3})
+    made = checked(adjustment.section(one))
+    assert made["warnings"] == ["No image has a value of age: it is left out (12 images)"]
+    assert {row["level"].split(":")[0] for row in rows(made, "Coefficients")} == {"glasses"}
+    nothing = checked(adjustment.section(observed(values={"age": np.full(12, NAN)})))
+    assert (nothing["tables"], nothing["figures"], len(nothing["warnings"])) == ([], [], 1)
+
+
+def test_missing_values_are_counted():
+    age = np.linspace(20, 80, 12)
+    age[:4] = NAN
+    made = checked(adjustment.section(observed(values={"age": age, "glasses": [0, 0, 1, 1] * 3})))
+    assert made["tables"][0]["title"].endswith("; images left out: no value of age: 4")
+    # 8 images have an age: as many different values are cut at terciles
+    ages = [row["images"] for row in rows(made, "Coefficients") if row["level"].startswith("age")]
+    assert sum(ages) == 8
+
+
+def test_what_is_not_compared_has_its_row():
+    hair = [0, 1, 2] * 4
+    made = checked(adjustment.section(observed(values={"age": np.full(12, 30.0), "hair": hair, "glasses": [0, 1] * 6})))
+    compared = {row["attribute"]: row["compared"] for row in rows(made, "Differences")}
+    assert compared == {"age": "does not vary", "hair": "3 levels: see the coefficients", "glasses": "on vs off"}
+
+
+def test_mean_ratings_of_an_attribute_with_levels_are_numbers():
+    """Four raters of five say smile: .8 lies between the levels."""
+    smile = np.tile([0.0, 0.2, 0.8, 1.0], 6)
+    made = checked(adjustment.section(tried(perceived={"smile": smile})))
+    assert {row["level"] for row in rows(made, "Coefficients")} == {"smile: 0", "smile: 0.2", "smile: 0.8", "smile: 1"}
+    assert rows(made, "Differences")[0]["compared"] == "from 0.5 on vs below"
+
+
+def test_an_attribute_that_nobody_rated_does_not_take_the_others_along():
+    glasses = set_values(TRIED)["glasses"]
+    made = checked(perceived.section(tried(perceived={"glasses": glasses, "smile": np.full(24, NAN)})))
+    table = {row["perceived attribute"]: row for row in rows(made, "Effect on the error")}
+    assert np.isfinite(table["glasses"]["two-stage least squares"])
+    assert table["smile"]["two-stage least squares"] is None
+    assert table["smile"]["two-stage least squares: 95 %"] == "no image was rated"
+    matrix = {(r["manipulated"], r["perceived"]): r for r in rows(made, "Perception sensitivity")}
+    assert matrix["glasses", "smile"]["mean change"] is None
+    assert matrix["glasses", "smile"]["not rated at both ends"] == 6
+    reasons = {one["reason"] for panel in made["figures"][0]["panels"] for one in panel["series"][0]["points"]}
+    assert reasons == {"", "no subject has both ratings"}
+
+
+def test_ratings_that_do_not_vary_determine_nothing():
+    made = checked(perceived.section(tried(perceived={"glasses": np.ones(24)})))
+    (row,) = rows(made, "Effect on the error")
+    assert row["least squares"] is None
+    assert row["least squares: 95 %"] == "no variation: glasses is 1 in all 24 rows"
+    assert row["two-stage least squares"] is None
+    assert row["first-stage F"] is None
+
+
+def test_a_group_with_no_image_of_one_truth_has_no_rate_of_its_kind():
+    one = observed(values={"glasses": [0, 1] * 6, "smile": [0, 1] * 6})  # all wearers smile
+    made = checked(thresholds.section(one))
+    table = {(row["group"], row["measure"]): row for row in rows(made, "Errors by glasses") if row["threshold"] == 0.5}
+    assert (table["on", "FPR"]["rate"], table["on", "FPR"]["images"]) == (None, 0)
+    assert table["on", "FPR"]["note"] == "no image where the truth is no"
+    assert table["off", "FNR"]["note"] == "no image where the truth is yes"
+    assert set(points(made["figures"][0], "FPR", "on").values()) == {None}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"scores": np.full(12, NAN)},
+        {"scores": np.full(12, 0.7)},
+        {"truth": np.zeros(12)},
+        {"truth": np.full(12, NAN)},
+        {"values": {"smile": [0, 1] * 6}},
+    ],
+)
+def test_thresholds_need_scores_both_truths_and_groups(changed):
+    assert not thresholds.has_section(observed(**changed))
+
+
+def test_cells_of_answers_that_all_failed_are_empty():
+    made = checked(comparison.section(tried(), observed(scores=np.full(12, NAN))))
+    assert {row["observation"] for row in rows(made, "Rate of yes")} == {None}
+    assert {row["observation: images"] for row in rows(made, "Rate of yes")} == {0}
+
+
+def test_balance_where_a_group_is_empty_or_nothing_varies():
+    same = observed(values={"smile": np.zeros(12), "age": np.full(12, 30.0)})
+    made = checked(balance.section([same]))
+    assert rows(made, "Standardised")[0]["observation (12 images)"] is None
+    assert rows(made, "Correlations")[0]["observation"] is None
+    assert made["figures"] == []
+    nobody = observed(values={"smile": np.full(12, NAN), "age": np.linspace(20, 80, 12)})
+    assert balance.section([nobody]) is None
+    few = observed(values={"smile": [1, *[0] * 11], "age": np.linspace(20, 80, 12)})
+    assert rows(checked(balance.section([few])), "Standardised")[0]["observation (12 images)"] is None  # one image
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [
+        (np.full((4, 3), NAN), "no valid answer at λ = 0: 4"),
+        ([[0.1, NAN, 0.9]] * 4, "no valid answer at λ = 0: 4"),
+        ([[NAN, 0.4, NAN]] * 4, "no valid answer: 4"),
+    ],
+)
+def test_walks_without_answers(scores, said):
+    made = checked(sensitivity.section([stepped(WALK, scores=scores)]))
+    found = [row for row in rows(made, "Changes of the answer") if row["over"] == "all subjects"]
+    assert len(found) == 2
+    for row in found:
+        assert (row["S, points"], row["flips"], row["subjects"], row["not counted"]) == (None, None, 0, said)
+
+
+def test_walks_that_change_nothing_have_no_band_and_the_reason():
+    made = checked(sensitivity.section([stepped(WALK, scores=np.full((12, 3), 0.2))]))
+    (end,) = [one for one in made["figures"][0]["panels"][0]["series"][0]["points"] if one["x"] == 1.0]
+    assert (end["value"], end["low"], end["high"], end["reason"]) == (0.0, None, None, "no interval: nothing varies")
+    down = made["figures"][2]["panels"][0]["series"][1]["points"]
+    assert [(one["value"], one["n"], one["reason"]) for one in down] == [
+        (None, 0, "no subject counts")
+    ]  # none says yes
+
+
+def test_an_embedding_and_a_single_subject_are_no_crash():
+    alone = answers(Design({"glasses": (0.0, 1.0)}, 1), scores=[[0.2, 0.7]], perceived={"glasses": [0.1, 0.9]})
+    assert [checked(one)["key"] for one in build([alone])] == ["perceived"]
+    vectors = tried(task=Task.EMBEDDING, scores=np.full(24, NAN), perceived={"glasses": set_values(TRIED)["glasses"]})
+    assert [checked(one)["key"] for one in build([vectors])] == ["perceived"]
+
+
+SPARSE = st.lists(st.sampled_from([NAN, 0.0, 0.3, 0.6, 1.0]), min_size=24, max_size=24)
+LABELS = st.lists(st.sampled_from([NAN, 0.0, 1.0]), min_size=24, max_size=24)
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(scores=SPARSE, truth=LABELS, glasses=LABELS, age=SPARSE, seen=SPARSE)
+def test_any_table_makes_sections_that_the_page_accepts(scores, truth, glasses, age, seen):
+    values = {"age": 20 + 60 * np.array(age), "glasses": glasses, "smile": truth}
+    some = {"scores": scores, "truth": truth, "truth_attribute": "smile"}
+    walk = stepped([-1.0, -0.5, 0.0, 0.5, 1.0, 0.75], scores=np.reshape(scores, (4, 6)), truth=np.reshape(truth, (4, 6)), truth_attribute="smile")  # fmt: skip
+    found = [answers(TRIED, perceived={"smile": seen, "age": age}, **some), answers(Design({}, 24), values=values, **some)]  # fmt: skip
+    for one in build([*found, walk]):
+        checked(one)

@@ -1,0 +1,223 @@
+"""What stands beside the effects: interactions, variance, projections, negative controls, plans, families; and the page."""
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from report_reader import SVG, at, classes, loose_digits, number_faults, parse, text_faults, text_of
+
+import transect
+import transect.report
+from transect.analysis.findings import analyse
+from transect.effects import holm, max_t, project, sobol
+from transect.effects.interactions import interactions
+from transect.effects.shares import read_shares
+from transect.errors import UnknownName
+from transect.experiment import study
+from transect.experiment.negative_control import control_design
+from transect.records import Design
+
+SCHEMA = json.loads((Path(transect.report.__file__).parent / "results.schema.json").read_text())
+SHARES = "skin_tone,glasses,share\n1,off,.4\n1,on,.1\n10,off,.2\n10,on,.3\n"
+
+
+def noisy(pixels):
+    """Says yes more often to bright pictures, with a chance that hangs on the picture."""
+    chance = np.mod(pixels.reshape(len(pixels), -1).astype(np.int64).sum(axis=1) * 0.6180339887, 1.0)
+    return (chance < 5 * pixels.mean(axis=(1, 2, 3)) / 255 - 2).astype(float)
+
+
+def corners(pixels):
+    """Looks at the corners of the picture, where the background is: its red against its blue."""
+    corner = pixels[:, :4, :4].astype(float).mean(axis=(1, 2))
+    return (corner[:, 0] > corner[:, 2] + 1).astype(float)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("further")
+    (path / "clinic.csv").write_text(SHARES)
+    vary = {"skin_tone": (1, 5, 10), "glasses": None, "hat": None}
+    transect.audit(noisy, vary=vary, subjects=24, image_size=32, outcomes=["answer", "score"], out=path / "run")
+    return path
+
+
+@pytest.fixture(scope="module")
+def results(folder):
+    study.report(folder / "run", shares=[folder / "clinic.csv"])
+    return json.loads((folder / "run" / "results.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def page(folder, results):
+    return parse((folder / "run" / "report.html").read_text())
+
+
+def test_what_is_written_fits_the_schema(results):
+    jsonschema.validate(results, SCHEMA, jsonschema.Draft202012Validator)
+
+
+def test_interactions_are_those_of_the_tables_and_a_family_of_their_own(folder, results):
+    found = analyse(folder / "run")
+    answered = found.answered[0]
+    made = interactions(answered.values, answered.reasons, found.design, found.attributes, orders=[2, 3])
+    rows = [row for row in results["interactions"] if row["outcome"] == "answer"]
+    # skin tone: one comparison, glasses: one, hat: two; pairs 1 + 2 + 2, triples 2
+    assert len(rows) == len(made) == 7
+    for row, each in zip(rows, made, strict=True):
+        assert row["estimate"] == pytest.approx(np.nanmean(each.differences))
+        assert (row["attributes"], row["from"], row["to"]) == (list(each.attributes), list(each.origins), list(each.to))
+    p = np.array([row["p"] for row in results["interactions"]])
+    np.testing.assert_allclose([row["p_adjusted"] for row in results["interactions"]], holm(p))
+    families = {family["name"]: family for family in results["families"]}
+    assert families["interactions"]["size"] == len(families["interactions"]["members"]) == 14
+    assert families["effects"]["size"] == results["family"]["size"]
+    assert "audit: skin_tone × glasses: 1 to 10 × off to on, answer of " in families["interactions"]["members"][0]
+
+
+def test_shares_of_variance_are_those_of_the_cells(folder, results):
+    found = analyse(folder / "run")
+    entry = results["variance_shares"][1]
+    made = sobol(found.answered[1].values, seed=found.design.seed)
+    assert (entry["outcome"], entry["variance"]) == ("score", pytest.approx(made.variance))
+    assert [index["shapley"] for index in entry["indices"]] == pytest.approx(made.shapley.estimate.tolist())
+    assert [index["attribute"] for index in entry["indices"]] == ["skin_tone", "glasses", "hat"]
+
+
+def test_projections_are_those_of_the_cells(folder, results):
+    found = analyse(folder / "run")
+    shares = read_shares(folder / "clinic.csv", found.attributes)
+    made = project(found.answered[0].values, found.design.levels, shares, found.attributes)
+    entry = results["projections"][0]
+    assert (entry["population"], entry["equal"]) == ("clinic", ["hat"])
+    assert [row["estimate"] for row in entry["rows"]] == [
+        None if np.isnan(r.estimate) else pytest.approx(r.estimate) for r in made.rows
+    ]
+    assert "nobody of the population is in this group" in {row["reason"] for row in entry["rows"]}  # skin tone 5
+
+
+def test_the_plan_says_what_would_be_found(results):
+    row = next(row for row in results["plans"] if row["outcome"] == "answer")
+    assert 0 < row["found"] < 1
+    assert row["subjects_wanted"] > row["n_subjects"] == 24
+    assert {row["wanted"] for row in results["plans"] if row["outcome"] == "score"} == {None}
+
+
+def test_every_number_of_the_page_stands_in_the_results(page, results):
+    assert number_faults(page, results) == []
+    assert text_faults(page, results) == []
+    assert set(loose_digits(page)) <= {"sha256"}  # the key of a setting of the target, shown verbatim
+    names = [element.get("id") for element in page.iter("section")]
+    for part in ("interactions", "projection", "control", "plan"):
+        assert f"study-0-{part}" in names
+
+
+def test_the_dots_of_the_scatter_are_the_rates_of_the_pairs(page, results):
+    seen = 0
+    for figure in (f for f in page.iter("figure") if any("scatter" in classes(svg) for svg in f.iter(f"{SVG}svg"))):
+        ticks = [t for t in figure.iter("span") if t.get("data-tick") is not None]
+        places = {
+            float(t.get("data-tick")): float(re.search(r"left:([\d.]+)", t.get("style"))[1])
+            for t in ticks
+            if "left" in t.get("style")
+        }
+        slope, offset = np.polyfit(list(places), list(places.values()), 1)
+        for dot in (c for c in figure.iter(f"{SVG}circle") if c.get("data-place")):
+            rate = at(results, dot.get("data-place").removesuffix("/rate"))
+            assert 220 - float(dot.get("cy")) == pytest.approx(slope * rate["rate"] + offset, abs=0.1)
+            seen += 1
+    # skin tone: 2 x 3 others; glasses: 3 x 3; hat, first against last: 3 x 2; of the rate, not of the score
+    assert seen == 6 + 9 + 6
+
+
+def test_the_points_of_the_crossed_curves_are_the_rates_of_their_cells(page, results):
+    seen = 0
+    for figure in (f for f in page.iter("figure") if "crossed" in classes(f)):
+        for mark in (e for e in figure.iter(f"{SVG}svg") if e.get("data-place")):
+            assert at(results, mark.get("data-place"))["order"] == 2
+            seen += 1
+    # along skin tone (3 levels) at each of glasses (2) and hat (3), for two outcomes
+    assert seen == 2 * (3 * 2 + 3 * 3)
+
+
+def test_the_report_can_be_corrected_by_max_t(folder):
+    made = study.report(folder / "run", correction="max-t")
+    found = analyse(folder / "run")
+    expected = max_t(np.column_stack(found.differences))
+    np.testing.assert_allclose([effect.p_adjusted for effect in made.effects], expected)
+    assert "max-T bootstrap" in text_of(parse((folder / "run" / "report.html").read_text()))
+    with pytest.raises(UnknownName, match="unknown adjustment 'bonferroni'"):
+        study.report(folder / "run", correction="bonferroni")
+    study.report(folder / "run")
+
+
+def test_shares_of_what_is_not_varied_are_refused(folder, tmp_path):
+    path = tmp_path / "ages.csv"
+    path.write_text("age,share\n20,1\n")
+    with pytest.raises(UnknownName, match="unknown attribute 'age'"):
+        study.report(folder / "run", shares=[path])
+
+
+def test_a_control_that_matters_is_said_loudly_and_one_that_does_not_is_not(folder, results, tmp_path):
+    assert [row["attributes"] for row in results["negative_controls"]] == [["background_hue"]] * 2
+    assert not any("alarm" in classes(p) for p in parse((folder / "run" / "report.html").read_text()).iter("p"))
+    made = transect.audit(
+        corners, vary=["glasses"], subjects=30, image_size=32, outcomes=["answer"], out=tmp_path / "run"
+    )
+    control = made.results["negative_controls"][0]
+    assert control["p_adjusted"] <= 0.05
+    tree = parse(made.report.read_text())
+    alarm = next(p for p in tree.iter("p") if "alarm" in classes(p))
+    assert text_of(alarm).startswith(
+        "A negative control matters. Background hue, which says nothing about a face, changes the"
+    )
+    assert number_faults(tree, made.results) == []
+    assert {family["name"] for family in made.results["families"]} == {"effects", "negative controls"}
+
+
+def test_an_audit_in_steps_alone_has_its_control_once_and_says_it_loudly(tmp_path):
+    steps = ["age=-1,0,1", "skin_tone=-1,0,1"]
+    made = transect.audit(
+        corners, steps=steps, subjects=30, image_size=32, outcomes=["answer"], out=tmp_path / "run", quiet=True
+    )
+    (control,) = made.results["negative_controls"]
+    # 20 subjects at two hues, in the attribute's own units and not in steps of it
+    assert (control["study"], control["from"], control["to"], control["n_images"]) == ("steps-age", [0.0], [0.5], 40)
+    assert control["p_adjusted"] <= 0.05
+    alarms = [p for p in parse(made.report.read_text()).iter("p") if "alarm" in classes(p)]
+    assert text_of(alarms[0]).startswith("A negative control matters. Background hue,")
+    alone = transect.audit(
+        corners, steps=steps[:1], subjects=4, image_size=32, control=False, out=tmp_path / "without", quiet=True
+    )
+    assert alone.results["negative_controls"] == []
+
+
+def test_a_control_is_made_where_it_is_cheap_and_has_sense():
+    world = transect.generators.load("faceworld", image_size=32)
+    design = Design({"skin_tone": (1.0, 5.0, 10.0)}, subjects=400, hold=("exposure",))
+    made = control_design(design, world, [])
+    assert (dict(made.levels), made.hold) == ({"background_hue": (0.0, 0.5)}, ())
+    assert made.n_images == 0.2 * design.n_images
+    assert control_design(Design(design.levels, 6), world, []).subjects == 6  # few are cheap anyway
+    assert control_design(Design({"background_hue": (0.0, 0.3)}, 6), world, []) is None
+    assert control_design(Design({}, 6), world, []) is None
+
+    metered = transect.targets.as_target(noisy)
+    metered.metered = True
+    assert control_design(design, world, [metered]) is None
+
+
+def test_a_control_can_be_left_out_and_one_that_is_not_finished_is_said(tmp_path):
+    made = transect.audit(noisy, vary=["glasses"], subjects=4, image_size=32, control=False, out=tmp_path / "without")
+    assert made.results["negative_controls"] == []
+    transect.audit(noisy, vary=["glasses"], subjects=4, image_size=32, out=tmp_path / "with")
+    for part in (tmp_path / "with" / "negative-control" / "images").glob("*.parquet"):
+        part.unlink()
+    again = study.report(tmp_path / "with")
+    assert again.results["negative_controls"] == []
+    assert any(
+        "negative control in with/negative-control was not finished" in limit for limit in again.results["limits"]
+    )

@@ -1,0 +1,140 @@
+"""An audit of an embedding, verified: what the run keeps, what its report says, and what is refused before it starts."""
+
+import json
+
+import numpy as np
+import pytest
+
+import transect
+from transect.errors import BadInput
+from transect.experiment import study
+from transect.records import Predictions, Task
+from transect.report import selection
+from transect.targets import as_target
+
+DESIGN = {
+    "vary": ["skin_tone=2,9", "glasses"], "subjects": 12, "image_size": 32, "control": True, "quiet": True,
+}  # fmt: skip
+
+
+def thumbnail(pixels):
+    """The picture in 8 x 8, as a vector."""
+    n, h, w, _ = pixels.shape
+    return pixels.reshape(n, 8, h // 8, 8, w // 8, 3).mean(axis=(2, 4)).reshape(n, -1) / 255 - 0.5
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("verified")
+    asked = {"target_options": {"task": "embedding"}, "false_match_rate": 0.05, "within": ["skin_tone"]}
+    return transect.audit(thumbnail, **DESIGN, **asked, out=folder), folder
+
+
+def section_of(result):
+    (found,) = [one for one in result.results["sections"] if one["key"] == "verification"]
+    return found
+
+
+def test_the_report_says_who_is_lost(audited):
+    result, folder = audited
+    found = section_of(result)
+    titles = [table["title"] for table in found["tables"]]
+    assert titles[1:] == [
+        "Non-matches by edit",
+        "Non-matches by group, edit by edit",
+        "For whom: differences between groups",
+    ]
+    groups = {row[1] for row in found["tables"][2]["rows"]}
+    assert groups == {"skin tone", "age", "face shape"}
+    # 12 subjects at two tones: 2 x 66 comparisons, of which 6 are at most .05
+    assert found["tables"][0]["rows"][0][4:] == [6, 132]
+    assert "Does verification break, and for whom" in (folder / "report.html").read_text()
+
+
+def test_pictures_say_how_far_and_whether_they_match(audited):
+    _, folder = audited
+    text = (folder / "report.html").read_text()
+    assert "distance 0.000: match" in text
+    assert "embedded" not in text
+
+
+def test_those_who_do_not_verify_are_among_the_failures(tmp_path):
+    """Below 1e-6 nothing matches but the reference itself: glasses on at both tones, and tone 9 with them off."""
+    target = as_target(thumbnail, name="thumbnail", task="embedding", threshold=1e-6)
+    result = transect.audit(target, **{**DESIGN, "subjects": 2, "control": False}, out=tmp_path)
+    assert result.results["gallery"]["failures_total"] == 6
+    assert (tmp_path / "report.html").read_text().count(": no match") >= 6
+
+
+def test_texts_of_distances_by_hand():
+    predictions = Predictions(Task.EMBEDDING, np.zeros((4, 1)), ("", "", "no face", ""))
+    far, match = np.array([0.0, 0.0357, np.nan, 0.2]), np.array([1.0, 0.0, np.nan, np.nan])
+    assert selection.distance_texts(predictions, far, match) == [
+        "distance 0.000: match",
+        "distance 0.036: no match",
+        "no face",
+        "distance 0.200",
+    ]
+
+
+def test_non_matches_are_an_outcome_whose_effects_are_not_tested(audited):
+    result, _ = audited
+    effects = [one for one in result.effects if one.outcome == "non_match"]
+    assert {one.attribute for one in effects} == {"skin_tone", "glasses"}
+    assert all(np.isnan(one.p) and np.isfinite(one.low) for one in effects)
+    # The same subjects at the first and second level of glasses: the first is the reference, which always matches.
+    glasses = next(one for one in effects if one.attribute == "glasses")
+    (edit,) = section_of(result)["tables"][1]["rows"]
+    assert glasses.estimate == pytest.approx(edit[1])
+
+
+def test_a_rebuilt_report_is_the_same_and_needs_no_target(audited):
+    _, folder = audited
+    before = (folder / "results.json").read_bytes()
+    study.report(folder)
+    assert (folder / "results.json").read_bytes() == before
+    spec = json.loads((folder / "run.json").read_text())
+    assert json.dumps(spec).count('"false_match_rate": 0.05') == 1
+
+
+def test_a_stated_threshold_needs_no_rate(tmp_path):
+    target = as_target(thumbnail, name="thumbnail", task="embedding", threshold=0.1)
+    result = transect.audit(target, **{**DESIGN, "subjects": 3, "control": False}, out=tmp_path)
+    assert "The threshold 0.1 was stated" in " ".join(section_of(result)["text"])
+
+
+def test_an_embedding_without_a_threshold_has_distances_alone(tmp_path):
+    target = as_target(thumbnail, name="thumbnail", task="embedding")
+    assert target.threshold is None
+    result = transect.audit(target, **{**DESIGN, "subjects": 3, "control": False}, out=tmp_path)
+    assert {one.outcome for one in result.effects} == {"distance"}
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"false_match_rate": 0.001}, "needs at least 1,000 comparisons of different subjects, got 66"),
+        ({"outcomes": ["non_match"]}, "outcome non_match needs --vary and a threshold"),
+        ({"false_match_rate": 0.1, "threshold": 0.2}, "has a threshold: expected it or --false-match-rate, got both"),
+        ({"false_match_rate": 0.1, "task": "binary"}, "are of embedding targets and --vary"),
+        ({"within": ["glasses", "skin_tone"], "false_match_rate": 0.1}, "--within names all that varies"),
+        ({"threshold": 3.0}, "expected a cosine distance above 0 and up to 2, got 3"),
+    ],
+)
+def test_what_cannot_be_verified_is_refused_before_anything_is_made(tmp_path, options, says):
+    own = {"task": "embedding", **{key: options.pop(key) for key in ("task", "threshold") if key in options}}
+    with pytest.raises(BadInput, match=says):
+        transect.audit(thumbnail, **DESIGN, target_options=own, **options, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_rate_beside_steps_alone_is_refused(tmp_path):
+    with pytest.raises(BadInput, match="are of images that --vary makes"):
+        transect.audit(
+            thumbnail,
+            steps=["age"],
+            false_match_rate=0.1,
+            target_options={"task": "embedding"},
+            out=tmp_path,
+            quiet=True,
+        )

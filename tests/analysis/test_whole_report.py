@@ -1,0 +1,290 @@
+"""One audit with everything, as a user types it: experiment, steps, observation, photographs, ratings, rules, shares.
+
+The figures of the sections are worked out again here from the tables of the run folder, by loops.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+from report_reader import number_faults, parse, text_faults
+
+import transect.report
+
+HERE = Path(__file__).parent
+SCHEMA = json.loads((Path(transect.report.__file__).parent / "results.schema.json").read_text())
+TONES = (1.0, 5.5, 10.0)
+THRESHOLD = 0.4
+
+
+def command(*arguments):
+    """What `transect` prints with --json."""
+    path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, "-m", "transect", *map(str, arguments), "--json"],
+        capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def photographs(folder):
+    """Twenty flat pictures of ten people; darker skin on the brighter ones; one is nobody's age."""
+    folder.mkdir()
+    lines = ["file,subject,glasses,skin_tone,age"]
+    for k in range(20):
+        level = 60 + 9 * k
+        Image.fromarray(np.full((40, 40, 3), level, np.uint8)).save(folder / f"{k}.png")
+        lines.append(f"{k}.png,person {k // 2},{'on' if k % 3 else 'off'},{1 + k / 2:g},{'' if k == 7 else 20 + 3 * k}")
+    (folder / "labels.csv").write_text("\n".join(lines))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("whole")
+    faces = photographs(path / "faces")
+    run = path / "run"
+    command(
+        "audit", "audited:brightness", "--threshold", THRESHOLD, "--truth", "glasses", "--size", 32, "--subjects", 12,
+        "--vary", "glasses", "--vary", "skin_tone=1:10:3", "--steps", "skin_tone=-1,0,1",
+        "--dataset", f"folder:{faces}", "--no-control", "--interpolate", 6, "--boundary", 0.3, 0.6, "--out", run,
+    )  # fmt: skip
+    images, _ = tables(run, "experiment")
+    ids, intended = images["id"].to_pylist(), images["intended.skin_tone"].to_pylist()
+    rated = [f"{one},experiment,{value + 0.1:.2f},{0.9 if k == 0 else 0.1}," for k, (one, value) in enumerate(zip(ids, intended, strict=True))]  # fmt: skip
+    # of the walk people say that glasses come on at its last step; nobody was asked anything else
+    walk, _ = tables(run, "steps-skin_tone")
+    rated += [f"{one},steps-skin_tone,,,{0.9 if cell == 2 else 0.2}" for one, cell in zip(walk["id"].to_pylist(), walk["cell"].to_pylist(), strict=True)]  # fmt: skip
+    (path / "seen.csv").write_text(
+        "\n".join(["id,study,skin_tone,fakeness,glasses", *rated, "99-0000,experiment,1,0.1,"])
+    )
+    (path / "clinic.csv").write_text("glasses,skin_tone,share\noff,1,.5\non,10,.5\n")
+    command("report", run, "--perceived", path / "seen.csv")
+    command("report", run / "studies" / "experiment", "--prune", "fakeness>=0.75")
+    command("report", run, "--shares", path / "clinic.csv", "--correction", "benjamini-hochberg")
+    return run
+
+
+@pytest.fixture(scope="module")
+def results(folder):
+    return json.loads((folder / "results.json").read_text())
+
+
+def tables(run, study):
+    """Images and scores of a study, from its Parquet alone."""
+    place = run / "studies" / study
+    images = pq.read_table(place / "images")
+    scores = pq.read_table(place / "predictions" / "audited-brightness")
+    assert images["id"].to_pylist() == scores["id"].to_pylist()
+    return images, np.array([row[0] for row in scores["scores"].to_pylist()])
+
+
+def section(results, key, study=None):
+    return [one for one in results["sections"] if one["key"] == key and study in (None, one["study"])]
+
+
+def rows(entry, title):
+    (table,) = [one for one in entry["tables"] if one["title"].startswith(title)]
+    return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+
+
+def test_what_is_written_fits_the_schema_and_has_every_section(results):
+    jsonschema.validate(results, SCHEMA, jsonschema.Draft202012Validator)
+    assert [one["name"] for one in results["studies"]] == [
+        "experiment", "photographs", "steps-skin_tone",
+    ]  # fmt: skip
+    keys = [(one["key"], one["study"]) for one in results["sections"]]
+    assert keys == [
+        ("sensitivity", ""), ("errors", "experiment"), ("errors", "photographs"), ("comparison", ""),
+        ("perceived", "experiment"), ("adjustment", "experiment"),
+        ("adjustment", "photographs"), ("confounding", "photographs"), ("thresholds", "experiment"),
+        ("thresholds", "photographs"), ("balance", ""),
+        ("interpolation", ""), ("ratings", "experiment"), ("ratings", "steps-skin_tone"),
+    ]  # fmt: skip
+
+
+def test_every_number_of_the_page_stands_in_the_results(folder, results):
+    tree = parse((folder / "report.html").read_text())
+    assert number_faults(tree, results) == []
+    assert text_faults(tree, results) == []
+
+
+def test_sensitivity_is_the_mean_change_of_the_scores(folder, results):
+    images, scores = tables(folder, "steps-skin_tone")
+    changes, flips = {-1.0: [], 1.0: []}, {-1.0: [], 1.0: []}
+    for subject in sorted(set(images["subject"].to_pylist())):
+        own = {
+            step: score
+            for who, step, score in zip(images["subject"].to_pylist(), images["intended.skin_tone"].to_pylist(), scores, strict=True)
+            if who == subject
+        }  # fmt: skip
+        for step in (-1.0, 1.0):
+            changes[step].append(own[step] - own[0.0])
+            flips[step].append(float(own[step] >= THRESHOLD) - float(own[0.0] >= THRESHOLD))
+    (made,) = section(results, "sensitivity")
+    table = {(row["λ"], row["over"]): row for row in rows(made, "Changes of the score")}
+    said = {(row["λ"], row["over"]): row for row in rows(made, "Changes of the answer")}
+    for step in (-1.0, 1.0):
+        row = table[step, "all subjects"]
+        assert row["S"] == pytest.approx(np.mean(changes[step]))
+        assert row["E|Δ|"] == pytest.approx(np.mean(np.abs(changes[step])))
+        assert row["E|Δ|: low"] <= row["E|Δ|"] <= row["E|Δ|: high"]
+        assert said[step, "all subjects"]["S, points"] == pytest.approx(np.mean(flips[step]))
+        assert said[step, "all subjects"]["flips"] == pytest.approx(np.mean(np.abs(flips[step])))
+        assert row["subjects"] == 12
+    assert "(0.3 < score < 0.6 at λ = 0, as asked for)" in made["text"][0]
+    # half the range of 1 to 10 is 4.5, and steps stop at the ends
+    true = np.array(images["true.skin_tone"].to_pylist()).reshape(12, 3)
+    np.testing.assert_allclose(true[:, 2], np.minimum(true[:, 1] + 4.5, 10))
+
+
+def test_whether_people_saw_the_label_stay_and_what_was_rated(results):
+    (made,) = section(results, "sensitivity")
+    moved = {row["λ"]: row for row in rows(made, "Did the label (glasses) stay, as rated?")}
+    assert (moved[-1.0]["label moved"], moved[1.0]["label moved"], moved[1.0]["subjects"]) == (0.0, 1.0, 12)
+    (walked,) = section(results, "ratings", "steps-skin_tone")
+    assert [row["rating"] for row in rows(walked, "Ratings")] == ["glasses"]
+    (tried,) = section(results, "ratings", "experiment")
+    assert tried["warnings"] == ["Ratings whose id is of no image of experiment, and that are not used: 1 (99-0000)"]
+    left_out = rows(tried, "Images left out")
+    assert [(row["left out at this step"], row["images left"]) for row in left_out] == [(None, 72), (1, 71)]
+
+
+def test_images_between_two_subjects_keep_their_class_as_counted(folder, results):
+    place = folder / "interpolation"
+    scores = np.array(
+        [row[0] for row in pq.read_table(place / "predictions" / "audited-brightness")["scores"].to_pylist()]
+    )
+    said = scores.reshape(6, 11) >= THRESHOLD
+    same = said[:, 0] == said[:, -1]
+    (made,) = section(results, "interpolation")
+    found = {row["class of both ends"]: row for row in rows(made, "Images between")}
+    assert found["both"]["lines"] == same.sum()
+    if same.any():
+        assert found["both"]["images that keep it"] == pytest.approx((said[same, 1:-1] == said[same, :1]).mean())
+
+
+@pytest.mark.slow
+def test_a_population_is_observed_beside_the_experiment(tmp_path):
+    """All of FaceWorld's attributes as they come: far more pairs than the page has room for."""
+    command(
+        "audit", "audited:brightness", "--threshold", THRESHOLD, "--truth", "glasses", "--size", 32, "--subjects", 12,
+        "--vary", "glasses", "--vary", "skin_tone=1:10:3", "--observe", 40, "--no-control", "--out", tmp_path / "run",
+    )  # fmt: skip
+    made = json.loads((tmp_path / "run" / "results.json").read_text())
+    cells_agree(tmp_path / "run", made, "observation", pruned=0)
+
+
+def test_several_photographs_of_one_person_are_one_subject(results):
+    (study,) = [one for one in results["studies"] if one["name"] == "photographs"]
+    assert (study["subjects"], study["images"]) == (10, 20)
+    made = [one for one in results["effects"] if (one["study"], one["attribute"]) == ("photographs", "glasses")]
+    assert {(one["n_subjects"], one["n_images"], one["outcome"]) for one in made} >= {(10, 20, "error")}
+    # off are the photographs 0, 3, ..., 18, of the people 0, 1, 3, 4, 6, 7 and 9: fewer than ten
+    assert {one["interval_method"] for one in made} == {"Student t on bias-reduced errors clustered by subject"}
+    whole = [one for one in results["rates"] if one["study"] == "photographs" and not one["cell"]]
+    assert {one["n_subjects"] for one in whole} == {10}
+
+
+def test_observation_stands_beside_experiment_cell_by_cell(folder, results):
+    cells_agree(folder, results, "photographs", pruned=1)
+
+
+def cells_agree(folder, results, study, pruned):
+    """Rates and counts of the comparison, from the tables; the first `pruned` images of the experiment are left out."""
+    tried, tried_scores = tables(folder, "experiment")
+    seen, seen_scores = tables(folder, study)
+    table = {row["cell"]: row for row in rows(section(results, "comparison")[0], "Error rate")}
+    assert len(table) == 6
+    total = 0
+    for glasses, name in enumerate(("off", "on")):
+        for tone in TONES:
+            wrong = [
+                (score >= THRESHOLD) != glasses
+                for row, (g, b, score) in enumerate(zip(tried["true.glasses"].to_pylist(), tried["true.skin_tone"].to_pylist(), tried_scores, strict=True))
+                if (g, b) == (glasses, tone) and row >= pruned
+            ]  # fmt: skip
+            observed = [
+                (score >= THRESHOLD) != glasses
+                for g, b, score in zip(seen["true.glasses"].to_pylist(), seen["true.skin_tone"].to_pylist(), seen_scores, strict=True)
+                if g == glasses and min(TONES, key=lambda level: abs(b - level)) == tone
+            ]  # fmt: skip
+            row = table[f"glasses {name}, skin tone {tone:g}"]
+            assert (row["experiment"], row["experiment: images"]) == (pytest.approx(np.mean(wrong)), len(wrong))
+            assert row["observation: images"] == len(observed)
+            assert row["observation"] == (pytest.approx(np.mean(observed)) if observed else None)
+            total += len(observed)
+    assert total == len(seen_scores)
+
+
+def test_thresholds_are_the_rates_of_the_tables(folder, results):
+    images, scores = tables(folder, "photographs")
+    truth = np.array(images["true.glasses"].to_pylist())
+    (made,) = section(results, "thresholds", "photographs")
+    for table in made["tables"]:
+        found = {(row[0], row[1], row[2]): row[3] for row in table["rows"]}
+        assert found["all", THRESHOLD, "FPR"] == pytest.approx(np.mean(scores[truth == 0] >= THRESHOLD))
+        assert found["all", THRESHOLD, "FNR"] == pytest.approx(np.mean(scores[truth == 1] < THRESHOLD))
+        best = min(np.mean((scores >= cut) != truth) for cut in [*scores, 2.0])
+        assert min(rate for (group, _, measure), rate in found.items() if (group, measure) == ("all", "error")) == pytest.approx(best)  # fmt: skip
+
+
+def test_adjustment_counts_the_images_that_it_leaves_out(results):
+    (made,) = section(results, "adjustment", "photographs")
+    assert made["tables"][0]["title"].endswith("images left out: no value of age: 1")
+    (perceived,) = section(results, "adjustment", "experiment")
+    assert perceived["title"] == "Errors of audited:brightness by perceived attributes, adjusted"
+
+
+def test_ratings_are_read_and_the_pruned_image_is_counted(folder, results):
+    (made,) = section(results, "perceived")
+    matrix = {(row["manipulated"], row["perceived"]): row for row in rows(made, "Perception sensitivity")}
+    # every rating is the intended value and .1: from 1 to 10 it moves by 9, glasses move nothing
+    assert matrix["skin tone", "skin tone"]["mean change"] == pytest.approx(9.0)
+    assert matrix["glasses", "skin tone"]["mean change"] == pytest.approx(0.0, abs=1e-12)
+    counted = [one["excluded"] for one in results["effects"] if one["study"] == "experiment"]
+    assert all(one["pruned by fakeness >= 0.75"] == 1 for one in counted if one)
+    assert any(counted)
+
+
+def test_associations_of_pairs_are_those_of_the_labels(folder, results):
+    images, _ = tables(folder, "photographs")
+    glasses, tone = (np.array(images[f"true.{name}"].to_pylist()) for name in ("glasses", "skin_tone"))
+    table = {row["pair"]: row for row in rows(section(results, "balance")[0], "Correlations")}
+    pair = table["glasses and skin tone"]
+    assert pair["photographs"] == pytest.approx(np.corrcoef(glasses, tone)[0, 1])
+    # set so that they do not go together, but for the first image, which was pruned
+    kept = np.array([(worn, level) for _ in range(12) for worn in (0, 1) for level in TONES])[1:]
+    assert pair["experiment"] == pytest.approx(np.corrcoef(kept.T)[0, 1])
+
+
+def test_the_correction_is_the_one_asked_for(results):
+    p = np.array([one["p"] for one in results["effects"] if one["p"] is not None])
+    adjusted = [one["p_adjusted"] for one in results["effects"] if one["p"] is not None]
+    order = np.argsort(p)
+    running, expected = 1.0, np.empty(len(p))
+    for rank in range(len(p) - 1, -1, -1):
+        running = min(running, p[order[rank]] * len(p) / (rank + 1))
+        expected[order[rank]] = running
+    np.testing.assert_allclose(adjusted, expected)
+    assert results["family"]["method"] == "benjamini-hochberg"
+
+
+def test_the_projection_is_the_mean_of_the_cells_that_the_population_has(folder, results):
+    images, scores = tables(folder, "experiment")
+    cell = images["cell"].to_numpy()
+    (made,) = [one for one in results["projections"] if one["outcome"] == "error"]
+    whole = next(row for row in made["rows"] if row["attribute"] in ("", None))
+    wrong = (scores >= THRESHOLD) != np.array(images["true.glasses"].to_pylist())
+    keep = np.arange(len(cell)) > 0
+    # half off at tone 1 (cell 0), half on at tone 10 (cell 5)
+    expected = 0.5 * wrong[(cell == 0) & keep].mean() + 0.5 * wrong[cell == 5].mean()
+    assert (made["population"], whole["estimate"]) == ("clinic", pytest.approx(expected))

@@ -1,0 +1,137 @@
+"""The command line: what it prints, its one-line errors and its exit codes."""
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import refused, run
+from places import SUPPORT
+
+from transect.cli.app import app
+
+AUDIT = ("audit", "audited:brightness", "--size", "32", "--subjects", "4")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((*AUDIT, "--vary", "skin_ton"), "unknown attribute 'skin_ton': did you mean skin_tone"),
+        ((*AUDIT, "--vary", "skin_tone=0:10:3"), "skin_tone: expected between 1 and 10 Monk scale, got 0"),
+        ((*AUDIT, "--vary", "skin_tone=1:10"), "--vary 'skin_tone=1:10': expected NAME, NAME=LOW:HIGH:COUNT or"),
+        ((*AUDIT, "--vary", "skin_tone=3"), "skin_tone: a comparison needs at least two levels, got 1"),
+        (AUDIT, "nothing to compare: give --vary ATTRIBUTE, or --population P --images N"),
+        ((*AUDIT[:-1], "0", "--vary", "glasses"), "expected at least one of --subjects, got 0"),
+        ((*AUDIT, "--vary", "glasses", "--device", "gpu"), "device: expected cpu"),
+        (("render", "--device", "cuda:99"), "device: expected cpu"),
+        (("demo", "--device", "tpu"), "device: expected cpu"),
+        ((*AUDIT, "--vary", "glasses", "--population", "balancd"), "unknown population 'balancd': did you mean balanced"),
+        ((*AUDIT, "--vary", "glasses", "--generator", "faceword"), "unknown generator 'faceword': did you mean faceworld"),
+        ((*AUDIT, "--vary", "glasses", "--truth", "smile>"), "truth 'smile>'"),
+        ((*AUDIT, "--vary", "glasses", "--outcome", "miss"), "outcome 'miss' is not offered for a binary target"),
+        ((*AUDIT, "--vary", "glasses", "--size", "8"), "image_size: expected a whole number of pixels from 32 to 512"),
+        ((*AUDIT, "--vary", "glasses", "--max-failures", "2"), "expected a finite timeout above 0"),
+        (("audit", "opencv:haarcascade_frontalface_defalt", "--vary", "glasses"), "unknown target 'opencv:haarcascade_frontalface_defalt': did you mean opencv:haarcascade_frontalface_default"),
+        (("audit", "onnx:nowhere.onnx", "--vary", "glasses"), "model file nowhere.onnx: expected a file, found none"),
+        (("audit", f"onnx:{SUPPORT / 'audited.py'}", "--vary", "glasses"), "model file"),
+        (("report", "nowhere"), "nowhere is not a run folder: expected a run.json in it"),
+        (("generators", "convert", "nowhere.pkl", "x.safetensors"), "model file nowhere.pkl: expected a file, found none"),
+        (("generators", "convert", f"{SUPPORT / 'audited.py'}", "x.safetensors"), "expected an official pickle, a .pt or"),
+        (("verify", "world", "--subjects", "0"), "subjects: expected at least 1, got 0"),
+        (("verify", "images", "--quick", "--seed", "-1"), "seed: expected 0 to 2147483647, got -1; choose another"),
+        (("verify", "world", "--only", "photometri"), "unknown part of the check 'photometri': did you mean photometry"),
+        (("verify", "world", "--device", "cuda:77"), "device: expected a CUDA device for 'cuda:77'"),
+        (("verify", "world", "--size", "8"), "image_size: expected a whole number of pixels from 32 to 512, got 8"),
+        (("verify", "world", "--landmark-model", "nowhere.dat"), "landmark_model nowhere.dat: expected a file of dlib's, found none"),
+        (("audit",), "Missing argument"),
+        (("bogus",), "No such command 'bogus'"),
+        (("audit", "x", "--siz", "3"), "No such option: --siz"),
+    ],
+)  # fmt: skip
+def test_errors_are_one_line_and_exit_2(arguments, message, tmp_path):
+    more = ("--out", str(tmp_path / "run")) if arguments[0] == "audit" and len(arguments) > 3 else ()
+    assert message in refused(*arguments, *more)
+    assert not (tmp_path / "run").exists(), "a refused design leaves nothing behind"
+
+
+@pytest.mark.parametrize(
+    ("target", "library", "line"),
+    [
+        ("opencv:haarcascade_smile", "cv2", "pip install 'transect[opencv]'"),
+        ("dlib:hog-face", "dlib", "pip install 'transect[dlib]'"),
+        (f"onnx:{SUPPORT / 'audited.py'}", "onnxruntime", "pip install 'transect[onnx]'"),
+    ],
+)
+def test_a_missing_extra_says_the_pip_line(target, library, line, tmp_path):
+    assert line in refused("audit", target, "--vary", "glasses", "--out", str(tmp_path / "run"), hide=library)
+
+
+def test_too_many_failures_exit_3(tmp_path):
+    arguments = ("audit", "audited:raises_always", "--vary", "glasses", "--subjects", "4", "--size", "32")
+    message = refused(*arguments, "--out", str(tmp_path), code=3)
+    assert "no answer today" in message
+
+
+def test_a_hanging_target_does_not_keep_the_program_from_ending(tmp_path):
+    arguments = ("audit", "audited:hangs_in_a_pool", "--vary", "glasses", "--subjects", "4", "--size", "32")
+    assert "timed out" in refused(*arguments, "--timeout", "0.2", "--out", str(tmp_path), code=3)
+
+
+def test_an_unwritable_folder_is_one_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    message = refused(*AUDIT, "--vary", "glasses", "--out", str(tmp_path / "file" / "run"))
+    assert message.startswith("cannot write")
+
+
+def test_audit_json_follows_the_contract(tmp_path):
+    command = ("audit", "opencv:haarcascade_frontalface_default", "--vary", "skin_tone=1:10:3", "--vary", "glasses")
+    done = run(*command, "--subjects", "4", "--seed", "1", "--size", "64", "--out", str(tmp_path), "--json")
+    assert done.returncode == 0, done.stderr
+    printed, written = json.loads(done.stdout), json.loads((tmp_path / "results.json").read_text())
+    assert printed["effects"] == written["effects"]
+    fields = {
+        "name", "attribute", "outcome", "target", "estimate", "low", "high", "p", "p_adjusted", "unit", "n_subjects",
+        "n_images", "excluded",
+    }  # fmt: skip
+    for effect in written["effects"]:
+        assert fields <= effect.keys()
+        assert effect["n_subjects"] == 4
+        assert effect["outcome"] == "answer"
+    assert Path(printed["report"]).read_text().startswith("<!DOCTYPE html>")
+
+
+def test_render_writes_a_picture(tmp_path):
+    from PIL import Image
+
+    done = run(
+        "render", "--subjects", "3", "--seed", "0", "--size", "32", "--out", str(tmp_path / "sheet.png"), "--json"
+    )
+    assert json.loads(done.stdout) == {"out": str(tmp_path / "sheet.png")}
+    with Image.open(tmp_path / "sheet.png") as picture:
+        assert picture.size > (90, 30)
+
+
+@pytest.mark.parametrize("command", ["targets", "generators", "attributes"])
+def test_lists_as_table_and_as_json(command):
+    rows = json.loads(run(command, "--json").stdout)
+    table = run(command).stdout
+    first = next(iter(rows[0].values()))
+    assert first in table
+    assert len(table.splitlines()) >= len(rows)
+
+
+def test_attributes_json_has_every_field():
+    rows = json.loads(run("attributes", "--json").stdout)
+    tone = next(row for row in rows if row["name"] == "skin_tone")
+    assert (tone["kind"], tone["low"], tone["high"], tone["unit"]) == ("continuous", 1.0, 10.0, "Monk scale")
+    assert all(row["meaning"] for row in rows)
+
+
+def test_debug_shows_the_traceback(tmp_path):
+    done = run("--debug", "report", str(tmp_path))
+    assert "Traceback" in done.stderr
+
+
+def test_version_and_help():
+    assert run("--version").stdout.strip() == app.__version__
+    assert run("--help").returncode == 0
+    assert run().returncode == 2

@@ -1,0 +1,168 @@
+"""What `transect match` reads: rows without features, roles in any file, indices of data frames, and what it writes."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from commands import refused_here as refused
+from match_tables import pairs, write_line
+
+from transect.datasets import features as match_files
+from transect.designs.matching import greedy, make_sample
+from transect.errors import BadInput, RunFolderError
+
+
+@pytest.fixture
+def people(tmp_path):
+    return write_line(tmp_path)
+
+
+NEAREST = [(4, 0), (5, 1), (6, 2), (7, 3)]
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.float64()), pa.list_(pa.float64(), 2), pa.large_list(pa.float32())])
+def test_a_row_without_a_list_is_missing_and_moves_no_other(tmp_path, kind):
+    """Of four rows the third has none: what is left, 3 x 2 numbers, could be read as 4 rows of no length alone."""
+    rows = pa.array([[1, 2], [3, 4], None, [5, 6]], kind)
+    pq.write_table(pa.table({"w": rows}), tmp_path / "f.parquet")
+    found, names = match_files.read_features(tmp_path / "f.parquet")
+    np.testing.assert_array_equal(found, [[1, 2], [3, 4], [np.nan, np.nan], [5, 6]])
+    assert names == ("w[0]", "w[1]")
+
+
+def test_a_fourth_of_the_lists_missing_is_no_narrower_table(tmp_path):
+    """Four rows of four numbers, one missing: 12 numbers are four rows of three, too."""
+    rows = pa.array([[1.0, 2, 3, 4], None, [5.0, 6, 7, 8], [9.0, 10, 11, 12]])
+    pq.write_table(pa.table({"w": rows}), tmp_path / "f.parquet")
+    found, _ = match_files.read_features(tmp_path / "f.parquet")
+    assert found.shape == (4, 4)
+    assert np.isnan(found[1]).all()
+    assert found[3].tolist() == [9, 10, 11, 12]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"), [([[1.0], [2.0, 3.0, 4.0]], "lengths 1, 3"), ([None, None], "none in any row")]
+)
+def test_lists_of_two_lengths_or_none_are_refused(tmp_path, rows, said):
+    """Two rows of 1 and 3 numbers are as many as two rows of 2."""
+    pq.write_table(pa.table({"w": pa.array(rows, pa.list_(pa.float64()))}), tmp_path / "f.parquet")
+    with pytest.raises(BadInput, match=f"expected lists of one length, found {said}"):
+        match_files.read_features(tmp_path / "f.parquet")
+
+
+def test_missing_lists_are_listed(people):
+    rows = [[x] for x in (0.0, 1.0, 2.0, 3.0, 0.1, 1.2, 2.3, 3.4)]
+    pq.write_table(pa.table({"w": pa.array([*rows[:6], None, rows[7]])}), people / "f.parquet")
+    summary, found = pairs(people, "--table", str(people / "t.parquet"), features="f.parquet")
+    assert summary["missing_rows"] == [6]
+    assert found == [(4, 0), (5, 1), (7, 3)]
+
+
+@pytest.mark.parametrize("spelled", ["same", "dotted", "copied"])
+def test_columns_with_a_role_are_no_features_in_whichever_file_they_stand(people, spelled):
+    (people / "copy.parquet").write_bytes((people / "t.parquet").read_bytes())
+    table = {"same": "t.parquet", "dotted": "../" + people.name + "/t.parquet", "copied": "copy.parquet"}[spelled]
+    _, found = pairs(people, "--table", str(people / table), "--outcome", "err")
+    assert found == NEAREST
+
+
+def test_the_index_of_a_data_frame_is_no_feature(people):
+    """Shuffled, pandas writes the index: of range 0 to 7 it would outweigh x."""
+    frame = pd.read_parquet(people / "t.parquet")[["x", "g"]]
+    order = [3, 4, 0, 6, 1, 7, 2, 5]
+    frame.iloc[order].to_parquet(people / "t.parquet")
+    assert "__index_level_0__" in pq.read_table(people / "t.parquet").column_names
+    summary, found = pairs(people)
+    assert sorted((order[a], order[b]) for a, b in found) == NEAREST
+    assert [one["covariate"] for one in summary["balance"]] == ["x"]
+
+
+def test_an_empty_text_is_no_group(people):
+    frame = pd.read_parquet(people / "t.parquet")[["x", "g"]]
+    frame["g"] = ["w", "w", "w", "w", "m", "m", "m", ""]
+    frame.to_parquet(people / "t.parquet", index=False)
+    summary, found = pairs(people)
+    assert summary["groups"] == ["m", "w"]
+    assert summary["missing_rows"] == [7]
+    assert len(found) == 3
+
+
+@pytest.mark.parametrize("read", ["t.parquet", "w.npy"])
+def test_what_is_read_is_not_written_over(people, read):
+    np.save(people / "w.npy", np.zeros((8, 1)))
+    before = (people / read).read_bytes()
+    given = ("match", "--features", str(people / "w.npy"), "--table", str(people / "t.parquet"), "--treatment", "g")
+    assert "expected another file than those that are read" in refused(*given, "--out", str(people / "." / read))
+    assert (people / read).read_bytes() == before
+
+
+def test_pairs_that_cannot_be_written_leave_the_earlier_ones(people, monkeypatch):
+    pairs(people)
+    before = (people / "p.parquet").read_bytes()
+
+    def full(self, target):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(RunFolderError):
+        pairs(people)
+    assert (people / "p.parquet").read_bytes() == before
+
+
+def test_with_a_dose_a_refused_image_stands_beside_one_that_is_lower_by_the_gap():
+    """Places 0, .1 and 5, doses 3, 3 and 0: one of the first two has the third, the other nobody, and was nearest to
+    itself. The third could have nobody of a lower dose."""
+    sample = make_sample(np.array([[0.0], [0.1], [5.0]]), np.array([3.0, 3.0, 0.0]), dose_gap=2.0)
+    made = greedy(sample)
+    assert (made.a.tolist(), made.b.tolist()) == ([1], [2])
+    assert made.near == {0: (2, 5.0)}
+
+
+def test_balance_before_counts_all_images_of_more_than_two_groups_too(people):
+    """Group c's x is 8 and missing: its mean before is 8, and of y, which is known of both, 0.5."""
+    frame = pd.DataFrame(
+        {
+            "x": [0.0, 1.0, 0.1, 1.1, 0.2, np.nan],
+            "g": list("aabbcc"),
+            "y": [0, 1, 0, 1, 0, 1],
+        }
+    )
+    frame.to_parquet(people / "t.parquet", index=False)
+    summary, _ = pairs(people, "--columns", "x", "--covariate", "y", "--base", "a")
+    found = {one["covariate"]: one for one in summary["balance"]}
+    assert found["y (a - c)"]["control_before"] == 0.5
+
+
+def test_a_results_file_without_effects_of_any_kind_is_one_line(people):
+    (people / "run").mkdir()
+    (people / "run" / "results.json").write_text(json.dumps({"effects": [{"name": "x"}]}))
+    more = ("--outcome", "err", "--experiment", str(people / "run"))
+    given = ("match", "--features", str(people / "t.parquet"), "--treatment", "g", "--out", str(people / "p.parquet"))
+    assert "expected a finished audit's results.json" in refused(*given, *more)
+
+
+def test_an_equals_sign_in_a_path_is_no_weight(people):
+    (people / "part=1").mkdir()
+    (people / "t.parquet").rename(people / "part=1" / "t.parquet")
+    np.save(people / "w.npy", np.array([[0.0], [1.0], [2.0], [3.0], [0.1], [1.2], [2.3], [3.4]]))
+    _, found = pairs(people, "--table", str(people / "part=1" / "t.parquet"), features="w.npy")
+    assert found == NEAREST
+
+
+def test_the_second_embedding_is_not_written_over(people):
+    np.save(people / "w.npy", np.zeros((8, 1)))
+    given = ("match", "--features", str(people / "t.parquet"), "--treatment", "g", "--out", str(people / "w.npy"))
+    more = ("--second", str(people / "w.npy"), "--second-threshold", "1")
+    assert "expected another file than those that are read" in refused(*given, *more)
+
+
+def test_a_link_stays_a_link(people):
+    (people / "there.parquet").touch()
+    (people / "p.parquet").symlink_to(people / "there.parquet")
+    _, found = pairs(people)
+    assert (people / "p.parquet").is_symlink()
+    assert len(pq.read_table(people / "there.parquet")) == len(found) == 4

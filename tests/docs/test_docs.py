@@ -1,0 +1,161 @@
+"""The documents say what the program does: reference, README's commands, links, examples."""
+
+import json
+import pkgutil
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+import tomllib
+
+import pytest
+import typer.main
+from places import ROOT
+from rich.text import Text
+
+from transect.cli.app import app
+
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+RUN_AS_A_WHOLE = [ROOT / "docs" / "how-to" / "audit-photographs.md"]
+"""Pages whose commands and Python blocks build on each other: a reader runs them from the top."""
+PAGES_WITH_PYTHON = [page for page in PAGES if "```python" in page.read_text() and page not in RUN_AS_A_WHOLE]
+EXAMPLES = sorted(ROOT.glob("examples/*.py"))
+
+
+def test_the_command_line_reference_is_what_the_command_line_says():
+    """Every command and option with its help and default: the page is generated, and up to date."""
+    generate = runpy.run_path(str(ROOT / "docs" / "generate.py"))
+    for path, text in generate["pages"]().items():
+        assert path.read_text() == text, "run: python docs/generate.py"
+
+
+def test_no_word_of_the_help_is_taken_for_markup():
+    """Rich leaves `[ann]` out of what it prints, as a style of that name."""
+    commands = [("transect", typer.main.get_command(app))]
+    for name, command in commands:
+        commands += [(f"{name} {key}", one) for key, one in getattr(command, "commands", {}).items()]
+        for text in filter(None, [command.help, *(getattr(one, "help", None) for one in command.params)]):
+            assert Text.from_markup(text).plain == text, name
+    assert len(commands) > 30
+
+
+def test_readme_names_the_commands_that_ci_runs():
+    readme, ci = (ROOT / "README.md").read_text(), (ROOT / ".ci" / "run").read_text()
+    assert "make demo" in readme
+    assert "make test" in readme
+    assert re.search(r"^make test$", ci, re.M)
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"(?:^|`)make (\w+)", readme, re.M):
+        assert re.search(rf"^{target}:", makefile, re.M), f"README names make {target}, which the Makefile lacks"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_files_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
+        if not link.startswith(("http://", "https://")):
+            assert (page.parent / link).exists(), f"{page}: {link}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_in_the_pages_exist_with_their_options(page):
+    """Each `transect …` command in a shell block uses a command and options that the reference knows."""
+    reference = (ROOT / "docs" / "reference" / "cli.md").read_text()
+    sections = dict(re.findall(r"^## `transect ([\w -]+)`\n(.*?)(?=^## |\Z)", reference, re.M | re.S))
+    for block in re.findall(r"^```(?:sh|bash|console)\n(.*?)^```", page.read_text(), re.M | re.S):
+        for line in block.replace("\\\n", " ").splitlines():
+            if match := re.match(r"\s*\$?\s*transect (.*)", line):
+                words = match[1].split("#")[0].split()
+                command = " ".join(words[:2]) if " ".join(words[:2]) in sections else words[0]
+                assert command in sections, line
+                for option in re.findall(r"(--[\w-]+)", " ".join(words)):
+                    assert f"`{option}`" in sections[command], f"{page.name}: {line.strip()}"
+
+
+TOML_READERS = {
+    "audit-an-http-api.md": "transect.targets.http.settings:read_settings",
+    "write-a-population.md": "transect.generators.faceworld.population:load_population",
+    "audit-your-own-model.md": "transect.targets.preprocess:Preprocess.from_toml",
+    "plan-and-project.md": "tomllib:loads",  # its reader needs the run's attributes: tests/effects/test_shares.py
+    "use-a-diffusion-pipeline.md": "transect.generators.diffusion.settings:read_settings",
+    "mitigate.md": "transect.mitigation.settings:read_config",
+    "rate-with-people.md": "transect.annotation.questions:load_file",
+    "write-a-target.md": "tomllib:loads",  # entry points, which packaging tools read
+}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "```toml" in page.read_text()], ids=lambda page: page.name)
+def test_toml_blocks_are_what_their_readers_take(page, tmp_path):
+    blocks = re.findall(r"^```toml\n(.*?)^```", page.read_text(), re.M | re.S)
+    assert blocks
+    for block in blocks:
+        path = tmp_path / "block.toml"
+        path.write_text(block)
+        read = pkgutil.resolve_name(TOML_READERS[page.name])
+        assert read(block if read is tomllib.loads else path)
+
+
+def small_stylegan2(path):
+    from safetensors.torch import save_file
+
+    small = runpy.run_path(str(ROOT / "tests" / "generators" / "stylegan2" / "small_network.py"))
+    save_file(small["weights"](), path)
+
+
+FILES_OF_THE_READER = {
+    "use-a-stylegan2.md": ("ffhq.safetensors", small_stylegan2),
+    "invert-photographs.md": ("ffhq.safetensors", small_stylegan2),
+}
+"""What a page says that the reader has, made small."""
+
+
+@pytest.mark.parametrize("page", PAGES_WITH_PYTHON, ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_blocks_run(page, tmp_path):
+    """The Python blocks of a page, one after another as a reader would type them, in a folder of its own."""
+    if page.name in FILES_OF_THE_READER:
+        name, make = FILES_OF_THE_READER[page.name]
+        make(tmp_path / name)
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
+    script = tmp_path / "page.py"
+    script.write_text("\n".join(blocks))
+    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("page", RUN_AS_A_WHOLE, ids=lambda page: page.name)
+def test_pages_run_from_the_top(page, tmp_path, monkeypatch):
+    """Every command and every Python block in order, in one folder."""
+    monkeypatch.chdir(tmp_path)
+    names, ran = {}, 0
+    for kind, block in re.findall(r"^```(sh|python)\n(.*?)^```", page.read_text(), re.M | re.S):
+        if kind == "python":
+            exec(compile(block, page.name, "exec"), names)
+            continue
+        for line in block.replace("\\\n", " ").splitlines():
+            words = shlex.split(line)
+            done = subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{line}\n{done.stderr[-2000:]}"
+            ran += 1
+    assert ran >= 4
+    results = json.loads((tmp_path / "runs" / "photographs" / "results.json").read_text())
+    keys = {section["key"] for section in results["sections"]}
+    assert {"adjustment", "models", "confounding", "people", "balance"} <= keys
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_examples_run(example, tmp_path):
+    done = subprocess.run([sys.executable, str(example)], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.strip()
+
+
+def test_the_project_speaks_of_itself_alone():
+    """No path of one machine, and no bare promise of work to do, in any tracked text."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
+    assert listed, "not a git checkout: nothing was read"
+    for name in listed:
+        path = ROOT / name
+        if path.suffix in {".py", ".md", ".toml", ".yaml", ".html", ".css", ".cff", ""} and path.is_file():
+            text = path.read_text()
+            assert not re.search(r"/(wor)k/|/(tm)p/|bash_(jobs)", text), name

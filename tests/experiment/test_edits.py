@@ -1,0 +1,155 @@
+"""Edit-validity gates in a study: kept beside the images, counted by cell, drawn again where that is asked for."""
+
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from planted_networks import small
+
+from transect import generators
+from transect.controls.direction_file import FittedDirections, save_directions
+from transect.controls.directions import fit_direction
+from transect.controls.world import LearnedWorld
+from transect.designs import transect_design
+from transect.errors import BadInput
+from transect.experiment.edits import EditCheck, check_of, for_world
+from transect.jobs.audit import run
+from transect.targets import as_target
+
+
+@pytest.fixture(scope="module")
+def directions(tmp_path_factory):
+    """Skin tone as it is, and smile confounded on purpose: along its direction the skin darkens too."""
+    path = tmp_path_factory.mktemp("fitted") / "d.safetensors"
+    view = generators.load("faceworld-latent", image_size=32)
+    latents = view.sample(range(400))
+    truths = view.truths(latents)
+    smile = truths["smile"].to_numpy() + 0.12 * truths["skin_tone"].to_numpy()
+    made = fit_direction("smile", latents.values, smile, "continuous", source="truth")
+    save_directions(path, [made], "z", FittedDirections((made,), "z").origin)
+    return path
+
+
+def brightness():
+    return as_target(lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255, name="brightness", task="regression")
+
+
+def audited(directions, out, **more):
+    asked = {"vary": {"smile": [0.4, 1.0, 1.8]}, "subjects": 6, "image_size": 32, "directions": directions}
+    return run.audit([brightness()], **{**asked, "out": out, "quiet": True, **more})
+
+
+def section_of(result):
+    return next(one for one in result.results["sections"] if one["key"] == "edit-validity")
+
+
+def test_drift_is_found_counted_and_kept(directions, tmp_path):
+    result = audited(directions, tmp_path)
+    section = section_of(result)
+    gates = {row[0]: row for row in section["tables"][0]["rows"]}
+    assert gates["off-target drift"][3] > 0
+    assert gates["realism"][-1] == "no score of realism was given"
+    drifts = {row[0]: row for row in section["tables"][2]["rows"]}
+    assert drifts["skin tone"][1] > 5 * drifts["age"][1]
+    cells = section["tables"][1]["rows"]
+    assert [row[0] for row in cells] == ["smile 0.4", "smile 1", "smile 1.8"]
+    assert sum(row[1] for row in cells) == pytest.approx(1)
+    edits = pq.read_table(tmp_path / "edits")
+    assert len(edits) == 6 * 3 + 6
+    for number, row in enumerate(cells):
+        inside = edits["cell"].to_numpy() == number
+        failed = np.zeros(inside.sum(), dtype=bool)
+        for name in edits.column_names:
+            if name.startswith("fails."):
+                failed |= edits[name].to_numpy(zero_copy_only=False)[inside]
+        assert row[-4] == failed.sum()
+    # Nothing is dropped: the effects are of all images.
+    assert all(effect.n_images in (12, 18) and effect.n_subjects == 6 for effect in result.effects)
+    assert "images fail a gate" in (tmp_path / "report.html").read_text()
+
+
+def test_subjects_are_drawn_again_until_they_pass(directions, tmp_path):
+    """A realism that half of the subjects lack, whoever they are: with further draws more images pass."""
+
+    def real(pixels):
+        return np.where(pixels[:, 0].mean(axis=(1, 2)) > 150, 1.0, 0.0)
+
+    check = EditCheck(realism=as_target(real, name="real", task="regression"), redraw=3)
+    result = audited(directions, tmp_path, check_edits=check, vary={"smile": [1.0, 1.3]})
+    draws = {row[0]: row[1] for row in section_of(result)["tables"][-1]["rows"]}
+    assert draws["subjects"] == 6
+    assert draws["draws in all"] >= 6
+    subjects = pq.read_table(tmp_path / "images")["subject"].to_numpy()
+    edits = pq.read_table(tmp_path / "edits")
+    again = edits["draws"].to_numpy()[edits["cell"].to_numpy() == 0] > 1
+    # A subject of the first draw keeps its number below 6, another has a number of its own beyond the reference's.
+    np.testing.assert_array_equal(subjects[::2] >= 6 + 100, again)
+    assert len(set(subjects.tolist())) == 6
+    assert json.loads((tmp_path / "run.json").read_text())["edits"]["redraw"] == 3
+
+
+def test_a_models_reading_stands_before_the_truth(directions, tmp_path):
+    """A model that reads every image as a smile of 0: what was set is not seen, in no cell."""
+    zero = as_target(lambda pixels: np.zeros(len(pixels)), name="zero", task="regression")
+    check = EditCheck({"smile": zero})
+    result = audited(directions, tmp_path, check_edits=check)
+    edits = pq.read_table(tmp_path / "edits")
+    assert not edits["reading.smile"].to_numpy().any()
+    spec = result.results["studies"][0]["spec"]["edits"]
+    assert spec["attributes"]["smile"]["name"] == "zero"
+
+
+def test_steps_along_directions_are_checked_too(directions, tmp_path):
+    result = audited(directions, tmp_path, vary=(), steps=["smile=-0.5,0,0.5"], subjects=5)
+    section = section_of(result)
+    natural = {row[0]: row[1] for row in section["tables"][1]["rows"]}
+    assert natural["smile 0"] == 1
+    assert section["tables"][0]["rows"][0][2] == 15
+
+
+def test_the_reference_generators_images_are_read_by_the_network_that_ships(tmp_path):
+    """Its latents know no truth: readings of the images stand there, of the attributes that have directions."""
+    result = run.audit(
+        [brightness()], generator="reference", vary={"skin_tone": [3.0, 8.0]}, subjects=4, out=tmp_path, quiet=True
+    )
+    section = section_of(result)
+    gates = {row[0]: row for row in section["tables"][0]["rows"]}
+    assert [gates[name][2] for name in ("intended shift", "off-target drift", "identity")] == [8, 8, 8]
+    assert gates["realism"][-1] == "no score of realism was given"
+    assert "read by the network that ships" in section["text"][1]
+    assert result.results["studies"][0]["spec"]["edits"]["shipped"]
+    edits = pq.read_table(tmp_path / "edits")
+    assert "reading.earrings" not in edits.column_names  # no direction: the pictures hardly show it
+    made = edits.filter(np.asarray(edits["cell"]) >= 0)
+    tones = made["reading.skin_tone"].to_numpy()
+    assert (tones[1::2] - tones[::2] > 3).all()  # 5 Monk steps were set; most of them must be seen
+
+
+def test_another_network_of_that_name_is_not_read_by_it():
+    """A file of one's own may be called reference.safetensors: weights tell, not names."""
+    network = small()
+    network.name, network.facts = "reference", {"weights_sha256": "0" * 64}
+    w = network.to_space(network.sample(range(60)), "w").values
+    world = LearnedWorld(network, FittedDirections((fit_direction("smile", w, w[:, 0], "continuous"),), "w"))
+    design = transect_design(["smile"], world.attributes, subjects=2, seed=0, usual=world.usual_levels)
+    told = for_world(world, design, None)
+    assert told is not None
+    assert not told.shipped
+
+
+def test_exact_controls_are_not_checked_unasked(tmp_path):
+    result = run.audit([brightness()], vary=["glasses"], subjects=4, image_size=32, out=tmp_path, quiet=True)
+    assert "edits" not in result.results["studies"][0]["spec"]
+    assert all(one["key"] != "edit-validity" for one in result.results["sections"])
+
+
+def test_what_is_refused(directions, tmp_path):
+    with pytest.raises(BadInput, match="expected NAME=TARGET, each name once"):
+        check_of(["smile"])
+    with pytest.raises(BadInput, match="expected 0 to 20 further draws"):
+        check_of(redraw=21)
+    with pytest.raises(BadInput, match="expected an embedding, got a regression target"):
+        EditCheck(identity=brightness())
+    with pytest.raises(BadInput, match="are of images whose attributes are set"):
+        audited(directions, tmp_path, vary=(), images=5, check_edits=EditCheck(redraw=1))

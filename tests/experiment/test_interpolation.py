@@ -1,0 +1,48 @@
+"""When the check between subjects has a meaning, and what is said where it has none, before anything is made."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from transect.designs.lines import SHARE
+from transect.errors import BadInput
+from transect.experiment import interpolation
+from transect.records import Task
+from transect.runs.folder import RunFolder
+
+YES_OR_NO, NUMBERS = (SimpleNamespace(name=one, task=Task(one), predict=len) for one in ("binary", "regression"))
+
+
+def test_a_world_and_a_target_with_classes_are_needed():
+    interpolation.check(10, [YES_OR_NO, NUMBERS], world=True)
+    interpolation.check(None, [NUMBERS], world=False)
+    with pytest.raises(BadInput, match="--interpolate: expected --vary, --steps or --observe beside it"):
+        interpolation.check(10, [YES_OR_NO], world=False)
+    with pytest.raises(BadInput, match="--interpolate: expected a target that answers with a class"):
+        interpolation.check(10, [NUMBERS], world=True)
+
+
+def test_a_folder_without_the_check_has_no_section_and_one_that_was_broken_off_says_so(tmp_path):
+    assert interpolation.sections(tmp_path) == []
+    levels = [{"attribute": SHARE, "values": [0.0, 1.0]}]
+    design = {"levels": levels, "subjects": 2, "seed": 0, "population": "", "hold": []}
+    with RunFolder(tmp_path / interpolation.FOLDER, {"design": design, "attributes": [], "subjects_per_part": 2}):
+        pass
+    (section,) = interpolation.sections(tmp_path)
+    assert "begun and not finished" in section["warnings"][0]
+
+
+def test_answers_of_other_images_are_no_unfinished_check(tmp_path, monkeypatch):
+    (tmp_path / interpolation.FOLDER).mkdir()
+    (tmp_path / interpolation.FOLDER / "run.json").touch()
+    target = {"name": "small", "task": "binary"}
+    monkeypatch.setattr(interpolation, "FinishedRun", lambda _: SimpleNamespace())
+    monkeypatch.setattr(interpolation, "_finished", lambda _: True)
+    monkeypatch.setattr(interpolation.finished, "read", lambda _: SimpleNamespace(spec={"targets": [target]}))
+
+    def of_others(run, asked):
+        raise BadInput("predictions of small are not of these images")
+
+    monkeypatch.setattr(interpolation.findings, "answers_of", of_others)
+    with pytest.raises(BadInput, match="are not of these images"):
+        interpolation.sections(tmp_path)

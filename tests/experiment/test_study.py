@@ -1,0 +1,363 @@
+"""The main job in small: an audit from design to report, its resumption, and its refusals."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import audited
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+import transect
+from transect.errors import BadInput, CorruptedPart, FolderOfAnotherSpec, RunFolderError, TooManyFailures, UnknownName
+from transect.experiment.study import report
+from transect.records import Predictions, Task
+from transect.targets.limits import Limits
+
+SMALL = {"subjects": 12, "image_size": 32, "seed": 3, "quiet": True}
+TABLES = ["images", "predictions"]
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    """Every table and result of a run, by path: all that must be byte-identical."""
+    files = [path for table in TABLES for path in folder.rglob(f"{table}/**/*.parquet")]
+    files += [folder / name for name in ("effects.parquet", "results.json", "report.html", "run.json")]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(files)}
+
+
+def command(out: Path, *more: str) -> list[str]:
+    base = [sys.executable, "-m", "transect", "audit", "audited:slow", "--vary", "background_lightness=0,1"]
+    return [*base, "--vary", "glasses", "--subjects", "240", "--size", "32", "--out", str(out), "--json", *more]
+
+
+def start(arguments: list[str]) -> subprocess.Popen:
+    """A run in a process of its own, which hears SIGINT even where this one was started in a shell's background."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    hear = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(arguments, env=environment, preexec_fn=hear, **pipes)
+
+
+def test_a_planted_effect_is_found_and_everything_is_written(tmp_path):
+    """A target that scores the picture's brightness: a light background must raise it, glasses must not."""
+    result = transect.audit(
+        audited.brightness,
+        vary={"background_lightness": (0, 1), "glasses": None},
+        outcomes=["score"],
+        out=tmp_path,
+        **SMALL,
+    )
+    effects = {effect.attribute: effect for effect in result.effects}
+    # From dark to light the background gains .8 stops on about a third of the picture.
+    assert effects["background_lightness"].low > 0.02
+    assert abs(effects["glasses"].estimate) < 0.02
+    assert effects["background_lightness"].n_subjects == 12
+    assert effects["background_lightness"].n_images == 48
+    images = pq.read_table(tmp_path / "images")
+    assert images.num_rows == 48
+    assert images["intended.background_lightness"].to_pylist() == images["true.background_lightness"].to_pylist()
+    assert sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith(".")) == [
+        "effects.parquet", "images", "log.jsonl", "negative-control", "predictions", "report.html", "results.json", "run.json", "run.lock",
+    ]  # fmt: skip
+
+
+def test_the_estimate_is_what_the_pictures_say(tmp_path):
+    """Oracle by loops: mean over subjects of mean score at level 1 minus mean score at level 0.
+
+    The attributes are not in the order of the alphabet: the cells must keep the order of the design.
+    """
+    result = transect.audit(
+        audited.brightness, vary={"smile": (0, 1), "glasses": None}, outcomes=["score"], out=tmp_path, **SMALL
+    )
+    world = transect.generators.load("faceworld", image_size=32)
+    subjects = 3 * 2**32 + np.arange(12)
+    differences = []
+    for subject in subjects:
+        score = {
+            (g, s): audited.brightness(
+                world.render(world.set(world.sample([int(subject)]), {"glasses": g, "smile": s})).pixels
+            )[0]
+            for g in (0, 1)
+            for s in (0, 1)
+        }
+        differences.append(np.mean([score[1, s] - score[0, s] for s in (0, 1)]))
+    glasses = next(effect for effect in result.effects if effect.attribute == "glasses")
+    assert glasses.estimate == pytest.approx(np.mean(differences), abs=1e-12)
+
+
+def test_rates_and_truth_agree_with_the_tables(tmp_path):
+    """Where the truth is what was set, the error of a cell is 1 - answer or answer, cell by cell."""
+    result = transect.audit(
+        audited.brightness, vary={"smile": (0, 1), "glasses": None}, truth="smile>0.5", outcomes=["answer", "error"],
+        out=tmp_path, **SMALL,
+    )  # fmt: skip
+    rate = {(r["outcome"], *sorted(r["cell"].items())): r["rate"] for r in result.results["rates"] if r["order"] == 2}
+    for glasses in (0.0, 1.0):
+        cell = {smile: (("glasses", glasses), ("smile", smile)) for smile in (0.0, 1.0)}
+        assert rate["error", *cell[0.0]] == pytest.approx(rate["answer", *cell[0.0]])
+        assert rate["error", *cell[1.0]] == pytest.approx(1 - rate["answer", *cell[1.0]])
+    assert len(rate) == 8
+
+
+def test_a_population_is_observed_not_set(tmp_path):
+    result = transect.audit(
+        audited.brightness, population="celebrity-like", images=60, image_size=32, out=tmp_path, quiet=True
+    )
+    assert {effect.basis for effect in result.effects} == {"observational"}
+    assert "association" in (tmp_path / "report.html").read_text()
+
+
+def test_several_targets_share_the_images(tmp_path):
+    result = transect.audit(
+        [audited.brightness, "audited:raises_on_bright"],
+        vary={"glasses": None},
+        out=tmp_path,
+        limits=Limits(max_failures=1),
+        **SMALL,
+    )
+    assert {effect.target for effect in result.effects} == {"brightness", "audited:raises_on_bright"}
+    bright = pq.read_table(tmp_path / "predictions" / "audited-raises_on_bright").to_pydict()
+    assert any(bright["failed"])
+    assert set(bright["reason"]) <= {"", "raised ValueError: too bright"}
+    counted = [e.excluded for e in result.effects if e.target == "audited:raises_on_bright"]
+    assert all(sum(excluded.values()) > 0 for excluded in counted)
+
+
+def test_too_many_failures_stop_the_run_and_keep_what_is_done(tmp_path):
+    with pytest.raises(TooManyFailures, match="raises_always failed on .* no answer today"):
+        transect.audit(audited.raises_always, vary={"glasses": None}, out=tmp_path, **SMALL)
+    assert pq.read_table(tmp_path / "images").num_rows == 24
+
+
+def test_a_target_that_hangs_stops_the_run_after_a_few_images(tmp_path):
+    """24 images, 5 % allowed: the second image that hangs is one too many, long before the other 22 are waited for."""
+    began = time.monotonic()
+    with pytest.raises(TooManyFailures, match=r"hangs failed on 2 of 2 images .* timed out after 0\.2 s"):
+        transect.audit(
+            audited.hangs, vary={"glasses": None}, out=tmp_path, limits=Limits(timeout=0.2, batch=4), **SMALL
+        )
+    assert time.monotonic() - began < 20
+
+
+def test_the_report_is_made_again_from_the_tables(tmp_path):
+    transect.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
+    before = tables(tmp_path)
+    (tmp_path / "report.html").unlink()
+    report(tmp_path)
+    assert tables(tmp_path) == before
+
+
+def test_a_corrupted_part_is_named_and_made_anew_after_deletion(tmp_path):
+    transect.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
+    before = tables(tmp_path)
+    part = tmp_path / "images" / "part-00000.parquet"
+    part.write_bytes(part.read_bytes()[:-1] + b"x")
+    for again in (
+        lambda: report(tmp_path),
+        lambda: transect.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL),
+    ):
+        with pytest.raises(CorruptedPart, match=r"part-00000\.parquet does not read back"):
+            again()
+    part.unlink()
+    transect.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
+    assert tables(tmp_path) == before
+
+
+def test_changed_code_is_another_target(tmp_path):
+    """Its answers must never appear under the name of what was asked before."""
+    transect.audit(lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255, vary={"glasses": None}, out=tmp_path, **SMALL)
+    with pytest.raises(FolderOfAnotherSpec, match="differs in targets"):
+        transect.audit(lambda pixels: pixels.max(axis=(1, 2, 3)) / 255, vary={"glasses": None}, out=tmp_path, **SMALL)
+
+
+def test_a_threshold_of_zero_is_a_threshold(tmp_path):
+    """Every score is at least 0, so every answer is yes: the overall rate is 1."""
+    result = transect.audit(
+        audited.brightness, target_options={"threshold": 0.0}, vary={"glasses": None}, outcomes=["answer"], out=tmp_path,
+        **SMALL,
+    )  # fmt: skip
+    assert next(rate["rate"] for rate in result.results["rates"] if rate["order"] == 0) == 1.0
+
+
+class PlainDetector:
+    """A detector whose task is plain text and which always finds one box."""
+
+    name, task = "plain", "detection"
+
+    def predict(self, images):
+        boxes = tuple(np.array([[0.0, 0.0, 8.0, 8.0, 0.5]]) for _ in range(len(images)))
+        return Predictions(Task.DETECTION, np.full((len(images), 1), 0.5), ("",) * len(images), boxes)
+
+
+def test_a_task_may_be_plain_text(tmp_path):
+    result = transect.audit(PlainDetector(), vary={"glasses": None}, truth="face", out=tmp_path, **SMALL)
+    assert {effect.outcome for effect in result.effects} == {"miss"}
+
+
+class NamesItsClasses:
+    """Labels that stand only in the predictions."""
+
+    name, task, positive = "classes", Task.MULTICLASS, "dark"
+
+    def predict(self, images):
+        light = images.pixels.mean(axis=(1, 2, 3)) / 255
+        return Predictions(
+            Task.MULTICLASS, np.stack([light, 1 - light], axis=1), ("",) * len(images), None, ("light", "dark")
+        )
+
+
+def test_labels_of_the_predictions_are_kept(tmp_path):
+    transect.audit(NamesItsClasses(), vary={"glasses": None}, out=tmp_path, **SMALL)
+    page = (tmp_path / "report.html").read_text()
+    assert "class 1" not in page
+
+
+def test_no_folder_of_this_machine_is_told(tmp_path):
+    """A model file and a population somewhere in a home: only their names may be stored."""
+    home = tmp_path / "home-of-ada"
+    home.mkdir()
+    (home / "mine.toml").write_text('name = "mine"\n')
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        torch.jit.script(Flat()).save(str(home / "flat.pt"))
+    out = tmp_path / "run"
+    transect.audit(
+        f"torch:{home / 'flat.pt'}", vary={"glasses": None}, population=str(home / "mine.toml"), out=out, **SMALL
+    )
+    assert (out / "predictions" / "torch-flat.pt").is_dir()
+    for path in out.rglob("*"):
+        assert path.is_dir() or b"home-of-ada" not in path.read_bytes(), path
+
+
+class Flat(torch.nn.Module):
+    def forward(self, pixels):
+        return pixels.mean(dim=[1, 2, 3])
+
+
+class Bare:
+    """Generator and controls with nothing beside the contract: FaceWorld without describe and validity."""
+
+    name = "bare"
+
+    def __init__(self):
+        self._world = transect.generators.FaceWorld(image_size=32)
+        self.image_size, self.latent_dim = 32, self._world.latent_dim
+        self.sample, self.render, self.read, self.set = (
+            self._world.sample, self._world.render, self._world.read, self._world.set,
+        )  # fmt: skip
+        self.attributes = self._world.attributes
+
+
+def test_a_generator_object_needs_no_more_than_its_contract(tmp_path):
+    few = {"subjects": 3, "quiet": True, "vary": {"glasses": None}}
+    result = transect.audit(audited.brightness, generator=Bare(), out=tmp_path / "bare", **few)
+    assert result.results["world"]["statement"] == "The generator bare states no validity figures."
+    world = transect.generators.FaceWorld(image_size=32, population="celebrity-like")
+    result = transect.audit(audited.brightness, generator=world, out=tmp_path / "world", **few)
+    assert result.results["studies"][0]["population"] == "celebrity-like"
+    with pytest.raises(BadInput, match="expected no image_size, population and device beside a generator object"):
+        transect.audit(audited.brightness, generator=world, image_size=64, out=tmp_path / "no", **few)
+    with pytest.raises(BadInput, match="generator: expected a name, or an object with"):
+        transect.audit(audited.brightness, generator=object(), out=tmp_path / "no", **few)
+
+
+def test_a_changed_spec_is_refused(tmp_path):
+    transect.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
+    record = tmp_path / "run.json"
+    record.write_text(record.read_text().replace('"threshold": 0.5', '"threshold": 0.1'))
+    with pytest.raises(RunFolderError, match=r"run\.json was changed after it was written"):
+        report(tmp_path)
+
+
+def test_refusals(tmp_path):
+    with pytest.raises(UnknownName, match="unknown generator 'faceword': did you mean faceworld"):
+        transect.audit(audited.brightness, generator="faceword", vary={"glasses": None}, out=tmp_path, **SMALL)
+    with pytest.raises(UnknownName, match="unknown population 'balancd': did you mean balanced"):
+        transect.audit(audited.brightness, population="balancd", vary={"glasses": None}, out=tmp_path, **SMALL)
+    with pytest.raises(BadInput, match="outcome 'miss' is not offered for a binary target: .*; give --truth"):
+        transect.audit(audited.brightness, vary={"glasses": None}, outcomes=["miss"], out=tmp_path, **SMALL)
+    with pytest.raises(BadInput, match="--images observes a population as it comes: drop --vary"):
+        transect.audit(audited.brightness, vary={"glasses": None}, images=5, out=tmp_path, quiet=True)
+    with pytest.raises(BadInput, match="two targets are named 'brightness': give each a name of its own"):
+        transect.audit([audited.brightness, audited.brightness], vary={"glasses": None}, out=tmp_path, **SMALL)
+    two_classes = {"task": "multiclass", "labels": ("no", "yes")}
+    with pytest.raises(BadInput, match="needs the positive class"):
+        transect.audit(audited.brightness, target_options=two_classes, vary={"glasses": None}, out=tmp_path, **SMALL)
+    with pytest.raises(BadInput, match="the truth of a binary target must be 0 or 1"):
+        transect.audit(audited.brightness, truth="age", vary={"glasses": None}, out=tmp_path, **SMALL)
+    with pytest.raises(BadInput, match="truth 'glasses>5': glasses lies between 0 and 1"):
+        transect.audit(audited.brightness, truth="glasses>5", vary={"glasses": None}, out=tmp_path, **SMALL)
+    with pytest.raises(BadInput, match="--hold smile: nothing that is varied changes smile; drop it"):
+        transect.audit(audited.brightness, vary={"glasses": None}, hold=["smile"], out=tmp_path, **SMALL)
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_folder_of_another_audit_is_refused(tmp_path):
+    transect.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
+    with pytest.raises(FolderOfAnotherSpec, match=r"differs in design\.seed"):
+        transect.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **{**SMALL, "seed": 4})
+
+
+SMALL_PARTS = "import transect.experiment.study; transect.experiment.study.IMAGES_PER_PART = 16; from transect.cli.app import main; main()"
+
+
+@pytest.mark.timeout(900)
+def test_kill_nine_at_ten_random_moments_and_resume_is_byte_identical(tmp_path):
+    """60 parts of 16 images; every kill lands in a run that has begun to work, one more lands while the page is made."""
+
+    def begin(name):
+        arguments = command(tmp_path / name)
+        return start([sys.executable, "-c", SMALL_PARTS, *arguments[3:]])
+
+    whole = begin("whole")
+    _, errors = whole.communicate()
+    assert whole.returncode == 0, errors
+
+    draw = random.Random(20)
+    events = tmp_path / "killed" / "log.jsonl"
+
+    def finished():
+        return len(list(tmp_path.glob("killed/predictions/*/*.parquet")))
+
+    for kill in range(10):
+        run, before, more = begin("killed"), finished(), draw.randint(0, 3)
+        while run.poll() is None and (count(events, "cost") <= kill or finished() < before + more):
+            time.sleep(0.01)  # until this start has taken the folder, and none to three parts are done
+        time.sleep(draw.uniform(0, 0.1))
+        run.send_signal(signal.SIGKILL)
+        run.communicate()
+        assert run.returncode == -signal.SIGKILL, "the run was over before the kill: make it longer"
+    assert 0 < finished() < 60, "the kills fell before or after the work"
+
+    last = begin("killed")
+    while last.poll() is None and len(list(tmp_path.glob("killed/predictions/*/part-00059.parquet"))) == 0:
+        time.sleep(0.01)
+    last.send_signal(signal.SIGKILL)
+    last.communicate()
+    assert last.returncode == -signal.SIGKILL, "the page was there before the kill"
+    end = begin("killed")
+    _, errors = end.communicate()
+    assert end.returncode == 0, errors
+    assert tables(tmp_path / "killed") == tables(tmp_path / "whole")
+
+
+def count(log: Path, event: str) -> int:
+    """How often an event stands in a log whose last line may be cut."""
+    return log.read_text().count(f'"event": "{event}"') if log.exists() else 0
+
+
+def test_interruption_says_how_to_go_on(tmp_path):
+    run = start(command(tmp_path / "run"))
+    while not list(tmp_path.glob("run/images/*.parquet")) and run.poll() is None:
+        time.sleep(0.05)
+    run.send_signal(signal.SIGINT)
+    _, errors = run.communicate(timeout=60)
+    assert run.returncode == 130, errors
+    assert errors.strip().splitlines()[-1].startswith("transect: interrupted; what is done is kept in")

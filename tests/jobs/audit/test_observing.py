@@ -1,0 +1,71 @@
+"""Observation beside an experiment: by which attributes images as they come are compared, and what the report says."""
+
+import json
+
+import audited
+import pytest
+
+import transect
+from transect.errors import BadInput, UnknownName
+
+OBSERVED = {"observe": 40, "truth": "glasses", "image_size": 32, "quiet": True, "control": False, "subjects": 6}
+TRIED = {"target_options": {"threshold": 0.4}, "vary": ["glasses", "skin_tone=1:10:2"]}
+
+
+@pytest.fixture(scope="module")
+def chosen(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("chosen")
+    return transect.audit(audited.brightness, **OBSERVED, **TRIED, compare=["yaw", "glasses"], out=folder), folder
+
+
+def test_nuisances_can_be_compared_and_attributes_left_out(chosen):
+    result, _ = chosen
+    (study,) = [one for one in result.results["studies"] if one["name"] == "observation"]
+    # what is varied stays, so that observation can stand beside experiment
+    assert [one["name"] for one in study["attributes"]] == ["glasses", "skin_tone", "yaw"]
+    assert {e["attribute"] for e in result.results["effects"] if e["study"] == "observation"} == {
+        "glasses", "skin_tone", "yaw",
+    }  # fmt: skip
+    # FaceWorld's other attributes are held equal all the same: 20 less the two that are shown
+    held = {one["name"] for one in study["spec"]["held"]}
+    assert len(held) == 18
+    assert not held & {"glasses", "skin_tone", "yaw"}
+    (section,) = [one for one in result.results["sections"] if one["key"] == "comparison"]
+    assert len(section["tables"][0]["rows"]) == 4
+
+
+def test_a_population_alone_is_compared_by_what_was_asked(tmp_path):
+    result = transect.audit(
+        audited.brightness, images=30, compare=["yaw"], image_size=32, outcomes=["score"], out=tmp_path, quiet=True
+    )
+    assert {effect.attribute for effect in result.effects} == {"yaw"}
+
+
+def test_names_that_fit_no_images_are_refused(tmp_path):
+    with pytest.raises(UnknownName, match="unknown attribute 'yawn': did you mean yaw"):
+        transect.audit(audited.brightness, **OBSERVED, compare=["yawn"], out=tmp_path)
+    with pytest.raises(BadInput, match="--compare is of images as they come: give --observe"):
+        transect.audit(audited.brightness, vary=["glasses"], compare=["yaw"], out=tmp_path)
+
+
+def test_rates_that_would_be_thousands_are_left_out_and_said(tmp_path):
+    """FaceWorld's twenty attributes: 26,964 triples of groups, and 1,581 pairs that stay."""
+    transect.audit(audited.brightness, images=20, image_size=32, outcomes=["score"], out=tmp_path, quiet=True)
+    results = json.loads((tmp_path / "results.json").read_text())
+    (study,) = results["studies"]
+    sizes = [len(one["levels"]) for one in study["attributes"]]
+    triples = sum(a * b * c for i, a in enumerate(sizes) for j, b in enumerate(sizes[:i]) for c in sizes[:j])
+    assert study["cells_left_out"] == triples
+    assert max(rate["order"] for rate in results["rates"]) == 2
+    assert f"{triples:,}" in (tmp_path / "report.html").read_text()
+    assert (tmp_path / "results.json").stat().st_size < 2_000_000
+
+
+def test_all_contrasts_are_corrected_together_by_max_t(chosen):
+    """An experiment and an observation in one family; adjusted p of the observation are never below its own."""
+    _, folder = chosen
+    made = transect.experiment.study.report(folder, correction="max-t")
+    seen = [e for e in made.effects if e.basis == "observational" and e.p == e.p]
+    assert seen
+    assert all(e.p_adjusted >= e.p for e in seen)
+    assert "max-T bootstrap" in (folder / "report.html").read_text()

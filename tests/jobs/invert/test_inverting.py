@@ -1,0 +1,197 @@
+"""`transect invert` as a whole: what it writes, that it goes on where it stopped, what it refuses."""
+
+import io
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from PIL import Image
+from planted_networks import pixels_of, small, tensors
+from safetensors.torch import save_file
+
+import transect.inversion.optimisation as optimisation
+from transect.cli.app import app
+from transect.errors import BadInput, FolderOfAnotherSpec, Interrupted, UnknownName
+from transect.generators import load
+from transect.generators.encoder import Network
+from transect.inversion.pictures import Pictures
+from transect.inversion.protocol import invertible
+from transect.jobs.invert import run
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A generator's file and three of its images, of known w."""
+    folder = tmp_path_factory.mktemp("invert")
+    save_file(tensors(), folder / "small.safetensors")
+    (folder / "images").mkdir()
+    w = invertible(small()).sample("w", 3, seed=50)
+    for index, image in enumerate(pixels_of(small(), w, "w")):
+        Image.fromarray(image).save(folder / "images" / f"{index}.png")
+    (folder / "images" / "notes.txt").write_text("no image")
+    return folder
+
+
+def asked(files, **options):
+    chosen = {"space": "w", "penalty": None, "steps": 4, "pixels": 1.0, "distance": "pixels", "batch": 2, **options}
+    return run.order(str(files / "small.safetensors"), chosen.pop("images", files / "images"), **chosen)
+
+
+@pytest.fixture(scope="module")
+def done(files, tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs") / "run"
+    return out, run.run(asked(files), out, quiet=True)
+
+
+def test_what_is_written_reads_back(files, done):
+    """Latents rendered by the generator are the reconstructions in the table, and the ids are the files' names."""
+    out, summary = done
+    ids, latents = run.read(out / "latents.safetensors")
+    assert ids == ("0.png", "1.png", "2.png")
+    assert latents.space == "w"
+    rows = pa.concat_tables([pq.read_table(part) for part in sorted((out / "inversions").glob("*.parquet"))])
+    made = np.stack([np.asarray(Image.open(io.BytesIO(content))) for content in rows["image"].to_pylist()])
+    rendered = load(files / "small.safetensors").render(latents).pixels
+    assert np.abs(rendered.astype(int) - made).max() <= 1
+    assert summary == json.loads((out / "summary.json").read_text())
+    assert (summary["images"], summary["failed"], summary["space"], summary["penalty"]) == (3, 0, "w", 0.0)
+    with Image.open(out / "sheet.png") as sheet:
+        assert sheet.width > 3 * 8
+    objective = np.array(rows["objective"].to_pylist())
+    np.testing.assert_allclose(objective[:, -1], rows["perceptual"].to_numpy() + rows["pixels"].to_numpy(), rtol=1e-5)
+
+
+def test_a_stopped_run_goes_on_and_ends_the_same(files, done, tmp_path, monkeypatch):
+    """Stopped in the second part; the first is not made again, and the tables are the same byte by byte."""
+    whole, out, real = done[0], tmp_path / "run", optimisation.invert
+    calls = []
+
+    def stopped(*given, **options):
+        calls.append(len(given[1]))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return real(*given, **options)
+
+    monkeypatch.setattr(optimisation, "invert", stopped)
+    with pytest.raises(Interrupted, match="the same command goes on"):
+        run.run(asked(files), out, quiet=True)
+    run.run(asked(files), out, quiet=True)
+    assert calls == [2, 1, 1]
+    for index in range(2):
+        part = f"inversions/part-{index:05d}.parquet"
+        assert (out / part).read_bytes() == (whole / part).read_bytes()
+    with pytest.raises(FolderOfAnotherSpec, match=r"search\.steps"):
+        run.run(asked(files, steps=5), out, quiet=True)
+
+
+def test_an_encoder_begins_where_the_features_point(files, tmp_path):
+    """The summary is the same where every part is there already, and no encoder is fitted any more."""
+    given = {"space": "w+", "start": "encoder", "samples": 40, "steps": 1}
+    summary = run.run(asked(files, **given), tmp_path / "run", quiet=True)
+    assert isinstance(summary["encoder_r2"], float)
+    assert run.run(asked(files, **given), tmp_path / "run", quiet=True) == summary
+    parts = sorted((tmp_path / "run" / "inversions").glob("*.parquet"))
+    parts[0].unlink()
+    assert run.run(asked(files, **given), tmp_path / "run", quiet=True) == summary
+    assert summary["penalty"] == 0.1
+    assert run.read(tmp_path / "run" / "latents.safetensors")[1].values.shape == (3, 4 * 8)
+
+
+def test_a_trained_encoders_file_begins_it(files, tmp_path):
+    """The file belongs to the spec, whatever its name; a run begun otherwise is another run."""
+    torch.manual_seed(1)
+    path = tmp_path / "e.safetensors"
+    save_file(Network(8, (4, 6), 8).state_dict(), path, {"kind": "transect.encoder", "space": "w", "size": "8"})
+    summary = run.run(asked(files, encoder=path), tmp_path / "run", quiet=True)
+    assert (summary["start"], summary["encoder_r2"], summary["failed"]) == ("encoder", None, 0)
+    assert set(asked(files, encoder=path).spec()["start"]) == {"name", "sha256"}
+    with pytest.raises(FolderOfAnotherSpec, match=r"start\.name"):
+        run.run(asked(files), tmp_path / "run", quiet=True)
+    with pytest.raises(BadInput, match="expected an encoder, found another file"):
+        asked(files, encoder=files / "small.safetensors")
+
+
+def test_a_failed_image_is_counted_and_said(files, tmp_path, monkeypatch):
+    """An objective that is not finite for the first image of each batch."""
+
+    def brittle(images):
+        return images.flatten(1) * torch.where(torch.arange(len(images)) == 0, torch.nan, 1.0)[:, None]
+
+    monkeypatch.setattr(run, "_appearance", lambda _: brittle)
+    summary = run.run(asked(files), tmp_path / "run", quiet=True)
+    assert (summary["failed"], summary["failed_ids"]) == (2, ["0.png", "2.png"])
+    assert np.isnan(run.read(tmp_path / "run" / "latents.safetensors")[1].values[0]).all()
+    assert "3 images inverted into w, 2 failed" in run.lines(summary)
+
+
+def test_images_of_a_run_are_inverted(files, tmp_path):
+    (tmp_path / "images").mkdir()
+    (tmp_path / "run.json").write_text("{}")
+    encoded = [(files / "images" / f"{index}.png").read_bytes() for index in range(2)]
+    pq.write_table(pa.table({"id": ["a", "b"], "image": encoded}), tmp_path / "images" / "part-00000.parquet")
+    found = Pictures.open(tmp_path, 8)
+    assert found.ids == ("a", "b")
+    assert np.array_equal(found.pixels([1]), Pictures.open(files / "images", 8).pixels([1]))
+    (tmp_path / "images" / "part-00000.parquet").unlink()
+    with pytest.raises(BadInput, match="found none in it"):
+        Pictures.open(tmp_path, 8)
+
+
+def test_other_sizes_are_refused_or_fitted(tmp_path):
+    """The middle square of a 40 x 20 image whose sides are black is white."""
+    wide = np.zeros((20, 40, 3), np.uint8)
+    wide[:, 10:30] = 255
+    Image.fromarray(wide).save(tmp_path / "wide.png")
+    with pytest.raises(BadInput, match=r"wide\.png: expected 8 x 8 pixels for this generator, got 40 x 20; add --fit"):
+        Pictures.open(tmp_path, 8).pixels([0])
+    assert (Pictures.open(tmp_path, 8, fit=True).pixels([0]) == 255).all()
+    (tmp_path / "wide.png").write_bytes(b"no image")
+    with pytest.raises(BadInput, match=r"wide\.png: expected an image"):
+        Pictures.open(tmp_path, 8).pixels([0])
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"space": "v"}, UnknownName, "unknown space 'v'"),
+        ({"penalty": 0.5}, BadInput, r"penalty: expected none in space w, got 0\.5"),
+        ({"space": "w+", "penalty": -1.0}, BadInput, "penalty: expected a number of 0 or more"),
+        ({"steps": 0}, BadInput, "steps: expected 1 or more"),
+        ({"start": "middle"}, UnknownName, "unknown start 'middle'"),
+        ({"precision": "half"}, UnknownName, "unknown precision 'half'"),
+        ({"batch": 0}, BadInput, "batch: expected 1 image or more"),
+        ({"distance": "lpips"}, UnknownName, "unknown distance 'lpips'"),
+        ({"distance": "vgg16"}, BadInput, "expected a file of its weights, got none"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_at_once(files, options, kind, message):
+    with pytest.raises(kind, match=message):
+        asked(files, **options)
+
+
+def test_folders_without_images_and_other_generators_are_refused(files, tmp_path):
+    with pytest.raises(BadInput, match=r"expected images \(\.png, .*found none"):
+        asked(files, images=tmp_path)
+    with pytest.raises(BadInput, match="expected a folder of images or a run folder"):
+        asked(files, images=tmp_path / "nowhere")
+    with pytest.raises(BadInput, match="faceworld: expected one that can be differentiated"):
+        run.order("faceworld", tmp_path, space="w", penalty=None, steps=1, pixels=1.0)
+    with pytest.raises(BadInput, match="expected latents of an inversion"):
+        run.read(files / "small.safetensors")
+    unsound = tensors()
+    unsound["synthesis.b4.conv1.weight"][0] = float("nan")
+    save_file(unsound, tmp_path / "nan.safetensors")
+    with pytest.raises(BadInput, match="expected finite weights, found NaN"):
+        run.order(str(tmp_path / "nan.safetensors"), files, space="w", penalty=None, steps=1, pixels=1.0)
+
+
+def test_the_command_prints_what_it_found(files, tmp_path, capsys):
+    given = ["--generator", str(files / "small.safetensors"), "--images", str(files / "images"), "--space", "w"]
+    given += ["--steps", "2", "--distance", "pixels", "--out", str(tmp_path / "run")]
+    app(["invert", *given, "--json"], standalone_mode=False)
+    assert json.loads(capsys.readouterr().out)["images"] == 3
+    app(["invert", *given], standalone_mode=False)
+    assert "3 images inverted into w, 0 failed" in capsys.readouterr().out

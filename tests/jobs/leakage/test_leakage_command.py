@@ -1,0 +1,208 @@
+"""`transect leakage`: its JSON, its table, and its refusals in one line with exit code 2."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+import typer
+from leaky_data import planted
+from typer.testing import CliRunner
+
+from transect.errors import TransectError
+from transect.jobs.leakage.command import leakage
+
+
+@pytest.fixture
+def labels(tmp_path):
+    data = planted(n=1200)
+    table = pa.table(
+        {
+            "id": list(data.ids),
+            "verb": data.labels.category,
+            "gender": data.protected,
+            "split": data.split.tolist(),
+            "obj_a": (data.labels.category < 2).astype(int),
+            "obj_b": (data.labels.category % 2).astype(int),
+            "one": np.zeros(1200, dtype=int),
+        }
+    )
+    pa.parquet.write_table(table, tmp_path / "labels.parquet")
+    return tmp_path / "labels.parquet"
+
+
+def run(*arguments):
+    """Exit code, standard output and standard error of the installed command."""
+    done = subprocess.run(
+        [sys.executable, "-m", "transect", "leakage", *map(str, arguments)], capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_json_has_every_key_of_the_contract(labels):
+    command = ("--labels", labels, "--label", "verb", "--protected", "gender", "--split", "split", "--json")
+    code, out, _ = run(*command, "--attacker", "bayes")
+    assert code == 0
+    value = json.loads(out)
+    keys = {"dataset_leakage", "null", "at_accuracy", "model_leakage", "amplification", "attacker", "noise", "n"}
+    assert keys <= value.keys()
+    assert 55 < value["dataset_leakage"]["low"] < value["dataset_leakage"]["estimate"] < 75 + 10
+    assert (value["attacker"], value["n"]) == ("bayes", 300)
+
+
+@pytest.mark.parametrize("attacker", ["auto", "mlp-1"])
+def test_the_order_of_the_rows_does_not_matter(labels, tmp_path, attacker):
+    """Those of the answers neither: identifiers say which are whose."""
+    said = tmp_path / "said.parquet"
+    table = pa.parquet.read_table(labels).slice(0, 240)
+    app, rng = typer.Typer(), np.random.default_rng(0)
+    app.command()(leakage)
+    answers = np.where(rng.random(240) < 0.7, table["verb"].to_numpy(), 0)
+    shown = []
+    for order in (np.arange(240), rng.permutation(240)):
+        pa.parquet.write_table(table.take(order), labels)
+        other = rng.permutation(240)
+        pa.parquet.write_table(pa.table({"id": table["id"].take(other), "verb": answers[other]}), said)
+        command = ("--labels", str(labels), "--label", "verb", "--protected", "gender", "--predictions", str(said))
+        shown.append(CliRunner().invoke(app, [*command, "--attacker", attacker, "--rounds", "1", "--json"]))
+    assert [one.exit_code for one in shown] == [0, 0]
+    assert shown[0].output == shown[1].output
+
+
+def test_several_labels_by_pattern_and_predictions(labels, tmp_path):
+    table = pa.parquet.read_table(labels)
+    pa.parquet.write_table(table.select(["id", "obj_a", "obj_b"]), tmp_path / "said.parquet")
+    command = ("--labels", labels, "--label", "obj_*", "--protected", "gender", "--split", "split")
+    code, out, _ = run(*command, "--attacker", "logistic", "--predictions", tmp_path / "said.parquet", "--json")
+    assert code == 0
+    value = json.loads(out)
+    assert value["labels"] == 2
+    assert len(value["at_accuracy"]) == 1
+    assert value["model_f1"] == 100
+    assert value["amplification"]["estimate"] == 0
+
+
+def test_the_table_says_that_leakage_is_a_lower_bound(labels):
+    command = ("--labels", labels, "--label", "verb", "--protected", "gender", "--attacker", "bayes")
+    code, out, _ = run(*command)
+    assert code == 0
+    assert "dataset leakage λ_D" in out
+    assert "lower bound" in out
+    assert "75 %" in out
+
+
+def test_balanced_splits_are_said_and_written(labels, tmp_path):
+    command = ("--protected", "gender", "--split", "split", "--attacker", "bayes", "--label", "verb", "--json")
+    code, out, _ = run("--labels", labels, *command, "--alpha", "1", "--out", tmp_path / "out")
+    assert code == 0
+    (cost,) = json.loads(out)["balancing"]
+    marked = pa.parquet.read_table(tmp_path / "out" / "balanced.parquet")
+    kept = marked.filter(marked["in_alpha1"])
+    taught = kept.filter(pa.compute.equal(kept["split"], "train"))
+    assert len(taught) == cost["kept"] == cost["bound"]
+    counts = np.zeros((4, 2), dtype=int)
+    np.add.at(counts, (taught["verb"].to_numpy(), taught["gender"].to_numpy()), 1)
+    assert (counts[:, 0] == counts[:, 1]).all()
+    again = run("--labels", tmp_path / "out" / "balanced.parquet", *command, "--where", "in_alpha1")[1]
+    # As many of each class in every verb, in training and in test: labels say nothing, and every guess is a tie.
+    assert json.loads(again)["dataset_leakage"]["estimate"] == 50
+
+
+def test_marks_go_with_the_items_however_the_rows_stand(labels, tmp_path):
+    """The same file in another order: the same identifiers are marked, and each verb has as many of each class."""
+    table = pa.parquet.read_table(labels)
+    command = ("--protected", "gender", "--attacker", "bayes", "--label", "verb", "--alpha", "1", "--permutations", "0")
+    marked = []
+    for number, order in enumerate((np.arange(1200), np.random.default_rng(0).permutation(1200))):
+        pa.parquet.write_table(table.take(order), labels)
+        assert run("--labels", labels, *command, "--out", tmp_path / str(number))[0] == 0
+        made = pa.parquet.read_table(tmp_path / str(number) / "balanced.parquet")
+        assert made["id"].to_pylist() == table.take(order)["id"].to_pylist()
+        kept = made.filter(made["in_alpha1"])
+        marked.append(set(kept["id"].to_pylist()))
+        counts = np.zeros((4, 2), dtype=int)
+        np.add.at(counts, (kept["verb"].to_numpy(), kept["gender"].to_numpy()), 1)
+        assert (counts[:, 0] == counts[:, 1]).all()
+    assert marked[0] == marked[1]
+
+
+def test_a_search_that_was_stopped_is_said_in_text_page_and_of_the_marks(tmp_path, monkeypatch):
+    """Of the training rows with the table, of a split that is marked beside it."""
+    rng = np.random.default_rng(0)
+    split = np.repeat(["train", "test"], [300, 100])
+    bits = {f"obj_{i}": (rng.random(400) < 0.3).astype(int) for i in range(10)}
+    pa.parquet.write_table(pa.table({**bits, "g": rng.integers(0, 2, 400), "split": split}), tmp_path / "l.parquet")
+    monkeypatch.setattr("transect.leakage.balance.SECONDS", 0.0)
+    app = typer.Typer()
+    app.command()(leakage)
+    command = ("--labels", str(tmp_path / "l.parquet"), "--label", "obj_*", "--protected", "g", "--split", "split")
+    more = ("--attacker", "logistic", "--permutations", "0", "--no-curve", "--f1", "90")
+    done = CliRunner().invoke(app, [*command, *more, "--alpha", "1.5", "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert "α = 1.5: the search for the largest subset was stopped" in done.stdout
+    assert "in_alpha1.5: the search of test, train ran out of time" in done.stderr
+    assert "there may be a larger one" in (tmp_path / "out" / "leakage.html").read_text()
+
+
+def test_how_answers_were_matched_is_said(labels, tmp_path):
+    table = pa.parquet.read_table(labels)
+    command = (
+        "--labels",
+        labels,
+        "--label",
+        "verb",
+        "--protected",
+        "gender",
+        "--split",
+        "split",
+        "--attacker",
+        "bayes",
+    )
+    pa.parquet.write_table(table.select(["verb"]), tmp_path / "rows.parquet")
+    code, out, _ = run(*command, "--predictions", tmp_path / "rows.parquet")
+    assert code == 0
+    assert "matched by row order: not both have identifiers" in out
+    assert "BiasAmp→" in out
+    assert "--f1" not in out
+    more = pa.concat_tables([table, table.slice(0, 1).set_column(0, "id", pa.array(["more"]))])
+    pa.parquet.write_table(more.select(["id", "verb"]), tmp_path / "more.parquet")
+    value = json.loads(run(*command, "--predictions", tmp_path / "more.parquet", "--json")[1])
+    assert value["answers"]["unused"] == 1
+    assert value["notes"] == ["1 answers of items that are not among the labels were left out."]
+    assert value["counted"]["directional"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--label", "verbs"), "unknown column 'verbs': did you mean verb"),
+        (("--protected", "one"), "protected attribute one: expected at least two classes, got only '0' in 1200 rows"),
+        (("--attacker", "bays"), "unknown attacker 'bays': did you mean bayes"),
+        (("--noise", "flip"), "unknown noise 'flip': did you mean flips"),
+        (("--attacker", "bayes", "--label", "obj_*"), "attacker bayes: expected one category for each item"),
+        (("--label", "gender"), "expected none of them to be the protected attribute, got gender; leave it out"),
+        (("--f1", "2"), "F1 of 2 %: expected between"),
+        (("--labels", "nowhere.csv"), "nowhere.csv: expected a .csv"),
+        (("--id", "verb"), "occurs twice in train and train"),
+        (("--permutations", "1"), "0 or at least 2 of --permutations"),
+    ],
+)
+def test_bad_input_is_one_line(labels, arguments, message):
+    given = {"--labels": labels, "--label": "verb", "--protected": "gender", "--split": "split", "--attacker": "bayes"}
+    given |= dict(zip(arguments[::2], arguments[1::2], strict=True))
+    app = typer.Typer()
+    app.command()(leakage)
+    done = CliRunner().invoke(app, [str(word) for pair in given.items() for word in pair])
+    assert isinstance(done.exception, TransectError)
+    assert done.exception.exit_code == 2
+    assert message in str(done.exception)
+    assert "\n" not in str(done.exception)
+
+
+def test_the_installed_command_refuses_in_one_line(labels):
+    code, out, err = run("--labels", labels, "--label", "verbs", "--protected", "gender")
+    assert (code, out) == (2, "")
+    assert err.splitlines() == ["transect: unknown column 'verbs': did you mean verb?"]

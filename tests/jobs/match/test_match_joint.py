@@ -1,0 +1,69 @@
+"""The joint distributions on the page of `transect match`, against shares counted with pandas."""
+
+import itertools
+
+import html5lib
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from match_tables import answer, pairs, write_line, write_population
+
+
+def test_the_page_has_the_joint_distribution_of_each_two_groups(tmp_path):
+    """Of the first group with each other one; shares counted with pandas."""
+    folder = write_population(tmp_path)
+    table = pq.read_table(folder / "t.parquet").to_pandas()
+    table["inside"] = (table.place == "in").astype(int)
+    table.to_parquet(folder / "t.parquet")
+    more = ("--covariate", "young", "--covariate", "inside", "--report", str(folder / "page"))
+    summary, sets = answer(folder, "--treatment", "tri", *more)
+    matched = {(a, table.tri[b]): (a, b) for a, b in zip(sets["a"].to_pylist(), sets["b"].to_pylist(), strict=True)}
+    found = html5lib.parse((folder / "page" / "matching.html").read_text(), namespaceHTMLElements=False)
+    tables = [one for one in found.iter("div") if one.get("aria-label", "").startswith("Joint distribution ")]
+    others = summary["groups"][1:]
+    assert [one.get("aria-label").split(" distribution ")[1] for one in tables] == [
+        f"{when}, a and {group}" for group in others for when in ("before", "after")
+    ]
+    for (place, group), after in itertools.product(enumerate(others), (0, 1)):
+        pairs = [pair for (_, of), pair in matched.items() if of == group]
+        rows = ([a for a, _ in pairs], [b for _, b in pairs]) if after else (table.tri == "a", table.tri == group)
+        for row in tables[2 * place + after].iter("tr"):
+            if row.find("td") is None:
+                continue
+            label = row.find("th").text
+            both = (table.young == ("not young" not in label)) & (table.inside == ("not inside" not in label))
+            for cell, of in zip(row.findall("td"), rows, strict=True):
+                assert float(cell.text) == pytest.approx(100 * both[of].mean(), abs=0.06)
+
+
+def cells(folder, place):
+    """Shares of each combination in two groups, per cent, of the page's table at a place."""
+    found = html5lib.parse((folder / "page" / "matching.html").read_text(), namespaceHTMLElements=False)
+    shown = [one for one in found.iter("div") if one.get("aria-label", "").startswith("Joint distribution ")][place]
+    rows = [row for row in shown.iter("tr") if row.find("td") is not None]
+    return {row.find("th").text: [float(cell.text) for cell in row.findall("td")] for row in rows}
+
+
+def test_the_joint_distribution_of_doses_is_of_both_sides_of_the_median_and_of_the_pairs(tmp_path):
+    """Doses 0 1 2 3 twice, median 1.5: above are images 2 3 6 7, of whom 3 and 7 are p and q, 2 and 6 neither; below 0 is
+    p, 1 and 4 and 5 are q. Gap 2 leaves four pairs at most: of the rows written the page must tell."""
+    people = write_line(tmp_path)
+    table = pd.read_parquet(people / "t.parquet")[["x"]]
+    table["dose"] = [0.0, 1, 2, 3, 0, 1, 2, 3]
+    table["p"], table["q"] = [1, 0, 0, 1, 0, 0, 0, 1], [0, 1, 0, 1, 1, 1, 0, 1]
+    table.to_parquet(people / "t.parquet", index=False)
+    more = ("--dose-gap", "2", "--columns", "x", "--covariate", "p", "--covariate", "q", "--treatment", "dose")
+    _, found = pairs(people, *more, "--report", str(people / "page"))
+    before = cells(people, 0)
+    names = {frozenset(name.split(", ")): shares for name, shares in before.items()}
+    assert names[frozenset({"p", "q"})] == [50.0, 0.0]
+    assert names[frozenset({"not p", "not q"})] == [50.0, 0.0]
+    assert names[frozenset({"p", "not q"})] == [0.0, 25.0]
+    assert names[frozenset({"not p", "q"})] == [0.0, 75.0]
+    after = {frozenset(name.split(", ")): shares for name, shares in cells(people, 1).items()}
+    for p, q in itertools.product((0, 1), repeat=2):
+        expected = [
+            100 * np.mean([table.p[pair[side]] == p and table.q[pair[side]] == q for pair in found]) for side in (0, 1)
+        ]
+        assert after[frozenset({"p" if p else "not p", "q" if q else "not q"})] == pytest.approx(expected, abs=0.06)

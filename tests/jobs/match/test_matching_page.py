@@ -1,0 +1,187 @@
+"""The page of a matching: valid HTML, no network, the numbers of the summary, filters without a script."""
+
+import io
+import re
+from dataclasses import replace
+
+import html5lib
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from transect.effects.balance import balance
+from transect.errors import BadInput
+from transect.jobs.match.figures import build, love_rows, overlap_histograms, write
+from transect.jobs.match.page import page_of
+from transect.jobs.match.run import match
+from transect.jobs.match.sample import Options
+
+
+def png(shade):
+    sink = io.BytesIO()
+    Image.new("RGB", (8, 8), (shade, shade, shade)).save(sink, "PNG")
+    return sink.getvalue()
+
+
+@pytest.fixture
+def matched(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 120
+    young = (rng.random(n) < 0.5).astype(float)
+    hat = (rng.random(n) < 0.3).astype(float)
+    male = (rng.random(n) < 0.25 + 0.5 * young).astype(int)
+    x = rng.normal(size=(n, 3)) + young[:, None]
+    pictures = [png(i) for i in range(n)]
+    (tmp_path / "one.png").write_bytes(png(200))
+    table = {"male": male, "young": young, "hat": hat, "face": pictures, "text": ["words"] * n, "path": ["one.png"] * n}
+    pq.write_table(pa.table(table), tmp_path / "t.parquet")
+    np.save(tmp_path / "x.npy", x)
+    options = Options((str(tmp_path / "x.npy"),), "male", tmp_path / "t.parquet", caliper=0.8)
+    return match(options), options, tmp_path
+
+
+def test_the_page_is_valid_and_stands_alone(matched):
+    made, options, folder = matched
+    path = write(page_of(made, options, "face"), folder / "page")
+    text = path.read_text()
+    html5lib.HTMLParser(strict=True).parse(text)
+    assert "<script" not in text
+    assert not re.findall(r"(?:src|href)=\"(?!data:|#)", text)
+    assert (folder / "page" / "matching.json").exists()
+    assert made.summary["verdict"][1:] in text
+    assert text.count('<figure class="card') == min(60, len(made.rows)) + min(30, len(made.made.refused))
+    assert "data:image/png;base64," in text
+
+
+def test_numbers_of_the_page_are_those_of_the_summary(matched):
+    made, options, _ = matched
+    text = build(page_of(made, options))
+    for one in made.summary["balance"]:
+        assert f"{one['before']:.3f}".replace("-", "−") in text
+        assert f"{one['after']:.3f}".replace("-", "−") in text
+    for reason, count in made.summary["refused"].items():
+        assert f'<th scope="row">{reason}</th><td>{count}</td>' in text
+    assert text.count('type="radio"') == 3 + 1 + len({made.made.refused[row] for row in made.made.refused})
+
+
+def test_pictures_by_path_and_bad_ones(matched):
+    made, options, folder = matched
+    page = page_of(made, options, "path")
+    assert page.pairs[0].picture_a == (folder / "one.png").read_bytes()
+    with pytest.raises(BadInput, match="expected a file below .* found none of the name 'words'"):
+        page_of(made, options, "text")
+
+
+@pytest.mark.parametrize("way", ["absolute", "up", "link", "record"])
+def test_pictures_outside_the_tables_folder_are_not_read(matched, way):
+    """A table that others gave must not put other files of this machine onto a page."""
+    made, options, folder = matched
+    outside = folder.parent / f"{folder.name}-outside.png"
+    outside.write_bytes(png(9))
+    (folder / "link.png").symlink_to(outside)
+    said = {"absolute": str(outside), "up": f"../{outside.name}", "link": "link.png"}.get(way, f"../{outside.name}")
+    cell = {"bytes": None, "path": said} if way == "record" else said
+    table = pq.read_table(folder / "t.parquet").append_column("elsewhere", pa.array([cell] * 120))
+    pq.write_table(table, folder / "t.parquet")
+    with pytest.raises(BadInput, match="expected a file below"):
+        page_of(made, options, "elsewhere")
+
+
+def test_the_farthest_pairs_and_every_reason_are_shown(matched, monkeypatch):
+    """Of many pairs some in equal steps of rank, both ends among them; of many refusals the nearest of each reason."""
+    made, options, _ = matched
+    monkeypatch.setattr("transect.jobs.match.page.MOST_PAIRS", 5)
+    monkeypatch.setattr("transect.jobs.match.page.MOST_REFUSED", 4)
+    distances = np.sort(made.rows["distance"].to_numpy())
+    n = len(distances)
+    shown = [card.distance for card in page_of(made, options).pairs]
+    assert n > 5
+    assert shown == pytest.approx([distances[round(k * (n - 1) / 4)] for k in range(5)])
+    assert len(set(made.made.refused.values())) > 1
+    near = made.made.near
+    cards = page_of(made, options).refused
+    assert {card.reason for card in cards} == set(made.made.refused.values())
+    for reason in {card.reason for card in cards}:
+        of_reason = [row for row, why in made.made.refused.items() if why == reason and row in near]
+        assert min(of_reason, key=lambda row: (near[row][1], row)) in [card.a for card in cards]
+
+
+def test_refused_images_of_several_groups_are_shown_with_their_reasons(matched):
+    """Groups by thirds of the rows: the base is the last, and not the first in the alphabet."""
+    _, options, folder = matched
+    groups = pa.array(["in"] * 45 + ["mid"] * 45 + ["out"] * 30)
+    pq.write_table(pq.read_table(folder / "t.parquet").append_column("place", groups), folder / "t.parquet")
+    several = replace(options, treatment="place", caliper=0.6)
+    made = match(several)
+    page = page_of(made, several, "face")
+    assert page.groups == ("other groups", "out")
+    assert made.summary["sets"] + sum(made.summary["refused"].values()) == 30
+    assert "caliper (with in)" in made.summary["refused"]
+    assert {card.reason for card in page.refused} == set(made.summary["refused"])
+    x = np.load(folder / "x.npy")
+    for card in page.refused:
+        assert card.a >= 90
+        assert card.distance == pytest.approx(np.linalg.norm(x[card.a] - x[card.b]))
+        assert (card.b < 45) == card.reason.endswith("(with in)")
+        assert card.picture_b == png(card.b)
+    text = build(page)
+    html5lib.HTMLParser(strict=True).parse(text)
+    assert "caliper (with in)</label>" in text
+
+
+def test_distances_of_reference_images_stand_on_the_page(matched):
+    """Fig. C2: two images of each of 60 people, 0 or 1 apart in x; the page has the histogram and its four numbers."""
+    _, options, folder = matched
+    table = pq.read_table(folder / "t.parquet").append_column("person", pa.array([f"p{i // 2}" for i in range(120)]))
+    male = np.repeat(np.arange(60) % 2, 2)
+    pq.write_table(table.set_column(0, "male", pa.array(male)), folder / "t.parquet")
+    made = match(replace(options, identity="person", references=True, caliper=None))
+    page = page_of(made, replace(options, identity="person", references=True, caliper=None))
+    treated, control = page.references["Matched images"]
+    assert treated.mean() == pytest.approx(made.summary["references"]["mean_treated"])
+    assert len(treated) == len(control) == made.summary["pairs"]
+    text = build(page)
+    assert '<section id="references">' in text
+    assert f"{made.summary['references']['ks']:.3f}" in text
+    html5lib.HTMLParser(strict=True).parse(text)
+
+
+def test_the_love_plot_by_hand():
+    """|SMD| 1 before and 0 after on an axis from 0 to 1: marks at both ends, the farthest covariate first."""
+    rows = np.arange(8)
+    columns = {"small": np.array([0.0, 1, 0, 1, 0, 1, 0, 1]), "far": np.array([1.0, 1, 1, 0, 0, 0, 0, 1])}
+    found = balance(columns, rows[:4], rows[4:], (np.array([0]), np.array([7])))
+    scale, drawn = love_rows(found, 0.1)
+    assert [row.name for row in drawn] == ["far", "small"]
+    assert drawn[0].before == scale.percent(1.0)
+    assert drawn[0].after == "0%"
+    assert [row.beyond for row in drawn] == [False, True]
+
+
+def test_the_overlap_histogram_by_hand():
+    """Of two treated one lies in the lowest of 24 bins and one in the highest; the one control in the highest."""
+    edges, made = overlap_histograms({"before": (np.array([0.0, 24.0]), np.array([24.0]))})
+    assert edges == (0.0, 24.0)
+    assert made[0].treated == (50.0, *[0.0] * 22, 50.0)
+    assert made[0].control == (*[0.0] * 23, 100.0)
+    assert overlap_histograms({}) == ((0.0, 0.0), [])
+
+
+def test_classes_of_the_page_are_its_own():
+    """The panels of shares once took the height of another page's bar and lay on each other."""
+    from importlib.resources import files
+
+    templates = files("transect.report") / "templates"
+    page, style = ((templates / name).read_text() for name in ("matching.html.j2", "style.css"))
+    own = page[page.index("<style>") : page.index("</style>")]
+    laid_out = re.findall(r"^\.([a-z]+) \{[^}]*(?:display|height)", own, re.MULTILINE)
+    assert "proportion" in laid_out
+    assert not [name for name in laid_out if re.search(rf"^\.{name} \{{", style, re.MULTILINE)]
+
+
+def test_zero_has_no_sign():
+    from transect.jobs.match.figures import _number
+
+    assert [_number(value) for value in (-0.0004, -0.0, -0.0006, None)] == ["0.000", "0.000", "−0.001", "unknown"]

@@ -1,0 +1,184 @@
+"""`transect mitigate` as a user runs it, killed and gone on with."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from transect.cli.app import app
+from transect.errors import BadInput, FolderInUse
+from transect.jobs.mitigate import run
+from transect.mitigation.settings import parse_config, read_config
+
+CONTENT = {
+    "seeds": [0, 1],
+    "attackers": ["logistic"],
+    "rounds": 1,
+    "data": {
+        "size": 32,
+        "train": 60,
+        "check": 40,
+        "test": 40,
+        "labels": {"smile": "smile>0.5", "mouth <open>": "mouth_open>0.1"},
+    },
+    "network": {"widths": [4, 4]},
+    "training": {"epochs": 1, "batch": 20},
+    "audit": {"subjects": 6},
+    "mitigations": [
+        {"kind": "noise", "name": "noise", "levels": [1.0]},
+        {"kind": "adversarial", "name": "critic", "module": "blocks.1", "epochs": 1, "critic_epochs": 1},
+        {
+            "kind": "adversarial",
+            "name": "mask",
+            "module": "image",
+            "critic": "image",
+            "critic_width": 4,
+            "mask_widths": [4, 4],
+            "epochs": 1,
+            "critic_epochs": 1,
+        },
+        {"kind": "erasure", "name": "leace"},
+        {"kind": "thresholds", "name": "thresholds"},
+        {"kind": "balanced", "name": "balanced", "alpha": 1.0},
+        {
+            "kind": "adversarial",
+            "name": "turned round on balanced",
+            "start": "balanced",
+            "module": "blocks.0",
+            "critic": "convolution",
+            "critic_width": 4,
+            "reverse": True,
+            "epochs": 1,
+            "critic_epochs": 1,
+        },
+        {"kind": "reweighed", "name": "reweighed"},
+        {"kind": "group_dro", "name": "worst group"},
+        {"kind": "hide", "name": "blurred box", "region": "box", "how": "blur"},
+        {"kind": "hide", "name": "blackout", "region": "face"},
+        {"kind": "crf", "name": "together"},
+        {"kind": "rba", "name": "constrained", "start": "together"},
+        {
+            "kind": "adversarial",
+            "name": "together, critic",
+            "start": "together",
+            "module": "blocks.1",
+            "epochs": 1,
+            "critic_epochs": 1,
+        },
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("mitigate")
+    said = []
+    found = run.mitigate(parse_config(CONTENT, "x"), folder, said.append)
+    return folder, found, said
+
+
+def test_every_mitigation_has_its_row(finished):
+    folder, found, _ = finished
+    names = [row["name"] for row in found["mitigations"]]
+    assert names[:5] == ["plain", "noise 1", "critic", "mask", "leace"]
+    assert len(names) == 15
+    assert len(list(folder.glob("units/*/masks.png"))) == 2  # one for each seed of the adversary at the image
+    assert found["finished"]
+    plain = found["mitigations"][0]
+    assert plain["f1_lost"] == 0.0
+    assert plain["f1"]["estimate"] == pytest.approx(sum(seed["f1"] for seed in plain["seeds"]) / 2, abs=1e-5)
+    balanced = next(row for row in found["mitigations"] if row["name"] == "balanced")
+    assert 0 < balanced["seeds"][0]["notes"]["training pictures"] < 60
+    turned = next(row for row in found["mitigations"] if row["name"] == "turned round on balanced")
+    assert turned["seeds"][0]["notes"] == balanced["seeds"][0]["notes"]  # it learns from the same pictures
+
+
+def test_a_killed_run_goes_on_to_the_same_figures(finished, tmp_path):
+    """Two units are lost, one of them half: only they are made again, and the results are the same to the byte."""
+    folder, _, first = finished
+    copy = tmp_path / "again"
+    shutil.copytree(folder, copy)
+    lost = next((copy / "units").glob("critic-0-*"))
+    shutil.rmtree(lost)
+    half = next((copy / "units").glob("leace-1-*"))
+    (half / "answers.npz").write_bytes((half / "answers.npz").read_bytes()[:100])
+    (half / "figures.json").unlink()
+    said = []
+    run.mitigate(parse_config(CONTENT, "x"), copy, said.append)
+    assert {line.split(":")[0] for line in said} == {"critic, seed 0", "leace, seed 1"}
+    assert len(first) > len(said)
+    assert (copy / "results.json").read_bytes() == (folder / "results.json").read_bytes()
+
+
+def test_the_command_prints_and_writes(finished, tmp_path):
+    folder, found, _ = finished
+    config = tmp_path / "mitigate.toml"
+    kept = {**CONTENT, "mitigations": CONTENT["mitigations"][:1]}
+    config.write_text(as_toml(kept))
+    answer = CliRunner().invoke(app, ["mitigate", str(config), "--out", str(folder), "--json"])
+    assert answer.exit_code == 0, answer.output
+    printed = json.loads(answer.output[answer.output.index("{\n") :])
+    assert printed["mitigations"][0] == found["mitigations"][0]
+    assert (folder / "mitigation.html").exists()
+    shown = CliRunner().invoke(app, ["mitigate", str(config), "--out", str(folder)])
+    assert "noise 1" in shown.output
+    assert "answers changed" in shown.output
+    with_lock = run.FileLock(folder / "run.lock")
+    with with_lock, pytest.raises(FolderInUse, match="in use"):
+        run.mitigate(parse_config(kept, "x"), folder, str)
+
+
+def test_what_cannot_be_used_is_one_line(tmp_path):
+    config = tmp_path / "bad.toml"
+    config.write_text('epochs = "many"')
+    command = [sys.executable, "-m", "transect", "mitigate", str(config), "--out", str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "epochs: Extra inputs are not permitted" in done.stderr
+    for text, said in (("seeds = [", "expected TOML"), (None, "readable TOML file")):
+        config.unlink()
+        if text is not None:
+            config.write_text(text)
+        with pytest.raises(BadInput, match=said):
+            read_config(config)
+        config.touch()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"kind": "adversarial", "module": "blocks.9"}, "late: module 'blocks.9': expected one of blocks.1, blocks.0"),
+        ({"kind": "erasure", "module": "pool"}, "late: module 'pool'"),
+        (
+            {"kind": "adversarial", "module": "blocks.1", "critic": "image"},
+            "late: critic: expected image at the image and only there",
+        ),
+        ({"kind": "adversarial", "module": "blocks.1", "batch": 2}, "late: batch: expected a multiple of 2 classes"),
+        ({"kind": "balanced", "alpha": float("inf")}, r"alpha: .*finite number"),
+    ],
+)
+def test_what_cannot_work_is_said_before_anything_is_trained(finished, tmp_path, change, said):
+    """A name that is wrong in the last mitigation shall not cost the hours of those before it."""
+    content = {key: value for key, value in CONTENT.items() if key != "mitigations"}
+    batch = change.pop("batch", 20)
+    content |= {"training": {"epochs": 1, "batch": batch}, "mitigations": [{"name": "late", **change}]}
+    shutil.copytree(finished[0] / "pictures", tmp_path / "pictures")
+    with pytest.raises(BadInput, match=said):
+        run.mitigate(parse_config(content, "x"), tmp_path, str)
+    assert not (tmp_path / "units").exists()
+
+
+def as_toml(content):
+    top = "".join(f"{key} = {json.dumps(content[key])}\n" for key in ("seeds", "attackers", "rounds"))
+    labels = "".join(f"{json.dumps(name)} = {json.dumps(text)}\n" for name, text in content["data"]["labels"].items())
+    for name in ("data", "network", "training", "audit"):
+        body = "".join(f"{key} = {json.dumps(value)}\n" for key, value in content[name].items() if key != "labels")
+        top += f"[{name}]\n{body}"
+        top += f"[data.labels]\n{labels}" if name == "data" else ""
+    for one in content["mitigations"]:
+        top += "[[mitigations]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in one.items())
+    return top

@@ -1,0 +1,125 @@
+"""The results of a mitigation by hand, and their page: every number on it is in results.json."""
+
+import json
+
+import numpy as np
+import pytest
+from report_reader import loose_digits, number_faults, parse, text_faults
+
+from transect.jobs.mitigate.page import covering_tightly, plane, write
+from transect.mitigation.data import TaskData
+from transect.mitigation.settings import parse_config
+from transect.mitigation.summary import LEAKAGES, summary
+from transect.mitigation.testbed import Bench
+
+CONFIG = parse_config(
+    {
+        "seeds": [0, 1],
+        "attackers": ["logistic", "trees"],
+        "mitigations": [
+            {"kind": "noise", "name": "noise", "levels": [2]},
+            {"kind": "adversarial", "name": "<critic> 1"},
+            {"kind": "reweighed", "name": "reweighed"},
+        ],
+    },
+    "x",
+)
+
+
+class NoPictures:
+    def pixels(self, rows):
+        return np.zeros((len(rows), 1, 1, 3), dtype=np.uint8)
+
+
+def bench():
+    labels = np.array([[1, 0], [0, 1], [1, 1], [0, 0]], dtype=bool)
+    data = TaskData(NoPictures(), labels, np.array([0, 0, 1, 1]), ("smile", "hat & cap"))
+    rows = np.arange(4)
+    return Bench(data, rows, rows, rows, ("no", "yes"), "face_shape>0.4")
+
+
+def seed(number, f1, delta, changed, trees=0.0):
+    """One seed's figures: like for like Δ with λ_D 55; trees find so much more."""
+
+    def attacked(more):
+        values = {"model_leakage": 55 + delta + more, "dataset_leakage": 55.0, "amplification": delta + more}
+        values |= {"published_dataset_leakage": 54.0, "published_amplification": delta + more + 1}
+        return {what: {"estimate": values[what], "low": None, "high": None} for what in LEAKAGES}
+
+    return {
+        "seed": number,
+        "mean_average_precision": f1 + 5,
+        "f1": f1,
+        "label_f1": [f1, None if number else 10.0],
+        "attackers": {"logistic": attacked(0.0), "trees": attacked(trees)},
+        "effects": {"mean_size": 2.0 + changed, "changed": changed},
+        "notes": {},
+    }
+
+
+FOUND = {
+    "plain": [seed(0, 80.0, 10.0, 4.0), seed(1, 78.0, 12.0, 6.0)],
+    "noise 2": [seed(0, 70.0, 6.0, 4.0), seed(1, 70.0, 6.0, 4.0)],
+    "<critic> 1": [seed(0, 77.0, 2.0, 1.0, trees=1.0), seed(1, 77.0, 2.0, 1.0, trees=1.0)],
+    "reweighed": [seed(0, 79.0, 11.0, 5.0), seed(1, 79.0, 11.0, 5.0)],
+}
+LEAK = {name: {"estimate": 56.0, "low": 50.0, "high": 60.0, "n": 4, "reason": ""} for name in ("logistic", "trees")}
+PROTOCOL = {"subjects": 5, "attribute": "face_shape", "low": 0.2, "high": 0.8}
+
+
+def results(found=FOUND, protocol=PROTOCOL):
+    return summary(CONFIG, bench(), LEAK, found, protocol)
+
+
+def test_the_summary_by_hand():
+    plain, noise, critic, reweighed = results()["mitigations"]
+    assert (plain["f1"]["estimate"], plain["amplification"]["estimate"]) == (79.0, 11.0)
+    # Two seeds, 80 and 78: 79 ± 12.706 · sqrt(2) / sqrt(2).
+    assert plain["f1"]["low"] == pytest.approx(79 - 12.7062, abs=1e-3)
+    assert critic["attacker"] == "trees"  # 58 against 57
+    assert critic["amplification"]["estimate"] == 3.0
+    assert critic["f1_lost"] == 2.0
+    assert critic["amplification_lowered"] == pytest.approx(1 - 3 / 11, abs=1e-6)
+    # Noise goes from (70, 6) to (79, 11): at 77 it leaves 6 + 5 · 7/9.
+    assert critic["noise_amplification"] == pytest.approx(6 + 5 * 7 / 9, abs=1e-5)
+    assert (critic["beats_noise"], critic["good_trade"]) == (True, True)
+    assert (reweighed["beats_noise"], reweighed["good_trade"]) == (False, False)
+    assert noise["beats_noise"] is None
+    assert not noise["good_trade"]  # it loses nine points
+    assert critic["label_f1"][1]["n"] == 1
+    # Δ ranks plain 3.5, noise 2, critic 1, reweighed 3.5; changed answers 5, 4, 1, 5 rank the same.
+    assert results()["leakage_and_effect"] == {"n": 4, "effect": 1.0, "changed": 1.0}
+    assert results()["labels"][0] == {"name": "smile", "share": [50.0, 50.0]}
+
+
+@pytest.mark.parametrize("some", [("plain",), ("plain", "noise 2"), tuple(FOUND)])
+def test_numbers_and_texts_of_the_page_are_those_of_the_json(some, tmp_path):
+    found = results({name: FOUND[name] for name in some})
+    page = write(found, tmp_path).read_text()
+    tree, written = parse(page), json.loads(json.dumps(found))
+    assert number_faults(tree, written) == []
+    assert text_faults(tree, written) == []
+    assert loose_digits(tree) == []
+    assert ("the same command goes on" in page) == (len(some) < 4)
+    places = {element.get("data-source") for element in tree.iter() if element.get("data-source")}
+    for row in range(len(some)):
+        assert {f"/mitigations/{row}/amplification/estimate", f"/mitigations/{row}/f1/estimate"} <= places
+
+
+def test_without_transects_there_is_no_audit(tmp_path):
+    bare = {name: [{k: v for k, v in one.items() if k != "effects"} for one in FOUND[name]] for name in FOUND}
+    page = write(results(bare, None), tmp_path).read_text()
+    assert 'id="audit"' not in page
+    assert loose_digits(parse(page)) == []
+
+
+def test_a_point_lies_where_its_figures_say():
+    def row(kind, f1, delta):
+        return {"kind": kind, "f1": {"estimate": f1}, "amplification": {"estimate": delta}}
+
+    # F1 from 70 to 80 spans the axis 70..80, Δ up to 20 the axis 0..20, from the top down.
+    made = plane([row("plain", 80.0, 20.0), row("noise", 70.0, 10.0)], "f1", "amplification")
+    assert [(point.x, point.y, point.letter) for point in made.points] == [(100.0, 0.0, "A"), (0.0, 50.0, "B")]
+    assert made.curve == "0,50 100,0"
+    assert plane([row("plain", 80.0, 20.0), row("noise", None, 10.0)], "f1", "amplification") is None
+    assert covering_tightly([5.0, 5.0]).ticks == (4.8, 5.0)  # one value has an axis too

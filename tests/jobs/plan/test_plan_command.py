@@ -1,0 +1,99 @@
+"""`transect plan`, from assumptions and from a pilot; `transect verify estimators`."""
+
+import json
+
+import numpy as np
+import pytest
+from commands import refused, run
+
+import transect
+from transect.analysis.findings import analyse
+from transect.analysis.pilots import pilot_contrasts, plan_next, smallest_found
+from transect.effects.planning import detectable, plan
+
+
+def test_the_contract_of_the_json():
+    done = run("plan", "--effect", "0.05", "--base", "0.1", "--power", "0.9", "--json")
+    said, made = json.loads(done.stdout), plan(0.05, 0.1, power=0.9)
+    assert (said["subjects"], said["images"], said["calls"]) == (made.subjects, made.images, made.calls)
+    assert said["images_saved"] == made.unpaired_images - made.images > 0
+    assert "images that the transect saves" in run("plan", "--effect", "0.05", "--base", "0.1").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--effect", "0.05"), "expected --base, the rate at the first level, or --pilot"),
+        (("--effect", "0", "--base", "0.1"), "effect: expected a difference other than 0"),
+        (("--effect", "0.05", "--base", "0.1", "--power", "90"), "power: expected a number between 0 and 1, got 90"),
+        (("--effect", "0.05", "--base", "0.1", "--family", "0"), "family: expected at least 1, got 0"),
+        (("--effect", "0.05", "--base", "0.1", "--pilot", "x"), "--pilot says what --base would: drop it"),
+        (("--effect", "0.05", "--pilot", "nowhere"), "nowhere is not a run folder"),
+        (("--base", "0.1"), "Missing option '--effect'"),
+    ],
+)
+def test_bad_values_are_one_line_and_exit_2(arguments, message):
+    assert message in refused("plan", *arguments)
+
+
+def noisy(pixels):
+    """Says yes more often to bright pictures, with a chance that hangs on the picture."""
+    chance = np.mod(pixels.reshape(len(pixels), -1).astype(np.int64).sum(axis=1) * 0.6180339887, 1.0)
+    return (chance < 0.2 + 0.5 * pixels.mean(axis=(1, 2, 3)) / 255).astype(float)
+
+
+def test_a_pilot_plans_the_contrast_that_needs_the_most(tmp_path):
+    vary = {"skin_tone": (1, 10), "glasses": None}
+    transect.audit(noisy, vary=vary, subjects=30, image_size=32, outcomes=["answer"], out=tmp_path / "pilot")
+    found = analyse(tmp_path / "pilot")
+    known = pilot_contrasts(found)
+    assert [contrast.name.split(":")[0] for contrast in known] == ["skin_tone", "glasses"]
+    d = found.answered[0].values
+    np.testing.assert_allclose(known[0].deviation, (d[:, 1] - d[:, 0]).mean(axis=1).std(ddof=1))
+    made, most = plan_next(tmp_path / "pilot", 0.1, power=0.8)
+    assert most.deviation == max(contrast.deviation for contrast in known)
+    assert (made.family, made.images) == (2, 4 * made.subjects)
+    # What so many subjects would find is the effect that was asked for.
+    assert detectable(most.deviation, made.subjects, power=0.8, alpha=0.025) == pytest.approx(0.1, rel=0.01)
+    assert smallest_found(most, family=2, power=0.8) > 0.1
+    said = json.loads(
+        run("plan", "--effect", "0.1", "--power", "0.8", "--pilot", str(tmp_path / "pilot"), "--json").stdout
+    )
+    assert (said["subjects"], said["contrast"].split(" (")[0]) == (made.subjects, most.name)
+
+
+def test_a_pilot_counts_its_slopes_and_knows_its_single_pairs(tmp_path):
+    vary = {"skin_tone": (1, 5, 10)}
+    transect.audit(noisy, vary=vary, subjects=30, image_size=32, outcomes=["answer"], out=tmp_path / "pilot")
+    found = analyse(tmp_path / "pilot")
+    (one,) = pilot_contrasts(found)
+    values = found.answered[0].values
+    assert one.discordant == (values[:, 0] != values[:, 2]).mean()
+    assert one.unpaired_deviation == pytest.approx(np.sqrt((values[:, 0].var() + values[:, 2].var()) / 2))
+    assert plan_next(tmp_path / "pilot", 0.1, power=0.8)[0].family == 2  # the contrast and the slope
+
+
+def test_a_pilot_in_which_nobody_differs_still_plans(tmp_path):
+    always = lambda pixels: np.ones(len(pixels))  # noqa: E731
+    transect.audit(always, vary=["glasses"], subjects=12, image_size=32, outcomes=["answer"], out=tmp_path / "pilot")
+    made, most = plan_next(tmp_path / "pilot", 0.1, power=0.8)
+    # Wilson's upper limit of 0 of 12 is z² / (12 + z²) = .2425; its root is the deviation.
+    assert most.deviation == pytest.approx(0.2425**0.5, abs=1e-3)
+    assert made.subjects > 12
+
+
+def test_a_population_study_is_no_pilot(tmp_path):
+    transect.audit(noisy, population="balanced", images=12, image_size=32, outcomes=["answer"], out=tmp_path / "seen")
+    assert "expected an experiment with a contrast on at least two subjects" in refused(
+        "plan", "--effect", "0.1", "--pilot", str(tmp_path / "seen")
+    )
+
+
+def test_verify_estimators_prints_one_list_of_rows_and_refuses_few_seeds():
+    done = run("verify", "estimators", "--seeds", "10", "--json")
+    rows = json.loads(done.stdout)
+    keys = {"method", "world", "bias", "rmse", "coverage", "type_one", "power", "seeds", "expected_valid"}
+    assert all(set(row) == keys for row in rows)
+    assert {row["seeds"] for row in rows} == {10}
+    assert "estimators: null" in done.stderr
+    assert "seeds: expected at least 10, got 3" in refused("verify", "estimators", "--seeds", "3")

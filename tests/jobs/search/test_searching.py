@@ -1,0 +1,251 @@
+"""A whole search: nothing is asked twice, a killed one goes on, and what is said rests on fresh images."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from transect.designs.search.space import space_of
+from transect.errors import BadInput, FolderOfAnotherSpec, Interrupted, UnknownName
+from transect.experiment import study
+from transect.jobs.search import results
+from transect.jobs.search import run as searching
+from transect.jobs.search.run import run, search_for
+from transect.records import Attribute, Images, Latents, Predictions, Task
+from transect.targets import as_target
+
+TONE = Attribute("tone", "continuous", "tone")
+SIZE = Attribute("size", "continuous", "size")
+
+
+class Panes:
+    """Gray panes: the red channel shows tone, the green one size, both even over subjects."""
+
+    name, image_size, latent_dim, attributes = "panes", 8, 2, (TONE, SIZE)
+
+    def sample(self, seeds):
+        seeds = np.asarray(seeds, dtype=np.int64)
+        return Latents(seeds, np.array([np.random.default_rng(int(seed)).random(2) for seed in seeds]).reshape(-1, 2))
+
+    def read(self, latents):
+        return pa.table(
+            {name: latents.settings.get(name, latents.values[:, j]) for j, name in enumerate(("tone", "size"))}
+        )
+
+    def set(self, latents, values, hold=()):
+        return Latents(
+            latents.seeds, latents.values, settings={k: np.asarray(v, dtype=float) for k, v in values.items()}
+        )
+
+    def render(self, latents):
+        table = self.read(latents)
+        pixels = np.zeros((len(latents), 8, 8, 3), np.uint8)
+        for j, name in enumerate(("tone", "size")):
+            pixels[:, :, :, j] = np.round(255 * table[name].to_numpy())[:, None, None]
+        return Images(pixels)
+
+
+class Counting:
+    """Says no to panes that are dark and large; counts images; stops the program at one of them if it is told to."""
+
+    name, task = "panes-reader", Task.BINARY
+
+    def __init__(self, stop_at=None):
+        self.seen, self.stop_at = 0, stop_at
+
+    def describe(self):
+        return {"kind": "reader of panes"}  # the same target, however often it was asked
+
+    def predict(self, images):
+        self.seen += len(images)
+        if self.stop_at is not None and self.seen >= self.stop_at:
+            raise KeyboardInterrupt
+        shown = images.pixels[:, 0, 0, :2] / 255
+        yes = 1.0 - ((shown[:, 0] > 0.7) & (shown[:, 1] > 0.6))
+        return Predictions(Task.BINARY, yes[:, None], ("",) * len(images))
+
+
+def made(counting, goal="regions", budget=120, **options):
+    world = Panes()
+    return search_for(world, as_target(counting), space_of(world), truth="face", budget=budget, goal=goal, **options)
+
+
+@pytest.mark.parametrize("goal", searching.GOALS)
+def test_a_killed_search_goes_on_and_asks_nothing_twice(tmp_path, goal):
+    whole, first, second = Counting(), Counting(stop_at=70), Counting()
+    found = run(made(whole, goal), tmp_path / "whole", quiet=True)
+    assert whole.seen == found["calls"] == 120
+    with pytest.raises(Interrupted, match="the same command goes on"):
+        run(made(first, goal), tmp_path / "killed", quiet=True)
+    assert run(made(second, goal), tmp_path / "killed", quiet=True) == found
+    assert first.seen + second.seen - 8 <= 120  # the batch under way was lost
+    again = Counting()
+    assert run(made(again, goal), tmp_path / "killed", quiet=True) == found
+    assert again.seen == 0
+    for part in (tmp_path / "whole").glob("*/part-*.parquet"):
+        assert part.read_bytes() == (tmp_path / "killed" / part.relative_to(tmp_path / "whole")).read_bytes()
+
+
+def test_regions_are_in_words_with_an_interval_that_holds_the_truth(tmp_path):
+    found = run(made(Counting(), budget=240), tmp_path / "run", quiet=True)
+    (region, *_) = found["regions"]
+    assert "tone > 0." in region["rule"]
+    assert region["n"] > 0
+    assert region["low"] <= region["rate"] <= region["high"]
+    assert region["rate"] > 0.5
+    assert found["estimate"]["low"] <= 0.12 <= found["estimate"]["high"]  # 0.3 x 0.4 of the panes
+    assert found["failed"] == 0
+    assert json.loads((tmp_path / "run" / "search.json").read_text()) == found
+
+
+def conditioned(counting, goal, **options):
+    """Six conditions, of which the one that is dark and large always fails."""
+    world = Panes()
+    space = space_of(world, ["tone=0.2,0.5,0.8", "size=0.3,0.9"], kind="conditions")
+    return search_for(world, as_target(counting), space, truth="face", goal=goal, **options)
+
+
+def test_a_condition_that_fails_is_said_by_its_levels(tmp_path):
+    found = run(conditioned(Counting(), "regions", budget=96), tmp_path / "run", quiet=True)
+    (region, *_) = found["regions"]
+    assert (region["rule"], region["rate"]) == ("tone = 0.8 and size = 0.9", 1.0)
+    assert found["found"] == 1  # pictures of one condition count as one
+    assert found["estimate"]["low"] <= 1 / 6 <= found["estimate"]["high"]
+    assert found["errors"]["samples"][0]["sampler"] == "conditions in turn"
+    groups = [row["group"] for row in found["errors"]["samples"][0]["rows"] if row["by"] == "tone"]
+    assert {"0.2", "0.5", "0.8"} <= set(groups)
+
+
+def test_the_paper_s_method_over_conditions_asks_one_after_the_other_and_goes_on(tmp_path):
+    whole, first = Counting(), Counting(stop_at=15)
+    options = {"budget": 20, "method": "mcduff2019", "alpha": 0.2}
+    found = run(conditioned(whole, "failures", **options), tmp_path / "whole", quiet=True)
+    with pytest.raises(Interrupted):
+        run(conditioned(first, "failures", **options), tmp_path / "killed", quiet=True)
+    assert run(conditioned(Counting(), "failures", **options), tmp_path / "killed", quiet=True) == found
+    assert found["strategy"] == "McDuff et al. 2019"
+    assert (whole.seen, found["estimate"]["n"]) == (20, 10)  # the ten at random are the rate's
+
+
+def test_a_latent_part_is_searched_and_read_in_words(tmp_path):
+    world = Panes()
+    space = space_of(world, ["tone"], kind="latent", latent_dims=2)  # size is the second latent coordinate
+    search = search_for(world, as_target(Counting()), space, truth="face", budget=160)
+    found = run(search, tmp_path / "run", quiet=True)
+    assert [one["name"] for one in found["space"]] == ["tone", "latent_1", "latent_2"]
+    rules = " ".join(region["rule"] for region in found["regions"])
+    assert "tone > 0." in rules
+    assert "latent_2 > 0." in rules
+
+
+def test_the_contract_s_keys(tmp_path):
+    found = run(made(Counting(), goal="rate", budget=40), tmp_path / "run", quiet=True)
+    assert {"calls", "cost", "found", "regions", "estimate"} <= found.keys()
+    assert found["cost"] == 0.0
+    assert {"rate", "low", "high", "n"} <= found["estimate"].keys()
+
+
+def test_failures_are_what_the_goal_of_failures_finds_most_of(tmp_path):
+    many = run(made(Counting(), goal="failures"), tmp_path / "failures", quiet=True)
+    rate = run(made(Counting(), goal="rate"), tmp_path / "rate", quiet=True)
+    assert many["found"] >= rate["found"]
+    assert many["regions"] == []
+
+
+def test_images_without_a_valid_answer_are_counted(tmp_path):
+    def nothing_on_large(pixels):
+        return np.where(pixels[:, 0, 0, 1] > 240, np.nan, 1.0)
+
+    search = made(as_target(nothing_on_large, name="reader"), budget=40, limits=searching.Limits(max_failures=1.0))
+    found = run(search, tmp_path / "run", quiet=True)
+    assert found["failed"] > 0
+    assert found["failures"] == 0
+    assert found["estimate"]["n"] <= 40 - found["failed"]
+    assert f"; {found['failed']} calls without a valid answer" in results.lines(found)[0]
+
+
+def test_another_budget_is_another_run(tmp_path):
+    run(made(Counting(), budget=40), tmp_path / "run", quiet=True)
+    with pytest.raises(FolderOfAnotherSpec, match="budget"):
+        run(made(Counting(), budget=48), tmp_path / "run", quiet=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"budget": 0}, "--budget of at least 20 calls, got 0"),
+        ({"seed": -1}, "--seed from 0"),
+        ({"method": "mcduff2019"}, "give --goal failures"),
+        ({"method": "mcduff2019", "goal": "failures", "alpha": 2.0}, "--alpha from 0 to 1"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused(options, message):
+    with pytest.raises(BadInput, match=message):
+        made(Counting(), **options)
+
+
+def test_an_unknown_goal_is_refused():
+    with pytest.raises(UnknownName, match="did you mean regions"):
+        made(Counting(), goal="region")
+    with pytest.raises(UnknownName, match="did you mean mcduff2019"):
+        made(Counting(), goal="failures", method="mcduff")
+
+
+def test_the_truth_must_be_known_and_answers_right_or_wrong():
+    world = Panes()
+    with pytest.raises(BadInput, match="give --truth"):
+        search_for(world, as_target(Counting()), space_of(world))
+    number = as_target(lambda pixels: pixels.mean(axis=(1, 2, 3)), name="reader", task="regression")
+    with pytest.raises(BadInput, match="is a regression target"):
+        search_for(world, number, space_of(world), truth="tone")
+
+
+def test_an_estimate_of_nothing_is_said():
+    nothing = {"rate": None, "low": None, "high": None, "n": 0}
+    told = {
+        "calls": 20,
+        "failures": 0,
+        "found": 0,
+        "failed": 20,
+        "outcome": "error",
+        "estimate": nothing,
+        "regions": [],
+    }
+    assert results.lines(told)[-1] == "overall: errs on not estimable, from 0 calls"
+
+
+class Metered(Counting):
+    """A reader that is paid by image; `file` outlives the program, as a file of answers does."""
+
+    metered = True
+
+    def __init__(self, file, stop_at=None):
+        super().__init__(stop_at)
+        self.file = file
+
+    def quote(self, images):
+        return {"calls_spent": sum(self.file), "money_spent": sum(self.file) / 100}
+
+    def predict(self, images):
+        self.file.append(len(images))
+        return super().predict(images)
+
+
+def test_the_cost_is_of_all_programs_that_took_part(tmp_path):
+    """30 images asked before the search are none of its cost; the batch that was stopped was paid, and again after."""
+    file = [30]
+    with pytest.raises(Interrupted):
+        run(made(Metered(file, stop_at=20), goal="failures", budget=40), tmp_path / "run", quiet=True)
+    found = run(made(Metered(file), goal="failures", budget=40), tmp_path / "run", quiet=True)
+    assert (found["paid_calls"], found["cost"]) == (48, 0.48)
+    assert sum(file) == 30 + 48
+    assert run(made(Metered(file), goal="failures", budget=40), tmp_path / "run", quiet=True) == found
+
+
+def test_the_report_of_an_audit_is_not_that_of_a_search(tmp_path):
+    run(made(Counting(), "rate", budget=20), tmp_path, quiet=True)
+    with pytest.raises(
+        BadInput, match=r"expected the folder of an audit, got that of a search: its page is search.html"
+    ):
+        study.report(tmp_path)

@@ -1,0 +1,177 @@
+"""`transect train` as a user has it: one line for what is wrong, a kill that costs nothing, files that load."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from transect.cli.app import app
+from transect.errors import BadInput, RunFolderError, TransectError
+from transect.generators import load
+from transect.generators.encoder import Encoder
+from transect.inversion.encoder import open_encoder
+from transect.inversion.protocol import invertible
+from transect.training.gans import Plan, fit
+from transect.training.pictures import Pictures
+from transect.training.processes import Processes
+
+TINY = ["--size", "32", "--count", "40", "--channels", "128", "--max-channels", "8", "--z-dim", "8", "--every", "16"]
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, ["train", *map(str, arguments)], catch_exceptions=False)
+
+
+def test_gan_then_encoder(tmp_path):
+    done = call("gan", "faceworld", "--out", tmp_path / "g", "--images", 32, "--json", *TINY)
+    made = load(json.loads(done.stdout)["generator"])
+    assert (made.image_size, made.latent_dim) == (32, 8)
+    assert sorted(one.name for one in (tmp_path / "g" / "sheets").iterdir()) == ["000000016.png", "000000032.png"]
+    path = tmp_path / "g" / "generator.safetensors"
+    done = call("encoder", path, "--out", tmp_path / "e", "--space", "w", "--images", 64, "--size", 32, "--json")
+    encoder = Encoder.from_file(json.loads(done.stdout)["encoder"])
+    assert encoder.encode(made.render(made.sample([1]))).values.shape == (1, 8)
+    # Another truncation is another generator: its encoder has a folder of its own, and says for what it was made.
+    other = [f"{path}?truncation=0.5", "--space", "w", "--images", 64, "--size", 32, "--json"]
+    with pytest.raises(RunFolderError, match="another training, which differs in generator.truncation"):
+        call("encoder", *other, "--out", tmp_path / "e")
+    file = Path(json.loads(call("encoder", *other, "--out", tmp_path / "o").stdout)["encoder"])
+    with pytest.raises(BadInput, match=r"with the options {}, found {\"truncation\": 0.5}; make one"):
+        open_encoder(file, invertible(load(path)), "w")
+    assert open_encoder(file, invertible(load(f"{path}?truncation=0.5")), "w")
+
+
+def test_a_conditional_gan_is_a_world_with_one_control(tmp_path):
+    call("gan", "faceworld", "--arch", "conditional", "--condition", "glasses", "--condition", "age=40", "--images", 16,
+         "--out", tmp_path, *TINY)  # fmt: skip
+    made = load(tmp_path / "generator.safetensors")
+    assert [(one.name, one.levels) for one in made.attributes] == [
+        ("glasses", ("off", "on")),
+        ("age", ("below 40", "from 40")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["gan", "faceworld", "--arch", "dcgan"], "dcgan"),
+        (["gan", "faceworld", "--size", "48"], "power of two from 8, got 48"),
+        (["gan", "nowhere:x"], "nowhere"),
+        (["gan", "faceworld", "--arch", "conditional", "--condition", "age"], "rising cuts"),
+        (["gan", "faceworld", "--grow", "4:4"], "sizes from 8"),
+        (["gan", "faceworld", "--images", "0"], "at least 1"),
+        (["encoder", "nothing.safetensors"], "expected a file, found none"),
+        (["gan", "faceworld", "--every", "0"], "at least 1"),
+        (["gan", "faceworld", "--count", "0"], "at least 1, got 0"),
+        (["gan", "faceworld", "--seed", "-1"], "--seed: expected at least 0, got -1"),
+        (["gan", "faceworld", "--count", "2", "--arch", "conditional", "--condition", "age=18.01"], "got none of"),
+        (["encoder", "nothing.safetensors", "--batch", "1"], "--batch: expected at least 2, got 1"),
+        (["encoder", "nothing.safetensors", "--seed", "-1"], "seed: expected 0 or more, got -1"),
+        (["encoder", "nothing.safetensors", "--rate", "nan"], "--rate: expected a number above 0"),
+    ],
+)
+def test_bad_input_is_told_before_anything_is_made(tmp_path, arguments, line):
+    done = CliRunner().invoke(app, ["train", *arguments, "--out", str(tmp_path / "out")])
+    assert isinstance(done.exception, TransectError)
+    assert done.exception.exit_code == 2
+    assert line in str(done.exception)
+    assert not (tmp_path / "out").exists()
+
+
+def test_processes_that_do_not_fit_are_told_before_anything_is_made(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    monkeypatch.setenv("WORLD_SIZE", "x")
+    for command in (["gan", "faceworld"], ["encoder", "nothing.safetensors"]):
+        with pytest.raises(BadInput, match="WORLD_SIZE: expected the number of processes, got 'x'"):
+            call(*command, "--out", out)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(BadInput, match="expected one process, got 2"):
+        call("encoder", "nothing.safetensors", "--out", out)
+    assert not out.exists()
+
+
+class Unrendered:
+    """A source that must not be asked for a picture."""
+
+    image_size, attributes = 8, ()
+
+    def describe(self):
+        return {"name": "unrendered"}
+
+    def sample(self, seeds):
+        raise AssertionError("it was asked for rows")
+
+    read = render = sample
+
+
+def test_a_folder_or_batch_that_does_not_fit_is_told_before_a_picture_is_rendered(tmp_path):
+    data = Pictures(Unrendered(), 4, tmp_path / "out" / "pictures", quiet=True)
+    with pytest.raises(BadInput, match="multiple of 2 processes, got 5"):
+        fit(Plan("stylegan2", 10, batch=5), data, tmp_path / "out", Processes(2, 0, "cpu"))
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "training.json").write_text('{"data": {"size": 16}}')
+    with pytest.raises(RunFolderError, match="another training"):
+        fit(Plan("stylegan2", 10), data, tmp_path / "out", Processes.alone("cpu"))
+    assert [one.name for one in (tmp_path / "out").iterdir()] == ["training.json"]
+
+
+@pytest.mark.slow
+def test_two_processes_share_one_training(tmp_path):
+    """Hugging Face Accelerate starts them; one folder, one line for every step, one answer, and a resume."""
+    launch = [
+        sys.executable,
+        "-m",
+        "accelerate.commands.launch",
+        "--cpu",
+        "--num_processes",
+        "2",
+        "--num_machines",
+        "1",
+    ]
+    command = [
+        *launch,
+        "--mixed_precision",
+        "no",
+        "--dynamo_backend",
+        "no",
+        "-m",
+        "transect",
+        "train",
+        "gan",
+        "faceworld",
+    ]
+    for images in ("32", "64"):
+        arguments = ["--out", str(tmp_path), "--images", images, "--json", *TINY]
+        done = subprocess.run([*command, *arguments], check=True, capture_output=True, text=True, timeout=300)
+        assert json.loads(done.stdout) == {"generator": str(tmp_path / "generator.safetensors")}
+    lines = [json.loads(line)["step"] for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert lines == [1, 2, 3, 4]
+    assert load(tmp_path / "generator.safetensors").image_size == 32
+
+
+@pytest.mark.slow
+def test_kill_minus_nine_costs_nothing(tmp_path):
+    """Killed by the system in the middle, then called again: the same files as without."""
+    arguments = ["gan", "faceworld", "--images", "640", *TINY]
+    call(*arguments, "--out", tmp_path / "whole")
+    command = [sys.executable, "-m", "transect", "train", *arguments, "--out", str(tmp_path / "again")]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=dict(os.environ))
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob("again/state-*/index.json")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (tmp_path / "again" / "sheets" / "000000640.png").exists(), "it was over before it was killed"
+    subprocess.run(command, check=True, capture_output=True)
+    files = [
+        {p.relative_to(f): p.read_bytes() for p in f.rglob("*") if p.is_file()}
+        for f in (tmp_path / "whole", tmp_path / "again")
+    ]
+    assert files[0] == files[1]

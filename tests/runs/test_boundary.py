@@ -1,0 +1,65 @@
+"""The band around the decision boundary: what is one, where it is kept, and when it has no meaning."""
+
+import json
+
+import pytest
+
+import transect
+from transect.runs import boundary
+from transect.experiment import study
+from transect.errors import BadInput
+
+
+@pytest.mark.parametrize("band", [(0.7, 0.3), (0.5, 0.5), (0.3, float("nan")), (0.3, float("inf"))])
+def test_a_band_rises(band):
+    with pytest.raises(BadInput, match="expected LOW below HIGH, two scores around the threshold"):
+        boundary.check(band)
+
+
+def test_a_band_is_kept_and_taken_away(tmp_path):
+    assert boundary.kept(tmp_path) is None
+    boundary.keep(tmp_path, (0.1, 1 / 3))
+    assert boundary.kept(tmp_path) == (0.1, 1 / 3)
+    boundary.keep(tmp_path, None)
+    assert boundary.kept(tmp_path) is None
+
+
+@pytest.mark.parametrize("text", ["{}", "[1]", "[0.7, 0.3]", "[null, 1]", "no json"])
+def test_a_file_that_holds_no_band_is_one_line(tmp_path, text):
+    (tmp_path / "boundary.json").write_text(text)
+    with pytest.raises(BadInput, match="expected"):
+        boundary.kept(tmp_path)
+
+
+def test_the_band_of_an_audit_is_that_of_its_report(tmp_path):
+    """The report made again says the same; another band is another number of subjects; the audit alone the default."""
+    options = {"image_size": 32, "subjects": 12, "quiet": True, "control": False, "out": tmp_path / "run"}
+
+    def near(result):
+        (made,) = (one for one in result.results["sections"] if one["key"] == "sensitivity")
+        (table,) = (one for one in made["tables"] if one["title"].startswith("Changes of the score"))
+        rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+        return made["text"][0], [row["subjects"] for row in rows if row["over"] == "near the boundary"]
+
+    def audit(**more):
+        return transect.audit("audited:brightness", steps=["skin_tone=-1,0,1"], **options, **more)
+
+    text, wide = near(audit(near=(0.0, 1.0)))
+    assert "(0 < score < 1 at λ = 0, as asked for)" in text
+    assert wide == [12, 12]
+    assert near(study.report(tmp_path / "run")) == (text, wide)
+    text, none = near(study.report(tmp_path / "run", near=(0.98, 0.99)))
+    assert ("0.98 < score < 0.99" in text, none) == (True, [0, 0])
+    assert json.loads((tmp_path / "run" / "boundary.json").read_text()) == [0.98, 0.99]
+    assert "(0.3 < score < 0.7 at λ = 0)" in near(audit())[0]
+
+
+def test_a_band_without_steps_is_refused_before_anything_is_made(tmp_path):
+    with pytest.raises(BadInput, match="--boundary: expected attributes moved in steps"):
+        transect.audit("audited:brightness", vary=["glasses"], near=(0.2, 0.8), out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    options = {"image_size": 32, "subjects": 3, "quiet": True, "control": False, "out": tmp_path / "run"}
+    transect.audit("audited:brightness", vary=["glasses"], **options)
+    with pytest.raises(BadInput, match="--boundary: expected attributes moved in steps"):
+        study.report(tmp_path / "run", near=(0.2, 0.8))
+    assert not (tmp_path / "run" / "boundary.json").exists()

@@ -1,0 +1,103 @@
+"""Errors by condition from the command to the page: what --by takes and keeps, and mean faces of the run's own images."""
+
+import base64
+import io
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from transect.jobs.audit import run as audits
+from transect.cli.app import app
+from transect.runs import error_conditions
+from transect.analysis import mean_faces
+from transect.errors import BadInput, UnknownName
+from transect.runs.folder import FinishedRun
+from transect.runs.tables import images_of
+from transect.targets import as_target
+
+
+def by_light(pixels):
+    """A reader of smiles that sees but how light an image is."""
+    return [float(image.mean() > 110) for image in pixels]
+
+
+@pytest.fixture(scope="module")
+def observed(tmp_path_factory):
+    """24 faces as they come, with errors counted by glasses and skin tone."""
+    out = tmp_path_factory.mktemp("observed") / "run"
+    target = as_target(by_light, name="light", task="binary")
+    options = {"images": 24, "image_size": 32, "truth": "smile>0.5", "compare": ["glasses", "skin_tone"]}
+    return audits.audit(target, **options, by=["glasses", "skin_tone"], control=False, quiet=True, out=out)
+
+
+def errors_of(result):
+    (section,) = [one for one in result.results["sections"] if one["key"] == "errors"]
+    return section
+
+
+def test_the_page_counts_errors_by_the_combinations(observed):
+    (table,) = errors_of(observed)["tables"]
+    groups = [row[0] for row in table["rows"]]
+    assert "glasses × skin tone: all, weighted equally" in groups
+    assert len([group for group in groups if group.startswith("glasses off, skin tone")]) == 3
+    page = observed.report.read_text()
+    assert "Errors by condition: light" in page
+    assert "Mean faces of right and wrong answers" in page
+
+
+def test_mean_faces_are_means_of_the_stored_images(observed):
+    """The page's first pair is of all images: the means of what was answered rightly and wrongly, pixel by pixel."""
+    run = FinishedRun(observed.folder)
+    pixels = images_of(run.read_table("images", 1)).pixels
+    smiles = np.array(run.read_table("images", 1, without=("image",))["true.smile"].to_pylist()) > 0.5
+    wrong = np.array(by_light(pixels)) != smiles
+    face = observed.results["gallery"]["faces"][0]
+    assert (face["measure"], face["by"], face["right"], face["wrong"]) == ("attribute", "", (~wrong).sum(), wrong.sum())
+    first = observed.report.read_text().split('<div class="faces">')[1].split('src="data:image/png;base64,')
+    for text, rows in zip(first[1:3], (~wrong, wrong), strict=True):
+        with Image.open(io.BytesIO(base64.b64decode(text.split('"')[0]))) as image:
+            assert np.abs(np.asarray(image, dtype=float) - pixels[rows].mean(axis=0)).max() <= 0.5
+
+
+def test_the_choice_is_kept_with_the_run_and_can_be_changed(observed):
+    assert error_conditions.kept(observed.folder) == ("glasses", "skin_tone")
+    done = CliRunner().invoke(app, ["report", str(observed.folder), "--by", "glasses", "--json"])
+    assert done.exception is None
+    results = json.loads((observed.folder / "results.json").read_text())
+    assert {face["by"] for face in results["gallery"]["faces"]} == {"", "glasses"}
+    assert error_conditions.kept(observed.folder) == ("glasses",)
+
+
+def test_what_cannot_be_counted_by_is_refused_before_anything_is_made(tmp_path):
+    target = as_target(by_light, name="light", task="binary")
+    options = {"image_size": 32, "truth": "smile>0.5", "out": tmp_path / "run", "quiet": True}
+    with pytest.raises(UnknownName, match="skin_tone"):
+        audits.audit(target, images=8, by=["skin_tome"], **options)
+    with pytest.raises(UnknownName, match="images are compared by"):
+        audits.audit(target, vary=["glasses"], by=["age"], **options)
+    with pytest.raises(BadInput, match="at most 3"):
+        audits.audit(target, images=8, by=["age", "smile", "glasses", "skin_tone"], **options)
+    assert not (tmp_path / "run").exists()
+
+
+def test_names_of_two_studies_together_are_refused():
+    with pytest.raises(BadInput, match="one study that has all of age, smile, got none"):
+        error_conditions.check(["age", "smile"], [{"age"}, {"smile"}])
+
+
+def test_a_broken_file_is_named(tmp_path):
+    (tmp_path / error_conditions.FILE).write_text('{"age": 1}')
+    with pytest.raises(BadInput, match="expected a list of attributes; delete it, or give --by anew"):
+        error_conditions.kept(tmp_path)
+
+
+def test_a_mean_is_of_pictures_that_are_reduced_first():
+    """Two plain pictures of 128 pixels, 10 and 40: 25, of 64 pixels; a group without a picture has none."""
+    pictures = [np.full((128, 128, 3), gray, np.uint8) for gray in (10, 40)]
+    both, none = mean_faces.means(np.array([[True, True], [False, False]]), enumerate(pictures))
+    with Image.open(io.BytesIO(both)) as image:
+        assert (image.size, np.unique(np.asarray(image)).tolist()) == ((mean_faces.SIDE, mean_faces.SIDE), [25])
+    assert none is None

@@ -1,0 +1,169 @@
+"""The run folder keeps what it was given, or says in one line why it cannot."""
+
+import errno
+import json
+import multiprocessing
+import os
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from transect.runs import folder as store
+from transect.errors import BadInput, CorruptedPart, FolderInUse, FolderOfAnotherSpec, RunFolderError
+from transect.runs.folder import FinishedRun, RunFolder, differing_keys, read_spec, spec_hash
+
+SPEC = {"design": {"seed": 1, "levels": {"glasses": [0.0, 1.0]}}, "targets": ["opencv"]}
+ROWS = pa.table({"id": ["a", "b"], "score": [0.25, None]})
+
+
+def test_a_part_reads_back_and_is_the_same_bytes_each_time(tmp_path):
+    for name in ("one", "two"):
+        with RunFolder(tmp_path / name, SPEC) as folder:
+            folder.write_part("images", 0, ROWS)
+            assert folder.has_part("images", 0)
+            assert not folder.has_part("images", 1)
+            assert folder.read_part("images", 0).equals(ROWS)
+    parts = [tmp_path / name / "images" / "part-00000.parquet" for name in ("one", "two")]
+    assert parts[0].read_bytes() == parts[1].read_bytes()
+
+
+def test_run_json_holds_the_spec_and_its_hash(tmp_path):
+    with RunFolder(tmp_path, SPEC):
+        pass
+    assert read_spec(tmp_path) == SPEC
+    assert json.loads((tmp_path / "run.json").read_text())["spec_hash"] == spec_hash(SPEC)
+
+
+def test_a_folder_of_another_spec_names_the_keys(tmp_path):
+    with RunFolder(tmp_path, SPEC):
+        pass
+    other = {**SPEC, "design": {"seed": 2, "levels": {"glasses": [0.0]}}}
+    with pytest.raises(FolderOfAnotherSpec) as error, RunFolder(tmp_path, other):
+        pass
+    assert "differs in design.levels.glasses, design.seed" in str(error.value)
+    with RunFolder(tmp_path, SPEC):  # the refusal leaves no lock behind
+        pass
+
+
+def _hold(path, ready, leave):
+    with RunFolder(path, SPEC):
+        ready.set()
+        leave.wait(30)
+
+
+def test_a_folder_in_use_is_refused_and_a_killed_holder_frees_it(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    ready, leave = context.Event(), context.Event()
+    holder = context.Process(target=_hold, args=(tmp_path, ready, leave))
+    holder.start()
+    assert ready.wait(60)
+    with pytest.raises(FolderInUse, match="is in use by a live run"), RunFolder(tmp_path, SPEC):
+        pass
+    holder.kill()
+    holder.join()
+    with RunFolder(tmp_path, SPEC):
+        pass
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(where=st.floats(0, 0.9999), flip=st.integers(1, 255))
+def test_a_flipped_byte_anywhere_is_found_and_the_part_named(tmp_path, where, flip):
+    with RunFolder(tmp_path, SPEC) as folder:
+        folder.write_part("images", 3, ROWS)
+        path = tmp_path / "images" / "part-00003.parquet"
+        content = bytearray(path.read_bytes())
+        content[int(where * len(content))] ^= flip
+        path.write_bytes(content)
+        with pytest.raises(CorruptedPart, match=r"images/part-00003.parquet does not read back .* delete that file"):
+            folder.read_part("images", 3)
+
+
+def test_a_truncated_part_is_found(tmp_path):
+    with RunFolder(tmp_path, SPEC) as folder:
+        folder.write_part("images", 0, ROWS)
+        path = tmp_path / "images" / "part-00000.parquet"
+        path.write_bytes(path.read_bytes()[:-5])
+        with pytest.raises(CorruptedPart):
+            folder.read_part("images", 0)
+
+
+def test_a_full_disk_is_one_line_and_keeps_what_is_there(tmp_path, monkeypatch):
+    with RunFolder(tmp_path, SPEC) as folder:
+        folder.write_part("images", 0, ROWS)
+
+        def full(_handle):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        monkeypatch.setattr(store.os, "fsync", full)
+        with pytest.raises(RunFolderError, match=r"no space left on the disk to write .*part-00001.* is kept"):
+            folder.write_part("images", 1, ROWS)
+        monkeypatch.undo()
+        assert not folder.has_part("images", 1)
+        assert folder.read_part("images", 0).equals(ROWS)
+        assert [p.name for p in (tmp_path / "images").iterdir()] == ["part-00000.parquet"]
+
+
+def test_an_unwritable_folder_is_one_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(RunFolderError, match=r"cannot write .*; choose another folder with --out"),
+        RunFolder(tmp_path / "file" / "run", SPEC),
+    ):
+        pass
+
+
+def test_temporary_files_of_a_killed_run_are_removed(tmp_path):
+    with RunFolder(tmp_path, SPEC):
+        pass
+    ours = [tmp_path / "images" / ".part-00000.parquet.partial", tmp_path / ".report.html.partial"]
+    theirs = tmp_path / "docs" / ".thesis.partial"
+    for path in (*ours, theirs):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"half")
+    with RunFolder(tmp_path, SPEC):
+        assert not any(path.exists() for path in ours)
+        assert theirs.exists(), "other people's files stay"
+
+
+def test_not_a_run_folder(tmp_path):
+    with pytest.raises(BadInput, match=r"is not a run folder: expected a run\.json"):
+        read_spec(tmp_path)
+    (tmp_path / "run.json").write_text("{")
+    with pytest.raises(RunFolderError, match="does not read as a run's spec"):
+        read_spec(tmp_path)
+
+
+JSON = st.recursive(
+    st.none() | st.integers() | st.text(max_size=3),
+    lambda inner: st.dictionaries(st.text(max_size=2), inner, max_size=3),
+)
+
+
+@given(JSON, JSON)
+def test_no_differing_key_if_and_only_if_equal(one, other):
+    # A missing key and a key that holds null are the same spec, so nulls are compared as absent.
+    def strip(value):
+        return {k: strip(v) for k, v in value.items() if strip(v) is not None} if isinstance(value, dict) else value
+
+    assert bool(differing_keys(strip(one), strip(other))) == (strip(one) != strip(other))
+
+
+def test_log_is_one_json_object_a_line(tmp_path):
+    with RunFolder(tmp_path, SPEC) as folder:
+        folder.log("part", table="images", part=0)
+        folder.log("part", table="images", part=1)
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [line["part"] for line in lines] == [0, 1]
+
+
+def test_a_finished_run_reads_whole_tables_and_an_unfinished_one_says_so(tmp_path):
+    with RunFolder(tmp_path, SPEC) as folder:
+        folder.write_part("images", 0, ROWS)
+        folder.write_part("images", 1, ROWS)
+    run = FinishedRun(tmp_path)
+    assert run.spec_hash == spec_hash(SPEC)
+    assert run.read_table("images", 2, without=("score",)).to_pydict() == {"id": ["a", "b", "a", "b"]}
+    with pytest.raises(BadInput, match=r"is not finished \(2 of 3 parts of images\): run its command again first"):
+        run.read_table("images", 3)

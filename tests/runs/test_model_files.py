@@ -1,0 +1,61 @@
+"""Kinds of files, told without reading them in."""
+
+import hashlib
+import struct
+import zipfile
+
+import pytest
+
+from transect.runs import model_files
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"", "an empty file"),
+        (b"\x80\x04K", "a Python pickle"),
+        (b"\xff\xd8\xff\xe0", "a JPEG image"),
+        (b"\x89HDF\r\n", "an HDF5 file"),
+        (b"GGUF\x03", "a GGUF file"),
+        (b'{"a": 1}', "a JSON text"),
+        (struct.pack("<Q", 2) + b"{}", "a safetensors file"),
+        (struct.pack("<Q", 10**9) + b"{}", "an unknown kind of file"),
+        (b"hello", "an unknown kind of file"),
+    ],
+)
+def test_told_from_the_first_bytes(tmp_path, content, kind):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    assert model_files.kind_of(path) == kind
+
+
+@pytest.mark.parametrize(
+    ("entry", "kind"),
+    [
+        ("model/constants.pkl", "a TorchScript archive"),
+        ("model/code/__torch__.py", "a TorchScript archive"),
+        ("model/data.pkl", "a PyTorch checkpoint (state_dict or pickled module)"),
+        ("readme.txt", "a zip archive"),
+    ],
+)
+def test_archives_are_told_from_their_directory(tmp_path, entry, kind):
+    path = tmp_path / "file"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(entry, b"x")
+    assert model_files.kind_of(path) == kind
+
+
+def test_a_damaged_archive(tmp_path):
+    path = tmp_path / "file"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a", b"x")
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02")] = 0  # the directory's signature
+    path.write_bytes(content)
+    assert model_files.kind_of(path) == "a damaged zip archive"
+
+
+def test_the_hash_is_of_the_whole_file(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"abc" * 100_000)
+    assert model_files.sha256(path) == hashlib.sha256(b"abc" * 100_000).hexdigest()
