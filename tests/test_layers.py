@@ -1,16 +1,32 @@
-"""The architecture is visible: imports point down the flow, and heavy libraries are imported where they are used."""
+"""The architecture is visible: imports point down the folders, and heavy libraries are imported where they are used."""
 
 import ast
+import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from places import ROOT
 
-SOURCE = Path(__file__).parents[1] / "src" / "transect"
+SOURCE = ROOT / "src" / "transect"
+PAGE = ROOT / "docs" / "explanation" / "architecture.md"
 
-# Later stages may import earlier ones, never back. Modules of one layer do not import each other.
-RANK = {}
+RANKS = [
+    ["__init__", "errors", "records", "protocols"],
+    ["runs", "console"],
+    ["datasets", "generators", "training", "perceptual", "inversion", "controls", "designs"],
+    ["targets", "annotation", "effects", "testing"],
+    ["leakage", "mitigation", "ratings"],
+    ["experiment", "report"],
+    ["analysis"],
+    ["jobs"],
+    ["cli"],
+    ["__main__"],
+]
+"""Folders, and the few modules of the root. Each may import those before it, of its own rank too; jobs none of each other."""
+
+ORDER = {name: place for place, name in enumerate(name for rank in RANKS for name in rank)}
+ROOT_MODULES = {"__init__", "__main__", "errors", "records", "protocols", "testing"}
 HEAVY = {
     "torch",
     "diffusers",
@@ -26,14 +42,21 @@ HEAVY = {
     "sqlalchemy",
 }
 MODULES = sorted(SOURCE.rglob("*.py"))
+PLACES = {path.name for path in SOURCE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
 
 
-def stage_of(path: Path) -> str:
-    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+def folder_of(name: str) -> str:
+    return name.split(".", maxsplit=1)[0]
 
 
-def imports_of(path: Path) -> list[str]:
-    """Absolute names of every module imported anywhere in a file, also inside functions."""
+def job_of(name: str) -> str:
+    """The job that a module below `jobs` belongs to."""
+    parts = name.split(".")
+    return parts[1] if parts[0] == "jobs" and len(parts) > 1 else ""
+
+
+def imports_of(path) -> list[str]:
+    """Names below `transect` of every module imported anywhere in a file, also inside functions."""
     names = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -41,26 +64,70 @@ def imports_of(path: Path) -> list[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative imports hide the layer"
             names += [f"{node.module}.{alias.name}" for alias in node.names]
-    return names
+    return [name.removeprefix("transect.") for name in names if name.startswith("transect.")]
 
 
-def upward_arrows(path: Path, names: list[str]) -> list[str]:
-    here = stage_of(path)
-    stages = {name.split(".")[1] for name in names if name.startswith("transect.") and name.count(".")}
-    return [
-        f"{here} -> {there}" for there in sorted(stages & RANK.keys()) if there != here and RANK[there] >= RANK[here]
-    ]
+def upward_arrows(here: str, names: list[str]) -> list[str]:
+    """Imports of a module `here` that point up, or from one job to another."""
+    found = []
+    for there in sorted(set(names)):
+        source, target = folder_of(here), folder_of(there)
+        if target not in ORDER:
+            continue
+        up = source != target and ORDER[target] >= ORDER[source]
+        if up or (source == target == "jobs" and job_of(there) != job_of(here)):
+            found.append(f"{here} -> {there}")
+    return found
+
+
+def module_name(path) -> str:
+    return ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+
+
+def test_every_folder_has_a_rank_and_every_rank_a_folder():
+    assert set(ORDER) == PLACES | ROOT_MODULES
+
+
+def test_the_root_holds_nothing_but_the_nouns():
+    assert {path.stem for path in SOURCE.glob("*.py")} == ROOT_MODULES
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_imports_point_down_the_flow(path):
-    assert stage_of(path) in RANK, f"{path} is in no layer: add it to LAYERS"
-    assert upward_arrows(path, imports_of(path)) == []
+def test_imports_point_down_the_folders(path):
+    assert upward_arrows(module_name(path), imports_of(path)) == []
 
 
 def test_an_upward_arrow_is_found():
-    assert upward_arrows(SOURCE / "generators" / "x.py", ["transect.effects.rates.wilson"]) == ["generators -> effects"]
-    assert upward_arrows(SOURCE / "effects" / "x.py", ["transect.records.Effect", "numpy"]) == []
+    assert upward_arrows("generators.x", ["effects.rates.wilson"]) == ["generators.x -> effects.rates.wilson"]
+    assert upward_arrows("jobs.match.run", ["jobs.leakage.run"]) == ["jobs.match.run -> jobs.leakage.run"]
+    assert upward_arrows("jobs.match.page", ["jobs.match.run", "report.document"]) == []
+    assert upward_arrows("effects.x", ["records.Effect", "designs.levels"]) == []
+
+
+def test_the_architecture_page_names_every_folder_and_job():
+    page = PAGE.read_text()
+    jobs = {path.name for path in (SOURCE / "jobs").iterdir() if (path / "__init__.py").exists()}
+    named = set(re.findall(r"`([a-z_]+)/?`", page))
+    assert (PLACES | jobs) - named == set()
+
+
+def test_a_job_has_a_command_or_is_one_of_the_app_and_a_function():
+    for path in (SOURCE / "jobs").iterdir():
+        if (path / "__init__.py").exists():
+            assert (path / "command.py").exists(), f"{path.name} has no command.py"
+
+
+def test_tests_mirror_the_folders():
+    """Test files lie in the folder of what they test; at the root only those of root modules."""
+    allowed = PLACES | {"docs", "support", "statistical", "replication"}
+    tests = ROOT / "tests"
+    assert {path.name for path in tests.iterdir() if path.is_dir() and path.name != "__pycache__"} <= allowed
+    assert {path.name for path in tests.glob("*.py")} == {
+        "conftest.py",
+        "test_layers.py",
+        "test_records.py",
+        *(f"test_testing_{name}.py" for name in ("controls", "generators", "raters", "targets")),
+    }
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ from report_reader import SVG, at, classes, loose_digits, number_faults, parse, 
 
 import transect
 import transect.report
+from transect.analysis import reporting
 from transect.analysis.findings import analyse
 from transect.effects import holm, max_t, project, sobol
 from transect.effects.interactions import interactions
 from transect.effects.shares import read_shares
 from transect.errors import UnknownName
-from transect.experiment import study
 from transect.experiment.negative_control import control_design
 from transect.records import Design
 
@@ -47,7 +47,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def results(folder):
-    study.report(folder / "run", shares=[folder / "clinic.csv"])
+    reporting.report(folder / "run", shares=[folder / "clinic.csv"])
     return json.loads((folder / "run" / "results.json").read_text())
 
 
@@ -144,21 +144,21 @@ def test_the_points_of_the_crossed_curves_are_the_rates_of_their_cells(page, res
 
 
 def test_the_report_can_be_corrected_by_max_t(folder):
-    made = study.report(folder / "run", correction="max-t")
+    made = reporting.report(folder / "run", correction="max-t")
     found = analyse(folder / "run")
     expected = max_t(np.column_stack(found.differences))
     np.testing.assert_allclose([effect.p_adjusted for effect in made.effects], expected)
     assert "max-T bootstrap" in text_of(parse((folder / "run" / "report.html").read_text()))
     with pytest.raises(UnknownName, match="unknown adjustment 'bonferroni'"):
-        study.report(folder / "run", correction="bonferroni")
-    study.report(folder / "run")
+        reporting.report(folder / "run", correction="bonferroni")
+    reporting.report(folder / "run")
 
 
 def test_shares_of_what_is_not_varied_are_refused(folder, tmp_path):
     path = tmp_path / "ages.csv"
     path.write_text("age,share\n20,1\n")
     with pytest.raises(UnknownName, match="unknown attribute 'age'"):
-        study.report(folder / "run", shares=[path])
+        reporting.report(folder / "run", shares=[path])
 
 
 def test_a_control_that_matters_is_said_loudly_and_one_that_does_not_is_not(folder, results, tmp_path):
@@ -216,7 +216,7 @@ def test_a_control_can_be_left_out_and_one_that_is_not_finished_is_said(tmp_path
     transect.audit(noisy, vary=["glasses"], subjects=4, image_size=32, out=tmp_path / "with")
     for part in (tmp_path / "with" / "negative-control" / "images").glob("*.parquet"):
         part.unlink()
-    again = study.report(tmp_path / "with")
+    again = reporting.report(tmp_path / "with")
     assert again.results["negative_controls"] == []
     assert any(
         "negative control in with/negative-control was not finished" in limit for limit in again.results["limits"]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import transect
+from transect.analysis import reporting
 from transect.errors import BadInput
-from transect.experiment import study
 from transect.records import Predictions, Task
 from transect.report import selection
 from transect.targets import as_target
@@ -91,7 +91,7 @@ def test_non_matches_are_an_outcome_whose_effects_are_not_tested(audited):
 def test_a_rebuilt_report_is_the_same_and_needs_no_target(audited):
     _, folder = audited
     before = (folder / "results.json").read_bytes()
-    study.report(folder)
+    reporting.report(folder)
     assert (folder / "results.json").read_bytes() == before
     spec = json.loads((folder / "run.json").read_text())
     assert json.dumps(spec).count('"false_match_rate": 0.05') == 1

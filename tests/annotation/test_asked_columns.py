@@ -9,11 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import transect
-from transect.analysis import findings, finished_run
+from transect.analysis import findings, finished_run, rater_report, reporting
 from transect.effects.pruning import AS_PUBLISHED
 from transect.errors import BadInput
-from transect.experiment import study
-from transect.jobs.annotate import page as rater_report
 from transect.ratings import seen as ratings
 from transect.records import Attribute
 from transect.runs.rated_questions import KEY, RatedQuestion, kept_in, names_by_attribute, of_study, questions_of
@@ -58,7 +56,7 @@ def rated(tmp_path_factory):
 def reported(run, path):
     """Sections of a report with those ratings, by key."""
     ratings.attach(run, None, [], path)
-    return {one["key"]: one for one in study.report(run).results["sections"]}
+    return {one["key"]: one for one in reporting.report(run).results["sections"]}
 
 
 def test_a_question_about_an_attribute_is_what_people_saw_of_it(rated, tmp_path):
@@ -174,7 +172,7 @@ def test_levels_in_no_order_have_no_mean(rated):
     assert set(seen["hair"][np.isfinite(seen["hair"])]) <= {0.0, 1.0, 2.0, 3.0}
     table = pq.read_table(folder / "ratings.parquet").to_pandas().groupby("id", sort=False)
     np.testing.assert_allclose(np.sort(seen["condition"]), np.sort(table["condition"].mean()))
-    sections = {one["key"]: one for one in study.report(run).results["sections"]}
+    sections = {one["key"]: one for one in reporting.report(run).results["sections"]}
     rows = {row[0]: row for row in sections["ratings"]["tables"][0]["rows"]}
     assert rows["hair"][-4:] == [None, None, None, "levels in no order"]
     who = {row[0]: row[-1] for row in sections["raters"]["tables"][0]["rows"]}

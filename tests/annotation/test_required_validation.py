@@ -7,17 +7,17 @@ import sys
 import audited
 import numpy as np
 import pytest
+from transect.jobs.annotate.page import from_project
 
 import transect
-from transect.analysis import finished_run
+from transect.analysis import finished_run, reporting
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import open_project
 from transect.designs.search.space import space_of
 from transect.effects.image_validation import Gates
 from transect.errors import BadInput
-from transect.experiment import study, worlds
+from transect.experiment import worlds
 from transect.jobs.annotate import validation
-from transect.jobs.annotate.page import from_project
 from transect.jobs.search import run as searching
 from transect.ratings import gates as required
 from transect.targets import as_target
@@ -115,14 +115,14 @@ def test_what_was_vouched_for_is_audited_and_the_page_says_so(failing, tmp_path)
     assert section["tables"][1]["rows"][1][0] == "face shape 0"
     assert section["tables"][1]["rows"][1][-1] == "conditions: 1 of 4 images are seen as another condition"
     assert "Gates that were required" in result.report.read_text()
-    again = study.report(tmp_path)
+    again = reporting.report(tmp_path)
     assert again.results["sections"] == result.results["sections"], "the report is the same when it is made again"
 
 
 def test_images_of_a_failed_condition_are_counted_and_left_out(run, failing):
-    before = {(one.origin, one.to): one for one in study.report(run).effects}
+    before = {(one.origin, one.to): one for one in reporting.report(run).effects}
     required.attach(run, required.read(failing))
-    result = study.report(run)
+    result = reporting.report(run)
     (run / required.FILE).unlink()
     after = {(one.origin, one.to): one for one in result.effects}
     told = {"condition failed in raters' validation": 4}

@@ -10,12 +10,12 @@ from small_run import make_run, write_questions
 from typer.testing import CliRunner
 
 import transect
-from transect.analysis import finished_run
+from transect.analysis import finished_run, rater_report
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import open_project
 from transect.annotation.reading import rows
 from transect.errors import BadInput, UnknownName
-from transect.jobs.annotate import page, validation
+from transect.jobs.annotate import validation
 from transect.jobs.annotate.command import annotate
 
 
@@ -258,7 +258,7 @@ def test_levels_of_equal_values_in_a_database_from_before_are_one_answer(judged,
         for k, image in enumerate(ids) for r in range(3) for question in ("condition", "quality")
     ]  # fmt: skip
     take_in(project, given, 1.0)
-    (answered,) = page.from_project(judged, project)
+    (answered,) = rater_report.from_project(judged, project)
     project.database.close()
     assert (answered.rated[0].values, answered.rated[0].levels) == ((0.0, 1.0), ("no or hardly", "yes"))
     made = validation.of_generator(answered)

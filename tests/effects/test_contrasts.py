@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from oracles import effects_by_loops
 from statsmodels.regression.linear_model import OLS
 
-from oracles import effects_by_loops
 from transect.effects import contrasts
 from transect.effects.contrasts import level_differences, slopes
 from transect.errors import BadInput

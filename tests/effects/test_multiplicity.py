@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles import effects_by_loops
 from statsmodels.stats.multitest import multipletests
 
-from oracles import effects_by_loops
 from transect.effects import benjamini_hochberg, holm, max_t, sign_flip
 
 p_values = st.lists(st.floats(1e-6, 1), min_size=1, max_size=30)

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from oracles import effects_by_loops
 from scipy import stats
 
-from oracles import effects_by_loops
 from transect.effects import bca, transect_rates, wilson, wilson_clustered
 
 NAN = np.nan

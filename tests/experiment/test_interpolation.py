@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from transect.analysis.interpolation import sections as interpolation_sections
 from transect.designs.lines import SHARE
 from transect.errors import BadInput
 from transect.experiment import interpolation
@@ -23,12 +24,12 @@ def test_a_world_and_a_target_with_classes_are_needed():
 
 
 def test_a_folder_without_the_check_has_no_section_and_one_that_was_broken_off_says_so(tmp_path):
-    assert interpolation.sections(tmp_path) == []
+    assert interpolation_sections(tmp_path) == []
     levels = [{"attribute": SHARE, "values": [0.0, 1.0]}]
     design = {"levels": levels, "subjects": 2, "seed": 0, "population": "", "hold": []}
     with RunFolder(tmp_path / interpolation.FOLDER, {"design": design, "attributes": [], "subjects_per_part": 2}):
         pass
-    (section,) = interpolation.sections(tmp_path)
+    (section,) = interpolation_sections(tmp_path)
     assert "begun and not finished" in section["warnings"][0]
 
 
@@ -45,4 +46,4 @@ def test_answers_of_other_images_are_no_unfinished_check(tmp_path, monkeypatch):
 
     monkeypatch.setattr(interpolation.findings, "answers_of", of_others)
     with pytest.raises(BadInput, match="are not of these images"):
-        interpolation.sections(tmp_path)
+        interpolation_sections(tmp_path)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from oracles import leakage_by_loops
+
 from transect.leakage.bias_amplification import bias_amp, directional_label, directional_protected, multi_attribute
 
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from leaky_data import planted, planted_bits
+from oracles import leakage_by_loops
 from sklearn.metrics import f1_score
 
-from oracles import leakage_by_loops
 from transect.errors import BadInput, UnknownName
 from transect.leakage import labelled, macro_f1, perturb, solve_rate
 from transect.leakage.perturbation import NOISES, bits, expected_f1

@@ -10,12 +10,10 @@ import pytest
 from rating_files import IDS, csv, refusal
 
 import transect
-from transect.analysis import findings, finished_run
+from transect.analysis import findings, finished_run, rater_report, reporting
 from transect.analysis.finished_run import Run
 from transect.effects import Truth
 from transect.errors import BadInput
-from transect.experiment import study
-from transect.jobs.annotate import page
 from transect.ratings import seen as ratings
 from transect.records import Annotations, Attribute, Question
 from transect.runs.rated_questions import RatedQuestion, kept_in
@@ -71,7 +69,7 @@ def test_answers_of_no_image_are_counted_by_row_and_said(folder, tmp_path):
         "People's answers whose id is of no image of run, and that are not used: 2 (9-0000)"
     ]
     assert ratings.read(folder, IDS).unknown_people == ("9-0000", "9-0000")
-    (made,) = (one for one in study.report(folder).results["sections"] if one["key"] == "ratings")
+    (made,) = (one for one in reporting.report(folder).results["sections"] if one["key"] == "ratings")
     assert made["warnings"] == ["People's answers whose id is of no image of audit, and that are not used: 2 (9-0000)"]
 
 
@@ -119,7 +117,7 @@ def test_the_label_along_a_walk_is_people_s_where_nothing_else_says_it(tmp_path)
     rows = [(one, rater, int(one.endswith("2"))) for one in ids for rater in "ab"]
     of, raters, said = zip(*rows, strict=True)
     ratings.attach(run, None, [], csv(tmp_path / "answers.csv", id=of, rater=raters, glasses=said))
-    (made,) = (one for one in study.report(run).results["sections"] if one["key"] == "sensitivity")
+    (made,) = (one for one in reporting.report(run).results["sections"] if one["key"] == "sensitivity")
     (shares,) = (one for one in made["tables"] if one["title"].startswith("Did the label (glasses) stay, as rated?"))
     found = [dict(zip(shares["columns"], row, strict=True)) for row in shares["rows"]]
     assert [(row["λ"], row["label moved"], row["subjects"]) for row in found] == [(-1, 0, 4), (1, 1, 4)]
@@ -150,7 +148,7 @@ def test_what_was_asked_in_several_studies_is_kept_by_study(several, tmp_path):
     pq.write_table(kept_in(pa.table(rows), {"years": asked}), tmp_path / "answers.parquet")
     assert ratings.attach(several, None, [], tmp_path / "answers.parquet") == []
     for name, n in asked.unsure.items():
-        (kept,) = page.kept_answers(finished_run.read(several / "studies" / name))
+        (kept,) = rater_report.kept_answers(finished_run.read(several / "studies" / name))
         assert (kept.unsure, kept.levels, kept.values) == (n, ("a", "b"), (0.0, 1.0))
     walked = finished_run.read(several / "studies" / "steps-age")
     assert list(walked.seen.about(walked.known).people) == ["age"]

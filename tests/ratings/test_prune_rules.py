@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rating_files import IDS, csv, refusal
 
-from transect.analysis import findings
+from transect.analysis import findings, reporting
 from transect.effects.pruning import Rule
 from transect.errors import BadInput, UnknownName
-from transect.experiment import study
 from transect.ratings import seen as ratings
 
 
@@ -67,14 +66,14 @@ def test_pruned_images_are_left_out_and_counted(folder, tmp_path):
     before = findings.analyse(folder).answered[0].values
     seen = csv(tmp_path / "seen.csv", id=IDS, fakeness=[0, 0, 1, 0, 0, 0])
     ratings.attach(folder, seen, ["fakeness>=0.75"])
-    (effect,) = study.report(folder).effects
+    (effect,) = reporting.report(folder).effects
     assert effect.estimate == pytest.approx(np.mean(before[[0, 2], 1] - before[[0, 2], 0]))
     assert effect.n_subjects == 2
     # its mate has an answer but nothing to be compared with
     assert effect.excluded["pruned by fakeness >= 0.75"] == 1
     assert sum(effect.excluded.values()) == 6 - effect.n_images
     (folder / "pruning.json").unlink()
-    assert study.report(folder).effects[0].n_subjects == 3
+    assert reporting.report(folder).effects[0].n_subjects == 3
 
 
 def test_rules_alone_are_about_the_ratings_that_are_there(folder, tmp_path):
@@ -90,7 +89,7 @@ def test_rules_alone_are_about_the_ratings_that_are_there(folder, tmp_path):
     # ratings that lack what the kept rules are about are refused too, and the report goes on as it was
     with pytest.raises(UnknownName, match="unknown column 'fakeness'"):
         ratings.attach(folder, csv(tmp_path / "other.csv", id=IDS, age=range(6)), [])
-    assert study.report(folder).effects[0].n_images == 4
+    assert reporting.report(folder).effects[0].n_images == 4
 
 
 PAPER = {
@@ -129,7 +128,7 @@ def test_how_results_move_with_each_exclusion(folder, tmp_path):
     """Differences of subjects 0, 1, 2: all three, then without subject 0, then without subject 1 too."""
     differences = np.diff(findings.analyse(folder).answered[0].values, axis=1)[:, 0]
     ratings.attach(folder, csv(tmp_path / "seen.csv", id=IDS, **PAPER), ["as-published"])
-    result = study.report(folder)
+    result = reporting.report(folder)
     (made,) = (one for one in result.results["sections"] if one["key"] == "ratings")
     points = made["figures"][0]["panels"][0]["series"][0]["points"]
     assert [one["label"] for one in points] == [

@@ -10,8 +10,8 @@ import pytest
 from rating_files import IDS, csv, refusal
 
 import transect
+from transect.analysis import reporting
 from transect.errors import BadInput
-from transect.experiment import study
 from transect.ratings import seen as ratings
 
 
@@ -88,7 +88,7 @@ def test_a_column_study_says_of_which_study_a_row_is(several, tmp_path):
     assert (made.columns["age"][0], walked.columns["age"][0]) == (30, 40)
     assert (made.reasons[0], walked.reasons[0]) == ("", "pruned by age >= 35")
     assert (made.unknown, walked.unknown) == ((), ("9-0000",))
-    result = study.report(several)
+    result = reporting.report(several)
     titles = [one["title"] for one in result.results["sections"] if one["key"] == "ratings"]
     # the first run calls itself audit, wherever it was moved
     assert titles == ["Ratings of audit, and images left out", "Ratings of steps-age, and images left out"]
@@ -113,7 +113,7 @@ def test_rows_of_other_studies_beside_a_single_run_are_counted_and_said(folder, 
         "People's answers of other studies than {}, and that are not used: 3 (b, c, d)",
     ]
     assert ratings.attach(folder, seen, [], said) == [line.format("run") for line in expected]
-    (made,) = (one for one in study.report(folder).results["sections"] if one["key"] == "ratings")
+    (made,) = (one for one in reporting.report(folder).results["sections"] if one["key"] == "ratings")
     assert made["warnings"] == [line.format("audit") for line in expected]
     assert (made["tables"][0]["rows"][0][2], made["tables"][0]["rows"][1][2]) == (2, 1)
     # ratings that are all of this study take the others' place, and nothing is said of them any more
@@ -125,7 +125,7 @@ def test_ratings_of_no_image_are_counted_and_said(folder, tmp_path):
     seen = csv(tmp_path / "seen.csv", id=[IDS[3], "9-0000", "9-0001"], age=[40, 99, 98])
     (line,) = ratings.attach(folder, seen, [])
     assert line == "Ratings whose id is of no image of run, and that are not used: 2 (9-0000, 9-0001)"
-    (made,) = (one for one in study.report(folder).results["sections"] if one["key"] == "ratings")
+    (made,) = (one for one in reporting.report(folder).results["sections"] if one["key"] == "ratings")
     assert made["warnings"] == ["Ratings whose id is of no image of audit, and that are not used: 2 (9-0000, 9-0001)"]
     assert dict(zip(made["tables"][0]["columns"], made["tables"][0]["rows"][0], strict=True)) == {
         "rating": "age", "given as": "a value per image", "images rated": 1, "not rated": 5, "mean": 40.0, "least": 40.0, "most": 40.0, "note": "",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 from jaxtyping import UInt8
@@ -12,25 +11,8 @@ from transect.analysis import mean_faces
 from transect.analysis.finished_run import Run
 from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.interrogation import face_groups
-from transect.errors import BadInput
 from transect.report import selection
 from transect.report.records import MeanFace
-
-
-def counted_by(spec: Mapping[str, Any]) -> set[str]:
-    """Attributes that errors of a run may be counted by: those set, else those of its images; none of steps λ.
-
-    Raises BadInput for the spec of a search, which has no design.
-    """
-    if "design" not in spec:
-        raise BadInput(
-            "expected the folder of an audit, got that of a search: its page is search.html, and the same "
-            "`transect search` command writes it again and asks nothing twice"
-        )
-    if spec["generator"].get("steps"):
-        return set()
-    levels = {level["attribute"] for level in spec["design"]["levels"]}
-    return levels or {fields["name"] for fields in [*spec["attributes"], *(spec.get("held") or ())]}
 
 
 def mean_faces_of(run: Run, one: Answers) -> tuple[MeanFace, ...]:

@@ -15,7 +15,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float
 
-from transect.analysis.condition_faces import counted_by, mean_faces_of
+from transect.analysis.condition_faces import mean_faces_of
 from transect.analysis.finished_run import Run, read
 from transect.analysis.sections.answers import Answers
 from transect.analysis.verification import NON_MATCH, references, rule_of, threshold_of, verified
@@ -28,6 +28,7 @@ from transect.effects.verification import Verified
 from transect.records import Annotations, Attribute, Design, Effect, Predictions, Task
 from transect.report import selection
 from transect.report.records import Gallery
+from transect.runs.error_conditions import counted_by
 
 Groups = Mapping[float, str]
 """What is compared of one attribute: value and label of each level, or center and range of each group."""

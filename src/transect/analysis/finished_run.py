@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,20 +18,11 @@ from transect.ratings import gates, reference
 from transect.ratings import seen as ratings
 from transect.records import Attribute, Design, Predictions, Task
 from transect.runs import tables as columns
-from transect.runs.folder import FinishedRun
+from transect.runs.folder import FinishedRun, slug
 from transect.targets.boxes import BoxConvention
 
 PERSON: Final = "subject"
 """The column of true values that says who is on a photograph, where several show one person."""
-
-
-def slug(name: str) -> str:
-    """A target's name as a folder's name.
-
-    >>> slug("opencv:haarcascade_smile")
-    'opencv-haarcascade_smile'
-    """
-    return re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-.") or "target"
 
 
 @final

@@ -6,11 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from transect.analysis import findings, finished_run
+from transect.analysis import findings, finished_run, rater_report, required
 from transect.analysis.sections import rated
 from transect.effects.outcomes import Outcome
-from transect.jobs.annotate import page
-from transect.ratings import gates as required
 from transect.ratings.seen import unknown_lines
 from transect.records import Effect
 
@@ -31,7 +29,7 @@ def sections(path: Path) -> list[dict[str, Any]]:
     unordered |= {name for name, one in {**seen.asked, **seen.asked_people}.items() if one.unordered}
     kinds = {rated.BY_IMAGE: seen.columns, rated.OF_PEOPLE: seen.people}
     own = [rated.section(name, kinds, unknown_lines(name, seen), unordered, made, stages)]
-    return [*gates, *own, *page.sections(path)]
+    return [*gates, *own, *rater_report.sections(path)]
 
 
 def _effects(run: finished_run.Run, steps: int) -> list[Effect]:

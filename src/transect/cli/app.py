@@ -334,19 +334,17 @@ def report(
     json: Json = False,
 ) -> None:
     """Build the report of a finished run again from its tables, with other corrections or populations if you like."""
-    from transect.analysis import sections
-    from transect.experiment import study
-    from transect.jobs.annotate import page
+    from transect.analysis import rater_report, reporting, sections
     from transect.ratings import gates
 
     models = sections.check(model or ())
-    study.rate(folder, perceived, prune or (), ratings)
+    reporting.rate(folder, perceived, prune or (), ratings)
     if reference is not None:
-        page.judge(folder, reference)
+        rater_report.judge(folder, reference)
     if require_validation is not None:
         gates.attach(folder, gates.read(require_validation))
     asked: dict[str, Any] = {"shares": shares or (), "correction": correction, "near": boundary, "by": by or ()}
-    _show(study.report(folder, models=models, **asked), json)
+    _show(reporting.report(folder, models=models, **asked), json)
 
 
 def _show(result: Any, as_json: bool, cost: Any = None) -> None:

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Final, final
 
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Int
 
-from transect.analysis import finished_run
-from transect.analysis.sections import edit_validity
 from transect.controls.world import LearnedWorld
 from transect.designs import transect_latents
 from transect.designs.edit_validity import REFERENCE, Judged, Limits, Measured, judge, limits_of, saturated
@@ -26,7 +23,7 @@ from transect.errors import BadInput
 from transect.inversion.photographs import InvertedPhotographs
 from transect.protocols import Target
 from transect.records import SUBJECTS_PER_SEED, Design, Images, Latents, Task
-from transect.runs.folder import FinishedRun, RunFolder
+from transect.runs.folder import RunFolder
 from transect.runs.spec import described
 
 EDITS: Final = "edits"
@@ -183,22 +180,6 @@ def _resolved(spec: str, task: str) -> Target:
 
     settled = spec.endswith(".toml") or spec.partition(":")[0] in ("opencv", "dlib")
     return resolve(spec) if settled else resolve(spec, task=task)
-
-
-def sections(path: Path) -> list[dict[str, Any]]:
-    """The section about a finished run's edits; none where they were not checked.
-
-    Raises CorruptedPart or BadInput (not finished).
-    """
-    folder = FinishedRun(path)
-    if folder.spec.get("edits") is None:
-        return []
-    run = finished_run.read(path)
-    return [edit_validity.section(run.spec, run.design, run.attributes, *_tables(folder, run.parts))]
-
-
-def _tables(folder: FinishedRun, parts: int) -> tuple[pa.Table, pa.Table]:
-    return folder.read_table(EDITS, parts), folder.read_part(REFERENCE_TABLE, 0)
 
 
 def _scores(target: Target, images: Images) -> np.ndarray:

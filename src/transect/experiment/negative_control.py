@@ -9,11 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
-from transect.analysis.findings import Findings, analyse
-from transect.errors import BadInput
 from transect.protocols import Target
 from transect.records import Design
 
@@ -24,24 +21,6 @@ LEVELS: Final = (0.0, 0.5)
 FEWEST_SUBJECTS: Final = 20
 MOST_SHARE: Final = 0.2
 """Cheap: at most this share of the study's own images, or those of twenty subjects."""
-
-
-def finished(run: Path) -> Findings | None:
-    """What the negative control beside a run says; None where there is none, or it was not finished.
-
-    Raises CorruptedPart where a part of it is not as it was written.
-    """
-    folder = run / FOLDER
-    try:
-        return analyse(folder) if (folder / "run.json").exists() else None
-    except BadInput:
-        return None
-
-
-def unfinished(run: Path) -> list[str]:
-    """What the report says where a negative control was begun and not finished."""
-    begun = (run / FOLDER / "run.json").exists()
-    return [f"The negative control in {run.name}/{FOLDER} was not finished."] if begun and not finished(run) else []
 
 
 def control_design(design: Design, world: Any, targets: Sequence[Target]) -> Design | None:

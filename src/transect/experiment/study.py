@@ -5,44 +5,33 @@ Whatever a run needs to be analysed again stands in its spec (run.json) and its 
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
 
 import pyarrow as pa
 
-from transect.analysis import findings, pruned, publication, verification
-from transect.analysis.condition_faces import counted_by
-from transect.analysis.finished_run import slug
-from transect.analysis.sections import directions as fitted_directions
-from transect.designs import population_design, transect_design, transect_latents
-from transect.effects.shares import read_shares
+from transect.designs import transect_latents
 from transect.effects.truth import Truth
 from transect.effects.verification import NO_RULE, Rule
 from transect.errors import BadInput, Interrupted, TooManyFailures
-from transect.experiment import costs, edits, interpolation, negative_control, worlds
-from transect.experiment.canaries import canary_sections, keep_canaries, watch
+from transect.experiment import costs, edits, negative_control, verification
+from transect.experiment.canaries import keep_canaries, watch
 from transect.experiment.edits import EditCheck
 from transect.experiment.outcome_choice import choose_outcomes, rehearse
-from transect.experiment.worlds import open_world, population_of, truth_attributes
+from transect.experiment.worlds import truth_attributes
 from transect.protocols import Target
-from transect.ratings import gates as required
-from transect.ratings.seen import attach
-from transect.ratings.seen import check as check_ratings
 from transect.records import Design, Task
-from transect.runs import boundary, error_conditions
 from transect.runs import spec as provenance
 from transect.runs import tables as columns
-from transect.runs.folder import RunFolder, read_spec
+from transect.runs.folder import RunFolder, slug
 from transect.runs.parts import map_parts
 from transect.runs.progress import Progress
 from transect.targets.limits import Limits
 
-STUDIES = "studies"
 IMAGES_PER_PART = 256
 PIXELS_PER_PART = 1 << 24
 
@@ -145,91 +134,6 @@ class Study:
         }
 
 
-def audit(
-    targets: Any,
-    *,
-    vary: Iterable[str] | Mapping[str, Iterable[float] | None] = (),
-    subjects: int = 100,
-    images: int | None = None,
-    compare: Sequence[str] = (),
-    population: str | None = None,
-    hold: Sequence[str] = (),
-    truth: str | None = None,
-    outcomes: Sequence[str] = (),
-    generator: Any = "faceworld",
-    image_size: int | None = None,
-    device: str | None = None,
-    seed: int = 0,
-    target_options: Mapping[str, Any] | None = None,
-    limits: Limits | None = None,
-    name: str = "audit",
-    control: bool = True,
-    perceived: str | Path | None = None,
-    ratings: str | Path | None = None,
-    prune: Sequence[str] = (),
-    by: Sequence[str] = (),
-    directions: str | Path | None = None,
-    latents: str | Path | None = None,
-    check_edits: EditCheck | None = None,
-    false_match_rate: float | None = None,
-    within: Sequence[str] = (),
-    require_validation: str | Path | None = None,
-    out: str | Path | None = None,
-    quiet: bool = False,
-) -> publication.Result:
-    """Set attributes, ask the targets, estimate what each attribute causes, and write the report.
-
-    targets: a spec string (see `transect targets`), a callable, an object with `predict`, or a list of them. vary:
-    texts as on the command line, or levels by attribute. With `images` instead of `vary`, an observational study of
-    `population`, by what to `compare` (default: every attribute). control: also ask about something that cannot
-    matter, where that is cheap. generator: a name, with image_size (128), population ("balanced") and device ("cpu"),
-    or an object that generates and controls, which has its own. directions: a file of fitted directions, which set the
-    attributes of a learned generator; latents: inverted photographs. perceived, ratings, prune: what was seen on the
-    images and rules about it, see `rate`. by: attributes whose combinations errors are counted by. check_edits: what
-    measures whether images became what was set; with directions they are checked with what the generator knows even
-    without. false_match_rate, within: of embedding targets, the rate that finds the threshold of verification, and
-    varied attributes that are no edits of a subject but say who is shown (`effects.verification`). require_validation:
-    raters' validation, see `required`. Returns the Result, whose `effects` are records and `report` the page's path.
-
-    Raises BadInput, UnknownName or MissingExtra before all; after TooManyFailures or Interrupted the same call goes on.
-    """
-    check_ratings(perceived, prune, ratings)
-    world = open_world(generator, image_size, population, device, directions, latents)
-    design = _design(world, vary, subjects, images, hold, seed)
-    resolved = resolve_targets(targets, target_options)
-    rule = verification.chosen(resolved, design, false_match_rate, within)
-    known = truth_attributes(world)
-    stated = None if truth is None else Truth.parse(truth, known)
-    worlds.check_hold(world, design)
-    chosen = worlds.compared_of(compare, world) if images is not None else ()
-    study = Study(name, world, design, tuple(resolved), stated, tuple(outcomes), limits or Limits(), chosen, rule=rule)
-    study = replace(study, edits=edits.for_world(world, design, check_edits))
-    crossed = error_conditions.check(by, [study.counted_by])
-    gates = required.given(require_validation, [(study.world, design.levels)])
-    folder = Path(out) if out is not None else Path("runs") / slug(resolved[0].name)
-    run(study, folder, quiet=quiet)
-    if control:
-        run_control(study, folder, quiet=quiet)
-    rate(folder, perceived, prune, ratings)
-    error_conditions.keep(folder, crossed)
-    required.keep(folder, gates)
-    return report(folder)
-
-
-def rate(
-    folder: Path, perceived: str | Path | None = None, prune: Sequence[str] = (), ratings: str | Path | None = None
-) -> None:
-    """Keep what was seen on a finished run's images beside it, and rules by which images are left out.
-
-    perceived: CSV or Parquet with one row per image: id, a column per attribute, and `study` where the folder holds
-    several. ratings: people's single answers: the same columns, and a `rater` where it is known. What is of no image
-    of the run is said on standard error. Raises as `ratings.attach`.
-    """
-    seen, people = (None if path is None else Path(path) for path in (perceived, ratings))
-    for line in attach(folder, seen, prune, people):
-        print(line, file=sys.stderr)
-
-
 def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:
     """Ask the targets of a finished study about a negative control, into a folder of its own beside the tables.
 
@@ -254,24 +158,6 @@ def resolve_targets(targets: Any, options: Mapping[str, Any] | None = None) -> l
     asked = [targets] if isinstance(targets, str) or not isinstance(targets, Sequence) else list(targets)
     given = dict(options or {})
     return [resolve(one, **given) if isinstance(one, str) else as_target(one, **given) for one in asked]
-
-
-def _design(
-    world: Any,
-    vary: Iterable[str] | Mapping[str, Iterable[float] | None],
-    subjects: int,
-    images: int | None,
-    hold: Sequence[str],
-    seed: int,
-) -> Design:
-    worlds.check_subjects(world, subjects if images is None else images)
-    population, usual = population_of(world), getattr(world, "usual_levels", None)
-    if images is None:
-        options: dict[str, Any] = {"subjects": subjects, "seed": seed, "population": population, "hold": hold}
-        return transect_design(vary, world.attributes, usual=usual, **options)
-    if vary or hold:
-        raise BadInput("--images observes a population as it comes: drop --vary and --hold, or use --subjects")
-    return population_design(population, images=images, seed=seed)
 
 
 def run(study: Study, out: Path, *, quiet: bool = False) -> None:
@@ -337,52 +223,3 @@ def _prediction_part(study: Study, folder: RunFolder, part: int, target: Target,
     limits = study.limits
     answers = guarded(target, columns.images_of(images), timeout=limits.timeout, batch=limits.batch, budget=budget)
     folder.write_part(table, part, columns.predictions_table(images["id"].to_pylist(), answers))
-
-
-def report(
-    folder: Path,
-    *,
-    shares: Sequence[str | Path] = (),
-    correction: str = "holm",
-    models: Sequence[str] = (),
-    near: tuple[float, float] | None = None,
-    by: Sequence[str] = (),
-) -> publication.Result:
-    """Analyse a finished run folder, or every study under it, and write its effects, results and page anew.
-
-    shares: files of populations' shares (CSV, TOML) to project to. correction: for many tests,
-    "holm", "benjamini-hochberg" or "max-t". models: by which errors are adjusted too: "ols", "logit", "poisson", "gee",
-    "fractional". near: the scores between which a subject is near the decision boundary; by: attributes whose
-    combinations errors are counted by; both kept in the folder, default what is kept there.
-    """
-    band = boundary.check(near) or boundary.kept(folder)
-    runs = sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
-    known = [counted_by(read_spec(path)) for path in runs]
-    crossed = error_conditions.check(by or error_conditions.kept(folder), known)
-    found = [findings.analyse(path, band, crossed) for path in runs]
-    if by:
-        error_conditions.keep(folder, crossed)
-    if near is not None:
-        boundary.of_steps(any(one.in_steps for one in found))
-        boundary.keep(folder, near)
-    # An experiment comes first: shares are of its levels, and not of steps λ or of what other studies observed.
-    order = sorted(found, key=lambda one: one.in_steps or not one.design.levels)
-    attributes = {name: attribute for one in reversed(order) for name, attribute in one.attributes.items()}
-    populations = [read_shares(path, attributes) for path in shares]
-    controls = [negative_control.finished(path) for path in runs]
-    notes = [note for path in runs for note in negative_control.unfinished(path)]
-    own = [[*edits.sections(path), *canary_sections(path), *pruned.sections(path)] for path in runs]
-    rated = [section for sections in own for section in sections]
-    specs = {json.dumps(one.entry["spec"]["generator"].get("directions")): one.entry["spec"] for one in found}
-    notes += [note for spec in specs.values() for note in fitted_directions.limits(spec)]
-    fitted = [section for spec in specs.values() for section in fitted_directions.section(spec)]
-    return publication.publish(
-        folder,
-        found,
-        controls,
-        shares=populations,
-        correction=correction,
-        models=models,
-        limits=notes,
-        sections=[*fitted, *interpolation.sections(folder), *rated],
-    )

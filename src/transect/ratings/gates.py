@@ -18,7 +18,6 @@ from typing import Any, Final, final
 import numpy as np
 import pyarrow as pa
 
-from transect.analysis.sections import gates
 from transect.errors import BadInput
 from transect.runs import tables as columns
 from transect.runs.folder import read_spec, write_atomically
@@ -204,7 +203,7 @@ def attach(folder: Path, required: Required) -> None:
     if not made:
         raise _no_generator(required)
     for spec in made.values():
-        for name, values in _levels(spec).items():
+        for name, values in levels_of(spec).items():
             _failing(required, spec["generator"], name, values)
         entries_of(required, spec["generator"])
     for run in made:
@@ -219,7 +218,8 @@ def _no_generator(required: Required) -> BadInput:
     return BadInput(f"{_OPTION} {required.path}: expected images of a generator, got photographs; leave it out")
 
 
-def _levels(spec: Mapping[str, Any]) -> dict[str, list[float]]:
+def levels_of(spec: Mapping[str, Any]) -> dict[str, list[float]]:
+    """The levels that a run sets, by attribute."""
     return {level["attribute"]: level["values"] for level in spec["design"]["levels"]}
 
 
@@ -235,26 +235,8 @@ def reasons(folder: Path, spec: Mapping[str, Any], images: pa.Table) -> np.ndarr
     if required is None:
         return made
     intended = columns.columns_of(images, "intended")
-    for name, values in _levels(spec).items():
+    for name, values in levels_of(spec).items():
         for value, text in _failing(required, spec["generator"], name, values).items():
             hit = np.isclose(intended[name], value, rtol=1e-6, atol=1e-9) & (made == "")
             made[hit] = f"condition failed in raters' validation: {text}"
     return made
-
-
-def sections(folder: Path, gated: np.ndarray) -> list[dict[str, Any]]:
-    """The section on the gates that a finished run requires; none where it requires none.
-
-    gated [n]: why images are left out (`reasons`).
-    """
-    required = kept(folder)
-    if required is None:
-        return []
-    spec = read_spec(folder)
-    return [gates.section(str(spec["name"]), entries_of(required, spec["generator"]), _levels(spec), required.sha256,
-                          [str(one) for one in gated if one])]  # fmt: skip
-
-
-def section_of(required: Required, name: str, generator: Mapping[str, Any]) -> dict[str, Any]:
-    """The section on gates that were required before anything was made, so that nothing is left out."""
-    return gates.section(name, entries_of(required, generator), {}, required.sha256, [])

@@ -11,6 +11,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from filelock import FileLock, Timeout
 
 from transect.errors import BadInput, CorruptedPart, FolderInUse, FolderOfAnotherSpec, RunFolderError
 
+STUDIES = "studies"
 _TEMPORARY = ".partial"
 
 
@@ -34,6 +36,15 @@ def canonical_json(value: Any) -> str:
     '{"a":[1.5,null],"b":1}'
     """
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+
+
+def slug(name: str) -> str:
+    """A target's name as a folder's name.
+
+    >>> slug("opencv:haarcascade_smile")
+    'opencv-haarcascade_smile'
+    """
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-.") or "target"
 
 
 def spec_hash(spec: Mapping[str, Any]) -> str:

@@ -9,11 +9,9 @@ import pytest
 from rating_files import csv
 
 import transect
-from transect.analysis import finished_run
+from transect.analysis import finished_run, rater_report, reporting
 from transect.annotation.pictures import Pictures
 from transect.errors import BadInput, UnknownName
-from transect.experiment import study
-from transect.jobs.annotate import page as rater_report
 from transect.jobs.annotate import rater_page
 from transect.ratings import seen as ratings
 from transect.ratings.seen import parse_rule
@@ -94,7 +92,7 @@ def test_without_answers_there_is_no_page(folder):
 
 def test_raters_are_the_reference(rated):
     """Without a truth there is no error; with raters as the reference it is where answer and majority differ."""
-    assert not any(one.outcome == "error" for one in study.report(rated).effects)
+    assert not any(one.outcome == "error" for one in reporting.report(rated).effects)
     with pytest.raises(BadInput, match="expected ratings of age, got smile, fakeness"):
         rater_report.judge(rated, "age>40")
     with pytest.raises(BadInput, match="expected a yes or no for a binary target, got a number"):
@@ -106,7 +104,7 @@ def test_raters_are_the_reference(rated):
         assert run.outcomes(target) == (*target["outcomes"], "error")
         seen = run.seen.people["smile"]
         np.testing.assert_equal(run.labels(Task.BINARY), (seen >= 0.5) * 1.0)
-        made = study.report(rated)
+        made = reporting.report(rated)
         (effect,) = [one for one in made.effects if one.outcome == "error" and one.kind == "contrast"]
         scores = run.predictions(target).scores[:, 0]
         wrong = ((scores >= 0.5) != (seen >= 0.5)).astype(float)
@@ -134,7 +132,7 @@ def test_the_report_says_what_other_raters_would_change(rated):
     from transect.effects.instruments import instrumental
 
     run = finished_run.read(rated)
-    made = study.report(rated).results["sections"]
+    made = reporting.report(rated).results["sections"]
     assert {"raters", "seen along", "other raters"} <= {one["key"] for one in made}
     (section,) = [one for one in made if one["key"] == "other raters"]
     row = dict(zip(section["tables"][0]["columns"], section["tables"][0]["rows"][0], strict=True))

@@ -64,7 +64,7 @@ def test_rates_that_would_be_thousands_are_left_out_and_said(tmp_path):
 def test_all_contrasts_are_corrected_together_by_max_t(chosen):
     """An experiment and an observation in one family; adjusted p of the observation are never below its own."""
     _, folder = chosen
-    made = transect.experiment.study.report(folder, correction="max-t")
+    made = transect.analysis.reporting.report(folder, correction="max-t")
     seen = [e for e in made.effects if e.basis == "observational" and e.p == e.p]
     assert seen
     assert all(e.p_adjusted >= e.p for e in seen)

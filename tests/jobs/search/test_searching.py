@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from transect.analysis import reporting
 from transect.designs.search.space import space_of
 from transect.errors import BadInput, FolderOfAnotherSpec, Interrupted, UnknownName
-from transect.experiment import study
 from transect.jobs.search import results
 from transect.jobs.search import run as searching
 from transect.jobs.search.run import run, search_for
@@ -248,4 +248,4 @@ def test_the_report_of_an_audit_is_not_that_of_a_search(tmp_path):
     with pytest.raises(
         BadInput, match=r"expected the folder of an audit, got that of a search: its page is search.html"
     ):
-        study.report(tmp_path)
+        reporting.report(tmp_path)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from leaky_data import planted, planted_bits
-
 from oracles import leakage_by_loops
+
 from transect.errors import BadInput
 from transect.leakage import Problem, dataset_leakage, labelled, perturb
 from transect.leakage.attackers import Bayes

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 from leaky_data import planted, planted_bits
-
 from oracles import networks_one_by_one
+
 from transect.errors import BadInput
 from transect.leakage import Evidence, Problem, Settings, dataset_leakage
 from transect.leakage.attackers import Bayes, Converged, Mlp

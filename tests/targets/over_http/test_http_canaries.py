@@ -142,7 +142,7 @@ def test_a_target_without_canaries_leaves_nothing(tmp_path):
         canaries.keep_canaries(tmp_path, [as_target(lambda pixels: [0.5] * len(pixels), name="own", task="binary")])
         == []
     )
-    assert canaries.canary_sections(tmp_path) == []
+    assert steady.sections(tmp_path) == []
     assert list(tmp_path.iterdir()) == []
 
 

@@ -209,13 +209,14 @@ def report(
 
     Answers come from the annotation database, or, where the run has none, from the file kept by --ratings.
     """
+    from transect.analysis import rater_report
     from transect.annotation.pictures import Pictures
-    from transect.jobs.annotate import page, rater_page, validation
+    from transect.jobs.annotate import rater_page, validation
     from transect.ratings.seen import parse_rules
 
     rules = [rule for each in parse_rules(prune or ()).values() for rule in each]
     answered = _answered(run, database, scale)
-    found = page.page(answered, rules, resamples, run.name)
+    found = rater_report.page(answered, rules, resamples, run.name)
     # Gates are in the units of the questions, whatever the page's scale.
     for one in answered if scale == "attribute" else _answered(run, database, "attribute"):
         if {"condition", "quality"} <= {rated.name for rated in one.rated}:
@@ -227,13 +228,13 @@ def report(
 
 def _answered(run: Path, database: str | None, scale: str) -> Any:
     """Answers from the database, or the file kept beside the run where it has none."""
-    from transect.jobs.annotate import page
+    from transect.analysis import rater_report
 
     if database is None and not (run / "annotations" / "annotation.sqlite").exists():
-        return page.from_kept(run)
+        return rater_report.from_kept(run)
     project = _open(run, database, None, begin=False)
     try:
-        return page.from_project(run, project, scale)
+        return rater_report.from_project(run, project, scale)
     finally:
         project.database.close()
 

@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float
 
+from transect.analysis.rater_report import Answered
 from transect.analysis.sections.answers import table, words
 from transect.analysis.sections.raters import Rated
 from transect.effects.identity_pairs import against_distance, same_shares
 from transect.effects.image_validation import SOURCE, Gates, Validation, validate
 from transect.errors import BadInput, UnknownName
-from transect.jobs.annotate.page import Answered
 from transect.runs import tables as columns
 from transect.runs.folder import write_atomically
 

@@ -12,20 +12,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from transect.analysis import publication, verification
-from transect.analysis.finished_run import slug
+from transect.analysis import publication, reporting
 from transect.designs import population_design, transect_design
 from transect.designs.lines import Lines, lines_design
 from transect.designs.steps import Steps, parse_steps
 from transect.effects.truth import Truth
 from transect.errors import BadInput, UnknownName
-from transect.experiment import costs, edits, interpolation, study, worlds
+from transect.experiment import costs, edits, interpolation, study, verification, worlds
 from transect.experiment.edits import EditCheck
 from transect.experiment.study import Study
+from transect.jobs.audit import one_study
 from transect.protocols import Target
 from transect.ratings import gates as required
 from transect.ratings.seen import check as check_ratings
 from transect.runs import boundary, error_conditions
+from transect.runs.folder import STUDIES, slug
 from transect.targets.limits import Limits
 
 EXPERIMENT: Final = "experiment"
@@ -108,7 +109,7 @@ def audit(
     if compare and not (dataset or observe or images):
         raise BadInput("--compare is of images as they come: give --observe, --images or --dataset, or drop it")
     if not (moved or dataset or observe or lines is not None):
-        return study.audit(
+        return one_study.audit(
             targets,
             vary=vary,
             subjects=subjects,
@@ -161,7 +162,7 @@ def audit(
     joined = None if lines is None else _lines(world, lines, seed, resolved, limits)
     controlled = next((one for one in asked if one.design.levels), None) if control else None
     for one in asked:
-        place = folder if len(asked) == 1 else folder / study.STUDIES / one.name
+        place = folder if len(asked) == 1 else folder / STUDIES / one.name
         study.run(one, place, quiet=quiet)
         if one is controlled:
             study.run_control(replace(one, world=_plain(one.world)), place, quiet=quiet)
@@ -170,8 +171,8 @@ def audit(
         study.run(joined, folder / interpolation.FOLDER, quiet=quiet)
     boundary.keep(folder, near)
     error_conditions.keep(folder, crossed)
-    study.rate(folder, perceived, prune, ratings)
-    return study.report(folder)
+    reporting.rate(folder, perceived, prune, ratings)
+    return reporting.report(folder)
 
 
 def cost(
@@ -333,6 +334,6 @@ def demo(out: Path, *, seed: int = 0, device: str = "cpu", quiet: bool = False) 
         asked("smile", smile, ["smile=0,1", "facial_hair=0,1"], None),
     ]
     for one in studies:
-        study.run(one, out / study.STUDIES / one.name, quiet=quiet)
-        study.run_control(one, out / study.STUDIES / one.name, quiet=quiet)
-    return study.report(out)
+        study.run(one, out / STUDIES / one.name, quiet=quiet)
+        study.run_control(one, out / STUDIES / one.name, quiet=quiet)
+    return reporting.report(out)

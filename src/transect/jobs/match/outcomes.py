@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 from transect.effects.disagreement import disagreement
 from transect.effects.matched_pairs import PairOutcome, adjusted_pair_outcome, pair_outcome
 from transect.errors import BadInput
+from transect.runs.plain_json import plain
 
 ENDS: Final = ("estimate", "low", "high")
 _READ: Final = ("name", "target", *ENDS, "n_subjects", "unit")
@@ -88,17 +89,6 @@ def _beside(effect: Mapping[str, Any], made: PairOutcome, adjusted: Mapping[str,
 def _interval(made: Mapping[str, Any]) -> tuple[float, float, float]:
     estimate, low, high = (float(made[key]) for key in ENDS)
     return estimate, low, high
-
-
-def plain(value: Any) -> Any:
-    """What JSON can say: NaN and infinity as null, numpy's numbers as Python's."""
-    if isinstance(value, Mapping):
-        return {key: plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def lines(one: Mapping[str, Any]) -> list[str]:

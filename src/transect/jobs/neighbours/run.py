@@ -20,7 +20,7 @@ from transect.designs.matching import in_metric, layered
 from transect.designs.matching.metrics import Layers
 from transect.effects.neighbours import NEIGHBOURS, SOURCE, preserved
 from transect.errors import BadInput
-from transect.jobs.match.outcomes import plain
+from transect.runs.plain_json import plain
 
 RANDOM: Final = "images at random"
 _MOST_LEVELS: Final = 2

@@ -30,10 +30,10 @@ from transect.effects.recognition import (
     verification,
 )
 from transect.errors import BadInput
-from transect.jobs.match.outcomes import plain
 from transect.jobs.recognition.embeddings import embed
 from transect.protocols import Target
 from transect.runs.folder import write_table
+from transect.runs.plain_json import plain
 from transect.targets.limits import Limits
 
 RATE: Final = 0.01

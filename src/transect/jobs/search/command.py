@@ -74,11 +74,11 @@ def search(
 
     A search that was stopped goes on with the same command, and asks about nothing twice.
     """
-    from transect.analysis.finished_run import slug
     from transect.console import target_options
     from transect.designs.search.space import space_of
     from transect.experiment import costs, study, worlds
     from transect.jobs.search import results, run
+    from transect.runs.folder import slug
     from transect.targets.limits import Limits
 
     options = target_options.given(

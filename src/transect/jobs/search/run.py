@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, UInt8
 
-from transect.analysis.finished_run import slug
 from transect.designs.search import History, Interrogation, Strategy, Suggestions, Thompson, eager
 from transect.designs.search.confirmation import ConfirmedSearch
 from transect.designs.search.space import Space
@@ -36,7 +35,7 @@ from transect.ratings import gates as required
 from transect.records import Design, Predictions, Task
 from transect.runs import error_conditions, spec
 from transect.runs import tables as columns
-from transect.runs.folder import RunFolder, canonical_json, write_atomically
+from transect.runs.folder import RunFolder, canonical_json, slug, write_atomically
 from transect.runs.progress import Progress
 from transect.targets.boxes import BoxConvention
 from transect.targets.limits import Limits

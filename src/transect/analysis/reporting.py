@@ -1,0 +1,80 @@
+"""From finished run folders to their report: analysed again, without generator and target."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from transect.analysis import edits, findings, interpolation, negative_control, pruned, publication
+from transect.analysis.sections import directions as fitted_directions
+from transect.analysis.sections import steady
+from transect.effects.shares import read_shares
+from transect.ratings.seen import attach
+from transect.runs import boundary, error_conditions
+from transect.runs.error_conditions import counted_by
+from transect.runs.folder import STUDIES, read_spec
+
+
+def rate(
+    folder: Path, perceived: str | Path | None = None, prune: Sequence[str] = (), ratings: str | Path | None = None
+) -> None:
+    """Keep what was seen on a finished run's images beside it, and rules by which images are left out.
+
+    perceived: CSV or Parquet with one row per image: id, a column per attribute, and `study` where the folder holds
+    several. ratings: people's single answers: the same columns, and a `rater` where it is known. What is of no image
+    of the run is said on standard error. Raises as `ratings.attach`.
+    """
+    seen, people = (None if path is None else Path(path) for path in (perceived, ratings))
+    for line in attach(folder, seen, prune, people):
+        print(line, file=sys.stderr)
+
+
+def report(
+    folder: Path,
+    *,
+    shares: Sequence[str | Path] = (),
+    correction: str = "holm",
+    models: Sequence[str] = (),
+    near: tuple[float, float] | None = None,
+    by: Sequence[str] = (),
+) -> publication.Result:
+    """Analyse a finished run folder, or every study under it, and write its effects, results and page anew.
+
+    shares: files of populations' shares (CSV, TOML) to project to. correction: for many tests,
+    "holm", "benjamini-hochberg" or "max-t". models: by which errors are adjusted too: "ols", "logit", "poisson", "gee",
+    "fractional". near: the scores between which a subject is near the decision boundary; by: attributes whose
+    combinations errors are counted by; both kept in the folder, default what is kept there.
+    """
+    band = boundary.check(near) or boundary.kept(folder)
+    runs = sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
+    known = [counted_by(read_spec(path)) for path in runs]
+    crossed = error_conditions.check(by or error_conditions.kept(folder), known)
+    found = [findings.analyse(path, band, crossed) for path in runs]
+    if by:
+        error_conditions.keep(folder, crossed)
+    if near is not None:
+        boundary.of_steps(any(one.in_steps for one in found))
+        boundary.keep(folder, near)
+    # An experiment comes first: shares are of its levels, and not of steps λ or of what other studies observed.
+    order = sorted(found, key=lambda one: one.in_steps or not one.design.levels)
+    attributes = {name: attribute for one in reversed(order) for name, attribute in one.attributes.items()}
+    populations = [read_shares(path, attributes) for path in shares]
+    controls = [negative_control.finished(path) for path in runs]
+    notes = [note for path in runs for note in negative_control.unfinished(path)]
+    own = [[*edits.sections(path), *steady.sections(path), *pruned.sections(path)] for path in runs]
+    rated = [section for sections in own for section in sections]
+    specs = {json.dumps(one.entry["spec"]["generator"].get("directions")): one.entry["spec"] for one in found}
+    notes += [note for spec in specs.values() for note in fitted_directions.limits(spec)]
+    fitted = [section for spec in specs.values() for section in fitted_directions.section(spec)]
+    return publication.publish(
+        folder,
+        found,
+        controls,
+        shares=populations,
+        correction=correction,
+        models=models,
+        limits=notes,
+        sections=[*fitted, *interpolation.sections(folder), *rated],
+    )

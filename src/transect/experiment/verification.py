@@ -1,0 +1,52 @@
+"""How an audit verifies the images of an embedding target: the rule as asked, and as a spec keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from transect.effects.verification import Rule
+from transect.errors import BadInput
+from transect.protocols import Target
+from transect.records import Attribute, Design, Task
+
+NON_MATCH: Final = "non_match"
+WHO: Final = ("skin_tone", "age", "face_shape")
+"""Attributes by which subjects are grouped where an experiment does not set them."""
+
+
+def chosen(
+    targets: Sequence[Target], design: Design, false_match_rate: float | None, within: Sequence[str] = ()
+) -> Rule:
+    """The rule as asked. Raises BadInput or UnknownName where the targets or the design cannot be verified so."""
+    embeds = [target for target in targets if Task(target.task) is Task.EMBEDDING]
+    if (false_match_rate is not None or within) and not (embeds and design.levels):
+        raise BadInput("--false-match-rate and --within are of embedding targets and --vary: drop them, or set --task")
+    stated = [target for target in embeds if getattr(target, "threshold", None) is not None]
+    if false_match_rate is not None and stated:
+        raise BadInput(f"{stated[0].name} has a threshold: expected it or --false-match-rate, got both; drop one")
+    rule = Rule(None, false_match_rate, tuple(dict.fromkeys(within)))
+    for target in stated:
+        Rule(getattr(target, "threshold", None), None, rule.within).check(design)
+    rule.check(design)
+    return rule
+
+
+def verifies(target: Target, design: Design, rule: Rule) -> bool:
+    """Whether the target's images can match or not: an embedding, an experiment, and a threshold."""
+    known = rule.verifies or getattr(target, "threshold", None) is not None
+    return known and Task(target.task) is Task.EMBEDDING and bool(design.levels)
+
+
+def spec_entry(
+    rule: Rule, targets: Sequence[Target], design: Design, attributes: Sequence[Attribute]
+) -> dict[str, Any]:
+    """What a run's spec keeps of it; nothing where no target verifies, so that other specs stay as they were.
+
+    own: attributes by which subjects are grouped, since nothing sets them.
+    """
+    if not any(verifies(target, design, rule) for target in targets) and not rule.within:
+        return {}
+    own = [asdict(one) for one in attributes if one.name in WHO and one.name not in design.levels]
+    return {"verification": {"false_match_rate": rule.false_match_rate, "within": list(rule.within), "own": own}}
