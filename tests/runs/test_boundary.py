@@ -4,11 +4,10 @@ import json
 
 import pytest
 
-from transect.analysis import reporting
 import transect
-from transect.runs import boundary
-from transect.experiment import study
+from transect.analysis import reporting
 from transect.errors import BadInput
+from transect.runs import boundary
 
 
 @pytest.mark.parametrize("band", [(0.7, 0.3), (0.5, 0.5), (0.3, float("nan")), (0.3, float("inf"))])

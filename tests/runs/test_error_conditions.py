@@ -9,11 +9,11 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from transect.jobs.audit import run as audits
-from transect.cli.app import app
-from transect.runs import error_conditions
 from transect.analysis import mean_faces
+from transect.cli.app import app
 from transect.errors import BadInput, UnknownName
+from transect.jobs.audit import run as audits
+from transect.runs import error_conditions
 from transect.runs.folder import FinishedRun
 from transect.runs.tables import images_of
 from transect.targets import as_target

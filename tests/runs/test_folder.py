@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from transect.runs import folder as store
 from transect.errors import BadInput, CorruptedPart, FolderInUse, FolderOfAnotherSpec, RunFolderError
+from transect.runs import folder as store
 from transect.runs.folder import FinishedRun, RunFolder, differing_keys, read_spec, spec_hash
 
 SPEC = {"design": {"seed": 1, "levels": {"glasses": [0.0, 1.0]}}, "targets": ["opencv"]}

@@ -18,13 +18,14 @@ from jaxtyping import Float
 from transect.analysis.condition_faces import mean_faces_of
 from transect.analysis.finished_run import Run, read
 from transect.analysis.sections.answers import Answers
-from transect.analysis.verification import NON_MATCH, references, rule_of, threshold_of, verified
+from transect.analysis.verification import references, rule_of, threshold_of, verified
 from transect.effects.analysis import Analysis, analyse_population, analyse_transects
 from transect.effects.outcomes import Outcome, category, compute, offered
 from transect.effects.overlap import IOU
 from transect.effects.rates import Rate
 from transect.effects.truth import FACE
 from transect.effects.verification import Verified
+from transect.experiment.verification import NON_MATCH
 from transect.records import Annotations, Attribute, Design, Effect, Predictions, Task
 from transect.report import selection
 from transect.report.records import Gallery

@@ -6,9 +6,9 @@ DIR/error_conditions.json   names of attributes, beside a run or a folder of stu
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from transect.errors import BadInput, UnknownName
 from transect.runs.folder import write_atomically

@@ -27,9 +27,10 @@ from transect.designs.matching.several import NoSet, Sets
 from transect.effects import balance as balancing
 from transect.effects.balance import Balance
 from transect.errors import BadInput
-from transect.jobs.match.outcomes import matched_effects, plain, read_experiment
+from transect.jobs.match.outcomes import matched_effects, read_experiment
 from transect.jobs.match.sample import METHODS, WEIGHTING, Options, Prepared, prepare
 from transect.jobs.match.unmatched import nothing_matched, rounded_up
+from transect.runs.plain_json import plain
 
 _MOST_LISTED = 20
 

@@ -17,6 +17,8 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, UInt8
 
+from transect.analysis.required import section_of
+from transect.analysis.sections import steady
 from transect.designs.search import History, Interrogation, Strategy, Suggestions, Thompson, eager
 from transect.designs.search.confirmation import ConfirmedSearch
 from transect.designs.search.space import Space
@@ -25,7 +27,7 @@ from transect.effects.outcomes import compute
 from transect.effects.truth import FACE, Truth
 from transect.errors import BadInput, Interrupted, UnknownName
 from transect.experiment import costs
-from transect.experiment.canaries import canary_sections, keep_canaries, watch
+from transect.experiment.canaries import keep_canaries, watch
 from transect.experiment.outcome_choice import choose_outcomes, rehearse
 from transect.jobs.search import page
 from transect.jobs.search.errors import error_tables, mean_faces
@@ -231,7 +233,7 @@ def run(search: Search, out: Path, *, quiet: bool = False) -> dict[str, Any]:
             print(line, file=sys.stderr)
         errors = error_tables(search, history, _reasons(folder, part), search.by)
         faces = mean_faces(search, history, errors["shown"], part, lambda number: _pixels(folder, number), search.by)
-        told = [*canary_sections(out), *_gate_sections(search)]
+        told = [*steady.sections(out), *_gate_sections(search)]
         found = {**summary(search, history, _paid(folder, part), told), "errors": errors}
         write_atomically(out / "search.html", page.build(found, faces).encode())
         write_atomically(out / "search.json", page.to_json(found).encode())
@@ -240,7 +242,7 @@ def run(search: Search, out: Path, *, quiet: bool = False) -> dict[str, Any]:
 
 def _gate_sections(search: Search) -> list[dict[str, Any]]:
     gates = search.gates
-    return [] if gates is None else [required.section_of(gates, "search", spec.described(search.world))]
+    return [] if gates is None else [section_of(gates, "search", spec.described(search.world))]
 
 
 def _reasons(folder: RunFolder, parts: int) -> list[str]:
