@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
+from places import SUPPORT
 from report_reader import number_faults, parse, text_faults
 
 import transect.report
 
-HERE = Path(__file__).parent
 SCHEMA = json.loads((Path(transect.report.__file__).parent / "results.schema.json").read_text())
 TONES = (1.0, 5.5, 10.0)
 THRESHOLD = 0.4
@@ -26,7 +26,7 @@ THRESHOLD = 0.4
 
 def command(*arguments):
     """What `transect` prints with --json."""
-    path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
+    path = os.pathsep.join([str(SUPPORT), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
         [sys.executable, "-m", "transect", *map(str, arguments), "--json"],
         capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, check=False, timeout=120,

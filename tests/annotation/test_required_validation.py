@@ -7,10 +7,10 @@ import sys
 import audited
 import numpy as np
 import pytest
-from transect.jobs.annotate.page import from_project
 
 import transect
 from transect.analysis import finished_run, reporting
+from transect.analysis.rater_report import from_project
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import open_project
 from transect.designs.search.space import space_of

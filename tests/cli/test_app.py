@@ -7,7 +7,7 @@ import pytest
 from commands import refused, run
 from places import SUPPORT
 
-from transect.cli.app import app
+import transect
 
 AUDIT = ("audit", "audited:brightness", "--size", "32", "--subjects", "4")
 
@@ -132,6 +132,6 @@ def test_debug_shows_the_traceback(tmp_path):
 
 
 def test_version_and_help():
-    assert run("--version").stdout.strip() == app.__version__
+    assert run("--version").stdout.strip() == transect.__version__
     assert run("--help").returncode == 0
     assert run().returncode == 2

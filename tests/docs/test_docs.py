@@ -98,7 +98,7 @@ def test_toml_blocks_are_what_their_readers_take(page, tmp_path):
 def small_stylegan2(path):
     from safetensors.torch import save_file
 
-    small = runpy.run_path(str(ROOT / "tests" / "generators" / "stylegan2" / "small_network.py"))
+    small = runpy.run_path(str(ROOT / "tests" / "support" / "small_network.py"))
     save_file(small["weights"](), path)
 
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from transect.analysis.interpolation import sections as interpolation_sections
+from transect.analysis import interpolation as finished_lines
 from transect.designs.lines import SHARE
 from transect.errors import BadInput
 from transect.experiment import interpolation
@@ -24,12 +24,12 @@ def test_a_world_and_a_target_with_classes_are_needed():
 
 
 def test_a_folder_without_the_check_has_no_section_and_one_that_was_broken_off_says_so(tmp_path):
-    assert interpolation_sections(tmp_path) == []
+    assert finished_lines.sections(tmp_path) == []
     levels = [{"attribute": SHARE, "values": [0.0, 1.0]}]
     design = {"levels": levels, "subjects": 2, "seed": 0, "population": "", "hold": []}
     with RunFolder(tmp_path / interpolation.FOLDER, {"design": design, "attributes": [], "subjects_per_part": 2}):
         pass
-    (section,) = interpolation_sections(tmp_path)
+    (section,) = finished_lines.sections(tmp_path)
     assert "begun and not finished" in section["warnings"][0]
 
 
@@ -37,13 +37,13 @@ def test_answers_of_other_images_are_no_unfinished_check(tmp_path, monkeypatch):
     (tmp_path / interpolation.FOLDER).mkdir()
     (tmp_path / interpolation.FOLDER / "run.json").touch()
     target = {"name": "small", "task": "binary"}
-    monkeypatch.setattr(interpolation, "FinishedRun", lambda _: SimpleNamespace())
-    monkeypatch.setattr(interpolation, "_finished", lambda _: True)
-    monkeypatch.setattr(interpolation.finished, "read", lambda _: SimpleNamespace(spec={"targets": [target]}))
+    monkeypatch.setattr(finished_lines, "FinishedRun", lambda _: SimpleNamespace())
+    monkeypatch.setattr(finished_lines, "_finished", lambda _: True)
+    monkeypatch.setattr(finished_lines.finished_run, "read", lambda _: SimpleNamespace(spec={"targets": [target]}))
 
     def of_others(run, asked):
         raise BadInput("predictions of small are not of these images")
 
-    monkeypatch.setattr(interpolation.findings, "answers_of", of_others)
+    monkeypatch.setattr(finished_lines.findings, "answers_of", of_others)
     with pytest.raises(BadInput, match="are not of these images"):
-        interpolation_sections(tmp_path)
+        finished_lines.sections(tmp_path)

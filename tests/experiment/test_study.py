@@ -14,10 +14,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
+from places import SUPPORT
 
 import transect
+from transect.analysis.reporting import report
 from transect.errors import BadInput, CorruptedPart, FolderOfAnotherSpec, RunFolderError, TooManyFailures, UnknownName
-from transect.experiment.study import report
 from transect.records import Predictions, Task
 from transect.targets.limits import Limits
 
@@ -39,7 +40,7 @@ def command(out: Path, *more: str) -> list[str]:
 
 def start(arguments: list[str]) -> subprocess.Popen:
     """A run in a process of its own, which hears SIGINT even where this one was started in a shell's background."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    environment = {**os.environ, "PYTHONPATH": str(SUPPORT)}
     hear = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(arguments, env=environment, preexec_fn=hear, **pipes)

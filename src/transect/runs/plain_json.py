@@ -1,20 +1,62 @@
-"""What JSON can say of a value: NaN and infinity as null."""
+"""The one way from records to JSON: dataclasses become objects, NaN and infinity become null, keys keep their order."""
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
+from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 
 def plain(value: Any) -> Any:
-    """What JSON can say: NaN and infinity as null, numpy's numbers as Python's."""
-    if isinstance(value, Mapping):
-        return {key: plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+    """The value in JSON's own types: dict, list, str, int, float, bool and None.
+
+    Dataclasses become objects by field, arrays and sets lists (sets sorted), enumerations and paths text, and numbers
+    that are not finite null.
+
+    Raises TypeError for a type that JSON has no word for.
+
+    >>> plain({"estimate": float("nan"), "n": np.int64(3), "values": np.array([1.0, np.inf])})
+    {'estimate': None, 'n': 3, 'values': [1.0, None]}
+    """
     if isinstance(value, np.generic):
         value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Enum):
+        return plain(value.value)
+    if isinstance(value, str):
+        return str(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    return _collection(value)
+
+
+def _collection(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, Set):
+        return [plain(item) for item in sorted(value)]
+    if isinstance(value, Sequence):
+        return [plain(item) for item in value]
+    raise TypeError(f"expected a value that JSON can hold, got {type(value).__name__}")
+
+
+def dumps(value: Any, indent: int | None = 2) -> str:
+    """The value as JSON text, by `plain`.
+
+    >>> dumps({"p": float("nan")}, indent=None)
+    '{"p": null}'
+    """
+    return json.dumps(plain(value), indent=indent, allow_nan=False, ensure_ascii=False)

@@ -2,18 +2,18 @@
 
 import json
 import runpy
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from places import SUPPORT
 from safetensors.torch import save_file
 from typer.testing import CliRunner
 
 from transect.cli.app import app
 from transect.errors import BadInput
 
-SMALL_NETWORK = Path(__file__).parent / "generators" / "stylegan2" / "small_network.py"
+SMALL_NETWORK = SUPPORT / "small_network.py"
 
 
 def run(*arguments):

@@ -111,7 +111,7 @@ def test_answers_that_never_differ_raise_no_alarm():
     assert made["warnings"] == []
     assert dict(made["tables"][0]["rows"])["p of a change at the likeliest point, at the end"] == 1.0
     assert made["text"][0].startswith("Nothing speaks against it")
-    assert steady.alarm(kept) == ""
+    assert canaries.alarm(kept) == ""
 
 
 def predictions(score=0.5, reason="", boxes=None):
@@ -157,9 +157,9 @@ def test_the_alarm_is_raised_while_the_run_goes_on(tmp_path):
         target.on_round = heard.append
         ask(target, 20)
         assert [record["rounds"] for record in heard] == [[0, 1], [0, 1, 2]]
-        assert steady.alarm({"target": "acme", **heard[-1]}) == ""
+        assert canaries.alarm({"target": "acme", **heard[-1]}) == ""
         ask(target, 40)
-        alarms = [bool(steady.alarm({"target": "acme", **record})) for record in heard]
+        alarms = [bool(canaries.alarm({"target": "acme", **record})) for record in heard]
     assert alarms == [False, False, True, True]
 
 

@@ -1,0 +1,37 @@
+"""JSON Schemas of what jobs write, generated from the records themselves."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+
+class _Nullable(GenerateJsonSchema):
+    """A number that is not finite is written as null, so every float may be null."""
+
+    def float_schema(self, schema: core_schema.FloatSchema) -> JsonSchemaValue:
+        """Number or null."""
+        return {"anyOf": [super().float_schema(schema), {"type": "null"}]}
+
+
+def json_schema(record: Any, name: str, version: int) -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of what `plain` makes of a record type.
+
+    name: of the document, as "match"; version: raised whenever a reader of the earlier one would fail.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Rate:
+    ...     group: str
+    ...     rate: float
+    >>> sorted(json_schema(Rate, "rate", 1)["properties"])
+    ['group', 'rate']
+    """
+    adapter = TypeAdapter(record, config=None if isinstance(record, type) else ConfigDict(arbitrary_types_allowed=True))
+    made = adapter.json_schema(schema_generator=_Nullable, mode="serialization")
+    return {"$schema": DIALECT, "$id": f"transect/{name}/{version}", **made}

@@ -1,0 +1,81 @@
+"""Tables in every form that a user may give, and refusals in one line."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from transect.errors import BadInput
+from transect.runs.inputs import as_table
+
+COLUMNS = {"id": ["a", "b", "c"], "smile": [0.1, 0.5, 0.9]}
+
+
+class Frame:
+    """A data frame of another library: nothing is known of it but the Arrow stream."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def written(tmp_path, suffix):
+    path, table = tmp_path / f"t{suffix}", pa.table(COLUMNS)
+    if suffix == ".parquet":
+        pq.write_table(table, path)
+    elif suffix == ".csv":
+        path.write_text("id,smile\na,0.1\nb,0.5\nc,0.9\n")
+    elif suffix == ".npz":
+        np.savez(path, **{name: np.array(values) for name, values in COLUMNS.items()})
+    else:
+        with pa.ipc.new_file(path, table.schema) as sink:
+            sink.write_table(table)
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".npz", ".arrow", ".feather"])
+def test_files_hold_the_same_columns(tmp_path, suffix):
+    path = written(tmp_path, suffix)
+    assert as_table(path).to_pydict() == as_table(str(path)).to_pydict() == COLUMNS
+
+
+@pytest.mark.parametrize("source", [COLUMNS, pa.table(COLUMNS), pd.DataFrame(COLUMNS), Frame(pa.table(COLUMNS))])
+def test_objects_hold_the_same_columns(source):
+    assert as_table(source).to_pydict() == COLUMNS
+
+
+def test_rows_of_a_matrix_become_lists():
+    assert as_table({"w": np.eye(2)}).to_pydict() == {"w": [[1.0, 0.0], [0.0, 1.0]]}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.csv", b"id,smile\na,0.1,9\n", "expected a readable csv file, got: CSV parse error"),
+        ("t.parquet", b"PAR1", "expected a readable parquet file"),
+        ("t.arrow", b"nothing", "expected a readable arrow file"),
+        ("t.npz", b"nothing", "expected a readable npz file"),
+        ("t.txt", b"", r"expected one of \.parquet, .*, got \.txt"),
+        ("none.csv", None, "expected a file, found none"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line(tmp_path, name, content, message):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(BadInput, match=message) as refused:
+        as_table(tmp_path / name, "--table")
+    assert "\n" not in str(refused.value)
+    assert str(refused.value).startswith(f"--table {tmp_path / name}: ")
+
+
+def test_columns_of_unequal_length_are_refused():
+    with pytest.raises(BadInput, match="expected columns of equal length"):
+        as_table({"a": [1], "b": [1, 2]})
+
+
+def test_other_objects_are_refused():
+    with pytest.raises(BadInput, match="got int"):
+        as_table(3)

@@ -1,0 +1,72 @@
+"""What every job's result offers: JSON that fits its schema, rows, a page, a view for notebooks."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import jsonschema
+import pyarrow as pa
+import pytest
+
+from transect.runs.plain_json import dumps, plain
+from transect.runs.result import JobResult
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    group: str
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    rates: tuple[Rate, ...]
+    out: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rates(JobResult):
+    JOB: ClassVar[str] = "rates"
+    NUMBERS: ClassVar[type] = Numbers
+
+    numbers: Numbers
+
+    @property
+    def table(self):
+        return pa.table({"rate": [rate.rate for rate in self.numbers.rates]})
+
+    def report(self, path):
+        return Path(path) / "page.html"
+
+    def headline(self):
+        return "b < a"
+
+    def rows(self):
+        return ["group"], [[rate.group] for rate in self.numbers.rates]
+
+
+RESULT = Rates(Numbers((Rate("a", 0.5), Rate("<b>", float("nan")))))
+
+
+def test_the_json_fits_the_schema_and_nan_is_null():
+    made = RESULT.to_json()
+    assert made == {"rates": [{"group": "a", "rate": 0.5}, {"group": "<b>", "rate": None}], "out": None}
+    jsonschema.validate(made, RESULT.schema())
+    assert RESULT.schema()["$id"] == "transect/rates/1"
+
+
+def test_a_number_that_is_text_does_not_fit():
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"rates": [{"group": "a", "rate": "half"}], "out": None}, RESULT.schema())
+
+
+def test_the_view_for_notebooks_escapes_what_others_wrote():
+    shown = RESULT._repr_html_()
+    assert "<p>b &lt; a</p>" in shown
+    assert "<td>&lt;b&gt;</td>" in shown
+
+
+def test_what_json_cannot_hold_is_refused():
+    with pytest.raises(TypeError, match="got object"):
+        plain(object())
+    assert dumps({"b": {2, 1}}, indent=None) == '{"b": [1, 2]}'
