@@ -7,6 +7,7 @@ import sys
 import audited
 import numpy as np
 import pytest
+from places import SUPPORT
 
 import transect
 from transect.analysis import finished_run, reporting
@@ -232,7 +233,7 @@ def test_the_command_line_ends_with_2_and_one_line(failing, tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "transect", "audit", "callable:audited:brightness", "--vary", "face_shape=0,1", "--size",
          "32", "--require-validation", str(failing), "--out", str(tmp_path / "new")],
-        capture_output=True, text=True, check=False, cwd="tests",
+        capture_output=True, text=True, check=False, cwd=SUPPORT,
     )  # fmt: skip
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert "expected conditions that met every gate" in done.stderr

@@ -1,0 +1,1 @@
+"""`transect report`: the report of a finished run, built again."""
