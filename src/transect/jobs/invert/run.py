@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from transect.errors import BadInput, Interrupted
-from transect.inversion.latents_file import encoded, read_codes
+from transect.inversion.latents_file import content_of_codes, read_codes
 from transect.inversion.pictures import Pictures
 from transect.records import Latents
 from transect.runs import model_files
@@ -198,7 +198,7 @@ def _finish(asked: Order, out: Path, table: pa.Table) -> dict[str, Any]:
     """latents.safetensors, sheet.png and summary.json."""
     shape = tuple(_seen(asked).codes(asked.search.space).mean.shape)
     codes = np.array(table["codes"].to_pylist(), dtype=np.float32).reshape(len(table), *shape)
-    content = encoded(table["id"].to_pylist(), codes, asked.search.space, described(asked.generator))
+    content = content_of_codes(table["id"].to_pylist(), codes, asked.search.space, described(asked.generator))
     write_atomically(out / "latents.safetensors", content)
     write_atomically(out / "sheet.png", _sheet(asked, table))
     summary = _summary(asked, out, table)
