@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from transect.analysis.sections.answers import table, words
 from transect.controls.directions import LEAK
-from transect.controls.local_file import KIND as LOCAL
+from transect.controls.files import LOCAL
 
 KEY: Final = "directions"
 SOURCES: Final = (
