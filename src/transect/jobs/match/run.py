@@ -22,7 +22,7 @@ from transect.designs import matching as designs
 from transect.designs.matching import Matching, Sample, propensity
 from transect.designs.matching.cardinality import TOLERANCE
 from transect.designs.matching.references import References
-from transect.designs.matching.sample import MISSING
+from transect.designs.matching.sample import MISSING, Facts
 from transect.designs.matching.several import NoSet, Sets
 from transect.effects import balance as balancing
 from transect.effects.balance import Balance
@@ -173,7 +173,7 @@ def _greedy(sample: Sample, caliper: float, approximate: bool) -> Matching:
 
     search = ApproximateSearch(sample, caliper=caliper)
     recall = search.recall()
-    return replace(designs.greedy(sample, search=search), facts={"recall": recall})
+    return replace(designs.greedy(sample, search=search), facts=Facts(recall=recall))
 
 
 def _paired(options: Options, prepared: Prepared) -> Matched:
@@ -205,7 +205,7 @@ def _paired(options: Options, prepared: Prepared) -> Matched:
             prepared.outcomes, prepared.covariates, pairs, experiment, seed=options.seed
         )
     if references is not None:
-        summary["references"] = references.summary()
+        summary["references"] = plain(references.difficulty)
     log_odds = None if scores is None else scores.log_odds
     return Matched(summary, _pair_rows(made, references), found, prepared, made, log_odds=log_odds)
 
