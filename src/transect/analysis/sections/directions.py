@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from transect.analysis.sections.answers import table, words
 from transect.controls.directions import LEAK
-from transect.controls.local_file import KIND as LOCAL
+from transect.controls.files import LOCAL
 from transect.report.records import Figure, Panel, Point, Section, Series, Table, Unit
 
 KEY: Final = "directions"

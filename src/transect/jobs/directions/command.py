@@ -12,11 +12,10 @@ import typer
 
 from transect.console.audit_options import InvertedLatents
 from transect.console.printing import table
-from transect.errors import BadInput
+from transect.errors import BadInput, RunFolderError
 
 if TYPE_CHECKING:
-    from transect.controls.direction_file import FittedDirections
-    from transect.controls.local_file import FittedModels
+    from transect.controls.files import FittedDirections
     from transect.jobs.directions.labels import Labels
 
 directions = typer.Typer(
@@ -115,7 +114,7 @@ def fit(
     options = {key: value for key, value in given.items() if value is not None}
     rows, found = _labels(labels, made_by, asked, others, subjects, seed, labelled_by, options, quiet=json)
     names, balanced = _names(asked, others, found)
-    fitted: FittedDirections | FittedModels
+    fitted: FittedDirections
     if local:
         fitted = fit.fit_models(made_by, rows, found, names, space=space or "", seed=seed)
     else:
@@ -132,9 +131,9 @@ def show(
     json: Json = False,
 ) -> None:
     """Show the directions of a file: how well they predict, their ranges, where they come from."""
-    from transect.controls.local_file import read_fitted
+    from transect.controls.files import read_directions
 
-    _print(file, read_fitted(file), [], json)
+    _print(file, read_directions(file), [], json)
 
 
 def _labels(
@@ -190,23 +189,16 @@ def _names(asked: list[str], balance: list[str], found: Labels) -> tuple[list[st
     return fitted or [name for name in found.columns if name not in balanced], balanced
 
 
-def _write(out: Path, fitted: FittedDirections | FittedModels) -> None:
-    from transect.controls.direction_file import FittedDirections, save_directions
-    from transect.controls.local_file import save_models
+def _write(out: Path, fitted: FittedDirections) -> None:
+    from transect.controls.files import write_directions
 
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        if isinstance(fitted, FittedDirections):
-            save_directions(out, fitted.directions, fitted.space, fitted.origin)
-        else:
-            save_models(out, fitted.models, fitted.space, fitted.origin)
-    except OSError as error:
-        raise BadInput(
-            f"{out}: expected a file that can be written, got {error.strerror or error}; choose another"
-        ) from None
+        write_directions(out, fitted)
+    except RunFolderError as error:
+        raise BadInput(f"{out}: expected a file that can be written, got: {error}") from None
 
 
-def _print(path: Path, fitted: FittedDirections | FittedModels, notes: list[str], as_json: bool) -> None:
+def _print(path: Path, fitted: FittedDirections, notes: list[str], as_json: bool) -> None:
     from transect.jobs.directions import fit
     from transect.runs import model_files
 

@@ -9,12 +9,11 @@ import numpy as np
 from jaxtyping import Float
 
 from transect import __version__
-from transect.controls.direction_file import FittedDirections
 from transect.controls.directions import LEAK, METHODS, Direction, fit_direction, labelled_by_a_model
+from transect.controls.files import LINEAR, FittedDirections
 from transect.controls.hyperplanes import LARGEST_CONDITION, angles
 from transect.controls.learned import LearnedControls
 from transect.controls.local import AttributeModel, LocalControls, fit_model
-from transect.controls.local_file import FittedModels
 from transect.controls.world import in_space
 from transect.errors import BadInput, UnknownName
 from transect.jobs.directions.labels import Labels
@@ -68,7 +67,7 @@ def fit_models(
     *,
     space: str = "",
     seed: int = 0,
-) -> FittedModels:
+) -> FittedDirections:
     """An attribute model for each attribute of the labels (or each of `names`), whose gradients are local directions.
 
     Arguments and Raises as `fit_directions`; nothing is balanced, and binary labels are a share of yes.
@@ -77,7 +76,7 @@ def fit_models(
     made = tuple(fit_model(name, rows, labels.columns[name], source=labels.source, seed=seed) for name in wanted)
     LocalControls(made, moved.space)  # refuses a name twice
     _check_apart(made, rows)
-    return FittedModels(made, moved.space, _origin(generator, moved, labels, seed))
+    return FittedDirections(made, moved.space, _origin(generator, moved, labels, seed))
 
 
 def _check_apart(models: Sequence[AttributeModel], rows: Float[np.ndarray, "n d"]) -> None:
@@ -147,14 +146,14 @@ def _levels(name: str, labels: Labels) -> Float[np.ndarray, " n"]:
     return column
 
 
-def warnings_of(fitted: FittedDirections | FittedModels) -> list[str]:
+def warnings_of(fitted: FittedDirections) -> list[str]:
     """What whoever uses the directions should know: labels of a model, poor fits, attributes hardly apart."""
     made = []
-    if led := [one for one in _each(fitted) if labelled_by_a_model(one.origin)]:
+    if led := [one for one in fitted.directions if labelled_by_a_model(one.origin)]:
         sources = ", ".join(dict.fromkeys(str(one.origin["labels"]) for one in led))
         made.append(f"{_named(led)}: labels are a model's ({sources}): {LEAK}")
-    for one in _each(fitted):
-        measure = getattr(one, "quality_measure", "R2")
+    for one in fitted.directions:
+        measure = one.quality_measure
         if lost := one.origin.get("without_latents"):
             made.append(f"{one.name}: {lost:,} labelled rows without finite latents (failed inversions) are left out")
         lowest = LOWEST_R2 if measure == "R2" else LOWEST_ACCURACY
@@ -165,11 +164,7 @@ def warnings_of(fitted: FittedDirections | FittedModels) -> list[str]:
             )
         if not np.isfinite(one.shown_low):
             made.append(f"{one.name}: held-out labels do not tell where it is seen; levels go over its whole range")
-    return [*made, *(_near(fitted.directions) if isinstance(fitted, FittedDirections) else [])]
-
-
-def _each(fitted: FittedDirections | FittedModels) -> tuple[Direction | AttributeModel, ...]:
-    return fitted.directions if isinstance(fitted, FittedDirections) else fitted.models
+    return [*made, *(_near(fitted.linear) if fitted.kind == LINEAR else [])]
 
 
 def _near(directions: Sequence[Direction]) -> list[str]:
@@ -189,12 +184,12 @@ def _named(directions: Sequence[Direction | AttributeModel]) -> str:
     return ", ".join(one.name for one in directions)
 
 
-def rows_of(fitted: FittedDirections | FittedModels) -> list[list[str]]:
+def rows_of(fitted: FittedDirections) -> list[list[str]]:
     """The directions as rows of a short table: attribute, kind, method, labels, quality, range, where it is seen."""
     return [
         [
             one.name,
-            getattr(one, "kind", "continuous"),
+            one.kind,
             str(one.origin.get("method", "")),
             f"{one.labels:,} ({one.held_out:,} held out)",
             ", ".join(one.origin.get("balanced_on", ())) or "-",
@@ -203,21 +198,21 @@ def rows_of(fitted: FittedDirections | FittedModels) -> list[list[str]]:
             f"{one.low:.3g} to {one.high:.3g}",
             f"{one.shown_low:.3g} to {one.shown_high:.3g}" if np.isfinite(one.shown_low) else "not known",
         ]
-        for one in _each(fitted)
+        for one in fitted.directions
     ]
 
 
 HEADINGS: Final = ("attribute", "kind", "method", "labels", "balanced on", "quality", "offset", "range", "seen between")
 
 
-def as_json(fitted: FittedDirections | FittedModels, path: Any, notes: Sequence[str]) -> Mapping[str, Any]:
+def as_json(fitted: FittedDirections, path: Any, notes: Sequence[str]) -> Mapping[str, Any]:
     """What --json prints: where the file is, its space and origin, every direction's figures, warnings and notes.
 
     The condition number is null for local directions, which differ from latent to latent.
     """
     described_file = fitted.describe()
-    straight = [one.normal if isinstance(one, Direction) else one.slopes for one in _each(fitted)]
-    condition = float(np.linalg.cond(np.array(straight))) if isinstance(fitted, FittedDirections) else None
+    straight = [one.normal if isinstance(one, Direction) else one.slopes for one in fitted.directions]
+    condition = float(np.linalg.cond(np.array(straight))) if fitted.kind == LINEAR else None
     return {
         "out": str(path),
         **described_file,
