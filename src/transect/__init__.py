@@ -22,6 +22,8 @@ _HOME = {
     "Task": "transect.records",
     "TransectError": "transect.errors",
     "audit": "transect.jobs.audit.run",
+    "fit_directions": "transect.jobs.directions.run",
+    "invert": "transect.jobs.invert.run",
     "match": "transect.jobs.match.run",
     "MatchOptions": "transect.jobs.match.options",
     "generators": "",
