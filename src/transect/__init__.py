@@ -25,6 +25,7 @@ _HOME = {
     "fit_directions": "transect.jobs.directions.run",
     "invert": "transect.jobs.invert.run",
     "match": "transect.jobs.match.run",
+    "neighbours": "transect.jobs.neighbours.run",
     "MatchOptions": "transect.jobs.match.options",
     "generators": "",
     "effects": "",
