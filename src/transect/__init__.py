@@ -22,6 +22,7 @@ _HOME = {
     "Task": "transect.records",
     "TransectError": "transect.errors",
     "audit": "transect.jobs.audit.run",
+    "fit_directions": "transect.jobs.directions.run",
     "invert": "transect.jobs.invert.run",
     "generators": "",
     "effects": "",

@@ -22,6 +22,7 @@ from transect.effects.intervals import SOURCES
 from transect.effects.shares import PopulationShares
 from transect.errors import BadInput
 from transect.records import Effect
+from transect.report.records import Section
 from transect.runs.folder import write_atomically
 
 ALPHA: Final = 0.05
@@ -71,7 +72,7 @@ def publish(
     correction: str = "holm",
     models: Sequence[str] = (),
     limits: Sequence[str] = (),
-    sections: Sequence[Mapping[str, Any]] = (),
+    sections: Sequence[Section] = (),
 ) -> Result:
     """Write effects.parquet, results.json and report.html of one or several studies.
 
@@ -108,7 +109,7 @@ def _results(
     effects: Sequence[Effect],
     entries: Sequence[Mapping[str, Any]],
     further: Further,
-    sections: Sequence[Mapping[str, Any]],
+    sections: Sequence[Section],
     correction: str,
     limits: Sequence[str],
 ) -> dict[str, Any]:
@@ -210,13 +211,13 @@ def _listed(names: Sequence[str]) -> str:
 def _citations(
     found: Sequence[Findings],
     effects: Sequence[Effect],
-    sections: Sequence[Mapping[str, Any]],
+    sections: Sequence[Section],
     further: Sequence[str],
 ) -> list[dict[str, str]]:
     texts = [TRANSECTS, COUNTERFACTUAL] if any(one.entry["basis"] == "experimental" for one in found) else [TRANSECTS]
     texts += [HELD] if any(one.entry["hold"] for one in found) else []
     texts += [source for effect in effects for source in effect.citation()]
-    texts += [source for section in sections for source in section["sources"]]
+    texts += [source for section in sections for source in section.sources]
     texts += [SOURCES[rate["method"]] for one in found for rate in one.rates if rate["method"] in SOURCES]
     return [citation(text) for text in dict.fromkeys([*texts, *further])]
 

@@ -15,10 +15,9 @@ from pydantic import Field, ValidationError, model_validator
 
 from transect.errors import BadInput
 from transect.records import Basis, Kind
-from transect.report.analyses import SectionEntry
 from transect.report.entries import ComparedEntry, PlanEntry, ProjectionEntry, TestFamily, VarianceEntry
 from transect.report.models import Count, Estimate, JsonObject, Model, Number, Probability
-from transect.report.records import Example, Gallery, MeanFace, Strip
+from transect.report.records import Example, Gallery, MeanFace, Section, Strip
 from transect.report.world_entries import FigureEntry, PhotometryEntry, ReadingEntry
 
 STANDING_LIMITS = (
@@ -226,9 +225,7 @@ class Results(Model):
     world: WorldEntry
     limits: list[str]
     citations: list[Citation]
-    sections: list[SectionEntry] = Field(
-        default=[], description="analyses beyond effects and rates, as figures and tables"
-    )
+    sections: list[Section] = Field(default=[], description="analyses beyond effects and rates, as figures and tables")
     gallery: GalleryEntry = GalleryEntry()
     interactions: list[ComparedEntry] = Field(default=[])
     variance_shares: list[VarianceEntry] = Field(default=[])
