@@ -51,4 +51,3 @@ PAGES = {
         (files.attributes_table, smile_model),
     ),
 }
-Pages whose commands build on hundreds of images."""
