@@ -24,6 +24,8 @@ _HOME = {
     "audit": "transect.jobs.audit.run",
     "fit_directions": "transect.jobs.directions.run",
     "invert": "transect.jobs.invert.run",
+    "match": "transect.jobs.match.run",
+    "MatchOptions": "transect.jobs.match.options",
     "generators": "",
     "effects": "",
     "targets": "",
