@@ -6,14 +6,14 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from transect import __version__
+from transect.analysis.audit_result import AuditNumbers, AuditResult
 from transect.analysis.findings import Findings, merge
 from transect.analysis.further import Further, analyse_further
 from transect.analysis.sections import build as build_sections
@@ -37,31 +37,6 @@ COUNTERFACTUAL: Final = (
 HELD: Final = "Pearl 2001, Direct and indirect effects, arXiv:1301.2300"
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What an audit found: where it lies, the effects as records, and all results as JSON values."""
-
-    folder: Path
-    effects: tuple[Effect, ...]
-    results: Mapping[str, Any] = field(repr=False)
-
-    @property
-    def report(self) -> Path:
-        """The page."""
-        return self.folder / "report.html"
-
-    def summary(self) -> dict[str, Any]:
-        """What --json prints: where things are, and the effects."""
-        files = {"report": "report.html", "results": "results.json", "table": "effects.parquet"}
-        paths = {name: str(self.folder / file) for name, file in files.items()}
-        return {"out": str(self.folder), **paths, "effects": self.results["effects"]}
-
-    def rows(self) -> list[list[str]]:
-        """The effects as rows of a short table: name, target, outcome, estimate, interval, adjusted p."""
-        return [_row(effect) for effect in self.effects]
-
-
 def publish(
     folder: Path,
     found: Sequence[Findings],
@@ -72,7 +47,7 @@ def publish(
     models: Sequence[str] = (),
     limits: Sequence[str] = (),
     sections: Sequence[Mapping[str, Any]] = (),
-) -> Result:
+) -> AuditResult:
     """Write effects.parquet, results.json and report.html of one or several studies.
 
     All effects are one family: their p-values are adjusted together, by "holm", "benjamini-hochberg" or "max-t".
@@ -93,7 +68,7 @@ def publish(
     write(whole, merge([one.gallery for one in found]), folder)
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     write_atomically(folder / "effects.parquet", _parquet(entries))
-    return Result(folder, effects, results)
+    return AuditResult(AuditNumbers(effects), folder, results)
 
 
 def _adjusted(found: Sequence[Findings], correction: str) -> tuple[Effect, ...]:
@@ -281,11 +256,3 @@ EFFECTS: Final = pa.schema(
     + [(name, pa.string()) for name in ("excluded", "basis", "reason", "interval_method", "test_method")]
     + [("sources", pa.list_(pa.string())), ("spec", pa.string())]
 )
-
-
-def _row(effect: Effect) -> list[str]:
-    if not effect.estimable:
-        return [effect.name, effect.target, effect.outcome, "not estimable", effect.reason, ""]
-    interval = f"{effect.low:+.3f} to {effect.high:+.3f}" if effect.low == effect.low else effect.reason
-    p = f"{effect.p_adjusted:.2g}" if effect.p_adjusted == effect.p_adjusted else ""
-    return [effect.name, effect.target, effect.outcome, f"{effect.estimate:+.3f}", interval, p]
