@@ -22,6 +22,8 @@ _HOME = {
     "Task": "transect.records",
     "TransectError": "transect.errors",
     "audit": "transect.jobs.audit.run",
+    "search": "transect.jobs.search.run",
+    "SearchOptions": "transect.jobs.search.request",
     "invert": "transect.jobs.invert.run",
     "generators": "",
     "effects": "",
