@@ -183,7 +183,7 @@ def test_a_search_holds_to_them_over_its_whole_range(failing, tmp_path):
     with pytest.raises(BadInput, match="images with age .* to have been rated, got no level of it"):
         searched("face_shape=0.5:1", "age")
     result = searching.run(searched("face_shape=0.5:1"), tmp_path / "search", quiet=True)
-    assert [section["key"] for section in result.numbers.sections] == ["gates"]
+    assert [section.key for section in result.numbers.sections] == ["gates"]
     assert "Gates that were required" in (tmp_path / "search" / "search.html").read_text()
     # A level that fails inside of the range is met, though neither end touches it.
     inner = changed(failing, tmp_path, lambda one: (passing(one), one["groups"][2].update(failures=["quality: poor"])))

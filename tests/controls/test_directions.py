@@ -6,7 +6,7 @@ import pytest
 from transect.controls.directions import fit_direction, hyperplanes
 from transect.controls.files import FittedDirections, read_directions, write_directions
 from transect.errors import BadInput
-from transect.jobs.directions.fit import warnings_of
+from transect.jobs.directions.result import warnings_of
 
 
 def latents(n=2000, d=16, seed=0):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 from transect.effects.interrogation import ErrorRate
+from transect.report.records import Section
 
 
 @final
@@ -126,7 +126,7 @@ class SearchNumbers:
     space: tuple[SearchedAttribute, ...]
     curve: tuple[int, ...]
     maps: tuple[AttributeMap, ...]
-    sections: tuple[Mapping[str, Any], ...]
+    sections: tuple[Section, ...]
     errors: ErrorTables | None = None
 
 

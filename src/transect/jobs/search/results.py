@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol, runtime_checkable
+from collections.abc import Sequence
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -26,6 +26,7 @@ from transect.jobs.search.numbers import (
     SearchNumbers,
 )
 from transect.protocols import Target
+from transect.report.records import Section
 
 MAPS: Final = 6
 """Pairs of attributes that are drawn: those of the regions first, then those that separate failures best."""
@@ -73,7 +74,7 @@ class SearchSetup(Protocol):
 
 
 def summary(
-    search: SearchSetup, history: History, paid: tuple[int, float], sections: Sequence[Mapping[str, Any]] = ()
+    search: SearchSetup, history: History, paid: tuple[int, float], sections: Sequence[Section] = ()
 ) -> SearchNumbers:
     """The numbers of a search, without its error tables. paid: calls and money of all programs that took part."""
     regions = _regions(search, history)

@@ -22,6 +22,7 @@ from transect.jobs.search.errors import error_tables, mean_faces
 from transect.jobs.search.numbers import AnswerFaces, SearchNumbers
 from transect.jobs.search.request import Search, SearchOptions, TargetLike, prepare
 from transect.jobs.search.results import lines, percent, summary
+from transect.report.records import Section
 from transect.runs import spec
 from transect.runs.folder import RunFolder, slug, write_atomically
 from transect.runs.plain_json import dumps
@@ -168,7 +169,7 @@ def _result(search: Search, folder: RunFolder, out: Path, history: History, part
     return SearchResult(numbers, out, tuple(faces), pa.table({**columns, "reason": reasons}))
 
 
-def _gate_sections(search: Search) -> list[dict[str, Any]]:
+def _gate_sections(search: Search) -> list[Section]:
     gates = search.gates
     return [] if gates is None else [section_of(gates, "search", spec.described(search.world))]
 
