@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from leaky_data import planted, planted_bits
+from transect.leakage.summary import summary
 
 from transect.errors import BadInput
 from transect.jobs.leakage.page import build
@@ -15,7 +16,6 @@ from transect.leakage.answers import predictions
 from transect.leakage.attackers import Bayes, Logistic, Mlp, load
 from transect.leakage.overview import overview
 from transect.leakage.results import as_json, rows
-from transect.leakage.summary import summary
 
 
 def amplifying_scores(data, push, seed=0):
@@ -60,7 +60,7 @@ def test_levels_fall_with_the_f1_and_are_interpolated():
     estimates = [found.dataset.estimate, *(level.leakage.estimate for level in found.levels)]
     assert estimates == sorted(estimates, reverse=True)
     for level in found.levels:
-        assert level.f1_found == pytest.approx(level.f1, abs=1.5)
+        assert level.f1_measured == pytest.approx(level.f1, abs=1.5)
         assert found.at(level.f1).estimate == pytest.approx(level.leakage.estimate)
     between = found.at(70.0)
     assert between.estimate == pytest.approx((estimates[1] + estimates[2]) / 2)

@@ -170,10 +170,10 @@ class Plan:
         return max(1, round(share * (self.settings.train_per_class or smallest)))
 
 
-def attack(attacker: Attacker, requests: Sequence[Request]) -> list[list[Attack]]:
-    """Every request's rounds, all attacked together; in a round each item is scored at most once."""
+def attack(attacker: Attacker, requests: Sequence[Request], stage: str = "") -> list[list[Attack]]:
+    """Every request's rounds, all attacked together; a round scores an item at most once. stage: see `Attacker`."""
     problems = [problem for request in requests for round_ in request.rounds for problem in round_]
-    answers = iter(attacker.attack(problems))
+    answers = iter(attacker.attack(problems, stage))
     made = []
     for request in requests:
         made.append([_joined([(problem, next(answers)) for problem in round_]) for round_ in request.rounds])

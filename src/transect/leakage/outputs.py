@@ -49,9 +49,9 @@ class Outputs:
 
     def f1(self, data: LabelledData, rows: Int[np.ndarray, " m"]) -> float:
         """Macro F1 of the hard answers on some rows, in percent."""
-        return macro_f1(bits(data.labels, rows), self.said(data, rows))
+        return macro_f1(bits(data.labels, rows), self.predicted(data, rows))
 
-    def said(self, data: LabelledData, rows: Int[np.ndarray, " m"]) -> Bool[np.ndarray, "m k"]:
+    def predicted(self, data: LabelledData, rows: Int[np.ndarray, " m"]) -> Bool[np.ndarray, "m k"]:
         """The hard answers as one bit for each label of the data; an answer that no label is has none."""
         return bits(self.hard, rows)[:, : len(data.labels.names)]
 

@@ -1,4 +1,4 @@
-"""What an attacker may see, what it has to guess, and what came out.
+"""What an attacker sees, what it has to guess, and what it reaches.
 
 Axes: n items (images), k labels, c classes of the protected attribute. Leakages are in percent, 0 to 100.
 """
@@ -79,8 +79,8 @@ class LabelledData:
     """Labels of a data set, its protected attribute and, where it has them, its splits.
 
     labels: category or bits. protected int64 [n], 0 .. c-1, named in `classes`. split: "train", "development" or "test"
-    for each item, None where the data are to be cross-fitted. keys: what an item's randomness hangs on. id_column: the
-    name of the column that `ids` come from, where they come from one.
+    for each item, None where the data are to be cross-fitted. keys: what an item's random draws depend on. id_column:
+    the name of the column that `ids` come from, where they come from one.
 
     Raises BadInput where the protected attribute has fewer than two classes with items.
     """
@@ -95,8 +95,8 @@ class LabelledData:
     id_column: str | None = None
 
     def __post_init__(self) -> None:
-        found = np.bincount(self.protected, minlength=len(self.classes))
-        present = [name for name, count in zip(self.classes, found, strict=True) if count]
+        counts = np.bincount(self.protected, minlength=len(self.classes))
+        present = [name for name, count in zip(self.classes, counts, strict=True) if count]
         if len(present) < 2:
             shown = f"only {present[0]!r} in {len(self.protected)} rows" if present else "no rows"
             raise BadInput(
@@ -114,7 +114,7 @@ class LabelledData:
 
     @property
     def chance(self) -> float:
-        """What an attacker without evidence reaches, in percent."""
+        """Balanced accuracy of guessing, in percent."""
         return 100.0 / len(self.classes)
 
     def take(self, rows: Int[np.ndarray, " m"]) -> LabelledData:
@@ -129,9 +129,9 @@ class LabelledData:
         )
 
     def own_order(self) -> Int[np.ndarray, " n"]:
-        """Rows by identifier, numbers by value and before texts: the same order of items however the rows stand.
+        """Rows sorted by identifier, numbers by value and before texts: the same order whatever the order of the rows.
 
-        Without identifiers the rows as they are.
+        Without identifiers: the rows unchanged.
         """
         if self.ids is None:
             return np.arange(len(self))
@@ -184,8 +184,8 @@ def labelled(
 
 def _evidence(table: np.ndarray, names: tuple[str, ...]) -> Evidence:
     if table.ndim == 1:
-        found, codes = np.unique(table, return_inverse=True)
-        return Evidence(names or tuple(str(name) for name in found), category=codes.astype(np.int64))
+        categories, codes = np.unique(table, return_inverse=True)
+        return Evidence(names or tuple(str(name) for name in categories), category=codes.astype(np.int64))
     if not np.isin(table, (0, 1)).all():
         raise BadInput("labels in several columns: expected 0 and 1 only; give one column of categories instead")
     return Evidence(names or tuple(str(i) for i in range(table.shape[1])), values=table.astype(np.bool_))
@@ -209,7 +209,6 @@ class Problem:
     seed: int = 0
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A leakage or an amplification in percentage points with its 95 % interval.
@@ -231,7 +230,7 @@ class Estimate:
 @final
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """What one attack said: `credit` [t] for each tested item, 1 right, 0 wrong, 1/m right in a tie of m classes."""
+    """The outcome of an attack: `credit` [t] of each tested item, 1 right, 0 wrong, 1/m in a tie of m classes."""
 
     rows: Int[np.ndarray, " t"]
     credit: Float[np.ndarray, " t"]

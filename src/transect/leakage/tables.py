@@ -1,4 +1,4 @@
-"""Labels, protected attribute and splits from a file: CSV, Parquet, NumPy, Hugging Face data sets.
+"""Labels, protected attribute and splits from a table, a file or the folder of a Hugging Face data set.
 
 A label is one column of categories; or several columns of 0 and 1, or one column of equally long lists of them.
 """
@@ -20,6 +20,7 @@ from transect.errors import BadInput, UnknownName
 from transect.leakage.balance import balanced_splits
 from transect.leakage.chance import item_keys
 from transect.leakage.records import Evidence, LabelledData
+from transect.runs.inputs import TableLike, as_table
 
 ID_COLUMNS: Final = ("id", "image_id", "image_name")
 SPLITS: Final = {
@@ -35,8 +36,8 @@ SPLITS: Final = {
 }
 
 
-def read_table(path: Path) -> pa.Table:
-    """The table in a .csv, .parquet, .npz (one array a column) or .arrow file, or in a folder of these.
+def read_labels(source: TableLike, role: str = "labels") -> pa.Table:
+    """The table that `runs.inputs.as_table` reads, or that of a data set's folder.
 
     A folder is a Hugging Face data set as `save_to_disk` writes it, or holds Parquet files as on the Hub; splits that
     are folders or beginnings of names (train-00000-of-00002.parquet) become a column `split`. Nothing in a file is
@@ -44,12 +45,13 @@ def read_table(path: Path) -> pa.Table:
 
     Raises BadInput where the file is absent or cannot be read.
     """
-    if not path.exists():
-        raise BadInput(f"{path}: expected a .csv, .parquet, .npz or .arrow file, or a data set's folder, found none")
+    if not isinstance(source, str | Path) or not Path(source).is_dir():
+        return as_table(source, role)
     try:
-        return _read_folder(path) if path.is_dir() else _read_file(path)
+        return _read_folder(Path(source), role)
     except (pa.ArrowException, ValueError, OSError, EOFError, KeyError, TypeError) as error:
-        raise BadInput(f"{path}: cannot be read as a table: {' '.join(str(error).split())[:200]}") from error
+        reason = " ".join(str(error).split())[:200]
+        raise BadInput(f"{role} {source}: expected a data set's folder, got: {reason}") from error
 
 
 def labelled_data(
@@ -73,7 +75,7 @@ def labelled_data(
     if protected in expand(table, labels):
         raise BadInput(f"labels: expected none of them to be the protected attribute, got {protected}; leave it out")
     splits = None if split is None else _splits(table, split)
-    table, splits = _kept(table, splits, where, where_train_only)
+    table, splits = _filtered(table, splits, where, where_train_only)
     items = identifiers(table, ids)
     _check_unique(items, splits)
     classes, codes = _codes(table, protected)
@@ -100,69 +102,39 @@ def balanced_table(
     where_train_only: bool = False,
     seed: int = 0,
 ) -> tuple[pa.Table, list[str]]:
-    """The rows that `labelled_data` takes of a table, with a column in_alpha3 … of each α: is it in the subset?
+    """The rows that `labelled_data` uses, with a column in_alpha3 … for each α: is the row in the subset?
 
-    Every split is balanced by itself, so that --where in_alpha1 asks of any of them. data: read in the same way, its
-    rows as they stand.
+    Every split is balanced by itself, so that --where in_alpha1 works on any of them. data: read in the same way, its
+    rows in the same order.
 
     Returns the rows, and a line for each column whose search ran out of time.
     """
     stopped = []
-    rows, _ = _kept(table, None if split is None else _splits(table, split), where, where_train_only)
+    rows, _ = _filtered(table, None if split is None else _splits(table, split), where, where_train_only)
     for alpha in alphas:
         keep, splits = balanced_splits(data, alpha, seed=seed)
-        name, kept = f"in_alpha{alpha:g}", pa.array(keep)
+        name, marks = f"in_alpha{alpha:g}", pa.array(keep)
         if splits:
-            where_stopped = f" of {', '.join(splits)}" if splits != [""] else ""
-            stopped.append(f"{name}: the search{where_stopped} ran out of time: another run may mark other rows")
+            parts = f" of {', '.join(splits)}" if splits != [""] else ""
+            stopped.append(f"{name}: the search{parts} ran out of time: another run may mark other rows")
         if name in rows.column_names:
-            rows = rows.set_column(rows.column_names.index(name), name, kept)
+            rows = rows.set_column(rows.column_names.index(name), name, marks)
         else:
-            rows = rows.append_column(name, kept)
+            rows = rows.append_column(name, marks)
     return rows, stopped
 
 
-def _read_file(path: Path) -> pa.Table:
-    if path.suffix == ".csv":
-        from pyarrow import csv
-
-        # Empty fields of texts are missing values, too, not a class that is called nothing.
-        return csv.read_csv(path, convert_options=csv.ConvertOptions(strings_can_be_null=True))
-    if path.suffix in (".parquet", ".pq"):
-        from pyarrow import parquet
-
-        return parquet.read_table(path)
-    if path.suffix == ".arrow":
-        return _read_arrow(path)
-    if path.suffix == ".npz":
-        with np.load(path, allow_pickle=False) as arrays:
-            return pa.table({name: _column(arrays[name]) for name in arrays.files})
-    raise BadInput(f"{path}: expected a .csv, .parquet, .npz or .arrow file, got {path.suffix or 'no suffix'}")
-
-
-def _column(array: np.ndarray) -> pa.Array:
-    return pa.array(array if array.ndim == 1 else list(array))
-
-
-def _read_arrow(path: Path) -> pa.Table:
-    with pa.memory_map(str(path)) as source:
-        try:
-            return pa.ipc.open_stream(source).read_all()
-        except pa.ArrowInvalid:
-            return pa.ipc.open_file(source).read_all()
-
-
-def _read_folder(path: Path) -> pa.Table:
+def _read_folder(path: Path, role: str) -> pa.Table:
     """A folder a split, files that their names or folders say the split of, or one table in several files."""
     if (path / "dataset_dict.json").exists():
-        return _with_splits([(child, child.name) for child in sorted(path.iterdir()) if child.is_dir()])
+        return _with_splits([(child, child.name) for child in sorted(path.iterdir()) if child.is_dir()], role)
     files = _arrow_files(path) or sorted(path.rglob("*.parquet"))
     if not files:
-        raise BadInput(f"{path}: expected .arrow or .parquet files in it, found none")
+        raise BadInput(f"{role} {path}: expected .arrow or .parquet files in it, found none")
     named = [(file, _split_of(file)) for file in files]
     if all(name for _, name in named):
-        return _with_splits(named)
-    return pa.concat_tables([_read_file(file) for file in files])
+        return _with_splits(named, role)
+    return pa.concat_tables([as_table(file, role) for file in files])
 
 
 def _arrow_files(path: Path) -> list[Path]:
@@ -181,8 +153,8 @@ def _split_of(file: Path) -> str:
     return ""
 
 
-def _with_splits(parts: Sequence[tuple[Path, str]]) -> pa.Table:
-    tables = [(read_table(path), name) for path, name in parts]
+def _with_splits(parts: Sequence[tuple[Path, str]], role: str) -> pa.Table:
+    tables = [(read_labels(path, role), name) for path, name in parts]
     return pa.concat_tables(
         [
             table if "split" in table.column_names else table.append_column("split", pa.array([name] * len(table)))
@@ -192,17 +164,17 @@ def _with_splits(parts: Sequence[tuple[Path, str]]) -> pa.Table:
 
 
 def _splits(table: pa.Table, name: str) -> np.ndarray:
-    found = _plain(table, name)
-    unknown = sorted({str(value) for value in found} - SPLITS.keys())
+    column = _plain(table, name)
+    unknown = sorted({str(value) for value in column} - SPLITS.keys())
     if unknown:
         raise BadInput(f"split column {name}: expected train, val and test, got {unknown[0]!r}; rename it")
-    splits = np.array([SPLITS[str(value)] for value in found])
+    splits = np.array([SPLITS[str(value)] for value in column])
     if "test" not in splits:
         splits = np.where(splits == "development", "test", splits)
     return splits
 
 
-def _kept(
+def _filtered(
     table: pa.Table, splits: np.ndarray | None, where: str | None, train_only: bool
 ) -> tuple[pa.Table, np.ndarray | None]:
     if where is None:
@@ -236,7 +208,7 @@ def _check_unique(ids: list[str] | None, splits: np.ndarray | None) -> None:
             places = "" if splits is None else f" in {splits[seen[item]]} and {splits[row]}"
             raise BadInput(
                 f"identifier {item!r} occurs twice{places} ({len(ids) - len(set(ids))} repeated in all): an attacker "
-                "would be scored on what it has learned; drop repeats, or name another column with --id"
+                "would be scored on its training items; drop repeats, or name another column with --id"
             )
         seen[item] = row
 
@@ -249,9 +221,9 @@ def _codes(table: pa.Table, name: str) -> tuple[tuple[str, ...], np.ndarray]:
 
 def _class_names(table: pa.Table, name: str) -> dict[object, str]:
     """What a Hugging Face data set calls the numbers of a column, where it does."""
-    kept = (table.schema.metadata or {}).get(b"huggingface", b"{}")
+    metadata = (table.schema.metadata or {}).get(b"huggingface", b"{}")
     try:
-        feature = json.loads(kept)["info"]["features"][name]
+        feature = json.loads(metadata)["info"]["features"][name]
         return dict(enumerate(feature["names"])) if feature["_type"] == "ClassLabel" else {}
     except (ValueError, LookupError, TypeError):  # nothing of the kind, or not as the library writes it
         return {}
@@ -261,8 +233,8 @@ def _labels(table: pa.Table, patterns: Sequence[str]) -> Evidence:
     names = expand(table, patterns)
     values = matrix(table, names)
     if values.ndim == 1:
-        found, codes = np.unique(values, return_inverse=True)
-        return Evidence(tuple(str(value) for value in found), category=codes.astype(np.int64))
+        categories, codes = np.unique(values, return_inverse=True)
+        return Evidence(tuple(str(value) for value in categories), category=codes.astype(np.int64))
     if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
         raise BadInput(f"labels {names[0]} …: several columns must hold 0 and 1; for one category give one column")
     wide = names if len(names) > 1 else [f"{names[0]}[{i}]" for i in range(values.shape[1])]
@@ -275,13 +247,13 @@ def expand(table: pa.Table, patterns: Sequence[str]) -> list[str]:
     >>> expand(pa.table({"a[b]": [1], "ab": [0]}), ["a[b]"]), expand(pa.table({"a1": [1], "a2": [0]}), ["a*"])
     (['a[b]'], ['a1', 'a2'])
     """
-    found: list[str] = []
+    columns: list[str] = []
     for pattern in patterns:
         matches = [pattern] if pattern in table.column_names else fnmatch.filter(table.column_names, pattern)
         if not matches:
             raise UnknownName("column", pattern, table.column_names)
-        found += [name for name in matches if name not in found]
-    return found
+        columns += [name for name in matches if name not in columns]
+    return columns
 
 
 def matrix(table: pa.Table, names: Sequence[str]) -> np.ndarray:
@@ -301,7 +273,7 @@ def _plain(table: pa.Table, name: str) -> np.ndarray:
     if lacking:
         raise BadInput(
             f"column {name}: expected a value in every row, {lacking} of {len(column)} are missing; drop these rows"
-            + ("" if pa.types.is_floating(column.type) else " or give them a class of their own")
+            + ("" if pa.types.is_floating(column.type) else " or give them a separate class")
         )
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type) or pa.types.is_fixed_size_list(column.type):
         rows = column.to_pylist()

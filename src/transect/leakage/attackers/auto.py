@@ -42,12 +42,12 @@ class Auto:
     def __init__(self) -> None:
         self.chosen: Counter[str] = Counter()
 
-    def attack(self, problems: Sequence[Problem]) -> list[Float[np.ndarray, "_ _"]]:
+    def attack(self, problems: Sequence[Problem], stage: str = "") -> list[Float[np.ndarray, "_ _"]]:
         """A score for each tested item and class; see `Attacker`."""
         fields = [candidates(problem.evidence) for problem in problems]
         best = [[-np.inf] * len(field) for field in fields]
         for place in range(max((len(field) for field in fields), default=0)):
-            for number, score in self._inner(problems, fields, place):
+            for number, score in _inner(problems, fields, place, stage and f"{stage}, choice of attacker"):
                 best[number][place] = score
         chosen = [int(np.argmax(scores)) for scores in best]
         self.chosen = Counter(field[pick].name for field, pick in zip(fields, chosen, strict=True))
@@ -55,22 +55,24 @@ class Auto:
         for name in self.chosen:
             numbers = [i for i, pick in enumerate(chosen) if fields[i][pick].name == name]
             attacker = fields[numbers[0]][chosen[numbers[0]]]
-            for number, answer in zip(numbers, attacker.attack([problems[i] for i in numbers]), strict=True):
+            for number, answer in zip(numbers, attacker.attack([problems[i] for i in numbers], stage), strict=True):
                 answers[number] = answer
         return answers
 
-    def _inner(
-        self, problems: Sequence[Problem], fields: Sequence[tuple[Attacker, ...]], place: int
-    ) -> list[tuple[int, float]]:
-        """Balanced accuracy, over the folds of its training rows, of each problem's candidate at a place."""
-        found = []
-        for name in {field[place].name for field in fields if len(field) > place}:
-            numbers = [i for i, field in enumerate(fields) if len(field) > place and field[place].name == name]
-            inner = [fold for i in numbers for fold in _folds(problems[i])]
-            answers = iter(fields[numbers[0]][place].attack(inner))
-            for number in numbers:
-                found.append((number, _score([(fold, next(answers)) for fold in _folds(problems[number])])))
-        return found
+
+def _inner(
+    problems: Sequence[Problem], fields: Sequence[tuple[Attacker, ...]], place: int, stage: str
+) -> list[tuple[int, float]]:
+    """Balanced accuracy, over the folds of its training rows, of each problem's candidate at a place."""
+    accuracies = []
+    for name in sorted({field[place].name for field in fields if len(field) > place}):
+        numbers = [i for i, field in enumerate(fields) if len(field) > place and field[place].name == name]
+        inner = [fold for i in numbers for fold in _folds(problems[i])]
+        answers = fields[numbers[0]][place].attack(inner, stage)
+        for number, start in zip(numbers, range(0, len(inner), INNER_FOLDS), strict=True):
+            folds = slice(start, start + INNER_FOLDS)
+            accuracies.append((number, _score(list(zip(inner[folds], answers[folds], strict=True)))))
+    return accuracies
 
 
 def _folds(problem: Problem) -> list[Problem]:

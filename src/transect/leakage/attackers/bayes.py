@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from transect.errors import BadInput
+from transect.leakage.attackers.protocol import watched
 from transect.leakage.records import Problem
 
 
@@ -30,11 +31,11 @@ class Bayes:
     is_random = False
     knows_noise = True
 
-    def attack(self, problems: Sequence[Problem]) -> list[Float[np.ndarray, "_ _"]]:
+    def attack(self, problems: Sequence[Problem], stage: str = "") -> list[Float[np.ndarray, "_ _"]]:
         """A score for each tested item and class; see `Attacker`."""
-        return [self._one(problem) for problem in problems]
+        return [self._scores(problem) for problem in watched(self.name, stage, problems)]
 
-    def _one(self, problem: Problem) -> Float[np.ndarray, "t c"]:
+    def _scores(self, problem: Problem) -> Float[np.ndarray, "t c"]:
         evidence = problem.evidence
         taught = evidence.category if evidence.noisy_from is None else evidence.noisy_from
         if taught is None:

@@ -16,6 +16,7 @@ from jaxtyping import Float, Int
 
 from transect.leakage.attackers.distinct import distinct_rows
 from transect.leakage.attackers.mlp import HIDDEN
+from transect.leakage.attackers.protocol import watched
 from transect.leakage.records import Problem
 
 if TYPE_CHECKING:
@@ -45,11 +46,11 @@ class Converged:
     is_random: bool = True
     knows_noise: bool = False
 
-    def attack(self, problems: Sequence[Problem]) -> list[Float[np.ndarray, "_ _"]]:
+    def attack(self, problems: Sequence[Problem], stage: str = "") -> list[Float[np.ndarray, "_ _"]]:
         """A score for each tested item and class; see `Attacker`."""
-        return [self._one(problem) for problem in problems]
+        return [self._scores(problem) for problem in watched(self.name, stage, problems)]
 
-    def _one(self, problem: Problem) -> Float[np.ndarray, "_ _"]:
+    def _scores(self, problem: Problem) -> Float[np.ndarray, "_ _"]:
         import torch
 
         taught, weights = _weighted(problem)

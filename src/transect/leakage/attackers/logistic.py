@@ -18,6 +18,7 @@ from scipy.special import softmax
 
 from transect.leakage.attackers.distinct import distinct_rows
 from transect.leakage.records import Problem
+from transect.runs.progress import Progress
 
 PENALTY: Final = 1.0
 _STEPS: Final = 2000
@@ -35,12 +36,14 @@ class Logistic:
     is_random = False
     knows_noise = False
 
-    def attack(self, problems: Sequence[Problem]) -> list[Float[np.ndarray, "_ _"]]:
+    def attack(self, problems: Sequence[Problem], stage: str = "") -> list[Float[np.ndarray, "_ _"]]:
         """A score for each tested item and class; see `Attacker`."""
         answers: list[Float[np.ndarray, "_ _"]] = [np.empty((0, 0))] * len(problems)
-        for group in _sharing_rows(problems):
-            for number, answer in zip(group, _together([problems[i] for i in group]), strict=True):
-                answers[number] = answer
+        with Progress(f"{stage}: {self.name}", len(problems), quiet=not stage) as progress:
+            for group in _sharing_rows(problems):
+                for number, answer in zip(group, _together([problems[i] for i in group]), strict=True):
+                    answers[number] = answer
+                progress.advance(len(group))
         return answers
 
 

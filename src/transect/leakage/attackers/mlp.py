@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from transect.leakage.records import Problem
+from transect.runs.progress import Progress
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -57,15 +58,17 @@ class Mlp:
         """Units of each hidden layer."""
         return HIDDEN[self.name]
 
-    def attack(self, problems: Sequence[Problem]) -> list[Float[np.ndarray, "_ _"]]:
+    def attack(self, problems: Sequence[Problem], stage: str = "") -> list[Float[np.ndarray, "_ _"]]:
         """A score for each tested item and class; see `Attacker`."""
         together = self.together or TOGETHER[self.device.split(":")[0]]
         answers: list[Float[np.ndarray, "_ _"]] = [np.empty((0, 0))] * len(problems)
-        for group in _alike(problems):
-            for start in range(0, len(group), together):
-                some = group[start : start + together]
-                for number, answer in zip(some, self._train([problems[i] for i in some]), strict=True):
-                    answers[number] = answer
+        with Progress(f"{stage}: {self.name}", len(problems), quiet=not stage) as progress:
+            for group in _of_equal_shape(problems):
+                for start in range(0, len(group), together):
+                    batch = group[start : start + together]
+                    for number, answer in zip(batch, self._train([problems[i] for i in batch]), strict=True):
+                        answers[number] = answer
+                    progress.advance(len(batch))
         return answers
 
     def _train(self, problems: Sequence[Problem]) -> list[Float[np.ndarray, "_ _"]]:
@@ -176,7 +179,7 @@ def _one_epoch(networks: Networks, rows: Rows, generators: Sequence[Generator]) 
             networks.train_step(*rows.batch(chosen))
 
 
-def _alike(problems: Sequence[Problem]) -> list[list[int]]:
+def _of_equal_shape(problems: Sequence[Problem]) -> list[list[int]]:
     """Positions of problems whose networks have the same shape and numbers of rows."""
     groups: dict[tuple[object, ...], list[int]] = {}
     for number, p in enumerate(problems):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
 
 from transect.leakage.records import Problem
+from transect.runs.progress import Progress
 
 
 @runtime_checkable
@@ -24,9 +25,18 @@ class Attacker(Protocol):
     is_random: bool
     knows_noise: bool
 
-    def attack(self, problems: Sequence[Problem]) -> list[Float[np.ndarray, "_ _"]]:
+    def attack(self, problems: Sequence[Problem], stage: str = "") -> list[Float[np.ndarray, "_ _"]]:
         """For each problem a float array [tested rows, classes]: the class with the largest score is the guess.
 
-        A problem's answer depends on that problem alone.
+        A problem's answer depends on that problem alone. stage: the label of the progress on standard error; "" is
+        silent.
         """
         ...
+
+
+def watched(name: str, stage: str, problems: Sequence[Problem]) -> Iterator[Problem]:
+    """The problems one by one; each counts as done when the next is asked for. Silent without a stage."""
+    with Progress(f"{stage}: {name}", len(problems), quiet=not stage) as progress:
+        for problem in problems:
+            yield problem
+            progress.advance(1)
