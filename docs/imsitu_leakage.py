@@ -17,10 +17,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from effects_figure import table
 
-from transect.leakage import Estimate, LabelledData, Settings, analyse, dataset_leakage
-from transect.leakage.attackers import Bayes
-from transect.leakage.attackers.mlp import Mlp
-from transect.leakage.tables import labelled_data, read_labels
+from transect.attacks import Estimate, LabelledData, Settings, analyse, dataset_leakage
+from transect.attacks.attackers import Bayes
+from transect.attacks.attackers.mlp import Mlp
+from transect.attacks.tables import labelled_data, read_labels
 
 PUBLISHED = {"original": "68.26 ± .31", "α = 3": "68.11 ± .55", "α = 2": "68.15 ± .32", "α = 1": "53.99 ± .69"}
 """λ_D of Wang et al. 2019, Table 1."""

@@ -22,6 +22,7 @@ _HOME = {
     "Task": "transect.records",
     "TransectError": "transect.errors",
     "audit": "transect.jobs.audit.run",
+    "leakage": "transect.jobs.leakage.run",
     "generators": "",
     "effects": "",
     "targets": "",

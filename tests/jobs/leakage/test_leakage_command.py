@@ -135,7 +135,7 @@ def test_a_search_that_was_stopped_is_said_in_text_page_and_of_the_marks(tmp_pat
     split = np.repeat(["train", "test"], [300, 100])
     bits = {f"obj_{i}": (rng.random(400) < 0.3).astype(int) for i in range(10)}
     pa.parquet.write_table(pa.table({**bits, "g": rng.integers(0, 2, 400), "split": split}), tmp_path / "l.parquet")
-    monkeypatch.setattr("transect.leakage.balance.SECONDS", 0.0)
+    monkeypatch.setattr("transect.attacks.balance.SECONDS", 0.0)
     app = typer.Typer()
     app.command()(leakage)
     command = ("--labels", str(tmp_path / "l.parquet"), "--label", "obj_*", "--protected", "g", "--split", "split")

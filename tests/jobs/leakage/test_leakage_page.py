@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from leaky_data import planted, planted_bits
 from report_reader import loose_digits, number_faults, parse, text_faults
-from transect.leakage.numbers import numbers_of
 
+from transect.attacks import Settings, analyse, labelled, model_outputs
+from transect.attacks.attackers import Bayes, Logistic
+from transect.attacks.numbers import numbers_of
+from transect.attacks.overview import overview
 from transect.jobs.leakage.page import write
-from transect.leakage import Settings, analyse, labelled, model_outputs
-from transect.leakage.attackers import Bayes, Logistic
-from transect.leakage.overview import overview
 
 
 def with_model():

@@ -129,8 +129,8 @@ def leakage(
 
 
 def _show(result: LeakageResult, with_costs: bool) -> None:
+    from transect.attacks.results import cost_rows, curve_rows
     from transect.console.printing import table
-    from transect.leakage.results import cost_rows, curve_rows
 
     numbers = result.numbers
     table(*result.rows(), False)

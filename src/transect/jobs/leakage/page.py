@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, final
 
-from transect.leakage.numbers import LeakageNumbers
+from transect.attacks.numbers import LeakageNumbers
 from transect.report.document import WrittenDocument
 from transect.report.page import environment
 from transect.report.scales import Scale

@@ -9,15 +9,15 @@ from typing import ClassVar, final
 
 import pyarrow as pa
 
-from transect.leakage import results, tables
-from transect.leakage.analysis import Analysis, analyse
-from transect.leakage.answers import predictions as matched_predictions
-from transect.leakage.attackers import load
-from transect.leakage.estimation import Settings
-from transect.leakage.numbers import LeakageNumbers, numbers_of
-from transect.leakage.outputs import Outputs
-from transect.leakage.overview import ALPHAS, Cost, costs, overview
-from transect.leakage.records import LabelledData
+from transect.attacks import results, tables
+from transect.attacks.analysis import Analysis, analyse
+from transect.attacks.answers import predictions as matched_predictions
+from transect.attacks.attackers import load
+from transect.attacks.estimation import Settings
+from transect.attacks.numbers import LeakageNumbers, numbers_of
+from transect.attacks.outputs import Outputs
+from transect.attacks.overview import ALPHAS, Cost, costs, overview
+from transect.attacks.records import LabelledData
 from transect.runs.folder import write_table
 from transect.runs.inputs import TableLike
 from transect.runs.result import JobResult
@@ -32,7 +32,7 @@ class LeakageOptions:
 
     noise: how labels err in λ_D(a): flips, replacement or frequency; "": frequency, or flips as published. f1: levels
     of macro F1 in percent at which λ_D is measured; none: the model's own. rounds, permutations, train_per_class,
-    test_per_class, as_published: see `transect.leakage.Settings`. curve: also learn from 25, 50 and 75 % of the rows;
+    test_per_class, as_published: see `transect.attacks.Settings`. curve: also learn from 25, 50 and 75 % of the rows;
     None: unless the attacker is a network. device: of networks. alphas: ratios to which labels are balanced; rows are
     marked in `LeakageResult.marked`.
     """
