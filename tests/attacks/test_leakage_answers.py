@@ -7,9 +7,9 @@ import pytest
 from transect.attacks import Settings, analyse
 from transect.attacks.answers import predictions
 from transect.attacks.attackers import Logistic
+from transect.attacks.numbers import notes
 from transect.attacks.outputs import Matched, model_outputs
 from transect.attacks.records import labelled
-from transect.attacks.numbers import notes
 from transect.attacks.tables import labelled_data
 from transect.errors import BadInput
 
@@ -150,7 +150,7 @@ def test_columns_whose_names_do_not_match_are_noted():
     )
     assert note in notes_of(x=x, y=y)
     for car, cup in (("P_OBJ_CAR", "P_OBJ_CUP"), ("m_obj_car_1", "m_obj_cup_1"), ("obj_car_v", "obj_cup_v")):
-        assert told not in notes_of(**{car: y, cup: x})
+        assert note not in notes_of(**{car: y, cup: x})
 
 
 @pytest.mark.parametrize("kept", [b"no json", b"null", b'{"info": {"features": null}}', b'{"info": []}'])
