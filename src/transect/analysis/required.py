@@ -10,10 +10,11 @@ import numpy as np
 
 from transect.analysis.sections import gates
 from transect.ratings.gates import Required, entries_of, kept, levels_of
+from transect.report.records import Section
 from transect.runs.folder import read_spec
 
 
-def sections(folder: Path, gated: np.ndarray) -> list[dict[str, Any]]:
+def sections(folder: Path, gated: np.ndarray) -> list[Section]:
     """The section on the gates that a finished run requires; none where it requires none.
 
     gated [n]: why images are left out (`reasons`).
@@ -26,6 +27,6 @@ def sections(folder: Path, gated: np.ndarray) -> list[dict[str, Any]]:
                           [str(one) for one in gated if one])]  # fmt: skip
 
 
-def section_of(required: Required, name: str, generator: Mapping[str, Any]) -> dict[str, Any]:
+def section_of(required: Required, name: str, generator: Mapping[str, Any]) -> Section:
     """The section on gates that were required before anything was made, so that nothing is left out."""
     return gates.section(name, entries_of(required, generator), {}, required.sha256, [])

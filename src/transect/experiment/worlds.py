@@ -33,10 +33,10 @@ def open_world(
         directions = DIRECTIONS
     made = generator_of(generator, image_size, population, device, learned=directions is not None)
     if directions is not None:
-        from transect.controls.local_file import read_fitted
+        from transect.controls.files import read_directions
         from transect.controls.world import LearnedWorld
 
-        return LearnedWorld(made if latents is None else inverted(made, latents), read_fitted(Path(directions)))
+        return LearnedWorld(made if latents is None else inverted(made, latents), read_directions(Path(directions)))
     if latents is not None:
         raise BadInput("--latents: expected --directions FILE beside it, along which photographs are edited, got none")
     if isinstance(made, Generator) and not (isinstance(made, Controls) and made.attributes):

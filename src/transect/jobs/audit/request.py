@@ -10,16 +10,24 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeAlias, final
-
-import numpy as np
+from typing import Final, Protocol, TypeAlias, final, runtime_checkable
 
 from transect.errors import UnknownName
 from transect.experiment.world_settings import WorldSettings
-from transect.protocols import Target
 from transect.targets.limits import Limits
 
-TargetLike: TypeAlias = str | Target | Callable[[np.ndarray], object]
+
+@runtime_checkable
+class Predictor(Protocol):
+    """An object that answers: a Target, or an estimator as scikit-learn has them."""
+
+    @property
+    def predict(self) -> Callable[..., object]:
+        """Answers about images."""
+        ...
+
+
+TargetLike: TypeAlias = str | Predictor | Callable[..., object]
 """A spec string (see `transect targets`), an object with `predict`, or a function of uint8 pixels [n, h, w, 3]."""
 
 Levels: TypeAlias = Sequence[str] | Mapping[str, Sequence[float] | None]
