@@ -26,6 +26,8 @@ _HOME = {
     "invert": "transect.jobs.invert.run",
     "match": "transect.jobs.match.run",
     "neighbours": "transect.jobs.neighbours.run",
+    "recognition": "transect.jobs.recognition.run",
+    "RecognitionOptions": "transect.jobs.recognition.run",
     "MatchOptions": "transect.jobs.match.options",
     "generators": "",
     "effects": "",
