@@ -21,10 +21,11 @@ from transect.inversion.latents_file import encoded, read_codes
 from transect.inversion.pictures import Pictures
 from transect.records import Latents
 from transect.runs import model_files
+from transect.runs.capabilities import description
 from transect.runs.folder import FinishedRun, RunFolder, write_atomically
 from transect.runs.parts import map_parts
 from transect.runs.progress import Progress
-from transect.runs.spec import described, versions
+from transect.runs.provenance import versions
 
 TABLE = "inversions"
 STARTS = {
@@ -71,7 +72,7 @@ class Order:
             start |= {"samples": self.samples} if self.encoder is None else {"sha256": model_files.sha256(self.encoder)}
         return {
             "kind": "inversion",
-            "generator": described(self.generator),
+            "generator": description(self.generator),
             "images": {"count": len(self.pictures), "sha256": self.pictures.sha256, "fitted": self.pictures.fit},
             "search": asdict(self.search),
             "distance": {
@@ -198,7 +199,7 @@ def _finish(asked: Order, out: Path, table: pa.Table) -> dict[str, Any]:
     """latents.safetensors, sheet.png and summary.json."""
     shape = tuple(_seen(asked).codes(asked.search.space).mean.shape)
     codes = np.array(table["codes"].to_pylist(), dtype=np.float32).reshape(len(table), *shape)
-    content = encoded(table["id"].to_pylist(), codes, asked.search.space, described(asked.generator))
+    content = encoded(table["id"].to_pylist(), codes, asked.search.space, description(asked.generator))
     write_atomically(out / "latents.safetensors", content)
     write_atomically(out / "sheet.png", _sheet(asked, table))
     summary = _summary(asked, out, table)

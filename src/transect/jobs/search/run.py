@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -32,13 +32,17 @@ from transect.experiment.outcome_choice import choose_outcomes, rehearse
 from transect.jobs.search import page
 from transect.jobs.search.errors import error_tables, mean_faces
 from transect.jobs.search.results import best_rule, summary
-from transect.protocols import Target
+from transect.protocols import Target, World
 from transect.ratings import gates as required
 from transect.records import Design, Predictions, Task
-from transect.runs import error_conditions, spec
+from transect.runs import error_conditions
 from transect.runs import tables as columns
+from transect.runs.capabilities import generator_entry, world_entry
 from transect.runs.folder import RunFolder, canonical_json, slug, write_atomically
 from transect.runs.progress import Progress
+from transect.runs.provenance import versions
+from transect.runs.search_spec import SearchedAttribute, SearchMethod, SearchSpec
+from transect.runs.spec import LimitsEntry, StatedTruth, TargetDescription
 from transect.targets.boxes import BoxConvention
 from transect.targets.limits import Limits
 
@@ -57,7 +61,7 @@ class Search:
     of the spec, since they change no call.
     """
 
-    world: Any
+    world: World
     target: Target
     space: Space
     truth: Truth
@@ -94,39 +98,39 @@ class Search:
             return Phases(self.seed, self.budget, self.space.thresholds, own=own)
         return eager(self.seed) if own is None else own
 
-    def spec(self) -> dict[str, Any]:
-        """What recreates the run, as run.json holds it."""
+    def spec(self) -> SearchSpec:
+        """What recreates the run."""
         from transect.targets import describe
 
-        return {
-            "versions": spec.versions(),
-            "name": "search",
-            "generator": spec.described(self.world),
-            "world": spec.world_entry(self.world),
-            "goal": self.goal,
-            "budget": self.budget,
-            "seed": self.seed,
-            "batch": self.batch,
-            "method": {"name": self.method, "alpha": self.alpha if self.method == "mcduff2019" else None},
-            "space": [
-                {
-                    "attribute": asdict(one),
-                    "low": float(row[0]),
-                    "median": float(np.median(row)),
-                    "high": float(row[-1]),
-                    "levels": np.unique(row).tolist() if one.name in self.space.stepped else None,
-                }
-                for one, row in zip(self.space.attributes, self.space.ranked, strict=True)
-            ],
-            "truth": asdict(self.truth),
-            "outcome": self.outcome,
-            "target": describe(self.target),
-            "limits": {"timeout": self.limits.timeout, "batch": self.limits.batch},
-        }
+        return SearchSpec(
+            versions=versions(),
+            name="search",
+            generator=generator_entry(self.world),
+            world=world_entry(self.world),
+            goal=self.goal,
+            budget=self.budget,
+            seed=self.seed,
+            batch=self.batch,
+            method=SearchMethod(self.method, self.alpha if self.method == "mcduff2019" else None),
+            space=tuple(
+                SearchedAttribute(
+                    attribute,
+                    float(row[0]),
+                    float(np.median(row)),
+                    float(row[-1]),
+                    tuple(np.unique(row).tolist()) if attribute.name in self.space.stepped else None,
+                )
+                for attribute, row in zip(self.space.attributes, self.space.ranked, strict=True)
+            ),
+            truth=StatedTruth(self.truth.text, self.truth.attribute, self.truth.comparison, self.truth.value),
+            outcome=self.outcome,
+            target=TargetDescription(describe(self.target)),
+            limits=LimitsEntry(self.limits.timeout, self.limits.batch),
+        )
 
 
 def search_for(
-    world: Any,
+    world: World,
     target: Target,
     space: Space,
     *,
@@ -183,10 +187,10 @@ def search_for(
     )
 
 
-def _gates(path: str | Path | None, world: Any, space: Space) -> required.Required | None:
+def _gates(path: str | Path | None, world: World, space: Space) -> required.Required | None:
     """Raters' validation, met by the generator, by all levels searched and over all ranges searched."""
     found = required.given(path, [(world, {})])
-    generator = spec.described(world)
+    generator = generator_entry(world)
     latent = () if space.latent is None else space.latent.attributes
     for one, row in zip(space.attributes, space.ranked, strict=True):
         if found is None or one in latent:
@@ -219,7 +223,7 @@ def run(search: Search, out: Path, *, quiet: bool = False) -> dict[str, Any]:
     budget = FailureBudget(search.target.name, search.budget, limit_share=search.limits.max_failures)
     watch([search.target])
     history, part = History.empty(len(search.space.attributes)), 0
-    with RunFolder(out, search.spec()) as folder, Progress("search", search.budget, quiet=quiet) as progress:
+    with RunFolder(out, search.spec().to_json()) as folder, Progress("search", search.budget, quiet=quiet) as progress:
         try:
             while len(history) < search.budget:
                 history = _batch(search, folder, part, history, budget)
@@ -242,7 +246,7 @@ def run(search: Search, out: Path, *, quiet: bool = False) -> dict[str, Any]:
 
 def _gate_sections(search: Search) -> list[dict[str, Any]]:
     gates = search.gates
-    return [] if gates is None else [section_of(gates, "search", spec.described(search.world))]
+    return [] if gates is None else [section_of(gates, "search", generator_entry(search.world))]
 
 
 def _reasons(folder: RunFolder, parts: int) -> list[str]:
