@@ -53,7 +53,7 @@ class Hanging(MeanTarget):
 
 class Untyped(MeanTarget):
     def predict(self, images):
-        return super().predict(images).scores
+        return {"scores": super().predict(images).scores}
 
 
 class Uncounted(MeanTarget):
@@ -140,7 +140,7 @@ BROKEN_TARGETS = [
     (Hanging, "timeouts: expected an answer, got timed out after 0.5 s"),
     (
         Untyped,
-        "type, count and shape: expected Predictions for each image, got wrong type: expected Predictions, got nd",
+        "type, count and shape: expected Predictions for each image, got wrong type: expected Predictions, got di",
     ),
     (Uncounted, "type, count and shape: expected Predictions for each image, got wrong count"),
     (SinglePrecision, "dtype: expected scores as float64, got float32"),

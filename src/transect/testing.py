@@ -17,6 +17,7 @@ from transect.errors import BadInput, UnknownName
 from transect.protocols import Controls, Generator, Rater, Target
 from transect.records import Annotations, Attribute, Images, Latents, Predictions, Question, Task
 from transect.targets.guard import attempt
+from transect.targets.output import as_predictions
 from transect.targets.validation import row_fault, structure_fault
 
 __all__ = ["ContractBroken", "check_controls", "check_generator", "check_rater", "check_target"]
@@ -154,7 +155,7 @@ def _pictures(height: int, width: int) -> np.ndarray:
 
 def _ask(target: Target, images: Images, timeout: float, clause: str) -> Predictions:
     before = images.pixels.tobytes()
-    answer, reason = attempt(lambda: target.predict(images), timeout)
+    answer, reason = attempt(lambda: as_predictions(target.predict(images), target, len(images)), timeout)
     if reason:
         _broken(clause or ("timeouts" if reason.startswith("timed out") else "exceptions"), "an answer", reason)
     if images.pixels.tobytes() != before:

@@ -135,7 +135,7 @@ def test_a_reference_by_the_question_or_by_the_attribute(rated, name):
         read = finished_run.read(run)
         np.testing.assert_equal(read.labels(transect.Task.BINARY), (seen >= 0.5) * 1.0)
         page = rater_report.page(rater_report.from_kept(run), resamples=0)
-        assert any(one["title"].startswith("Farthest from people") for one in page["galleries"])
+        assert any(one.title.startswith("Farthest from people") for one in page.galleries)
         made = findings.answers_of(read, read.spec.targets[0])
         assert made.truth_attribute == "face_shape"
         np.testing.assert_equal(made.people_truth, (seen >= 0.5) * 1.0)
@@ -245,8 +245,8 @@ def aged(rated, tmp_path_factory):
 
 def framed(page):
     """Images in a red frame among the faces by age, and what is said of them."""
-    (gallery,) = [one for one in page["galleries"] if one["title"] == "Faces by age"]
-    return {p["id"] for g in gallery["groups"] for p in g["pictures"] if p["left_out"]}, gallery["text"]
+    (gallery,) = [one for one in page.galleries if one.title == "Faces by age"]
+    return {p.id for g in gallery.groups for p in g.pictures if p.left_out}, gallery.text
 
 
 def test_rules_from_0_to_1_are_not_put_to_years(aged):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from transect.controls.direction_file import FittedDirections, load_directions, save_directions
 from transect.controls.directions import fit_direction, hyperplanes
+from transect.controls.files import FittedDirections, read_directions, write_directions
 from transect.errors import BadInput
-from transect.jobs.directions.fit import warnings_of
+from transect.jobs.directions.result import warnings_of
 
 
 def latents(n=2000, d=16, seed=0):
@@ -117,17 +117,18 @@ def test_labels_that_do_not_do(labels, kind, options, message):
 
 def test_directions_are_kept_with_what_is_known_of_them(tmp_path):
     z = latents()
-    fitted = [
+    fitted = (
         fit_direction("age", z, z @ planted(), "continuous", source="ratings"),
         fit_direction("smile", z, (z[:, 4] > 0).astype(float), "binary", source="model:smile.onnx"),
-    ]
-    save_directions(tmp_path / "d.safetensors", fitted, "w")
-    read, space = load_directions(tmp_path / "d.safetensors")
-    assert space == "w"
+    )
+    write_directions(tmp_path / "d.safetensors", FittedDirections(fitted, "w"))
+    found = read_directions(tmp_path / "d.safetensors")
+    read = found.linear
+    assert found.space == "w"
     assert [one.name for one in read] == ["age", "smile"]
     assert read[1].origin["labels"] == "model:smile.onnx"
     np.testing.assert_array_equal(read[0].normal, fitted[0].normal)
     np.testing.assert_allclose(hyperplanes(read).decisions(np.zeros((1, 16)))[0], [one.offset for one in fitted])
     (tmp_path / "x.safetensors").write_bytes(b"{}")
     with pytest.raises(BadInput, match="expected a file of directions"):
-        load_directions(tmp_path / "x.safetensors")
+        read_directions(tmp_path / "x.safetensors")

@@ -7,8 +7,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from transect import generators
-from transect.controls.direction_file import FittedDirections, read_directions, save_directions
 from transect.controls.directions import fit_direction, hyperplanes
+from transect.controls.files import FittedDirections, read_directions, write_directions
 from transect.controls.hyperplanes import at_decisions
 from transect.controls.world import LearnedWorld
 from transect.designs import transect_design, transect_latents
@@ -70,7 +70,7 @@ def test_usual_levels_are_where_labels_see_the_attribute(world, fitted):
 
 def test_a_file_gives_back_what_was_kept(fitted, tmp_path):
     path = tmp_path / "d.safetensors"
-    save_directions(path, fitted.directions, fitted.space, fitted.origin)
+    write_directions(path, fitted)
     read = read_directions(path)
     assert read.describe()["attributes"] == fitted.describe()["attributes"]
     assert (read.space, read.origin["generator"]["name"]) == ("z", "faceworld-latent")
@@ -94,7 +94,7 @@ def test_files_that_hold_no_directions(changed, message, fitted, tmp_path):
     kept = fitted.describe()["attributes"][0]
     del kept["of_a_model"]
     rows = np.array([fitted.directions[0].normal * (2 if changed is None else 1)])
-    metadata = {"space": "z", "directions": json.dumps([{**kept, **(changed or {})}])}
+    metadata = {"kind": "transect.directions", "space": "z", "directions": json.dumps([{**kept, **(changed or {})}])}
     save_file({"normals": rows}, tmp_path / "d.safetensors", metadata)
     with pytest.raises(BadInput, match=message):
         read_directions(tmp_path / "d.safetensors")

@@ -8,8 +8,8 @@ import pytest
 from planted_networks import small
 
 from transect import generators
-from transect.controls.direction_file import FittedDirections, save_directions
 from transect.controls.directions import fit_direction
+from transect.controls.files import FittedDirections, write_directions
 from transect.controls.world import LearnedWorld
 from transect.designs import transect_design
 from transect.errors import BadInput
@@ -27,7 +27,7 @@ def directions(tmp_path_factory):
     truths = view.truths(latents)
     smile = truths["smile"].to_numpy() + 0.12 * truths["skin_tone"].to_numpy()
     made = fit_direction("smile", latents.values, smile, "continuous", source="truth")
-    save_directions(path, [made], "z", FittedDirections((made,), "z").origin)
+    write_directions(path, FittedDirections((made,), "z"))
     return path
 
 

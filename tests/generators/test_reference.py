@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import transect
-from transect.controls.direction_file import read_directions
+from transect.controls.files import read_directions
 from transect.errors import BadInput
 from transect.experiment.worlds import open_world
 from transect.generators import load

@@ -12,12 +12,12 @@ from safetensors.torch import save_file
 from typer.testing import CliRunner
 
 from transect.cli.app import app
-from transect.controls.direction_file import read_directions, save_directions
 from transect.controls.directions import fit_direction
+from transect.controls.files import FittedDirections, read_directions, write_directions
 from transect.errors import BadInput
 from transect.experiment import worlds
 from transect.generators import load
-from transect.inversion.latents_file import encoded, read_codes
+from transect.inversion.latents_file import content_of_codes, read_codes
 from transect.jobs.audit import run
 from transect.targets import as_target
 from transect.testing import check_controls, check_generator
@@ -43,10 +43,10 @@ def files(tmp_path_factory):
     network = load(folder / "g.safetensors")
     w = network.to_space(network.sample(range(400)), "w").values
     made = fit_direction("first", w, w[:, 0], "continuous", source="truth")
-    save_directions(folder / "d.safetensors", [made], "w", {"generator": network.describe()})
+    write_directions(folder / "d.safetensors", FittedDirections((made,), "w", {"generator": network.describe()}))
     codes = np.repeat(w[:FACES, None], LAYERS, axis=1) + np.random.default_rng(0).normal(0, 0.1, (FACES, LAYERS, WIDTH))
     codes[list(FAILED)] = np.nan
-    (folder / "l.safetensors").write_bytes(encoded(IDS, codes.astype(np.float32), "w+", network.describe()))
+    (folder / "l.safetensors").write_bytes(content_of_codes(IDS, codes.astype(np.float32), "w+", network.describe()))
     rows = "".join(f"{name},{value:.6f}\n" for name, value in zip(IDS, w[:FACES, 0], strict=True))
     (folder / "labels.csv").write_text(f"id,first\n{rows}elsewhere.png,1\n")
     return folder
@@ -129,7 +129,7 @@ def test_files_of_others_are_refused(files, tmp_path):
     codes, path = np.zeros((2, LAYERS, WIDTH), np.float32), tmp_path / "l.safetensors"
 
     def refused(message, content=None, facts=network, values=codes, space="w+"):
-        path.write_bytes(encoded(IDS[: len(values)], values, space, facts) if content is None else content)
+        path.write_bytes(content_of_codes(IDS[: len(values)], values, space, facts) if content is None else content)
         with pytest.raises(BadInput, match=message):
             opened(files, latents=path)
 
@@ -141,14 +141,15 @@ def test_files_of_others_are_refused(files, tmp_path):
     refused(r"expected space w with 8 coordinates, got w\+ with 28", values=np.zeros((2, 4, 7), np.float32))
     refused("of space s", space="s")
     refused("expected latents of an inversion, found another", content=(files / "g.safetensors").read_bytes())
-    save_arrays({"codes": codes}, path, {"ids": '{"a": 1}', "space": "w+"})
+    save_arrays({"codes": codes}, path, {"kind": "transect.latents", "ids": '{"a": 1}', "space": "w+"})
     refused("its ids are no texts", content=path.read_bytes())
 
 
 def test_directions_in_z_cannot_move_codes_of_w_plus(files, tmp_path):
     network = load(files / "g.safetensors")
     z = network.sample(range(100)).values
-    save_directions(tmp_path / "z.safetensors", [fit_direction("one", z, z[:, 0], "continuous")], "z")
+    direction = fit_direction("one", z, z[:, 0], "continuous")
+    write_directions(tmp_path / "z.safetensors", FittedDirections((direction,), "z"))
     with pytest.raises(BadInput, match=r"expected codes of space z, .* got w\+; invert with --space z, or fit"):
         opened(files, directions=tmp_path / "z.safetensors")
 

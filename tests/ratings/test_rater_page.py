@@ -74,9 +74,10 @@ def test_the_page_shows_every_number_and_no_name(rated, tmp_path):
 
 def test_galleries_without_room_are_counted(rated, monkeypatch):
     monkeypatch.setattr(rater_page, "LARGEST", 1)
-    content = json.loads(json.dumps(rater_report.page(rater_report.from_kept(rated), resamples=0)))
-    text = rater_page.build(content, Pictures(rated).png)
-    assert (content["galleries"], content["galleries_left_out"]) == ([], 3)
+    whole = rater_report.page(rater_report.from_kept(rated), resamples=0)
+    page, addresses = rater_page.choose(whole, Pictures(rated).png)
+    text = rater_page.build(page, addresses)
+    assert (page.galleries, page.galleries_left_out, addresses) == ([], 3, {})
     assert "galleries are not shown" in text
 
 
@@ -114,7 +115,7 @@ def test_raters_are_the_reference(rated):
         assert effect.estimate == pytest.approx((grid[both, -1] - grid[both, 0]).mean())
         assert made.results["studies"][0]["truth"] == "smile>=0.5 (as raters saw it)"
         page = rater_report.page(rater_report.from_kept(rated), resamples=0)
-        assert page["galleries"][-1]["title"].startswith("Farthest from people")
+        assert page.galleries[-1].title.startswith("Farthest from people")
     finally:
         (rated / "reference.json").unlink()
 

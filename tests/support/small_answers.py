@@ -3,10 +3,12 @@
 from dataclasses import fields
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from transect.analysis.sections import Answers
 from transect.records import Attribute, Design, Task
-from transect.report.analyses import SectionEntry
+from transect.report.records import Section
+from transect.runs.plain_json import plain
 
 AGE = Attribute("age", "continuous", "apparent age", unit="years", low=20, high=80)
 TONE = Attribute("skin_tone", "continuous", "tone of the skin", unit="Monk", low=1, high=10)
@@ -64,22 +66,23 @@ def stepped(steps, **more):
 
 
 def checked(section):
-    """The section, as the page's model accepts it."""
-    SectionEntry.model_validate(section)
-    return section
+    """The section as JSON values, which read back as the same section."""
+    content = plain(section)
+    assert plain(TypeAdapter(Section).validate_python(content)) == content
+    return content
 
 
 def rows(section, title):
     """Rows of the table whose title begins so, each by column."""
-    (table,) = [one for one in section["tables"] if one["title"].startswith(title)]
+    (table,) = [one for one in plain(section)["tables"] if one["title"].startswith(title)]
     return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
 
 
 def points(figure, panel, series):
     """Points of a panel's series by names: (x or label) -> value."""
-    (found,) = [one for one in figure["panels"] if one["heading"].startswith(panel)]
+    (found,) = [one for one in plain(figure)["panels"] if one["heading"].startswith(panel)]
     (line,) = [one for one in found["series"] if one["name"] == series]
-    return {one.get("x", one.get("label")): one["value"] for one in line["points"]}
+    return {one["label"] if one.get("x") is None else one["x"]: one["value"] for one in line["points"]}
 
 
 assert set(ARRAYS) < {one.name for one in fields(Answers)}

@@ -84,7 +84,11 @@ FAULTS = {
     "raises": (raising(ValueError("no")), "raised ValueError: no"),
     "exits": (raising(SystemExit(1)), "raised SystemExit: 1"),
     "hangs": (hanging, "timed out after 0.3 s"),
-    "another type": (lambda images, answer: [1, 2], "wrong type: expected Predictions, got list"),
+    "another type": (lambda images, answer: {"smile": 1}, "wrong type: expected Predictions, got dict"),
+    "a list of another length": (
+        lambda images, answer: [0.1, 0.2],
+        "expected one row of scores for each of 1 images, got an array [2, 1]",
+    ),
     "nothing": (lambda images, answer: None, "wrong type: expected Predictions, got NoneType"),
     "another count": (short_by_one, "wrong count: expected one row of scores per image"),
     "one axis": (spoiled(scores=lambda scores, _: scores[:, 0]), "wrong shape: expected scores [n, k]"),

@@ -169,3 +169,11 @@ def test_the_description_names_file_hash_and_runtime(tmp_path):
     assert len(described["sha256"]) == 64
     assert described["library"].startswith("ONNX Runtime 1.")
     assert str(tmp_path) not in str({key: value for key, value in described.items() if key != "name"})
+
+
+def test_a_bare_path_is_an_onnx_model(tmp_path, monkeypatch):
+    spec = save(tmp_path / "model.onnx", ["n", 3, 8, 8])
+    assert describe(resolve(spec.removeprefix("onnx:"))) == describe(resolve(spec))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput, match=r"model file my_model.onnx: expected a file, found none"):
+        resolve("my_model.onnx")

@@ -114,7 +114,11 @@ def test_a_module_that_fails_on_import_says_so(tmp_path, monkeypatch):
         ("audited_models:red_share", {"preprocess": {"siz": 3}}, "preprocess: unknown key 'siz': did you mean size?"),
         ("torch:audited_models:Brightness", {"devise": "cpu"}, "unknown option of torch:audited_models:Brightness"),
         ("audited_models:Halves", {"task": "binary"}, "halves is a Target and has its own settings: it takes no task"),
-        ("audited_models:number", {}, "expected a function or a Target, got int (it lacks name, task, predict)"),
+        (
+            "audited_models:number",
+            {},
+            "expected a function, an object with predict, or a Target, got int (it lacks name, task, predict)",
+        ),
     ],
 )
 def test_options_and_objects_that_do_not_fit(spec, options, message):

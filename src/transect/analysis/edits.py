@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from transect.analysis import finished_run
 from transect.analysis.sections import edit_validity
 from transect.experiment.edits import EDITS, REFERENCE_TABLE
+from transect.report.records import Section
 from transect.runs.folder import FinishedRun
 
 
-def sections(path: Path) -> list[dict[str, Any]]:
+def sections(path: Path) -> list[Section]:
     """The section about a finished run's edits; none where they were not checked.
 
     Raises CorruptedPart or BadInput (not finished).

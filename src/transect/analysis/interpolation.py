@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from transect.analysis import findings, finished_run
 from transect.analysis.sections import between
 from transect.experiment.interpolation import FOLDER, has_classes
+from transect.report.records import Section
 from transect.runs.folder import FinishedRun, slug
 
 
-def sections(folder: Path) -> list[dict[str, Any]]:
+def sections(folder: Path) -> list[Section]:
     """A section per target that has classes; none where lines were not asked for, one that says so if unfinished.
 
     Raises CorruptedPart where a part is not as it was written, BadInput where tables do not belong together.

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from transect.analysis import findings, finished_run, rater_report, required
 from transect.analysis.sections import rated
 from transect.effects.outcomes import Outcome
 from transect.ratings.seen import unknown_lines
 from transect.records import Effect
+from transect.report.records import Section
 
 
-def sections(path: Path) -> list[dict[str, Any]]:
+def sections(path: Path) -> list[Section]:
     """The sections about a finished run's required gates, its ratings and its raters; none where it has none.
 
     Raises CorruptedPart or BadInput (not finished).

@@ -22,6 +22,7 @@ from transect.effects.truth import Truth
 from transect.errors import BadInput, UnknownName
 from transect.ratings import reference
 from transect.ratings import seen as ratings
+from transect.report.records import PictureGallery, RaterPage, Section
 from transect.runs import tables as columns
 from transect.runs.rated_questions import RatedQuestion
 
@@ -84,7 +85,7 @@ def _kept(place: str, path: Path) -> Answered:
     return Answered(run, run.spec.name, place, ids, kept_answers(run), _left_out(run))
 
 
-def sections(path: Path) -> list[dict[str, Any]]:
+def sections(path: Path) -> list[Section]:
     """The sections on a finished run's raters; none where nobody's single answers are beside it."""
     one = _kept(path.name, path)
     return study_sections(one) if one.rated else []
@@ -179,9 +180,7 @@ def _excluded(said: Sequence[Row]) -> Excluded:
     return Excluded(len({one.rater for one in out}), len(out), found)
 
 
-def page(
-    answered: Sequence[Answered], rules: Sequence[Rule] = (), resamples: int = 1000, title: str = ""
-) -> dict[str, Any]:
+def page(answered: Sequence[Answered], rules: Sequence[Rule] = (), resamples: int = 1000, title: str = "") -> RaterPage:
     """What the page shows: facts, sections and galleries, as `report.rater_page.write` takes it.
 
     rules: by which images are left out, in the units of the page, besides those kept beside each study, which are
@@ -190,8 +189,8 @@ def page(
     """
     if not any(one.rated for one in answered):
         raise BadInput("expected answers about single images, got none yet; have people answer, or give --ratings")
-    sections: list[dict[str, Any]] = []
-    shown: list[dict[str, Any]] = []
+    sections: list[Section] = []
+    shown: list[PictureGallery] = []
     for one in answered:
         if one.rated:
             sections += study_sections(one, resamples)
@@ -200,15 +199,10 @@ def page(
             for found in _deviations(one):
                 sections.append(deviations.section(found, list(one.ids)))
                 shown.append(galleries.farthest(found, one.place, one.ids))
-    return {
-        "title": title or ", ".join(one.name for one in answered),
-        "facts": _facts(answered),
-        "sections": sections,
-        "galleries": shown,
-    }
+    return RaterPage(title or ", ".join(one.name for one in answered), _facts(answered), sections, shown)
 
 
-def study_sections(one: Answered, resamples: int = 1000) -> list[dict[str, Any]]:
+def study_sections(one: Answered, resamples: int = 1000) -> list[Section]:
     """The sections on the raters and on what they saw along the transects of one study."""
     made = [raters.section(one.name, one.rated, one.excluded, resamples)]
     along = seen_along.section(_shown(one), one.rated) if one.run.design.levels else None
@@ -256,7 +250,7 @@ def _kept_rules(one: Answered, given: Sequence[Rule]) -> list[tuple[Rule, Float[
     return [(rule, judged[rule.attribute]) for rule in kept if rule.attribute in judged and rule not in given]
 
 
-def _galleries(one: Answered, rules: Sequence[Rule]) -> Iterator[dict[str, Any]]:
+def _galleries(one: Answered, rules: Sequence[Rule]) -> Iterator[PictureGallery]:
     shown = _shown(one)
     kept = _kept_rules(one, rules)
     for rated in one.rated:

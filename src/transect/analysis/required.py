@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from transect.analysis.sections import gates
 from transect.ratings.gates import Required, entries_of, kept
+from transect.report.records import Section
 from transect.runs.folder import read_spec
 from transect.runs.spec import GeneratorDescription
 
 
-def sections(folder: Path, gated: np.ndarray) -> list[dict[str, Any]]:
+def sections(folder: Path, gated: np.ndarray) -> list[Section]:
     """The section on the gates that a finished run requires; none where it requires none.
 
     gated [n]: why images are left out (`reasons`).
@@ -26,6 +26,6 @@ def sections(folder: Path, gated: np.ndarray) -> list[dict[str, Any]]:
                           [str(one) for one in gated if one])]  # fmt: skip
 
 
-def section_of(required: Required, name: str, generator: GeneratorDescription) -> dict[str, Any]:
+def section_of(required: Required, name: str, generator: GeneratorDescription) -> Section:
     """The section on gates that were required before anything was made, so that nothing is left out."""
     return gates.section(name, entries_of(required, generator), {}, required.sha256, [])

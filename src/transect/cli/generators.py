@@ -35,7 +35,7 @@ def convert(
     json: Json = False,
 ) -> None:
     """Write a StyleGAN2 checkpoint's averaged generator as safetensors. Nothing that the checkpoint names is run."""
-    from transect.generators.stylegan2.reading import convert as convert_file
+    from transect.generators.stylegan2.conversion import convert as convert_file
 
     facts = convert_file(source, out)
     if json:

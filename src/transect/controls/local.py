@@ -59,6 +59,16 @@ class AttributeModel:
     shown_low: float = float("nan")
     shown_high: float = float("nan")
 
+    @property
+    def kind(self) -> str:
+        """As a linear direction's: predictions are numbers."""
+        return "continuous"
+
+    @property
+    def quality_measure(self) -> str:
+        """What `quality` is."""
+        return "R2"
+
     def value(self, z: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """The predicted label of each latent."""
         return np.asarray(self.constant + z @ self.slopes + self._kernels(z) @ self.weights)

@@ -14,9 +14,8 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Int
 
-from transect.controls.direction_file import FittedDirections
+from transect.controls.files import FittedDirections
 from transect.controls.layers import EACH, ONE, of_one, takes
-from transect.controls.local_file import FittedModels
 from transect.errors import BadInput
 from transect.protocols import Generator, HasLayers, KnowsTruth, MapsSpaces, Table
 from transect.records import Attribute, Images, Latents
@@ -55,7 +54,7 @@ class LearnedWorld:
     weights than the generator's.
     """
 
-    def __init__(self, generator: Generator, fitted: FittedDirections | FittedModels) -> None:
+    def __init__(self, generator: Generator, fitted: FittedDirections) -> None:
         self.generator, self.fitted = generator, fitted
         self.controls = fitted.controls()
         self.name, self.image_size, self.latent_dim = generator.name, generator.image_size, generator.latent_dim

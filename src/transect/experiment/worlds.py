@@ -36,10 +36,10 @@ def open_world(
         directions = DIRECTIONS
     opened = generator_of(generator, image_size, population, device, learned=directions is not None)
     if directions is not None:
-        from transect.controls.local_file import read_fitted
+        from transect.controls.files import read_directions
         from transect.controls.world import LearnedWorld
 
-        return LearnedWorld(opened if latents is None else inverted(opened, latents), read_fitted(Path(directions)))
+        return LearnedWorld(opened if latents is None else inverted(opened, latents), read_directions(Path(directions)))
     if latents is not None:
         raise BadInput("--latents: expected --directions FILE, along which photographs are edited, got none; give it")
     if not (isinstance(opened, World) and opened.attributes):

@@ -11,7 +11,7 @@ from jaxtyping import Int
 
 from transect.errors import BadInput
 from transect.generators.faceworld.chance import check_seeds
-from transect.inversion.latents_file import FoundCodes, check_generator, read_codes
+from transect.inversion.latents_file import InvertedCodes, check_generator, read_codes
 from transect.protocols import Generator, HasLayers, MapsSpaces
 from transect.records import SUBJECTS_PER_SEED, Images, Latents
 from transect.runs.capabilities import description
@@ -28,7 +28,7 @@ class InvertedPhotographs:
     not the photograph. Raises BadInput for codes of another generator, or none that are finite.
     """
 
-    def __init__(self, generator: Generator, found: FoundCodes, path: Path) -> None:
+    def __init__(self, generator: Generator, found: InvertedCodes, path: Path) -> None:
         check_generator(found, description(generator), path)
         finite = np.isfinite(found.codes).all(axis=1)
         if not finite.any():

@@ -1,13 +1,13 @@
-"""The images to invert: a folder of image files, or the images of a run, decoded a part at a time."""
+"""The images to invert: a folder of image files, the images of a run, or pixels; decoded a part at a time."""
 
 from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,10 @@ import pyarrow.parquet as pq
 from jaxtyping import UInt8
 
 from transect.errors import BadInput
+from transect.records import Images
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as PillowImage
 
 ENDINGS: Final = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
 _FORMATS: Final = ("BMP", "JPEG", "PNG", "TIFF", "WEBP")  # no format whose reader runs a program
@@ -29,29 +33,29 @@ class Pictures:
     sha256: str
     size: int
     fit: bool
-    _files: tuple[Path, ...] = ()
-    _encoded: tuple[bytes, ...] = ()
+    _sources: tuple[Path | bytes | np.ndarray, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @classmethod
-    def open(cls, source: Path, size: int, *, fit: bool = False) -> Pictures:
-        """Image files of a folder by name, or a run's images by id. No image is decoded yet.
+    def open(cls, images: str | Path | np.ndarray | Images, size: int, *, fit: bool = False) -> Pictures:
+        """Image files of a folder by name, a run's images by id, or pixels by row. No file is decoded yet.
 
         Raises BadInput: no folder, no images.
         """
+        if not isinstance(images, str | Path):
+            return _of_pixels(images if isinstance(images, Images) else Images(images), size, fit)
+        source = Path(images)
         if not source.is_dir():
-            raise BadInput(f"{source}: expected a folder of images or a run folder, found none; mend --images")
+            raise BadInput(f"{source}: expected a folder of images or a run folder, found none; correct --images")
         if (source / "run.json").exists():
             return _of_run(source, size, fit)
         files = tuple(sorted(path for path in source.iterdir() if path.suffix.lower() in ENDINGS and path.is_file()))
         if not files:
             raise BadInput(f"{source}: expected images ({', '.join(ENDINGS)}), found none; give a folder with images")
-        digest = hashlib.sha256()
-        for path in files:
-            digest.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
-        return cls(tuple(path.name for path in files), digest.hexdigest(), size, fit, _files=files)
+        ids = tuple(path.name for path in files)
+        return cls(ids, _digest(ids, (path.read_bytes() for path in files)), size, fit, files)
 
     def pixels(self, rows: Sequence[int]) -> UInt8[np.ndarray, "m h w 3"]:
         """The images of those rows. Raises BadInput, naming it, for a broken one or one of another size."""
@@ -59,14 +63,9 @@ class Pictures:
         return np.stack(shown) if shown else np.zeros((0, self.size, self.size, 3), np.uint8)
 
     def _decode(self, row: int) -> UInt8[np.ndarray, "h w 3"]:
-        from PIL import Image, ImageOps
+        from PIL import Image
 
-        source: Any = self._files[row] if self._files else io.BytesIO(self._encoded[row])
-        try:
-            with Image.open(source, formats=_FORMATS) as opened:
-                image = ImageOps.exif_transpose(opened).convert("RGB")
-        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-            raise BadInput(f"{self.ids[row]}: expected an image, got {error}; mend or remove it") from None
+        image = self._opened(row)
         if image.size == (self.size, self.size):
             return np.asarray(image)
         if not self.fit:
@@ -81,6 +80,33 @@ class Pictures:
         square = image.crop((left, top, left + side, top + side))
         return np.asarray(square.resize((self.size, self.size), Image.Resampling.LANCZOS))
 
+    def _opened(self, row: int) -> PillowImage:
+        from PIL import Image, ImageOps
+
+        source = self._sources[row]
+        if isinstance(source, np.ndarray):
+            return Image.fromarray(source)
+        try:
+            with Image.open(io.BytesIO(source) if isinstance(source, bytes) else source, formats=_FORMATS) as opened:
+                return ImageOps.exif_transpose(opened).convert("RGB")
+        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+            raise BadInput(f"{self.ids[row]}: expected an image, got {error}; repair or remove it") from None
+
+
+def _digest(ids: Iterable[str], contents: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    for name, content in zip(ids, contents, strict=True):
+        digest.update(name.encode() + b"\0" + hashlib.sha256(content).digest())
+    return digest.hexdigest()
+
+
+def _of_pixels(images: Images, size: int, fit: bool) -> Pictures:
+    if not len(images.pixels):
+        raise BadInput("images: expected at least 1, got none")
+    ids = tuple(str(row) for row in range(len(images.pixels)))
+    digest = _digest(ids, (image.tobytes() for image in images.pixels))
+    return Pictures(ids, digest, size, fit, tuple(images.pixels))
+
 
 def _of_run(folder: Path, size: int, fit: bool) -> Pictures:
     parts = sorted((folder / "images").glob("part-*.parquet"))
@@ -92,7 +118,4 @@ def _of_run(folder: Path, size: int, fit: bool) -> Pictures:
     encoded = [bytes(content) for table in tables for content in table["image"].to_pylist()]
     if not ids:
         raise BadInput(f"{folder}: expected a run with images, found none in it; run its command first")
-    digest = hashlib.sha256()
-    for name, content in zip(ids, encoded, strict=True):
-        digest.update(name.encode() + b"\0" + hashlib.sha256(content).digest())
-    return Pictures(tuple(ids), digest.hexdigest(), size, fit, _encoded=tuple(encoded))
+    return Pictures(tuple(ids), _digest(ids, encoded), size, fit, tuple(encoded))

@@ -16,15 +16,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transect.errors import BadInput
 from transect.perceptual.lessons import OUTPUTS, answers
 from transect.perceptual.network import FEATURES, FeatureNetwork
 from transect.records import Images
-from transect.runs import model_files
+from transect.runs.tensor_files import Arrays, Facts, read_content
 
 WEIGHTS = Path(__file__).parent / "weights" / "features.safetensors"
 KIND = "transect.features"
 
+_MOMENTS = ("center", "scale")
 _AT_ONCE = 64
 
 
@@ -42,25 +42,22 @@ def load(path: Path = WEIGHTS, device: str = "cpu") -> Taught:
 
     Raises BadInput for other files.
     """
-    from safetensors import SafetensorError, safe_open
+    taught = read_content(
+        path,
+        {KIND: _parse},
+        expected="a feature network's file",
+        remedy="make one: python -m transect.perceptual.train",
+    )
+    return taught._replace(network=taught.network.to(device))
 
-    model_files.check_readable(path)
-    try:
-        with safe_open(path, "pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (no mapping)
-            kind = (file.metadata() or {}).get("kind")
-        moments = [tensors.pop(name).numpy() for name in ("center", "scale")]
-        network = FeatureNetwork(OUTPUTS).folded()
-        network.load_state_dict({name: value.float() for name, value in tensors.items()})
-    except (OSError, SafetensorError, KeyError, RuntimeError) as error:
-        first = str(error).splitlines()[0][:200]
-        raise BadInput(
-            f"{path}: expected a feature network's safetensors file, found another ({first});"
-            " make one: python -m transect.perceptual.train"
-        ) from None
-    if kind != KIND or not all(bool(torch.isfinite(value).all()) for value in tensors.values()):
-        raise BadInput(f"{path}: expected finite weights of kind {KIND}, found {kind} or NaN; train it again")
-    return Taught(network.requires_grad_(False).to(device), moments[0], moments[1])
+
+def _parse(arrays: Arrays, facts: Facts) -> Taught:  # noqa: ARG001  (the kind is all it states)
+    weights = {name: torch.from_numpy(array).float() for name, array in arrays.items() if name not in _MOMENTS}
+    if not all(bool(torch.isfinite(tensor).all()) for tensor in weights.values()):
+        raise ValueError("its weights are not finite")
+    network = FeatureNetwork(OUTPUTS).folded()
+    network.load_state_dict(weights)
+    return Taught(network.requires_grad_(False), *(arrays[name] for name in _MOMENTS))
 
 
 def as_tensor(pixels: np.ndarray, device: str = "cpu") -> Float[Tensor, "n 3 h w"]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
-from transect.report.analyses import FigureEntry, PanelEntry, PointEntry, SectionEntry
 from transect.report.document import Style, finite, pointer
+from transect.report.records import Figure, Panel, Point, Section
 from transect.report.scales import Scale, covering, tick_text
 
 HEIGHT = 168
@@ -69,7 +69,7 @@ class FigureView:
     """One figure of a section."""
 
     place: str
-    entry: FigureEntry
+    entry: Figure
     panels: tuple[Axes, ...]
     key: tuple[tuple[str, int], ...]
 
@@ -91,17 +91,17 @@ class SectionView:
 
     index: int
     place: str
-    entry: SectionEntry
+    entry: Section
     figures: tuple[FigureView, ...]
     tables: tuple[TableView, ...]
 
 
-def sections(entries: Sequence[SectionEntry]) -> tuple[SectionView, ...]:
+def sections(entries: Sequence[Section]) -> tuple[SectionView, ...]:
     """All sections of the page, which stand under "sections" in its document."""
     return tuple(_section(index, entry) for index, entry in enumerate(entries))
 
 
-def _section(index: int, entry: SectionEntry) -> SectionView:
+def _section(index: int, entry: Section) -> SectionView:
     place = pointer("sections", index)
     figures = tuple(_figure(f"{place}/figures/{k}", figure) for k, figure in enumerate(entry.figures))
     tables = tuple(
@@ -111,7 +111,7 @@ def _section(index: int, entry: SectionEntry) -> SectionView:
     return SectionView(index, place, entry, figures, tables)
 
 
-def _figure(place: str, entry: FigureEntry) -> FigureView:
+def _figure(place: str, entry: Figure) -> FigureView:
     shared = (
         _scale([point for panel in entry.panels for point in _points(panel)], entry.kind) if entry.same_axis else None
     )
@@ -130,17 +130,17 @@ def _figure(place: str, entry: FigureEntry) -> FigureView:
     return FigureView(place, entry, panels, key)
 
 
-def _points(panel: PanelEntry) -> list[PointEntry]:
+def _points(panel: Panel) -> list[Point]:
     return [point for series in panel.series for point in series.points]
 
 
-def _scale(points: Sequence[PointEntry], kind: str) -> Scale:
+def _scale(points: Sequence[Point], kind: str) -> Scale:
     if kind == "violins":
         return covering([])
     return covering(finite([bound for point in points for bound in (point.value, point.low, point.high)]))
 
 
-def _style(panel: PanelEntry) -> Style:
+def _style(panel: Panel) -> Style:
     return _STYLES[panel.unit]
 
 
@@ -148,12 +148,12 @@ def _down(scale: Scale, value: float | None) -> float | None:
     return None if value is None else round(HEIGHT * (1 - scale.fraction(value)), 2)
 
 
-def _ticks_down(scale: Scale, panel: PanelEntry) -> tuple[tuple[float, str, float], ...]:
+def _ticks_down(scale: Scale, panel: Panel) -> tuple[tuple[float, str, float], ...]:
     hundredfold = panel.unit != "number"
     return tuple((_down(scale, tick) or 0.0, tick_text(scale, tick, hundredfold), tick) for tick in scale.ticks)
 
 
-def _curves(place: str, panel: PanelEntry, scale: Scale, names: Sequence[str]) -> Axes:
+def _curves(place: str, panel: Panel, scale: Scale, names: Sequence[str]) -> Axes:
     across = [point.x for point in _points(panel) if point.x is not None]
     low, high = (min(across), max(across)) if across else (0.0, 1.0)
 
@@ -170,7 +170,7 @@ def _curves(place: str, panel: PanelEntry, scale: Scale, names: Sequence[str]) -
     return Axes(place, _style(panel), _ticks_down(scale, panel), ticks, (), zero, lines, _courses(panel))
 
 
-def _scatter(place: str, panel: PanelEntry, scale: Scale, names: Sequence[str]) -> Axes:
+def _scatter(place: str, panel: Panel, scale: Scale, names: Sequence[str]) -> Axes:
     """Dots whose area grows with n, and lines without dots."""
     axes = _curves(place, panel, scale, names)
     most = max(
@@ -192,7 +192,7 @@ def _radius(n: int, most: int) -> float:
     return round(max(_LARGEST_DOT * math.sqrt(n / most), 1.2), 2)
 
 
-def _curve(place: str, points: Sequence[PointEntry], number: int, scale: Scale, x_of: Callable[[float], float]) -> Line:
+def _curve(place: str, points: Sequence[Point], number: int, scale: Scale, x_of: Callable[[float], float]) -> Line:
     marks, banded = [], []
     for k, point in enumerate(points):
         if point.value is None or point.x is None:
@@ -206,7 +206,7 @@ def _curve(place: str, points: Sequence[PointEntry], number: int, scale: Scale, 
     return Line(place, number % SERIES, tuple(marks), path, band)
 
 
-def _courses(panel: PanelEntry) -> str:
+def _courses(panel: Panel) -> str:
     """The course of each series in words without numbers."""
     clauses = []
     for series in panel.series:
@@ -217,7 +217,7 @@ def _courses(panel: PanelEntry) -> str:
     return "; ".join(clauses) or "No value could be estimated at two places."
 
 
-def _labels(place: str, panel: PanelEntry) -> dict[str, str]:
+def _labels(place: str, panel: Panel) -> dict[str, str]:
     """Each label and the place of its text, in order of first use."""
     found: dict[str, str] = {}
     for j, series in enumerate(panel.series):
@@ -226,7 +226,7 @@ def _labels(place: str, panel: PanelEntry) -> dict[str, str]:
     return found
 
 
-def _bars(place: str, panel: PanelEntry, scale: Scale, names: Sequence[str]) -> Axes:
+def _bars(place: str, panel: Panel, scale: Scale, names: Sequence[str]) -> Axes:
     labels = _labels(place, panel)
     room = 100 / max(len(labels), 1)
     each = _BAR_ROOM * room / max(len(panel.series), 1)
@@ -247,7 +247,7 @@ def _bars(place: str, panel: PanelEntry, scale: Scale, names: Sequence[str]) -> 
     )
 
 
-def _rows(place: str, panel: PanelEntry, scale: Scale, names: Sequence[str]) -> Axes:
+def _rows(place: str, panel: Panel, scale: Scale, names: Sequence[str]) -> Axes:
     """Dots by label, one row of the page each: marks carry per cent across and the row's number down."""
     labels = _labels(place, panel)
     ticks = tuple(
@@ -269,7 +269,7 @@ def _rows(place: str, panel: PanelEntry, scale: Scale, names: Sequence[str]) -> 
     return Axes(place, _style(panel), (), ticks, tuple(labels.values()), zero, tuple(lines), _courses(panel))
 
 
-def _violins(place: str, panel: PanelEntry, _: Scale, names: Sequence[str]) -> Axes:
+def _violins(place: str, panel: Panel, _: Scale, names: Sequence[str]) -> Axes:
     """Each group's histogram, mirrored; its greatest count spans the width, as in the paper."""
     low, high = (panel.edges[0], panel.edges[-1]) if panel.edges else (0.0, 1.0)
     scale = Scale(low, high if high > low else low + 1.0, ())

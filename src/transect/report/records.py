@@ -1,12 +1,180 @@
-"""The pictures that a page shows beside its numbers: real images of the run, with what the target answered."""
+"""What a page is made of besides effects and rates: sections of figures and tables, and pictures of the run.
+
+A figure has panels, a panel series, a series points. What cannot be estimated is None with its reason. Proportions are
+fractions; `unit` says how a value is printed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import final
+from typing import Annotated, ClassVar, Final, Literal, final, get_args
+
+from pydantic import ConfigDict, Field
 
 from transect.errors import BadInput
+
+Count = Annotated[int, Field(ge=0)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Estimate = Number | None
+Unit = Literal["proportion", "points", "number"]
+"""proportion: shown in per cent; points: a difference of proportions, in percentage points; number: as it is."""
+ColumnUnit = Literal["proportion", "points", "number", "count", "p", "text"]
+_COLUMN_UNITS: Final[tuple[ColumnUnit, ...]] = get_args(ColumnUnit)
+FigureKind = Literal["curves", "bars", "rows", "violins", "scatter"]
+
+
+class Record:
+    """Base of the records of `results.json`: read back without unknown keys."""
+
+    __slots__ = ()
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point(Record):
+    """One value: its position on the axis (x, or a label), its interval and n; None with a reason.
+
+    n: images or subjects, as the figure's caption says. counts: images between the edges of a panel of violins.
+    """
+
+    x: Estimate = None
+    label: str = ""
+    value: Estimate
+    low: Estimate = None
+    high: Estimate = None
+    n: Count | None = None
+    reason: str = ""
+    counts: Sequence[Count] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Series(Record):
+    """Points that belong together: one entry of a figure's key. drawn: in a scatter, dots sized by n or a line."""
+
+    name: str
+    points: Sequence[Point]
+    drawn: Literal["marks", "line"] = "marks"
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel(Record):
+    """One pair of axes. edges: of the bins of violins, one more than there are counts."""
+
+    heading: str
+    x_words: str = ""
+    y_words: str
+    unit: Unit = "number"
+    series: Sequence[Series]
+    edges: Sequence[Number] = ()
+
+    def __post_init__(self) -> None:
+        for series in self.series:
+            for point in series.points:
+                if point.counts and len(point.counts) + 1 != len(self.edges):
+                    raise ValueError(f"expected one count per bin, {len(self.edges) - 1}, got {len(point.counts)}")
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure(Record):
+    """Panels of one kind. curves: lines with bands over x; bars, rows (dots) and violins: by label.
+
+    scatter: dots over x whose area grows with n, and lines. same_axis: all panels share the vertical axis.
+    """
+
+    kind: FigureKind
+    title: str
+    caption: str = ""
+    same_axis: bool = True
+    panels: Sequence[Panel]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Table(Record):
+    """Rows of texts and numbers; units: how each column's numbers are printed."""
+
+    title: str
+    columns: Sequence[str]
+    units: Sequence[ColumnUnit]
+    rows: Sequence[Sequence[str | Number | None]]
+
+    def __post_init__(self) -> None:
+        for length in [len(self.units), *(len(row) for row in self.rows)]:
+            if length != len(self.columns):
+                raise ValueError(f"table {self.title}: expected {len(self.columns)} cells, got {length}")
+
+
+def column_unit(name: str) -> ColumnUnit:
+    """The unit of a table's column by its name. Raises ValueError for another."""
+    return _COLUMN_UNITS[_COLUMN_UNITS.index(name)]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section(Record):
+    """One analysis. key: its kind; study, target: "" where it is about several.
+
+    text: paragraphs that say what was done and what it rests on. sources: works that the methods are taken from.
+    """
+
+    key: str
+    study: str = ""
+    target: str = ""
+    title: str
+    text: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    figures: Sequence[Figure] = ()
+    tables: Sequence[Table] = ()
+    sources: Sequence[str] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RatedPicture:
+    """One image of the page on raters: what they answered, and why it is left out ("" where it is not)."""
+
+    study: str
+    id: str
+    said: str
+    left_out: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PictureGroup:
+    """Images under one label."""
+
+    label: str
+    pictures: Sequence[RatedPicture]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PictureGallery:
+    """Groups of images, side by side by score or one below the other."""
+
+    title: str
+    text: str
+    layout: Literal["by-score", "rows"]
+    groups: Sequence[PictureGroup]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RaterPage:
+    """The page on raters. facts: counts by name, None where not known."""
+
+    title: str
+    facts: Mapping[str, int | None]
+    sections: Sequence[Section]
+    galleries: Sequence[PictureGallery]
+    galleries_left_out: int = 0
+
 
 Box = tuple[float, float, float, float]
 """x0, y0, x1, y1 in pixels of the image."""

@@ -206,21 +206,21 @@ class RunFolder:
 
 @final
 class FinishedRun:
-    """A run folder opened for reading. Raises BadInput when `path` is no run folder."""
+    """A run folder opened for reading; record: its run.json. Raises BadInput when `path` is no run folder."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._record = read_record(path)
+        self.record = read_record(path)
 
     @functools.cached_property
     def spec(self) -> RunSpec:
         """The spec of a study. Raises BadInput for that of something else, such as a search."""
-        return _spec_of(self.path, self._record)
+        return _spec_of(self.path, self.record)
 
     @property
     def spec_hash(self) -> str:
         """SHA-256 of the spec."""
-        return spec_hash(self._record)
+        return spec_hash(self.record)
 
     def read_part(self, table: str, index: int) -> pa.Table:
         """Rows of one part. Raises CorruptedPart, naming it, if its bytes are not those written."""

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from transect.errors import BadInput
+from transect.errors import BadInput, UnknownName
 
-TableLike: TypeAlias = "str | Path | pa.Table | Mapping[str, Any] | Any"
+TableLike: TypeAlias = str | Path | pa.Table | Mapping[str, Any] | Any
 """A path (.parquet, .csv, .arrow, .npz), an Arrow table, an object with `__arrow_c_stream__`, or columns by name."""
+
+_Name = TypeVar("_Name", bound=str)
 
 SUFFIXES: Final = (".parquet", ".pq", ".csv", ".arrow", ".feather", ".npz")
 
 
-def as_table(source: TableLike, role: str = "table") -> pa.Table:
-    """The table that a user gave. role: what messages call it, as "--table".
+def choice(kind: str, name: str, names: Sequence[_Name]) -> _Name:
+    """The one of `names` that the user chose. Raises UnknownName, with the nearest, for another.
+
+    >>> choice("metric", "cosine", ("euclidean", "cosine"))
+    'cosine'
+    """
+    for known in names:
+        if known == name:
+            return known
+    raise UnknownName(kind, name, names)
+
+
+def as_table(source: TableLike, role: str = "table", text: Sequence[str] = ()) -> pa.Table:
+    """The table that a user gave. role: what messages call it, as "--table"; text: CSV columns that are texts.
 
     Data frames are taken through the Arrow PyCapsule interface, so pandas and Polars both work.
 
@@ -30,7 +44,7 @@ def as_table(source: TableLike, role: str = "table") -> pa.Table:
     if isinstance(source, pa.Table):
         return source
     if isinstance(source, str | Path):
-        return read_table(Path(source), role)
+        return read_table(Path(source), role, text)
     if hasattr(source, "__arrow_c_stream__"):
         return pa.table(source)
     if isinstance(source, Mapping):
@@ -39,16 +53,16 @@ def as_table(source: TableLike, role: str = "table") -> pa.Table:
     raise BadInput(f"{role}: expected a path, an Arrow table, a data frame or columns by name, got {kind}")
 
 
-def read_table(path: Path, role: str = "table") -> pa.Table:
+def read_table(path: Path, role: str = "table", text: Sequence[str] = ()) -> pa.Table:
     """The table in a .parquet, .csv, .arrow, .feather or .npz file (one array a column; 2-D arrays as lists).
 
     CSV is read strictly: a row with another number of fields, or a quote that is not closed on its line, is refused.
-    Empty CSV fields are missing values.
+    Empty CSV fields are missing values; columns named in `text` are texts, whatever they look like.
 
     Raises BadInput, with the reason, for a file that is absent, of another kind, or damaged.
     """
     try:
-        return _read(path, role)
+        return _read(path, role, text)
     except FileNotFoundError:
         raise BadInput(f"{role} {path}: expected a file, found none; check the path") from None
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
@@ -57,7 +71,7 @@ def read_table(path: Path, role: str = "table") -> pa.Table:
         raise BadInput(f"{role} {path}: expected a readable {kind} file, got: {reason}") from None
 
 
-def _read(path: Path, role: str) -> pa.Table:
+def _read(path: Path, role: str, text: Sequence[str]) -> pa.Table:
     suffix = path.suffix.lower()
     if suffix in (".parquet", ".pq"):
         from pyarrow import parquet
@@ -66,7 +80,10 @@ def _read(path: Path, role: str) -> pa.Table:
     if suffix == ".csv":
         from pyarrow import csv
 
-        return csv.read_csv(path, convert_options=csv.ConvertOptions(strings_can_be_null=True))
+        return csv.read_csv(
+            path,
+            convert_options=csv.ConvertOptions(strings_can_be_null=True, column_types=dict.fromkeys(text, pa.string())),
+        )
     if suffix in (".arrow", ".feather"):
         return _read_arrow(path)
     if suffix == ".npz":

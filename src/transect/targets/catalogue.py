@@ -1,4 +1,4 @@
-"""Which targets are there? Answered without importing any of them: `transect targets` must start at once."""
+"""The table of targets, made without importing any of them: `transect targets` starts at once."""
 
 from __future__ import annotations
 
@@ -87,15 +87,17 @@ def _cascades() -> list[TargetInfo]:
 
 def _others() -> list[TargetInfo]:
     dlib, onnx = installed("dlib"), installed("onnxruntime")
+    transformers = installed("transformers")
     http = all(map(installed, ("httpx2", "jmespath", "tenacity")))
     return [
         TargetInfo("dlib:hog-face", "detection", "dlib's frontal face detector (HOG and linear SVM)", "dlib", dlib),
         TargetInfo("dlib:face-recognition@folder", "embedding", "dlib's ResNet; model files are yours", "dlib", dlib),
-        TargetInfo("callable:module:attribute", "any", "a Python function of uint8 images, or a Target", "", True),
+        TargetInfo("callable:module:attribute", "any", "a function, a scikit-learn estimator, a Target", "", True),
         TargetInfo("torch:module:attribute@weights", "any", "a PyTorch module with its weights", "", True),
         TargetInfo("torch:model.pt", "any", "a TorchScript file (it runs with your rights)", "", True),
         TargetInfo("onnx:file.onnx", "any", "an ONNX model, run by ONNX Runtime", "onnx", onnx),
-        TargetInfo("classifier:folder", "binary, multiclass", "what transect train classifier made", "", True),
+        TargetInfo("huggingface:folder", "any", "a saved image classifier", "huggingface", transformers),
+        TargetInfo("classifier:folder", "binary, multiclass", "a model of transect train classifier", "", True),
         TargetInfo("file.toml", "any", "a model behind a web address, described in a TOML file", "http", http),
     ]
 

@@ -26,6 +26,7 @@ from transect.errors import (
 )
 from transect.protocols import Target
 from transect.records import Images, Predictions, Task, declared
+from transect.targets.output import as_predictions
 from transect.targets.validation import ONE_COLUMN, row_fault, structure_fault
 
 _PASS_THROUGH = (KeyboardInterrupt, Interrupted, TooManyFailures, BudgetSpent, AnswersUnusable, MissingExtra)
@@ -186,7 +187,7 @@ def _rows(target: Target, images: Images, timeout: float, count: Callable[[Seque
     n = len(images)
     boxes = None if images.face_boxes is None else images.face_boxes.copy()
     copy = Images(images.pixels.copy(), boxes)
-    answer, reason = attempt(lambda: target.predict(copy), timeout * n)
+    answer, reason = attempt(lambda: as_predictions(target.predict(copy), target, n), timeout * n)
     reason = reason or structure_fault(answer, Task(target.task), n)
     if not reason:
         return _counted(list(_sound_rows(answer)), count)

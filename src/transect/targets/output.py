@@ -1,4 +1,4 @@
-"""How is a model's raw output read? The same way for functions, PyTorch and ONNX."""
+"""How a model's raw output is read: the same way for functions, PyTorch and ONNX."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from transect.errors import BadInput, UnknownName
+from transect.protocols import Target
 from transect.records import Predictions, Task
 from transect.targets.validation import PROBABILITIES, box_fault, score_fault
 
@@ -52,11 +53,11 @@ class OutputSpec:
 
     @property
     def positive_column(self) -> int | None:
-        """Number of the column that counts as yes; None where it was not said."""
+        """Number of the column that counts as yes; None where none is stated."""
         return self.labels.index(self.positive) if isinstance(self.positive, str) else self.positive
 
     def describe(self) -> dict[str, Any]:
-        """Every setting, as JSON has it."""
+        """Every setting, in JSON's types."""
         return {
             "task": self.task.value,
             "output": self.scale,
@@ -78,11 +79,11 @@ class OutputSpec:
         return self._detections(raw, n) if self.task is Task.DETECTION else self._scores(raw, n)
 
     def _scores(self, raw: Any, n: int) -> Predictions:
-        given = self._matrix(raw, n)
-        lost = [score_fault(row, Task.EMBEDDING) for row in given]  # an infinite logit is no certainty, but a fault
-        given[[bool(reason) for reason in lost]] = 0.0
-        scores = self._probabilities(given)
-        failures = tuple(fault or score_fault(row, self.task) for fault, row in zip(lost, scores, strict=True))
+        matrix = self._matrix(raw, n)
+        faults = [score_fault(row, Task.EMBEDDING) for row in matrix]  # an infinite logit is no certainty, but a fault
+        matrix[[bool(fault) for fault in faults]] = 0.0
+        scores = self._probabilities(matrix)
+        failures = tuple(fault or score_fault(row, self.task) for fault, row in zip(faults, scores, strict=True))
         scores = np.clip(scores, 0.0, 1.0) if self.task in PROBABILITIES else scores
         scores[[bool(reason) for reason in failures]] = np.nan
         return Predictions(self.task, scores, failures, labels=self.labels)
@@ -108,18 +109,33 @@ class OutputSpec:
 
     def _detections(self, raw: Any, n: int) -> Predictions:
         if not isinstance(raw, Sequence | np.ndarray) or isinstance(raw, str) or len(raw) != n:
-            found = f"{len(raw)} entries" if hasattr(raw, "__len__") else type(raw).__name__
-            raise BadInput(f"expected a list of boxes for each of {n} images, got {found}")
-        read = [_boxes_or_reason(one) for one in raw]
+            length = f"{len(raw)} entries" if hasattr(raw, "__len__") else type(raw).__name__
+            raise BadInput(f"expected a list of boxes for each of {n} images, got {length}")
+        answers = [_boxes_or_reason(answer) for answer in raw]
         least = 0.5 if self.threshold is None else self.threshold
-        kept = [boxes[~(boxes[:, 4] < least)] for boxes, _ in read]
-        return detections(kept, tuple(reason for _, reason in read))
+        confident = [boxes[~(boxes[:, 4] < least)] for boxes, _ in answers]
+        return detections(confident, tuple(reason for _, reason in answers))
+
+
+def as_predictions(answer: object, target: Target, n: int) -> object:
+    """The answer of a target's `predict` about n images, where it is an array, a tensor or a list, as Predictions.
+
+    The target's own task, labels and threshold state how it is read; two columns of a binary target are the
+    probabilities of no and yes, as scikit-learn orders them. Any other answer comes back as it is. Raises BadInput for
+    an array that does not fit the task.
+    """
+    if isinstance(answer, Predictions) or not (isinstance(answer, list | np.ndarray) or hasattr(answer, "detach")):
+        return answer
+    task, labels = Task(target.task), tuple(getattr(target, "labels", ()))
+    if task is Task.BINARY and isinstance(answer, np.ndarray) and answer.shape == (n, 2):
+        answer, labels = answer[:, 1], ()
+    return OutputSpec(task, labels=labels, threshold=getattr(target, "threshold", None)).read(answer, n)
 
 
 def detections(boxes: Sequence[Boxes], failures: tuple[str, ...] = ()) -> Predictions:
-    """Predictions of a detector: the score is the best confidence, 0 without a box, NaN where there is none given."""
+    """Predictions of a detector: the score is the best confidence, 0 without a box, NaN for boxes that have none."""
     failures = failures or ("",) * len(boxes)
-    scores = [np.nan if reason else _best(found) for found, reason in zip(boxes, failures, strict=True)]
+    scores = [np.nan if reason else _best(image_boxes) for image_boxes, reason in zip(boxes, failures, strict=True)]
     return Predictions(Task.DETECTION, np.array(scores, dtype=np.float64).reshape(-1, 1), failures, tuple(boxes))
 
 

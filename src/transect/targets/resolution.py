@@ -13,7 +13,9 @@ from typing import Any
 from transect.errors import BadInput, UnknownName
 from transect.protocols import Target
 from transect.records import Task
+from transect.targets import huggingface
 from transect.targets.catalogue import available, entry_points
+from transect.targets.estimators import is_estimator, of_estimator
 from transect.targets.fingerprint import fingerprint
 from transect.targets.model import ModelTarget
 from transect.targets.objects import NoSuchModule, import_object
@@ -24,6 +26,7 @@ _DLIB_FACES = "face-recognition"
 _DETECTORS = {"opencv": "transect.targets.opencv", "dlib": "transect.targets.dlib_hog"}
 _MODELS = {"torch": "transect.targets.torch_model", "onnx": "transect.targets.onnx_model"}
 _CLASSIFIER = "classifier"
+_CARD = "classifier.toml"  # training.classifier.CARD, whose import takes PyTorch
 _OUTPUT = ("task", "labels", "output", "threshold", "positive")
 
 
@@ -32,71 +35,108 @@ def resolve(spec: str, **options: Any) -> Target:
 
     | spec | target |
     | --- | --- |
+    | `file.onnx`, `onnx:file.onnx` | an ONNX model |
+    | `folder`, `huggingface:folder` | a Hugging Face image classifier: config.json, safetensors and its processor |
+    | `folder`, `classifier:folder` | a classifier that `transect train classifier` wrote, or its classifier.toml |
+    | `file.toml` | a model behind a web address, as the file describes it |
+    | `module:attribute`, `callable:module:attribute` | a function of uint8 images, a scikit-learn estimator, a Target |
+    | `torch:module:attribute@weights.safetensors` | a PyTorch module and its weights (state_dict or safetensors) |
+    | `torch:model.pt` | a TorchScript file; its own program runs in PyTorch's interpreter |
     | `opencv:haarcascade_frontalface_default` | a cascade of the OpenCV 4 wheel |
     | `dlib:hog-face` | dlib's frontal face detector |
     | `dlib:face-recognition@folder` | dlib's ResNet embedding; the folder holds its two model files |
-    | `module:attribute`, `callable:module:attribute` | a function of uint8 images, or a Target or what makes one |
-    | `torch:module:attribute@weights.safetensors` | a PyTorch module and its weights (state_dict or safetensors) |
-    | `torch:model.pt` | a TorchScript file; its own program runs in PyTorch's interpreter |
-    | `onnx:file.onnx` | an ONNX model |
-    | `classifier:folder` | what `transect train classifier` made, or its classifier.toml |
-    | `file.toml` | a model behind a web address, as the file describes it |
     | `name`, `name:argument` | a plug-in: the entry point `name` in the group transect.targets |
 
     options: for models task, labels, preprocess (Preprocess, mapping or TOML file), output ("probability" or
-    "logit"), threshold, positive, and what the kind itself takes (torch: device; onnx: output_name, threads); for
-    detectors their settings (scale_factor ...). An option that is None counts as not given.
+    "logit"), threshold, positive, and the options of that kind (torch, huggingface, classifier: device; onnx:
+    output_name, threads); for detectors their settings (scale_factor ...). None stands for the default.
 
     Raises UnknownName (with the nearest names) for an unknown target or option, BadInput for an unreadable or
     unfit model, MissingExtra where a library is not installed.
 
-    >>> resolve("onnx:nowhere.onnx")
+    >>> resolve("nowhere.onnx")
     Traceback (most recent call last):
     transect.errors.BadInput: model file nowhere.onnx: expected a file, found none: check the path
     """
-    given = {key: value for key, value in options.items() if value is not None}
+    settings = {key: value for key, value in options.items() if value is not None}
+    spec = _with_prefix(spec)
     scheme, _, argument = spec.partition(":")
     if argument and scheme == _CLASSIFIER:
-        return _trained(argument, spec, given)
+        return _trained(argument, spec, settings)
+    if argument and scheme == huggingface.EXTRA:
+        return _hugging_face(argument, spec, settings)
     if spec.endswith(".toml"):
-        return _over_http(spec, given)
+        return _over_http(spec, settings)
     if scheme == "dlib" and argument.partition("@")[0] == _DLIB_FACES:
-        return _detector("transect.targets.dlib_face", argument, given)
+        return _detector("transect.targets.dlib_face", argument, settings)
     if argument and scheme in _DETECTORS:
-        return _detector(_DETECTORS[scheme], argument, given)
+        return _detector(_DETECTORS[scheme], argument, settings)
     if argument and scheme in _MODELS:
-        return _model(_MODELS[scheme], argument, spec, given)
+        return _model(_MODELS[scheme], argument, spec, settings)
     if scheme in (entries := entry_points()):
-        return _plugin(entries[scheme], argument, given)
-    return _python_object(spec, argument if scheme == "callable" else spec, given)
+        return _plugin(entries[scheme], argument, settings)
+    return _python_object(spec, argument if scheme == "callable" else spec, settings)
 
 
-def as_target(obj: Any, *, name: str = "", preprocess: Any = None, **options: Any) -> Target:
+def _with_prefix(spec: str) -> str:
+    """The spec of a bare path with the prefix of its kind: an .onnx file, or a folder that holds a model.
+
+    Raises BadInput for a folder without a model. A plug-in of the folder's name comes first.
+
+    >>> _with_prefix("models/smile.onnx"), _with_prefix("onnx:smile.onnx")
+    ('onnx:models/smile.onnx', 'onnx:smile.onnx')
+    """
+    scheme = spec.partition(":")[0]
+    if scheme in ("callable", huggingface.EXTRA, _CLASSIFIER, *_DETECTORS, *_MODELS) or scheme in entry_points():
+        return spec
+    if spec.lower().endswith(".onnx"):
+        return f"onnx:{spec}"
+    folder = Path(spec)
+    if folder.name == _CARD:
+        return f"{_CLASSIFIER}:{spec}"
+    if not spec or not folder.is_dir():
+        return spec
+    if (folder / _CARD).is_file():
+        return f"{_CLASSIFIER}:{spec}"
+    if huggingface.is_folder(folder):
+        return f"{huggingface.EXTRA}:{spec}"
+    raise BadInput(
+        f"target folder {spec}: expected a Hugging Face model ({huggingface.CONFIG}, *.safetensors, "
+        f"{huggingface.PROCESSOR}) or a trained classifier ({_CARD}), found neither"
+    )
+
+
+def as_target(model: Any, *, name: str = "", preprocess: Any = None, **options: Any) -> Target:
     """A target made of a Python object.
 
-    A Target comes back as it is, a class of one is instantiated. An nn.Module is run in evaluation mode on what
-    `preprocess` makes (by default RGB in [0, 1], [n, 3, h, w]). Any other callable is given the uint8 pixels
-    [n, h, w, 3], or what `preprocess` makes of them. options: task (binary by default), labels, output, threshold,
-    positive; see OutputSpec. Raises BadInput for anything else, and for options on what is a Target already.
+    A Target comes back as it is; its `predict` may return Predictions or plain arrays, which are read by its own task,
+    labels and threshold. A class of targets is instantiated. An nn.Module is run in evaluation mode on what
+    `preprocess` makes (by default RGB in [0, 1], [n, 3, h, w]). Any other callable, and an object with `predict` or
+    `predict_proba` as scikit-learn's estimators have them, gets the uint8 pixels [n, h, w, 3], or what `preprocess`
+    makes of them. options: task (binary by default; estimators know theirs), labels, output, threshold, positive; see
+    OutputSpec. Raises BadInput for anything else, and for options on a Target, which has its own settings.
 
     >>> as_target(lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255, name="brightness").task
     <Task.BINARY: 'binary'>
     """
-    obj = obj() if inspect.isclass(obj) and (hasattr(obj, "predict") or _is_module(obj)) else obj
-    if isinstance(obj, Target):
-        return _unchanged(obj, {"preprocess": preprocess, **options})
-    if not callable(obj):
-        missing = ", ".join(part for part in ("name", "task", "predict") if not hasattr(obj, part))
-        raise BadInput(f"expected a function or a Target, got {type(obj).__name__} (it lacks {missing})")
-    name = name or getattr(obj, "__name__", type(obj).__name__)
+    model = model() if inspect.isclass(model) and (hasattr(model, "predict") or _is_module(model)) else model
+    if isinstance(model, Target):
+        return _unchanged(model, {"preprocess": preprocess, **options})
+    if not callable(model) and not is_estimator(model):
+        missing = ", ".join(part for part in ("name", "task", "predict") if not hasattr(model, part))
+        kind = type(model).__name__
+        raise BadInput(f"expected a function, an object with predict, or a Target, got {kind} (it lacks {missing})")
+    name = name or getattr(model, "__name__", type(model).__name__)
     output, rest = _output_spec(options)
     _check_options(name, rest, ())
-    if _is_module(type(obj)):
+    if _is_module(type(model)):
         from transect.targets.torch_model import of_module
 
-        facts = {"class": type(obj).__qualname__, "code_sha256": fingerprint(obj)}
-        return of_module(obj, name, output, _preprocess(preprocess), facts=facts)
-    return ModelTarget(name, obj, output, _preprocess(preprocess), _code_facts(obj))
+        facts = {"class": type(model).__qualname__, "code_sha256": fingerprint(model)}
+        return of_module(model, name, output, _preprocess(preprocess), facts=facts)
+    if is_estimator(model) and (hasattr(model, "predict_proba") or not callable(model)):
+        return of_estimator(model, name, output, _preprocess(preprocess), output.task if options.get("task") else None)
+    return ModelTarget(name, model, output, _preprocess(preprocess), _code_facts(model))
 
 
 def _detector(module: str, argument: str, options: dict[str, Any]) -> Target:
@@ -108,10 +148,19 @@ def _detector(module: str, argument: str, options: dict[str, Any]) -> Target:
 
 def _over_http(path: str, options: dict[str, Any]) -> Target:
     if options:
-        raise BadInput(f"{path} says itself how it is asked and read: expected no {', '.join(options)} beside it")
+        raise BadInput(f"{path} holds every setting of its target: expected no {', '.join(options)} option")
     from transect.targets.http.target import load
 
     return load(path)
+
+
+def _hugging_face(argument: str, spec: str, options: dict[str, Any]) -> Target:
+    _check_options(spec, options, huggingface.Options._fields)
+    if "task" in options:
+        options["task"] = _task(options["task"])
+    if "preprocess" in options:
+        options["preprocess"] = _preprocess(options["preprocess"])
+    return huggingface.load(argument, name=_shown(spec), options=huggingface.Options(**options))
 
 
 def _trained(argument: str, spec: str, options: dict[str, Any]) -> Target:
@@ -131,7 +180,7 @@ def _model(module: str, argument: str, spec: str, options: dict[str, Any]) -> Ta
 
 
 def _shown(spec: str) -> str:
-    """The spec as tables and reports show it: files by their name alone, since folders tell of people and machines.
+    """The spec as tables and reports show it: files by name alone, since folders reveal people and machines.
 
     >>> _shown("torch:models:Net@/home/ada/net.safetensors"), _shown("onnx:/srv/smile.onnx")
     ('torch:models:Net@net.safetensors', 'onnx:smile.onnx')
@@ -147,38 +196,43 @@ def _python_object(spec: str, reference: str, options: dict[str, Any]) -> Target
     if not all(reference.partition(":")):
         raise UnknownName("target", spec, known, hint)
     try:
-        found = import_object(reference)
+        model = import_object(reference)
     except NoSuchModule as error:
         if not difflib.get_close_matches(spec.partition(":")[0], {name.partition(":")[0] for name in known}):
             raise BadInput(f"target {spec!r}: {error}; those that ship: transect targets") from None
         raise UnknownName("target", spec, known, str(error)) from None
-    return as_target(found, **{"name": spec, **options})
+    return as_target(model, **{"name": spec, **options})
 
 
 def _plugin(entry: Any, argument: str, options: dict[str, Any]) -> Target:
-    """An entry point is a Target, or what makes one: called with the argument, if there is one, and the options."""
+    """The Target that an entry point is, or that it returns when called with the argument (if any) and the options."""
     try:
-        made = entry.load()
+        target = entry.load()
     except ImportError as error:
         raise BadInput(f"plug-in {entry.name}: could not be imported: {error}") from error
-    if not isinstance(made, Target) or inspect.isclass(made):
-        made = made(*([argument] if argument else []), **options)
-    if not isinstance(made, Target):
-        raise BadInput(f"plug-in {entry.name}: expected a Target, got {type(made).__name__}")
-    return made
+    if not isinstance(target, Target) or inspect.isclass(target):
+        target = target(*([argument] if argument else []), **options)
+    if not isinstance(target, Target):
+        raise BadInput(f"plug-in {entry.name}: expected a Target, got {type(target).__name__}")
+    return target
 
 
 def _output_spec(options: Mapping[str, Any]) -> tuple[OutputSpec, dict[str, Any]]:
-    """The options that say how an output is read, and the others."""
+    """The options that state how an output is read, and the others."""
     rest = {key: value for key, value in options.items() if key not in _OUTPUT}
-    own = {key: value for key, value in options.items() if key in _OUTPUT and value is not None}
-    if "output" in own:
-        own["scale"] = _choice("output", own.pop("output"), ("probability", "logit"))
-    if "task" in own:
-        own["task"] = Task(_choice("task", str(own["task"]), tuple(task.value for task in Task)))
-    if "labels" in own:
-        own["labels"] = tuple(own["labels"].split(",") if isinstance(own["labels"], str) else own["labels"])
-    return OutputSpec(**own), rest
+    settings = {key: value for key, value in options.items() if key in _OUTPUT and value is not None}
+    if "output" in settings:
+        settings["scale"] = _choice("output", settings.pop("output"), ("probability", "logit"))
+    if "task" in settings:
+        settings["task"] = _task(settings["task"])
+    if "labels" in settings:
+        labels = settings["labels"]
+        settings["labels"] = tuple(labels.split(",") if isinstance(labels, str) else labels)
+    return OutputSpec(**settings), rest
+
+
+def _task(value: Any) -> Task:
+    return Task(_choice("task", str(value), tuple(task.value for task in Task)))
 
 
 def _choice(key: str, value: Any, allowed: tuple[str, ...]) -> str:
@@ -187,25 +241,25 @@ def _choice(key: str, value: Any, allowed: tuple[str, ...]) -> str:
     return str(value)
 
 
-def _preprocess(given: Any) -> Preprocess | None:
-    if given is None or isinstance(given, Preprocess):
-        return given
-    if isinstance(given, Mapping):
-        return Preprocess.from_mapping(given)
-    if isinstance(given, str | Path):
-        return Preprocess.from_toml(given)
-    raise BadInput(f"preprocess: expected settings or the path of a TOML file, got {type(given).__name__}")
+def _preprocess(settings: object) -> Preprocess | None:
+    if settings is None or isinstance(settings, Preprocess):
+        return settings
+    if isinstance(settings, Mapping):
+        return Preprocess.from_mapping(settings)
+    if isinstance(settings, str | Path):
+        return Preprocess.from_toml(settings)
+    raise BadInput(f"preprocess: expected settings or the path of a TOML file, got {type(settings).__name__}")
 
 
 def _unchanged(target: Target, options: Mapping[str, Any]) -> Target:
-    given = [key for key, value in options.items() if value is not None]
-    if given:
-        raise BadInput(f"{target.name} is a Target and has its own settings: it takes no {', '.join(given)}")
+    stated = [key for key, value in options.items() if value is not None]
+    if stated:
+        raise BadInput(f"{target.name} is a Target and has its own settings: it takes no {', '.join(stated)}")
     return target
 
 
 def _is_module(kind: type) -> bool:
-    """Whether the class is an nn.Module; PyTorch is not imported for that, since it then already is."""
+    """Whether the class is an nn.Module. No import of PyTorch: a module's class has imported it already."""
     torch = sys.modules.get("torch")
     return torch is not None and issubclass(kind, torch.nn.Module)
 
@@ -218,10 +272,10 @@ def _code_facts(obj: Callable[..., Any]) -> dict[str, Any]:
 
 def _keywords(load: Callable[..., Any]) -> tuple[str, ...]:
     parameters = inspect.signature(load).parameters.values()
-    return tuple(one.name for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY)
+    return tuple(parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY)
 
 
-def _check_options(target: str, given: Mapping[str, Any], accepted: tuple[str, ...]) -> None:
-    for key in given:
+def _check_options(target: str, options: Mapping[str, Any], accepted: tuple[str, ...]) -> None:
+    for key in options:
         if key not in accepted:
             raise UnknownName(f"option of {target}", key, accepted or ("none",), "it takes no others")

@@ -54,18 +54,18 @@ def test_what_is_missing_for_a_model_is_said():
     beyond = answers(
         Design({}, 16), scores=np.linspace(0, 3, 16), values=VALUES, truth=np.zeros(16), people_yes=np.ones(16)
     )
-    assert models.section(beyond, ["fractional"])["warnings"] == [
+    assert models.section(beyond, ["fractional"]).warnings == [
         "No fractional logit: the scores of small are no probabilities from 0 to 1"
     ]
     still = answers(Design({}, 16), answers=WRONG, truth=np.zeros(16), values={"smile": [1] * 16})
-    assert models.section(still, ["ols"])["warnings"] == ["No attribute varies in two groups: no model"]
+    assert models.section(still, ["ols"]).warnings == ["No attribute varies in two groups: no model"]
 
 
 def test_a_report_has_them_where_asked():
     one = answers(Design({}, 16), answers=WRONG, truth=np.zeros(16), values=VALUES)
-    keys = [section["key"] for section in build([one], ["logit"])]
+    keys = [section.key for section in build([one], ["logit"])]
     assert keys[:3] == ["errors", "adjustment", "models"]
-    assert "models" not in [section["key"] for section in build([one])]
+    assert "models" not in [section.key for section in build([one])]
     with pytest.raises(UnknownName, match="unknown model 'logits': did you mean logit"):
         check(["logits"])
 
@@ -74,8 +74,8 @@ def test_studies_that_take_no_model_are_named_with_the_reason():
     seen = answers(Design({}, 16), answers=WRONG, truth=np.zeros(16), values=VALUES)
     experiment = answers(Design({"smile": (0.0, 1.0)}, 8), answers=WRONG, truth=np.zeros(16))
     unjudged = answers(Design({}, 16), answers=WRONG, values=VALUES, study="photographs")
-    made = [one for one in build([seen, experiment, unjudged], ["ols"]) if one["key"] == "models"]
-    assert [one["study"] for one in made] == ["observation", "experiment"]
+    made = [one for one in build([seen, experiment, unjudged], ["ols"]) if one.key == "models"]
+    assert [one.study for one in made] == ["observation", "experiment"]
     first, second = checked(made[1])["warnings"]
     assert first.startswith("No model of experiment: attributes were set, and contrasts within subjects need no model")
     assert second.startswith("No model of photographs: errors of the target are not known there")
@@ -85,7 +85,7 @@ def test_models_that_no_study_takes_are_refused():
     experiment = answers(Design({"smile": (0.0, 1.0)}, 8), answers=WRONG, truth=np.zeros(16))
     with pytest.raises(BadInput, match="--model poisson, gee: expected errors of images as they come"):
         build([experiment], ["poisson", "gee"])
-    assert "models" not in [one["key"] for one in build([experiment])]
+    assert "models" not in [one.key for one in build([experiment])]
 
 
 def test_attributes_without_two_sides_are_named():

@@ -136,4 +136,4 @@ def test_what_cannot_be_estimated_says_why():
 
 def test_an_experiment_needs_none():
     tried = answers(Design({"glasses": (0.0, 1.0)}, subjects=4), answers=[0, 1] * 4, truth=np.zeros(8))
-    assert "confounding" not in [one["key"] for one in build([tried])]
+    assert "confounding" not in [one.key for one in build([tried])]

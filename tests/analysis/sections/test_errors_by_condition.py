@@ -66,7 +66,7 @@ def test_combinations_of_attributes_are_one_condition():
     assert counts == {"glasses off, smile no": (0, 1), "glasses on, smile no": (1, 2)}
     # 0/1, 1/2, 1/2 and 1/1 (image 7 has no answer)
     assert made["glasses × smile: all, weighted equally"]["error rate"] == pytest.approx((0 + 1 / 2 + 1 / 2 + 1) / 4)
-    (figure,) = interrogation.section(observed(by=("glasses", "smile")))["figures"]
+    (figure,) = interrogation.section(observed(by=("glasses", "smile"))).figures
     drawn = points(figure, "Detection", "error rate")
     assert list(drawn) == [
         "all images", "glasses off, smile no", "glasses off, smile yes", "glasses on, smile no",
@@ -92,13 +92,13 @@ def test_an_experiment_is_counted_by_the_levels_that_were_set():
     low, high = wilson_clustered(np.array([[2.0], [1.0]]), np.full((2, 1), 3.0))
     row = made["all images"]
     assert (row["low"], row["high"]) == pytest.approx((float(low[0]), float(high[0])))
-    assert "every subject at every combination" in interrogation.section(one)["text"][0]
+    assert "every subject at every combination" in interrogation.section(one).text[0]
 
 
 def test_a_detector_misses_faces_and_has_no_attribute():
     """Truth no is no face to miss: of the four with one, two were missed."""
     one = observed(task=Task.DETECTION, answers=[1, 0, 0, 1, 0, 0, 1, 1], truth=[1, 1, 1, 1, 0, 0, 0, 0], failures=())
-    assert [table["title"] for table in interrogation.section(one)["tables"]] == ["Errors: detection"]
+    assert [table.title for table in interrogation.section(one).tables] == ["Errors: detection"]
     row = table_of(one, "detection")["all images"]
     assert (row["errors"], row["images that count"], row["left out"]) == (2, 4, 4)
 

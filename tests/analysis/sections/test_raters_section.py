@@ -39,7 +39,7 @@ def test_nobody_is_named():
     made = raters.section("run", [rated_of("smile", said, 2)], Excluded(), resamples=0)
     assert "Ada" not in str(made)
     assert "Ben" not in str(made)
-    assert made["warnings"] == ["Whether raters were left out before these answers were given is not known"]
+    assert made.warnings == ["Whether raters were left out before these answers were given is not known"]
 
 
 def test_answers_of_unknown_raters_are_kept_in_slots():
@@ -58,7 +58,7 @@ def test_means_and_majorities():
     np.testing.assert_allclose(SMILE.mean, [1 / 3, 1.5, 2, N])
     np.testing.assert_equal(SMILE.majority, [0, N, 2, N])  # one each of 1 and 2: no majority
     # 1.5 is halfway between "a little" and "yes" and counts to the higher one.
-    assert [one["value"] for one in raters.histogram(SMILE)] == [1, 0, 2]
+    assert [one.value for one in raters.histogram(SMILE)] == [1, 0, 2]
 
 
 def shown(levels=(20.0, 50.0, 80.0), subjects=2):
@@ -99,16 +99,16 @@ def test_without_a_question_about_what_varied_there_is_no_section():
 
 def test_a_gallery_by_score_marks_what_rules_leave_out():
     made = galleries.by_score("s", ["a", "b", "c", "d"], np.arange(4), SMILE, [Rule("smile", 1.4), Rule("age", 0.1)])
-    placed = {p["id"]: (k, p["left_out"]) for k, group in enumerate(made["groups"]) for p in group["pictures"]}
+    placed = {p.id: (k, p.left_out) for k, group in enumerate(made.groups) for p in group.pictures}
     # Means 1/3, 1.5 and 2 of a scale of 2, in tenths of 0.2: the second, the eighth, the last; d was not rated.
     assert placed == {"a": (1, ""), "b": (7, "left out"), "c": (9, "left out")}
-    assert "left out by smile >= 1.4" in made["text"]
+    assert "left out by smile >= 1.4" in made.text
 
 
 def test_a_gallery_prefers_different_subjects():
     rated = Rated("smile", np.full((5, 1), 1.0), (0.0, 2.0))
     made = galleries.by_score("s", list("abcde"), np.array([0, 0, 0, 1, 2]), rated, [])
-    assert [p["id"] for group in made["groups"] for p in group["pictures"]] == ["a", "d", "e"]
+    assert [p.id for group in made.groups for p in group.pictures] == ["a", "d", "e"]
 
 
 def test_the_farthest_from_people_come_first():

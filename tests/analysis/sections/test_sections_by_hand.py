@@ -251,8 +251,8 @@ def test_which_sections_a_report_has():
     tried = answers(Design({"glasses": (0.0, 1.0)}, subjects=4), scores=np.linspace(0.1, 0.8, 8))
     seen = answers(Design({}, 8), **SCORED)
     keys = [
-        one["key"] for one in build([tried, seen, stepped([-1.0, 0.0, 1.0], scores=[[0.2, 0.4, 0.9], [0.1, 0.6, 0.7]])])
+        one.key for one in build([tried, seen, stepped([-1.0, 0.0, 1.0], scores=[[0.2, 0.4, 0.9], [0.1, 0.6, 0.7]])])
     ]
     assert keys == ["sensitivity", "errors", "comparison", "adjustment", "confounding", "thresholds", "balance"]
-    assert [one["key"] for one in build([tried])] == []
+    assert [one.key for one in build([tried])] == []
     assert build([]) == []

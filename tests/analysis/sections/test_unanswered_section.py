@@ -31,7 +31,7 @@ def test_each_kind_is_an_outcome_with_a_rate_in_each_group():
     assert {kind: by_group(f"Outcome: {kind}")["all images"]["rate"] for kind in ("refused", "unsafe", "error")} == {
         "refused": 1 / 8, "unsafe": 1 / 8, "error": 1 / 8,
     }  # fmt: skip
-    titles = [one["title"] for one in made()["tables"]]
+    titles = [one.title for one in made().tables]
     assert titles == [f"Outcome: {kind}" for kind in ("no face", "refused", "unsafe", "error")] + [
         "Reasons, word for word"
     ]
@@ -47,7 +47,7 @@ def test_intervals_are_wilsons_by_subject():
 
 
 def test_the_figure_says_the_same_and_reasons_stand_word_for_word():
-    (figure,) = made()["figures"]
+    (figure,) = made().figures
     assert points(figure, "no face", "share of images")["glasses: on"] == 3 / 4
     found = {row["reason"]: row["images"] for row in rows(made(), "Reasons")}
     assert found == {NO_FACE: 3, UNSAFE: 1, "refused: HTTP 422": 1, "HTTP 503 (tries: 4)": 1}

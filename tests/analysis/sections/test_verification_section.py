@@ -62,7 +62,7 @@ def test_where_nothing_says_who_is_shown_all_but_one_edit_stay_at_their_first():
     table = {row["edit"]: row["images"] for row in rows(checked(section), "Non-matches by edit")}
     assert table == {"skin tone: 2 to 9": 8, "glasses: off to on": 8}
     assert rows(section, "For whom") == []
-    assert "0 tests" in section["text"][3]
+    assert "0 tests" in section.text[3]
 
 
 def test_false_matches_are_shown_at_each_level_and_the_figure_says_the_rates():
@@ -70,8 +70,8 @@ def test_false_matches_are_shown_at_each_level_and_the_figure_says_the_rates():
     found = rows(section, "False matches")
     assert [row["false matches"] for row in found] == [5, 0, 5]
     assert found[2]["reference images"].startswith("skin tone 9")
-    assert points(section["figures"][0], "Every edit", "non-match rate") == {"glasses: off to on": 6 / 15}
-    assert points(section["figures"][0], "glasses", "non-match rate")["skin tone 2"] == 0
+    assert points(section.figures[0], "Every edit", "non-match rate") == {"glasses: off to on": 6 / 15}
+    assert points(section.figures[0], "glasses", "non-match rate")["skin tone 2"] == 0
 
 
 def test_nothing_without_a_threshold():

@@ -12,9 +12,10 @@ from safetensors.torch import save_file
 from small_network import SMALL, community, install_official_names, official_pickle, weights
 
 from transect.errors import BadInput
+from transect.generators.stylegan2.conversion import convert
 from transect.generators.stylegan2.generator import StyleGAN2
 from transect.generators.stylegan2.layouts import Weights
-from transect.generators.stylegan2.reading import convert, read_checkpoint
+from transect.generators.stylegan2.reading import read_checkpoint
 
 
 def picture(held):
@@ -74,7 +75,7 @@ def test_noise_that_the_community_did_not_save_is_drawn_and_said(tmp_path, archi
     held = {name: value for name, value in community(weights()).items() if not name.startswith("noises.")}
     torch.save({"g_ema": held}, tmp_path / "x.pt", _use_new_zipfile_serialization=archived)
     facts = convert(tmp_path / "x.pt", tmp_path / "x.safetensors")
-    assert facts["noise"] == "drawn anew, as the file has none"
+    assert facts["noise"] == "newly drawn, since the file has none"
     made, whole = (StyleGAN2(one) for one in (read_checkpoint(tmp_path / "x.safetensors"), Weights(weights())))
     w = torch.linspace(-1, 1, 48).reshape(1, 6, 8)
     torch.testing.assert_close(made.synthesize(w, "none"), whole.synthesize(w, "none"), rtol=0, atol=1e-5)

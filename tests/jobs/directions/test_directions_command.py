@@ -152,7 +152,7 @@ def test_labels_that_do_not_do(columns, more, message, tmp_path):
     assert not (tmp_path / "d.safetensors").exists()
 
 
-def test_near_attributes_and_poor_fits_are_said(tmp_path):
+def test_near_attributes_and_poor_fits_are_reported(tmp_path):
     """Labels without a signal, and two that are nearly one."""
     from transect import generators
 
@@ -177,7 +177,7 @@ def test_near_attributes_and_poor_fits_are_said(tmp_path):
     [
         (["d.txt", "--labels", "truth"], r"d.txt: expected a file to write that ends in .safetensors"),
         (["d.safetensors", "--labels", "truth"], "--labels truth: expected --attribute NAME, got none"),
-        (["d.safetensors", "--labels", "nowhere.csv"], "nowhere.csv: expected a readable CSV or Parquet"),
+        (["d.safetensors", "--labels", "nowhere.csv"], "labels nowhere.csv: expected a file, found none"),
         (["d.safetensors", "--labels", "target:audited:brightness"], "expected one --attribute NAME for what"),
         (["d.safetensors", "--labels", "truth", "--labelled-by", "people"], "--labelled-by is of a table's labels"),
     ],

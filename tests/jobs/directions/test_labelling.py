@@ -85,7 +85,7 @@ def test_tables_that_do_not_do(text, wanted, message, tmp_path):
 
 
 def test_a_file_that_is_no_table(tmp_path):
-    with pytest.raises(BadInput, match="expected a readable CSV or Parquet of labels"):
+    with pytest.raises(BadInput, match="nowhere.csv: expected a file, found none"):
         from_table(tmp_path / "nowhere.csv")
 
 

@@ -1,8 +1,10 @@
-"""`transect invert` as a whole: what it writes, that it goes on where it stopped, what it refuses."""
+"""`transect invert` as a whole: what it writes, that it resumes where it stopped, what it refuses."""
 
 import io
 import json
+from dataclasses import fields
 
+import jsonschema
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,6 +14,7 @@ from PIL import Image
 from planted_networks import pixels_of, small, tensors
 from safetensors.torch import save_file
 
+import transect
 import transect.inversion.optimisation as optimisation
 from transect.cli.app import app
 from transect.errors import BadInput, FolderOfAnotherSpec, Interrupted, UnknownName
@@ -20,6 +23,7 @@ from transect.generators.encoder import Network
 from transect.inversion.pictures import Pictures
 from transect.inversion.protocol import invertible
 from transect.jobs.invert import run
+from transect.jobs.invert.result import read_latents
 
 
 @pytest.fixture(scope="module")
@@ -35,29 +39,36 @@ def files(tmp_path_factory):
     return folder
 
 
-def asked(files, **options):
-    chosen = {"space": "w", "penalty": None, "steps": 4, "pixels": 1.0, "distance": "pixels", "batch": 2, **options}
-    return run.order(str(files / "small.safetensors"), chosen.pop("images", files / "images"), **chosen)
+OPTIONS = {field.name for field in fields(run.InvertOptions)}
+
+
+def inversion(files, **settings):
+    settings = {"space": "w", "steps": 4, "distance": "pixels", "batch": 2, **settings}
+    options = run.InvertOptions(**{name: settings.pop(name) for name in OPTIONS & set(settings)})
+    return run.plan(settings.pop("images", files / "images"), files / "small.safetensors", **settings, options=options)
 
 
 @pytest.fixture(scope="module")
 def done(files, tmp_path_factory):
     out = tmp_path_factory.mktemp("runs") / "run"
-    return out, run.run(asked(files), out, quiet=True)
+    return out, run.run(inversion(files), out, quiet=True)
 
 
 def test_what_is_written_reads_back(files, done):
     """Latents rendered by the generator are the reconstructions in the table, and the ids are the files' names."""
-    out, summary = done
-    ids, latents = run.read(out / "latents.safetensors")
+    out, result = done
+    ids, latents = result.latents
     assert ids == ("0.png", "1.png", "2.png")
     assert latents.space == "w"
     rows = pa.concat_tables([pq.read_table(part) for part in sorted((out / "inversions").glob("*.parquet"))])
     made = np.stack([np.asarray(Image.open(io.BytesIO(content))) for content in rows["image"].to_pylist()])
     rendered = load(files / "small.safetensors").render(latents).pixels
     assert np.abs(rendered.astype(int) - made).max() <= 1
-    assert summary == json.loads((out / "summary.json").read_text())
-    assert (summary["images"], summary["failed"], summary["space"], summary["penalty"]) == (3, 0, "w", 0.0)
+    assert result.to_json() == json.loads((out / "summary.json").read_text())
+    jsonschema.validate(result.to_json(), result.schema())
+    numbers = result.numbers
+    assert (numbers.images, numbers.failed, numbers.space, numbers.penalty) == (3, 0, "w", 0.0)
+    assert result.table.equals(rows)
     with Image.open(out / "sheet.png") as sheet:
         assert sheet.width > 3 * 8
     objective = np.array(rows["objective"].to_pylist())
@@ -76,28 +87,28 @@ def test_a_stopped_run_goes_on_and_ends_the_same(files, done, tmp_path, monkeypa
         return real(*given, **options)
 
     monkeypatch.setattr(optimisation, "invert", stopped)
-    with pytest.raises(Interrupted, match="the same command goes on"):
-        run.run(asked(files), out, quiet=True)
-    run.run(asked(files), out, quiet=True)
+    with pytest.raises(Interrupted, match="rerun the command to resume"):
+        run.run(inversion(files), out, quiet=True)
+    run.run(inversion(files), out, quiet=True)
     assert calls == [2, 1, 1]
     for index in range(2):
         part = f"inversions/part-{index:05d}.parquet"
         assert (out / part).read_bytes() == (whole / part).read_bytes()
     with pytest.raises(FolderOfAnotherSpec, match=r"search\.steps"):
-        run.run(asked(files, steps=5), out, quiet=True)
+        run.run(inversion(files, steps=5), out, quiet=True)
 
 
 def test_an_encoder_begins_where_the_features_point(files, tmp_path):
     """The summary is the same where every part is there already, and no encoder is fitted any more."""
-    given = {"space": "w+", "start": "encoder", "samples": 40, "steps": 1}
-    summary = run.run(asked(files, **given), tmp_path / "run", quiet=True)
-    assert isinstance(summary["encoder_r2"], float)
-    assert run.run(asked(files, **given), tmp_path / "run", quiet=True) == summary
+    settings = {"space": "w+", "start": "encoder", "encoder_samples": 40, "steps": 1}
+    result = run.run(inversion(files, **settings), tmp_path / "run", quiet=True)
+    assert isinstance(result.numbers.encoder_r2, float)
+    assert run.run(inversion(files, **settings), tmp_path / "run", quiet=True) == result
     parts = sorted((tmp_path / "run" / "inversions").glob("*.parquet"))
     parts[0].unlink()
-    assert run.run(asked(files, **given), tmp_path / "run", quiet=True) == summary
-    assert summary["penalty"] == 0.1
-    assert run.read(tmp_path / "run" / "latents.safetensors")[1].values.shape == (3, 4 * 8)
+    assert run.run(inversion(files, **settings), tmp_path / "run", quiet=True) == result
+    assert result.numbers.penalty == 0.1
+    assert result.latents[1].values.shape == (3, 4 * 8)
 
 
 def test_a_trained_encoders_file_begins_it(files, tmp_path):
@@ -105,13 +116,13 @@ def test_a_trained_encoders_file_begins_it(files, tmp_path):
     torch.manual_seed(1)
     path = tmp_path / "e.safetensors"
     save_file(Network(8, (4, 6), 8).state_dict(), path, {"kind": "transect.encoder", "space": "w", "size": "8"})
-    summary = run.run(asked(files, encoder=path), tmp_path / "run", quiet=True)
-    assert (summary["start"], summary["encoder_r2"], summary["failed"]) == ("encoder", None, 0)
-    assert set(asked(files, encoder=path).spec()["start"]) == {"name", "sha256"}
+    numbers = run.run(inversion(files, encoder=path), tmp_path / "run", quiet=True).numbers
+    assert (numbers.start, numbers.encoder_r2, numbers.failed) == ("encoder", None, 0)
+    assert set(inversion(files, encoder=path).spec()["start"]) == {"name", "sha256"}
     with pytest.raises(FolderOfAnotherSpec, match=r"start\.name"):
-        run.run(asked(files), tmp_path / "run", quiet=True)
+        run.run(inversion(files), tmp_path / "run", quiet=True)
     with pytest.raises(BadInput, match="expected an encoder, found another file"):
-        asked(files, encoder=files / "small.safetensors")
+        inversion(files, encoder=files / "small.safetensors")
 
 
 def test_a_failed_image_is_counted_and_said(files, tmp_path, monkeypatch):
@@ -120,11 +131,11 @@ def test_a_failed_image_is_counted_and_said(files, tmp_path, monkeypatch):
     def brittle(images):
         return images.flatten(1) * torch.where(torch.arange(len(images)) == 0, torch.nan, 1.0)[:, None]
 
-    monkeypatch.setattr(run, "_appearance", lambda _: brittle)
-    summary = run.run(asked(files), tmp_path / "run", quiet=True)
-    assert (summary["failed"], summary["failed_ids"]) == (2, ["0.png", "2.png"])
-    assert np.isnan(run.read(tmp_path / "run" / "latents.safetensors")[1].values[0]).all()
-    assert "3 images inverted into w, 2 failed" in run.lines(summary)
+    monkeypatch.setattr(run.Inversion, "appearance", staticmethod(brittle))
+    result = run.run(inversion(files), tmp_path / "run", quiet=True)
+    assert (result.numbers.failed, result.numbers.failed_ids) == (2, ("0.png", "2.png"))
+    assert np.isnan(result.latents[1].values[0]).all()
+    assert result.headline() == "3 images inverted into w, 2 failed"
 
 
 def test_images_of_a_run_are_inverted(files, tmp_path):
@@ -169,23 +180,23 @@ def test_other_sizes_are_refused_or_fitted(tmp_path):
 )
 def test_what_cannot_be_done_is_refused_at_once(files, options, kind, message):
     with pytest.raises(kind, match=message):
-        asked(files, **options)
+        inversion(files, **options)
 
 
 def test_folders_without_images_and_other_generators_are_refused(files, tmp_path):
     with pytest.raises(BadInput, match=r"expected images \(\.png, .*found none"):
-        asked(files, images=tmp_path)
+        inversion(files, images=tmp_path)
     with pytest.raises(BadInput, match="expected a folder of images or a run folder"):
-        asked(files, images=tmp_path / "nowhere")
+        inversion(files, images=tmp_path / "nowhere")
     with pytest.raises(BadInput, match="faceworld: expected one that can be differentiated"):
-        run.order("faceworld", tmp_path, space="w", penalty=None, steps=1, pixels=1.0)
+        run.plan(tmp_path, "faceworld", space="w")
     with pytest.raises(BadInput, match="expected latents of an inversion"):
-        run.read(files / "small.safetensors")
+        read_latents(files / "small.safetensors")
     unsound = tensors()
     unsound["synthesis.b4.conv1.weight"][0] = float("nan")
     save_file(unsound, tmp_path / "nan.safetensors")
     with pytest.raises(BadInput, match="expected finite weights, found NaN"):
-        run.order(str(tmp_path / "nan.safetensors"), files, space="w", penalty=None, steps=1, pixels=1.0)
+        run.plan(files, tmp_path / "nan.safetensors", space="w")
 
 
 def test_the_command_prints_what_it_found(files, tmp_path, capsys):
@@ -195,3 +206,20 @@ def test_the_command_prints_what_it_found(files, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["images"] == 3
     app(["invert", *given], standalone_mode=False)
     assert "3 images inverted into w, 0 failed" in capsys.readouterr().out
+
+
+def test_pixels_give_the_latents_of_their_files(files, done, tmp_path):
+    """Arrays and an opened generator in, the same codes out; the page shows the medians and the sheet."""
+    pixels = Pictures.open(files / "images", 8).pixels(range(3))
+    options = run.InvertOptions(distance="pixels", batch=2)
+    world = load(files / "small.safetensors")
+    result = transect.invert(pixels, world, tmp_path / "run", space="w", steps=4, quiet=True, options=options)
+    ids, latents = result.latents
+    assert ids == ("0", "1", "2")
+    np.testing.assert_array_equal(latents.values, done[1].latents[1].values)
+    page = result.report(tmp_path / "page").read_text()
+    assert "3 images inverted into w, 0 failed" in page
+    assert 'src="data:image/png;base64,' in page
+    assert "<td>perceptual</td>" in result._repr_html_()
+    with pytest.raises(BadInput, match="images: expected at least 1"):
+        transect.invert(pixels[:0], world, tmp_path / "none", space="w")

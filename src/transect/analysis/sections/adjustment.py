@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -15,6 +16,7 @@ from transect.effects.doubly_robust import AIPW_SOURCE, CROSS_FITTING, G_SOURCE,
 from transect.effects.linear import MEANS_SOURCE, OLS_SOURCE, difference_in_means, ols
 from transect.effects.samples import Labels
 from transect.records import Attribute, Effect
+from transect.report.records import Figure, Panel, Section, Series, Table
 
 SHOWN: Final = 24
 """Levels that the figure shows, largest coefficients first; the table has them all."""
@@ -31,7 +33,7 @@ _BESIDE: Final = (
 )
 
 
-def section(one: Answers) -> dict[str, Any]:
+def section(one: Answers) -> Section:
     """The section of one target in one study."""
     held = {} if one.perceived else one.held
     given = {**(one.perceived or one.values), **held}
@@ -42,23 +44,23 @@ def section(one: Answers) -> dict[str, Any]:
         if name not in columns
     ]
     kind = "perceived attributes" if one.perceived else "attributes"
-    head = {
-        "key": "adjustment",
-        "study": one.study,
-        "title": f"Errors of {one.target} by {kind}, adjusted",
-        "text": [_TEXT.format(resamples=RESAMPLES), _BESIDE],
-    }
+    head = Section(
+        key="adjustment",
+        study=one.study,
+        title=f"Errors of {one.target} by {kind}, adjusted",
+        text=[_TEXT.format(resamples=RESAMPLES), _BESIDE],
+    )
     if not columns:
-        return {**head, "warnings": warnings, "figures": [], "tables": [], "sources": []}
+        return replace(head, warnings=warnings)
     levels = _levels(one.known, columns)
     made = balakrishnan(one.errors, columns, one.subjects, levels=levels, resamples=RESAMPLES, seed=one.design.seed)
-    return {
-        **head,
-        "warnings": [*warnings, *([made.reason] if made.reason else [])],
-        "figures": [] if made.reason else [_figure(made)],
-        "tables": [_coefficients(made), _side_by_side(one, columns, held)],
-        "sources": [made.source, MEANS_SOURCE, OLS_SOURCE, G_SOURCE, AIPW_SOURCE, CROSS_FITTING],
-    }
+    return replace(
+        head,
+        warnings=[*warnings, *([made.reason] if made.reason else [])],
+        figures=[] if made.reason else [_figure(made)],
+        tables=[_coefficients(made), _side_by_side(one, columns, held)],
+        sources=[made.source, MEANS_SOURCE, OLS_SOURCE, G_SOURCE, AIPW_SOURCE, CROSS_FITTING],
+    )
 
 
 def _levels(
@@ -72,7 +74,7 @@ def _name(level: str) -> str:
     return words(level)
 
 
-def _figure(made: CoefficientTable) -> dict[str, Any]:
+def _figure(made: CoefficientTable) -> Figure:
     series = []
     for name, spread in (("SD by image (as published)", made.image_sd), ("SD by subject", made.subject_sd)):
         rows = list(zip(made.names, made.coefficients, spread, made.images, made.notes, strict=True))[:SHOWN]
@@ -80,20 +82,25 @@ def _figure(made: CoefficientTable) -> dict[str, Any]:
             point(value, low=value - sd, high=value + sd, label=_name(level), n=int(n), reason=note)
             for level, value, sd, n, note in rows
         ]
-        series.append({"name": name, "points": points})
-    panel = {"heading": "Levels", "y_words": "log odds of an error", "unit": "number", "series": series}
+        series.append(Series(name=name, points=points))
+    panel = Panel(heading="Levels", y_words="log odds of an error", unit="number", series=series)
     left = len(made.names) - SHOWN
     more = f" ({SHOWN} largest of {len(made.names)})" if left > 0 else ""
-    return {
-        "kind": "rows",
-        "title": f"Coefficients, sorted by size{more}",
-        "caption": "(bars are one SD to either side)",
-        "panels": [panel],
-    }
+    return Figure(
+        kind="rows",
+        title=f"Coefficients, sorted by size{more}",
+        caption="(bars are one SD to either side)",
+        panels=[panel],
+    )
 
 
-def _coefficients(made: CoefficientTable) -> dict[str, Any]:
-    columns = [("level", "text"), ("log odds", "number"), ("SD by image", "number"), ("SD by subject", "number")]
+def _coefficients(made: CoefficientTable) -> Table:
+    columns = [
+        ("level", "text"),
+        ("log odds", "number"),
+        ("SD by image", "number"),
+        ("SD by subject", "number"),
+    ]
     columns += [("images", "count"), ("note", "text")]
     rows = zip(made.names, made.coefficients, made.image_sd, made.subject_sd, made.images, made.notes, strict=True)
     dropped = {one.unit: one.resamples_dropped for one in (made.by_image, made.by_subject)}
@@ -112,9 +119,7 @@ def _plain(reason: str) -> str:
     return words(reason.partition(": ")[0]) if reason.startswith("no value of ") else reason
 
 
-def _side_by_side(
-    one: Answers, columns: Mapping[str, Float[np.ndarray, " _"]], held: Collection[str]
-) -> dict[str, Any]:
+def _side_by_side(one: Answers, columns: Mapping[str, Float[np.ndarray, " _"]], held: Collection[str]) -> Table:
     """A row per attribute that is compared; the columns of `held` are adjusted for and have none."""
     shown = {name: values for name, values in columns.items() if name not in held}
     parted = splits(one, shown, {name: columns[name] for name in columns if name in held})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, SupportsFloat, final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 from transect.effects.truth import Truth
 from transect.effects.verification import Verified
 from transect.records import Annotations, Attribute, Design, Task
+from transect.report.records import Point, Table, column_unit
 from transect.runs.spec import StepSize
 
 
@@ -106,24 +107,42 @@ def number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def point(value: float, *, low: float = np.nan, high: float = np.nan, **more: Any) -> dict[str, Any]:
-    """A point of a figure, NaN as null."""
-    return {"value": number(value), "low": number(low), "high": number(high), **more}
+Column = tuple[str, str]
+"""Heading of a column, and its unit as `Table` knows it."""
 
 
-def table(title: str, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """A table from (heading, unit) pairs; NaN as null.
+def point(
+    value: float,
+    *,
+    low: float = np.nan,
+    high: float = np.nan,
+    x: float | None = None,
+    label: str = "",
+    n: int | None = None,
+    reason: str = "",
+    counts: Sequence[int] = (),
+) -> Point:
+    """A point of a figure, NaN as None."""
+    ends = {"low": number(low), "high": number(high)}
+    return Point(x=x, label=label, value=number(value), **ends, n=n, reason=reason, counts=counts)
 
-    >>> table("Errors", [("group", "text"), ("rate", "proportion")], [["old", float("nan")]])["rows"]
+
+def table(title: str, columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> Table:
+    """A table from (heading, unit) pairs; NaN as None.
+
+    >>> table("Errors", [("group", "text"), ("rate", "proportion")], [["old", float("nan")]]).rows
     [['old', None]]
     """
-    plain = [[cell if cell is None or isinstance(cell, str) else number(cell) for cell in row] for row in rows]
-    return {
-        "title": title,
-        "columns": [name for name, _ in columns],
-        "units": [unit for _, unit in columns],
-        "rows": plain,
-    }
+    cells = [[_cell(value) for value in row] for row in rows]
+    return Table(title, [name for name, _ in columns], [column_unit(unit) for _, unit in columns], cells)
+
+
+def _cell(value: object) -> str | float | None:
+    if value is None or isinstance(value, str):
+        return value
+    if not isinstance(value, SupportsFloat):
+        raise TypeError(f"expected a text, a number or None in a table, got {type(value).__name__}")
+    return number(float(value))
 
 
 def words(name: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from transect.analysis.sections.answers import Answers, grouped, number, point, table, words
 from transect.effects.distributions import SOURCE, UNBALANCED, Distribution, distributions, smd
 from transect.effects.perception import correlations
+from transect.report.records import Figure, Panel, Section, Series, Table
 
 _MOST_PANELS: Final = 9
 _PAIRS: Final = 20
@@ -23,19 +24,19 @@ _TEXT: Final = (
 )
 
 
-def section(found: Sequence[Answers]) -> dict[str, Any] | None:
+def section(found: Sequence[Answers]) -> Section | None:
     """One section over the studies, grouped by one attribute; None where there is nothing to group or to compare."""
     by = _group_attribute(found)
     if by is None:
         return None
-    return {
-        "key": "balance",
-        "title": f"Attributes by {words(by)}",
-        "text": [_TEXT.format(limit=UNBALANCED)],
-        "figures": _violins(found, by),
-        "tables": [_differences(found, by), _pairs(found)],
-        "sources": [_BALAKRISHNAN, SOURCE],
-    }
+    return Section(
+        key="balance",
+        title=f"Attributes by {words(by)}",
+        text=[_TEXT.format(limit=UNBALANCED)],
+        figures=_violins(found, by),
+        tables=[_differences(found, by), _pairs(found)],
+        sources=[_BALAKRISHNAN, SOURCE],
+    )
 
 
 def _group_attribute(found: Sequence[Answers]) -> str | None:
@@ -62,7 +63,7 @@ def _halves(one: Answers, by: str) -> np.ndarray:
     return np.asarray(names)
 
 
-def _violins(found: Sequence[Answers], by: str) -> list[dict[str, Any]]:
+def _violins(found: Sequence[Answers], by: str) -> list[Figure]:
     """One figure per study, one panel per other attribute that varies."""
     figures = []
     for one in found:
@@ -78,18 +79,18 @@ def _violins(found: Sequence[Answers], by: str) -> list[dict[str, Any]]:
             more = f", the first {_MOST_PANELS} of {len(panels)}" if len(panels) > _MOST_PANELS else ""
             title = f"{one.study}: distributions by {words(by)}{more}"
             figures.append(
-                {
-                    "kind": "violins",
-                    "title": title,
-                    "caption": caption,
-                    "same_axis": False,
-                    "panels": panels[:_MOST_PANELS],
-                }
+                Figure(
+                    kind="violins",
+                    title=title,
+                    caption=caption,
+                    same_axis=False,
+                    panels=panels[:_MOST_PANELS],
+                )
             )
     return figures
 
 
-def _panel(name: str, made: Sequence[Distribution]) -> dict[str, Any]:
+def _panel(name: str, made: Sequence[Distribution]) -> Panel:
     points = [
         point(
             one.quartiles[1],
@@ -102,17 +103,17 @@ def _panel(name: str, made: Sequence[Distribution]) -> dict[str, Any]:
         )
         for one in made
     ]
-    series = [{"name": "", "points": points}]
-    return {
-        "heading": words(name),
-        "y_words": words(name),
-        "unit": "number",
-        "edges": made[0].edges.tolist(),
-        "series": series,
-    }
+    series = [Series(name="", points=points)]
+    return Panel(
+        heading=words(name),
+        y_words=words(name),
+        unit="number",
+        edges=made[0].edges.tolist(),
+        series=series,
+    )
 
 
-def _differences(found: Sequence[Answers], by: str) -> dict[str, Any]:
+def _differences(found: Sequence[Answers], by: str) -> Table:
     """Last group against first, a column per study."""
     names = [name for name in dict.fromkeys(name for one in found for name in one.values) if name != by]
     rows = []
@@ -138,7 +139,7 @@ def _smd(one: Answers, by: str, name: str) -> float | None:
     return number(smd(one.values[name][groups == chosen[0]], one.values[name][groups == chosen[-1]]))
 
 
-def _pairs(found: Sequence[Answers]) -> dict[str, Any]:
+def _pairs(found: Sequence[Answers]) -> Table:
     """Correlations of pairs, a column per study, the strongest first."""
     matrices = [(one.study, correlations(one.values)) for one in found]
     names = list(dict.fromkeys(name for _, matrix in matrices for name in matrix.names))

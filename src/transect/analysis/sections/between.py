@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -10,6 +11,7 @@ from jaxtyping import Float
 from transect.analysis.sections.answers import Answers, point, table
 from transect.effects.intervals import wilson
 from transect.effects.sensitivity import SOURCE, interpolation_consistency
+from transect.report.records import Figure, Panel, Section, Series, Table
 
 _CLASSES: Final = {"all": "both", "0": "no", "1": "yes"}
 _TEXT: Final = (
@@ -20,40 +22,40 @@ _TEXT: Final = (
 )
 
 
-def section(one: Answers) -> dict[str, Any]:
+def section(one: Answers) -> Section:
     """The section of one target; `one` holds a line per subject, its ends first and last."""
     grid = one.grid(one.answers)
     ends, inner = grid[:, [0, -1]], grid[:, 1:-1]
     known = np.isfinite(ends).all(axis=1)
     same = known & (ends[:, 0] == ends[:, 1])
     made = interpolation_consistency(np.where(same, ends[:, 0], np.nan), inner)
-    return {
-        "key": "interpolation",
-        "study": one.study,
-        "title": f"Between two subjects of one class: {one.target}",
-        "text": [_TEXT],
-        "warnings": [] if same.any() else ["No line has both ends in one class: there is nothing to check."],
-        "figures": [_figure(one, ends, inner, same)] if same.any() else [],
-        "tables": [_shares(made), _lines(known, same)],
-        "sources": [SOURCE],
-    }
+    return Section(
+        key="interpolation",
+        study=one.study,
+        title=f"Between two subjects of one class: {one.target}",
+        text=[_TEXT],
+        warnings=[] if same.any() else ["No line has both ends in one class: there is nothing to check."],
+        figures=[_figure(one, ends, inner, same)] if same.any() else [],
+        tables=[_shares(made), _lines(known, same)],
+        sources=[SOURCE],
+    )
 
 
-def unfinished() -> dict[str, Any]:
+def unfinished() -> Section:
     """The section of a check that was begun and not finished."""
-    return {
-        "key": "interpolation",
-        "study": "",
-        "title": "Between two subjects of one class",
-        "text": [],
-        "warnings": ["This check was begun and not finished; the same transect audit goes on with it."],
-        "figures": [],
-        "tables": [],
-        "sources": [],
-    }
+    return Section(
+        key="interpolation",
+        study="",
+        title="Between two subjects of one class",
+        text=[],
+        warnings=["This check was begun and not finished; the same transect audit goes on with it."],
+        figures=[],
+        tables=[],
+        sources=[],
+    )
 
 
-def _shares(made: dict[str, Any]) -> dict[str, Any]:
+def _shares(made: Mapping[str, Any]) -> Table:
     heads = [("class of both ends", "text"), ("images that keep it", "proportion")]
     heads += [("low", "proportion"), ("high", "proportion"), ("lines", "count"), ("images", "count")]
     rows = [
@@ -63,7 +65,7 @@ def _shares(made: dict[str, Any]) -> dict[str, Any]:
     return table("Images between two ends of one class", heads, rows)
 
 
-def _lines(known: np.ndarray, same: np.ndarray) -> dict[str, Any]:
+def _lines(known: np.ndarray, same: np.ndarray) -> Table:
     rows = [
         ["both ends in one class", int(same.sum())],
         ["ends in two classes: not counted", int((known & ~same).sum())],
@@ -72,9 +74,7 @@ def _lines(known: np.ndarray, same: np.ndarray) -> dict[str, Any]:
     return table("Lines", [("lines", "text"), ("number", "count")], rows)
 
 
-def _figure(
-    one: Answers, ends: Float[np.ndarray, "n 2"], inner: Float[np.ndarray, "n k"], same: np.ndarray
-) -> dict[str, Any]:
+def _figure(one: Answers, ends: Float[np.ndarray, "n 2"], inner: Float[np.ndarray, "n k"], same: np.ndarray) -> Figure:
     """Shares along the way, a line of the figure per class."""
     shares = next(iter(one.design.levels.values()))[1:-1]
     series = []
@@ -88,13 +88,13 @@ def _figure(
         share = np.divide(kept, counts, out=np.full(len(counts), np.nan), where=counts > 0)
         columns = zip(shares, share, low, high, counts, strict=True)
         points = [point(v, low=lo, high=hi, x=float(x), n=int(n)) for x, v, lo, hi, n in columns]
-        series.append({"name": name, "points": points})
-    panel = {
-        "heading": "Along the way",
-        "x_words": "share of the way from one subject to the other",
-        "y_words": "images that keep the class of the ends",
-        "unit": "proportion",
-        "series": series,
-    }
+        series.append(Series(name=name, points=points))
+    panel = Panel(
+        heading="Along the way",
+        x_words="share of the way from one subject to the other",
+        y_words="images that keep the class of the ends",
+        unit="proportion",
+        series=series,
+    )
     caption = "(the numbers are lines)"
-    return {"kind": "curves", "title": "Do images between keep the class?", "caption": caption, "panels": [panel]}
+    return Figure(kind="curves", title="Do images between keep the class?", caption=caption, panels=[panel])

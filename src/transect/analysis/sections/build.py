@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from transect.analysis.sections import (
     adjustment,
@@ -23,9 +22,10 @@ from transect.analysis.sections import (
 from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.models import check
 from transect.errors import BadInput
+from transect.report.records import Section
 
 
-def build(found: Sequence[Answers], asked: Sequence[str] = ()) -> list[dict[str, Any]]:
+def build(found: Sequence[Answers], asked: Sequence[str] = ()) -> list[Section]:
     """The sections of all targets of all studies, as entries of `results.json`.
 
     asked: names of `MODELS`, by which errors are adjusted beside the estimators that every report has.
@@ -39,7 +39,7 @@ def build(found: Sequence[Answers], asked: Sequence[str] = ()) -> list[dict[str,
             "what was seen on, got none; leave it out, or give --perceived (and --truth where errors are not known)"
         )
     targets = list(dict.fromkeys(one.target for one in found))
-    made: list[dict[str, Any]] = []
+    made: list[Section] = []
     for target in targets:
         own = [one for one in found if one.target == target]
         made += _of_target(own, chosen)
@@ -54,8 +54,8 @@ def _modelled(one: Answers) -> bool:
     return not one.steps and one.judged and bool(one.perceived or not one.design.levels)
 
 
-def _of_target(own: Sequence[Answers], chosen: Sequence[str]) -> list[dict[str, Any]]:
-    made: list[dict[str, Any]] = []
+def _of_target(own: Sequence[Answers], chosen: Sequence[str]) -> list[Section]:
+    made: list[Section] = []
     if stepped := [one for one in own if one.steps]:
         made.append(sensitivity.section(stepped))
     plain = [one for one in own if not one.steps]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float
 from transect.analysis.sections.answers import Answers, point, table, words
 from transect.effects import intervals
 from transect.records import Attribute
+from transect.report.records import Figure, Panel, Point, Section, Series, Table, Unit
 
 MOST_CELLS: Final = 24
 NO_IMAGE: Final = "no image in this cell"
@@ -48,7 +49,7 @@ def _alike(one: Attribute, other: Attribute | None) -> bool:
     return not one.discrete or set(one.levels) <= set(other.levels) or len(one.levels) == len(other.levels) == 2
 
 
-def section(experiment: Answers, observation: Answers) -> dict[str, Any] | None:
+def section(experiment: Answers, observation: Answers) -> Section | None:
     """The section of one target; None where the studies share no attribute."""
     names = shared(experiment, observation)
     if not names:
@@ -61,7 +62,7 @@ def section(experiment: Answers, observation: Answers) -> dict[str, Any] | None:
     labels = [
         ", ".join(_label(experiment.attributes[n], n, v) for n, v in zip(names, cell, strict=True)) for cell in cells
     ]
-    rows: dict[str, list[dict[str, Any]]] = {}
+    rows: dict[str, list[Point]] = {}
     text = [_TEXT]
     for side, called in sides:
         places = {n: _nearest(experiment, side, n) for n in names}
@@ -70,17 +71,17 @@ def section(experiment: Answers, observation: Answers) -> dict[str, Any] | None:
         if outside:
             text.append(_OUTSIDE.format(n=outside, of=len(side.cells)))
         rows[called] = [_rate(values[called], mask, side, label) for mask, label in zip(masks, labels, strict=True)]
-    return {
-        "key": "comparison",
-        "title": f"Observation beside experiment: {experiment.target}",
-        "text": text,
-        "figures": [_figure(counted, unit, rows)],
-        "tables": [_table(counted, unit, labels, rows)],
-        "sources": [_SOURCE],
-    }
+    return Section(
+        key="comparison",
+        title=f"Observation beside experiment: {experiment.target}",
+        text=text,
+        figures=[_figure(counted, unit, rows)],
+        tables=[_table(counted, unit, labels, rows)],
+        sources=[_SOURCE],
+    )
 
 
-def _counted(experiment: Answers, observation: Answers) -> tuple[str, str, str]:
+def _counted(experiment: Answers, observation: Answers) -> tuple[str, Unit, str]:
     """What is compared, in words; its unit; and the field of the answers that holds it."""
     sides = experiment, observation
     if experiment.binary:
@@ -118,7 +119,7 @@ def _by_name(values: Float[np.ndarray, " n"], own: Attribute, other: Attribute) 
     return np.where(known, table[np.where(known, values, 0).astype(np.int64)], np.nan)
 
 
-def _rate(values: Float[np.ndarray, " n"], rows: Bool[np.ndarray, " n"], side: Answers, label: str) -> dict[str, Any]:
+def _rate(values: Float[np.ndarray, " n"], rows: Bool[np.ndarray, " n"], side: Answers, label: str) -> Point:
     known = rows & np.isfinite(values)
     _, groups = np.unique(side.subjects[known], return_inverse=True)
     counts = np.bincount(groups, minlength=1).astype(np.float64)
@@ -134,18 +135,18 @@ def _rate(values: Float[np.ndarray, " n"], rows: Bool[np.ndarray, " n"], side: A
     return point(float(sums.sum() / n), low=float(low[0]), high=float(high[0]), label=label, n=n, reason="")
 
 
-def _figure(counted: str, unit: str, rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
-    series = [{"name": name, "points": points} for name, points in rows.items()]
-    panel = {"heading": counted.capitalize(), "y_words": counted, "unit": unit, "series": series}
-    return {
-        "kind": "rows",
-        "title": f"{counted.capitalize()} by cell",
-        "caption": "(bars are 95 % intervals by subject)",
-        "panels": [panel],
-    }
+def _figure(counted: str, unit: Unit, rows: Mapping[str, list[Point]]) -> Figure:
+    series = [Series(name=name, points=points) for name, points in rows.items()]
+    panel = Panel(heading=counted.capitalize(), y_words=counted, unit=unit, series=series)
+    return Figure(
+        kind="rows",
+        title=f"{counted.capitalize()} by cell",
+        caption="(bars are 95 % intervals by subject)",
+        panels=[panel],
+    )
 
 
-def _table(counted: str, unit: str, labels: list[str], rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
+def _table(counted: str, unit: str, labels: list[str], rows: Mapping[str, list[Point]]) -> Table:
     heads = [("cell", "text")]
     for name in rows:
         heads += [
@@ -156,8 +157,6 @@ def _table(counted: str, unit: str, labels: list[str], rows: Mapping[str, list[d
         ]
     lines = []
     for place, label in enumerate(labels):
-        cells: list[Any] = [label]
-        for points in rows.values():
-            cells += [points[place][key] for key in ("value", "low", "high", "n")]
-        lines.append(cells)
+        points = [series[place] for series in rows.values()]
+        lines.append([label, *(cell for point in points for cell in (point.value, point.low, point.high, point.n))])
     return table(f"{counted.capitalize()} in the experiment and as observed", heads, lines)

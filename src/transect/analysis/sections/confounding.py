@@ -15,6 +15,7 @@ from transect.effects.generalized import POISSON_SOURCE, poisson
 from transect.effects.linear import ols
 from transect.effects.observational import cut
 from transect.effects.samples import Labels
+from transect.report.records import Section, Table
 
 _TEXT: Final = (
     "Attributes that come as they are may go along with something that is not in the table. These numbers say how "
@@ -33,7 +34,7 @@ _ROUNDING: Final = 1e-20
 """Of squares; what is left of a line through every point."""
 
 
-def section(one: Answers) -> dict[str, Any] | None:
+def section(one: Answers) -> Section | None:
     """The section of one target in one observation; None where it has no answer or no attribute that varies."""
     counted, values = compared(one)
     if not np.isfinite(values).any():
@@ -47,15 +48,15 @@ def section(one: Answers) -> dict[str, Any] | None:
     if adjusted:
         tables.append(_e_values(f"E-values, adjusted for all other attributes: {counted}", measure, adjusted))
         tables.append(_robustness(one, counted, values))
-    return {
-        "key": "confounding",
-        "study": one.study,
-        "title": f"Hidden confounding: {one.target}",
-        "text": [text.format(counted=counted) for text in _TEXT[: 3 if adjusted else 2]],
-        "figures": [],
-        "tables": tables,
-        "sources": [E_VALUE, POISSON_SOURCE, PARTIAL_R2] if one.binary else [E_VALUE, PARTIAL_R2],
-    }
+    return Section(
+        key="confounding",
+        study=one.study,
+        title=f"Hidden confounding: {one.target}",
+        text=[text.format(counted=counted) for text in _TEXT[: 3 if adjusted else 2]],
+        figures=[],
+        tables=tables,
+        sources=[E_VALUE, POISSON_SOURCE, PARTIAL_R2] if one.binary else [E_VALUE, PARTIAL_R2],
+    )
 
 
 def _contrasts(one: Answers, values: Float[np.ndarray, " n"]) -> list[list[Any]]:
@@ -145,13 +146,13 @@ def _spread(values: Float[np.ndarray, " n"], chosen: Float[np.ndarray, " n"]) ->
     return float(np.sqrt(squares / freedom)) if squares > _ROUNDING * float(y @ y) else np.nan
 
 
-def _e_values(title: str, measure: str, rows: list[list[Any]]) -> dict[str, Any]:
+def _e_values(title: str, measure: str, rows: list[list[Any]]) -> Table:
     heads = [("compared", "text"), (measure, "number"), ("low", "number"), ("high", "number")]
     heads += [("E-value", "number"), ("E-value of the interval", "number"), ("images", "count"), ("note", "text")]
     return table(title, heads, rows)
 
 
-def _robustness(one: Answers, counted: str, values: Float[np.ndarray, " n"]) -> dict[str, Any]:
+def _robustness(one: Answers, counted: str, values: Float[np.ndarray, " n"]) -> Table:
     style = "points" if one.binary else "number"
     heads = [
         ("compared", "text"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -13,6 +13,7 @@ from transect.analysis.sections.raters import Rated
 from transect.annotation.agreement.logistic_curve import SOURCE
 from transect.effects.truth import Truth
 from transect.records import Task
+from transect.report.records import Section
 
 MOST: Final = 12
 """Images of each direction that are shown."""
@@ -72,7 +73,7 @@ def _yes(truth: Truth, rated: Rated) -> Float[np.ndarray, " n"]:
     return 1 - share if truth.comparison in ("<", "<=") else share
 
 
-def section(found: Deviations, ids: list[str]) -> dict[str, Any]:
+def section(found: Deviations, ids: list[str]) -> Section:
     """Both directions as a table; the pictures stand in a gallery of the page on the raters."""
     heads = [("image", "text"), ("the model", "number"), ("people, mean", "number"), ("apart", "number")]
     tables = []
@@ -84,20 +85,25 @@ def section(found: Deviations, ids: list[str]) -> dict[str, Any]:
     gap = np.abs(found.model - found.people)
     both = gap[np.isfinite(gap)]
     mean = float(both.mean()) if len(both) else np.nan
-    summary = [("images with both", "count"), ("without", "count"), ("mean deviation", "number"), ("largest", "number")]
+    summary = [
+        ("images with both", "count"),
+        ("without", "count"),
+        ("mean deviation", "number"),
+        ("largest", "number"),
+    ]
     largest = float(both.max()) if len(both) else np.nan
     tables.insert(0, table("How far apart", summary, [[len(both), len(gap) - len(both), mean, largest]]))
-    return {
-        "key": "deviations",
-        "study": found.study,
-        "title": f"Farthest from people's answers: {found.target}",
-        "text": [
+    return Section(
+        key="deviations",
+        study=found.study,
+        title=f"Farthest from people's answers: {found.target}",
+        text=[
             f"The truth asked about is {words(found.text)}. People's mean answer is the reference, as where no "
             "physical truth exists; the images on which the model lies farthest from it come first (Balakrishnan et "
             "al. 2020, Fig. 17). What is far from a few people's mean may be their error too."
         ],
-        "warnings": [],
-        "figures": [],
-        "tables": tables,
-        "sources": [SOURCE],
-    }
+        warnings=[],
+        figures=[],
+        tables=tables,
+        sources=[SOURCE],
+    )

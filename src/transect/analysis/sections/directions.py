@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from transect.analysis.sections.answers import table, words
 from transect.controls.directions import LEAK
-from transect.controls.local_file import KIND as LOCAL
+from transect.controls.files import LOCAL
+from transect.report.records import Figure, Panel, Point, Section, Series, Table, Unit
 from transect.runs.spec import RunSpec
 
 KEY: Final = "directions"
@@ -52,23 +53,23 @@ def limits(spec: RunSpec) -> list[str]:
     return [*made, *[f"{text[0].upper()}{text[1:]}." for text in _leaks(fitted)]]
 
 
-def section(spec: RunSpec) -> list[dict[str, Any]]:
+def section(spec: RunSpec) -> list[Section]:
     """The section of a study's spec; none where attributes were not set along fitted directions."""
     fitted = spec.generator.directions
     if not fitted:
         return []
     rows, photographs = fitted["attributes"], spec.generator.photographs
     return [
-        {
-            "key": KEY,
-            "study": "",
-            "title": "Directions along which attributes were set",
-            "text": [_LOCAL if _is_local(fitted) else _TEXT, *([_PHOTOGRAPHS] if photographs else []), _QUALITY],
-            "warnings": [f"{text}." for text in _leaks(fitted)],
-            "figures": [_figure(rows)],
-            "tables": [_table(rows), _origin(fitted, photographs)],
-            "sources": list(SOURCES),
-        }
+        Section(
+            key=KEY,
+            study="",
+            title="Directions along which attributes were set",
+            text=[_LOCAL if _is_local(fitted) else _TEXT, *([_PHOTOGRAPHS] if photographs else []), _QUALITY],
+            warnings=[f"{text}." for text in _leaks(fitted)],
+            figures=[_figure(rows)],
+            tables=[_table(rows), _origin(fitted, photographs)],
+            sources=list(SOURCES),
+        )
     ]
 
 
@@ -81,8 +82,13 @@ def _leaks(fitted: Mapping[str, Any]) -> list[str]:
     return [f"labels of {', '.join(names)} are a model's ({model}): {LEAK}" for model, names in led.items()]
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    heads = [("attribute", "text"), ("labels from", "text"), ("fitted by", "text"), ("balanced on", "text")]
+def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    heads = [
+        ("attribute", "text"),
+        ("labels from", "text"),
+        ("fitted by", "text"),
+        ("balanced on", "text"),
+    ]
     heads += [("labels", "count"), ("held out", "count"), ("quality", "number"), ("measure", "text")]
     heads += [("lowest", "number"), ("highest", "number"), ("seen from", "number"), ("seen to", "number")]
     cells = []
@@ -103,7 +109,7 @@ def _is_local(fitted: Mapping[str, Any]) -> bool:
     return fitted.get("kind") == LOCAL
 
 
-def _origin(fitted: Mapping[str, Any], photographs: Mapping[str, Any]) -> dict[str, Any]:
+def _origin(fitted: Mapping[str, Any], photographs: Mapping[str, Any]) -> Table:
     origin = fitted["origin"]
     made = [
         ["latent space", str(fitted["space"])],
@@ -121,19 +127,19 @@ def _origin(fitted: Mapping[str, Any], photographs: Mapping[str, Any]) -> dict[s
     return table("Where they come from", [("what", "text"), ("is", "text")], made)
 
 
-def _figure(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
     """Held-out quality by attribute, a panel per measure."""
     panels = []
     for measure in dict.fromkeys(row["quality_measure"] for row in rows):
         points = [
-            {"label": words(row["name"]), "value": row["quality"], "n": row["held_out"]}
+            Point(label=words(row["name"]), value=row["quality"], n=row["held_out"])
             for row in rows
             if row["quality_measure"] == measure
         ]
-        unit = "proportion" if measure == "balanced accuracy" else "number"
+        unit: Unit = "proportion" if measure == "balanced accuracy" else "number"
         name = measure.replace("R2", "R²")
-        series = [{"name": "", "points": points}]
-        panels.append({"heading": name, "y_words": f"held-out {name}", "unit": unit, "series": series})
+        series = [Series(name="", points=points)]
+        panels.append(Panel(heading=name, y_words=f"held-out {name}", unit=unit, series=series))
     caption = "(the numbers are labels that the fit did not see)"
     title = "How well do directions read labels that they were not fitted to?"
-    return {"kind": "bars", "title": title, "caption": caption, "same_axis": False, "panels": panels}
+    return Figure(kind="bars", title=title, caption=caption, same_axis=False, panels=panels)

@@ -25,6 +25,7 @@ from transect.designs.edit_validity import (
 )
 from transect.effects.intervals import wilson
 from transect.records import Attribute, Design
+from transect.report.records import Figure, Panel, Section, Series, Table
 from transect.runs.spec import RunSpec
 
 KEY: Final = "edit-validity"
@@ -54,7 +55,7 @@ _MEANINGS: Final = {
 }
 
 
-def section(spec: RunSpec, attributes: Mapping[str, Attribute], edits: pa.Table, reference: pa.Table) -> dict[str, Any]:
+def section(spec: RunSpec, attributes: Mapping[str, Attribute], edits: pa.Table, reference: pa.Table) -> Section:
     """The section of one study. edits, reference: the tables of `transect.experiment.edits`."""
     rows, design = np.flatnonzero(edits["cell"].to_numpy() >= 0), spec.design
     cells = edits["cell"].to_numpy()[rows]
@@ -66,21 +67,21 @@ def section(spec: RunSpec, attributes: Mapping[str, Attribute], edits: pa.Table,
         failed |= column
     limits = json.loads(reference.schema.metadata[b"limits"])
     labels = [_label(cell, attributes) for cell in design.cells()]
-    return {
-        "key": KEY,
-        "study": spec.name,
-        "title": "Did the images become what was set, and nothing else?",
-        "text": [_TEXT, *([_SHIPPED] if spec.edits and spec.edits.shipped else [])],
-        "warnings": _warnings(failed, cells, labels, gates),
-        "figures": [_coverage_figure(failed, cells, labels)],
-        "tables": [
+    return Section(
+        key=KEY,
+        study=spec.name,
+        title="Did the images become what was set, and nothing else?",
+        text=[_TEXT, *([_SHIPPED] if spec.edits and spec.edits.shipped else [])],
+        warnings=_warnings(failed, cells, labels, gates),
+        figures=[_coverage_figure(failed, cells, labels)],
+        tables=[
             _gates(fails, unknown, limits),
             _by_cell(fails, failed, cells, labels, _natural(design, attributes, reference)),
             *_drifts(edits, rows),
             *_draws(spec, edits, rows, failed),
         ],
-        "sources": [SOURCE],
-    }
+        sources=[SOURCE],
+    )
 
 
 def _label(cell: Mapping[str, float], attributes: Mapping[str, Attribute]) -> str:
@@ -106,9 +107,7 @@ def _warnings(
     return made
 
 
-def _gates(
-    fails: Mapping[str, np.ndarray], unknown: Mapping[str, np.ndarray], limits: Mapping[str, Any]
-) -> dict[str, Any]:
+def _gates(fails: Mapping[str, np.ndarray], unknown: Mapping[str, np.ndarray], limits: Mapping[str, Any]) -> Table:
     heads = [("gate", "text"), ("an image passes where", "text"), ("images", "count"), ("fail", "count")]
     heads += [("share", "proportion"), ("low", "proportion"), ("high", "proportion"), ("not measured", "text")]
     rows: list[list[Any]] = []
@@ -145,7 +144,7 @@ def _by_cell(
     cells: Int[np.ndarray, " n"],
     labels: Sequence[str],
     natural: Float[np.ndarray, " cells"],
-) -> dict[str, Any]:
+) -> Table:
     heads = [("cell", "text"), ("subjects as they come", "proportion"), ("images", "count")]
     heads += [(f"fail: {gate}", "count") for gate in fails]
     heads += [("fail any", "count"), ("pass all", "proportion"), ("low", "proportion"), ("high", "proportion")]
@@ -166,9 +165,7 @@ def _by_cell(
     return table(f"What the generator can and cannot produce{more}", heads, rows)
 
 
-def _coverage_figure(
-    failed: Bool[np.ndarray, " n"], cells: Int[np.ndarray, " n"], labels: Sequence[str]
-) -> dict[str, Any]:
+def _coverage_figure(failed: Bool[np.ndarray, " n"], cells: Int[np.ndarray, " n"], labels: Sequence[str]) -> Figure:
     """A row per cell: the share of its images that pass every gate."""
     counts = np.bincount(cells, minlength=len(labels))
     passed = counts - np.bincount(cells[failed], minlength=len(labels))
@@ -180,17 +177,17 @@ def _coverage_figure(
         for i in chosen
     ]
     more = f", the {SHOWN} of {len(labels)} that fail most" if len(labels) > SHOWN else ""
-    panel = {
-        "heading": "Cells",
-        "y_words": "images that pass every gate",
-        "unit": "proportion",
-        "series": [{"name": "", "points": points}],
-    }
+    panel = Panel(
+        heading="Cells",
+        y_words="images that pass every gate",
+        unit="proportion",
+        series=[Series(name="", points=points)],
+    )
     title = f"Which cells of the grid can the generator produce{more}?"
-    return {"kind": "rows", "title": title, "caption": "(the numbers are images)", "panels": [panel]}
+    return Figure(kind="rows", title=title, caption="(the numbers are images)", panels=[panel])
 
 
-def _drifts(edits: pa.Table, rows: Int[np.ndarray, " n"]) -> list[dict[str, Any]]:
+def _drifts(edits: pa.Table, rows: Int[np.ndarray, " n"]) -> list[Table]:
     """How far each attribute that was not set moved; nothing where none is read."""
     names = [name.removeprefix("drift.") for name in edits.column_names if name.startswith("drift.")]
     found: list[list[Any]] = []
@@ -211,9 +208,7 @@ def _drifts(edits: pa.Table, rows: Int[np.ndarray, " n"]) -> list[dict[str, Any]
     return [table(f"Attributes that were not set{more}", heads, found[:SHOWN])]
 
 
-def _draws(
-    spec: RunSpec, edits: pa.Table, rows: Int[np.ndarray, " n"], failed: Bool[np.ndarray, " n"]
-) -> list[dict[str, Any]]:
+def _draws(spec: RunSpec, edits: pa.Table, rows: Int[np.ndarray, " n"], failed: Bool[np.ndarray, " n"]) -> list[Table]:
     """How many subjects were drawn again; nothing where none could be."""
     if not (spec.edits and spec.edits.redraw):
         return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -14,6 +14,7 @@ from transect.analysis.sections.deviations import Deviations
 from transect.analysis.sections.raters import Rated
 from transect.analysis.sections.seen_along import SHOWN, Shown
 from transect.effects.pruning import Rule
+from transect.report.records import PictureGallery, PictureGroup, RatedPicture
 
 BINS: Final = 10
 EACH: Final = 3
@@ -28,7 +29,7 @@ def by_score(
     one: Rated,
     rules: Sequence[Rule],
     kept: Sequence[tuple[Rule, Float[np.ndarray, " n"]]] = (),
-) -> dict[str, Any]:
+) -> PictureGallery:
     """Images by mean answer, from one end of the scale to the other (Figs. 8 and 10).
 
     Of each tenth of the scale those nearest to its middle, of different subjects where there are enough; a picture
@@ -47,14 +48,14 @@ def by_score(
         near = rows[np.argsort(np.abs(means[rows] - (low + high) / 2), kind="stable")]
         chosen = _different(near, subjects)[:EACH]
         label = f"{low:.3g} to {high:.3g}: {len(rows):,}".replace("-", "−")
-        groups.append({"label": label, "pictures": [_scored(study, ids, means, row, cut) for row in chosen]})
+        groups.append(PictureGroup(label, [_scored(study, ids, means, row, cut) for row in chosen]))
     bands = "; ".join([*(rule.text for rule in mine), *(f"{rule.text} {_KEPT}" for rule, _ in theirs)])
     told = f" Images framed in red are left out by {bands}." if bands else " No rule leaves any of them out."
     text = (
         f"From mean answers at one end of the scale to the other, at most {EACH} images of each tenth, below its range "
         f"and how many images it has.{told}"
     )
-    return {"title": f"Faces by {words(one.name)}", "text": text, "layout": "by-score", "groups": groups}
+    return PictureGallery(f"Faces by {words(one.name)}", text, "by-score", groups)
 
 
 def _different(rows: np.ndarray, subjects: np.ndarray) -> list[int]:
@@ -63,15 +64,15 @@ def _different(rows: np.ndarray, subjects: np.ndarray) -> list[int]:
     return [int(rows[k]) for k in sorted(range(len(rows)), key=lambda k: k not in first)]
 
 
-def _scored(study: str, ids: Sequence[str], means: np.ndarray, row: int, cut: np.ndarray) -> dict[str, Any]:
+def _scored(study: str, ids: Sequence[str], means: np.ndarray, row: int, cut: np.ndarray) -> RatedPicture:
     return _picture(study, ids[row], f"{means[row]:.2f}", "left out" if cut[row] else "")
 
 
-def _picture(study: str, image: str, said: str, left_out: str = "") -> dict[str, Any]:
-    return {"study": study, "id": image, "said": said.replace("-", "−"), "left_out": left_out}
+def _picture(study: str, image: str, said: str, left_out: str = "") -> RatedPicture:
+    return RatedPicture(study, image, said.replace("-", "−"), left_out)
 
 
-def side_by_side(study: str, ids: Sequence[str], shown: Shown, one: Rated) -> dict[str, Any]:
+def side_by_side(study: str, ids: Sequence[str], shown: Shown, one: Rated) -> PictureGallery:
     """A few subjects' images with what was intended and what was seen (Fig. 9b), those with most answers first."""
     answers = np.isfinite(one.ratings).sum(axis=1)
     subjects, place = np.unique(shown.subjects, return_inverse=True)
@@ -89,9 +90,9 @@ def side_by_side(study: str, ids: Sequence[str], shown: Shown, one: Rated) -> di
             )
             for row in rows[:24].tolist()
         ]
-        groups.append({"label": f"subject {int(subjects[k])}", "pictures": pictures})
+        groups.append(PictureGroup(f"subject {int(subjects[k])}", pictures))
     text = "What was set on each image, and the mean of what people saw on it; levels in no order by the most common."
-    return {"title": f"Intended and seen: {words(one.name)}", "text": text, "layout": "rows", "groups": groups}
+    return PictureGallery(f"Intended and seen: {words(one.name)}", text, "rows", groups)
 
 
 def _seen(one: Rated, value: float) -> str:
@@ -102,20 +103,20 @@ def _seen(one: Rated, value: float) -> str:
     return f"seen {value:.2f}"
 
 
-def farthest(found: Deviations, study: str, ids: Sequence[str]) -> dict[str, Any]:
+def farthest(found: Deviations, study: str, ids: Sequence[str]) -> PictureGallery:
     """The images on which a model lies farthest from people, in both directions (Fig. 17)."""
     directions: Mapping[str, np.ndarray] = {"the model above people": found.over, "the model below people": found.under}
     groups = [
-        {
-            "label": name,
-            "pictures": [
+        PictureGroup(
+            name,
+            [
                 _picture(study, ids[k], f"model {found.model[k]:.2f}, people {found.people[k]:.2f}")
                 for k in rows.tolist()
             ],
-        }
+        )
         for name, rows in directions.items()
     ]
     text = f"Answers about {found.text}, farthest first; people's are mean answers." + (
         " 0 is no, 1 is yes." if found.binary else ""
     )
-    return {"title": f"Farthest from people: {found.target}", "text": text, "layout": "rows", "groups": groups}
+    return PictureGallery(f"Farthest from people: {found.target}", text, "rows", groups)

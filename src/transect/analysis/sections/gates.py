@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from transect.analysis.sections.answers import table, words
 from transect.effects.image_validation import SOURCE
+from transect.report.records import Section
 
 _GATES: Final = {
     "images": ("images judged, at least", "images"),
@@ -24,7 +25,7 @@ def section(
     levels: Mapping[str, Sequence[float]],
     sha256: str,
     left_out: Sequence[str],
-) -> dict[str, Any]:
+) -> Section:
     """The section of one study.
 
     entries: what the validation says of its generator; levels: what the study sets, by attribute. left_out: the reason
@@ -39,21 +40,26 @@ def section(
     ]
     if levels:
         text.append(f"Images of a level that fails are counted and left out of every estimate: {len(left_out):,} here.")
-    heads = [("condition", "text"), ("judged", "count"), ("seen as another", "count"), ("share", "proportion")]
+    heads = [
+        ("condition", "text"),
+        ("judged", "count"),
+        ("seen as another", "count"),
+        ("share", "proportion"),
+    ]
     heads += [("halfway between answers", "count"), ("mean quality", "number"), ("gates not met", "text")]
-    return {
-        "key": "gates",
-        "study": study,
-        "title": f"Gates that were required of the images: {words(study)}",
-        "text": text,
-        "warnings": [f"{count:,} images are left out: {reason}" for reason, count in sorted(counts.items())],
-        "figures": [],
-        "tables": [
+    return Section(
+        key="gates",
+        study=study,
+        title=f"Gates that were required of the images: {words(study)}",
+        text=text,
+        warnings=[f"{count:,} images are left out: {reason}" for reason, count in sorted(counts.items())],
+        figures=[],
+        tables=[
             table("Gates", [("gate", "text"), ("limit", "number"), ("over all images", "text")], _limits(entries)),
             table("Conditions that were rated", heads, _conditions(entries, levels)),
         ],
-        "sources": [SOURCE],
-    }
+        sources=[SOURCE],
+    )
 
 
 def _limits(entries: Sequence[Mapping[str, Any]]) -> list[list[Any]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -31,6 +31,7 @@ from transect.effects.intervals import SOURCES, WILSON, WILSON_CLUSTERED
 from transect.effects.observational import cut
 from transect.effects.outcomes import category
 from transect.records import Task, declared
+from transect.report.records import Figure, Panel, Point, Section, Series, Table
 
 KEY: Final = "errors"
 SHOWN: Final = 3
@@ -63,7 +64,7 @@ class FaceGroup:
     wrong: Bool[np.ndarray, " n"]
 
 
-def section(one: Answers) -> dict[str, Any] | None:
+def section(one: Answers) -> Section | None:
     """The section of one target in one study; None where no answer is right or wrong."""
     rates = _rates(one)
     if not rates:
@@ -75,18 +76,18 @@ def section(one: Answers) -> dict[str, Any] | None:
     text += [_DRAWN.format(n=len(conditions), shown=len(shown))] if not one.by and len(shown) < len(conditions) else []
     measured = list(dict.fromkeys(rate.measure for rate in rates))
     methods = {rate.method for rate in rates}
-    return {
-        "key": KEY,
-        "study": one.study,
-        "target": one.target,
-        "title": f"Errors by condition: {one.target}",
-        "text": text,
-        "warnings": [],
-        "figures": [_figure(measured, rates, shown)],
-        "tables": [_table(measure, [rate for rate in rates if rate.measure == measure]) for measure in measured],
-        "sources": [TABLE, *[SOURCES[m] for m in (WILSON, WILSON_CLUSTERED) if m in methods]]
+    return Section(
+        key=KEY,
+        study=one.study,
+        target=one.target,
+        title=f"Errors by condition: {one.target}",
+        text=text,
+        warnings=[],
+        figures=[_figure(measured, rates, shown)],
+        tables=[_table(measure, [rate for rate in rates if rate.measure == measure]) for measure in measured],
+        sources=[TABLE, *[SOURCES[m] for m in (WILSON, WILSON_CLUSTERED) if m in methods]]
         + ([SOURCE] if METHOD in methods else []),
-    }
+    )
 
 
 def face_groups(one: Answers) -> list[FaceGroup]:
@@ -195,34 +196,39 @@ def _label(rate: ErrorRate) -> str:
     return f"{words(rate.by)}: {_EQUAL if rate.uniform else rate.group}" if rate.by else _ALL
 
 
-def _figure(measured: Sequence[str], rates: Sequence[ErrorRate], shown: Sequence[str]) -> dict[str, Any]:
+def _figure(measured: Sequence[str], rates: Sequence[ErrorRate], shown: Sequence[str]) -> Figure:
     panels = [
-        {
-            "heading": measure[0].upper() + measure[1:],
-            "y_words": "error rate",
-            "unit": "proportion",
-            "series": [{"name": "error rate", "points": list(_points(measure, rates, shown))}],
-        }
+        Panel(
+            heading=measure[0].upper() + measure[1:],
+            y_words="error rate",
+            unit="proportion",
+            series=[Series(name="error rate", points=list(_points(measure, rates, shown)))],
+        )
         for measure in measured
     ]
     title = "How often does it err, and in which group?"
-    return {
-        "kind": "rows",
-        "title": title,
-        "caption": "(share of the images that count, %, with 95 % intervals)",
-        "panels": panels,
-    }
+    return Figure(
+        kind="rows",
+        title=title,
+        caption="(share of the images that count, %, with 95 % intervals)",
+        panels=panels,
+    )
 
 
-def _points(measure: str, rates: Sequence[ErrorRate], shown: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _points(measure: str, rates: Sequence[ErrorRate], shown: Sequence[str]) -> Iterator[Point]:
     for rate in rates:
         if rate.measure == measure and (not rate.by or rate.by in shown):
-            more = {"label": _label(rate), "n": rate.images, "reason": rate.reason}
-            yield point(rate.rate, low=rate.low, high=rate.high, **more)
+            label = _label(rate)
+            yield point(rate.rate, low=rate.low, high=rate.high, label=label, n=rate.images, reason=rate.reason)
 
 
-def _table(measure: str, rates: Sequence[ErrorRate]) -> dict[str, Any]:
-    heads = [("images", "text"), ("error rate", "proportion"), ("low", "proportion"), ("high", "proportion")]
+def _table(measure: str, rates: Sequence[ErrorRate]) -> Table:
+    heads = [
+        ("images", "text"),
+        ("error rate", "proportion"),
+        ("low", "proportion"),
+        ("high", "proportion"),
+    ]
     heads += [("errors", "count"), ("images that count", "count"), ("subjects", "count"), ("left out", "count")]
     rows = [
         [_label(one), one.rate, one.low, one.high, one.errors, one.images, one.subjects, one.left_out, one.reason]

@@ -24,6 +24,7 @@ from transect.effects.linear import OLS_SOURCE, ols
 from transect.effects.perception import fractional_errors
 from transect.errors import UnknownName
 from transect.records import Effect
+from transect.report.records import Section, Table
 
 _TEXT: Final = (
     "Each attribute is split at its median (or off and on) and all others are held equal; errors are clustered by "
@@ -75,7 +76,7 @@ def check(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def section(one: Answers, models: Sequence[str]) -> dict[str, Any]:
+def section(one: Answers, models: Sequence[str]) -> Section:
     """The section of one judged target in one study, a table per model that was asked for."""
     kind = "perceived attributes" if one.perceived else "attributes"
     columns = one.perceived or one.values
@@ -90,31 +91,31 @@ def section(one: Answers, models: Sequence[str]) -> dict[str, Any]:
         if name == "fractional":
             text.append(_FRACTIONAL.format(n=int(np.isfinite(outcomes).sum()), of=len(outcomes)))
         tables.append(_table(one, MODELS[name], outcomes, parted, left))
-    return {
-        "key": "models",
-        "study": one.study,
-        "title": f"Errors of {one.target} by {kind}: chosen models",
-        "text": text,
-        "warnings": warnings if parted else [*warnings, "No attribute varies in two groups: no model"],
-        "figures": [],
-        "tables": tables if parted else [],
-        "sources": list(dict.fromkeys(source for name in models for source in MODELS[name].sources)),
-    }
+    return Section(
+        key="models",
+        study=one.study,
+        title=f"Errors of {one.target} by {kind}: chosen models",
+        text=text,
+        warnings=warnings if parted else [*warnings, "No attribute varies in two groups: no model"],
+        figures=[],
+        tables=tables if parted else [],
+        sources=list(dict.fromkeys(source for name in models for source in MODELS[name].sources)),
+    )
 
 
-def refused(untaken: Sequence[Answers]) -> dict[str, Any]:
+def refused(untaken: Sequence[Answers]) -> Section:
     """The section that says of studies why none of the models that were asked for is of them."""
     first = untaken[0]
-    return {
-        "key": "models",
-        "study": first.study,
-        "title": f"Errors of {first.target}: chosen models",
-        "text": [],
-        "warnings": [f"No model of {one.study}: {_why_not(one)}" for one in untaken],
-        "figures": [],
-        "tables": [],
-        "sources": [],
-    }
+    return Section(
+        key="models",
+        study=first.study,
+        title=f"Errors of {first.target}: chosen models",
+        text=[],
+        warnings=[f"No model of {one.study}: {_why_not(one)}" for one in untaken],
+        figures=[],
+        tables=[],
+        sources=[],
+    )
 
 
 def _why_not(one: Answers) -> str:
@@ -142,7 +143,7 @@ def _table(
     outcomes: Float[np.ndarray, " n"],
     parted: Mapping[str, Split],
     left: Mapping[str, str],
-) -> dict[str, Any]:
+) -> Table:
     style = "number" if model.ratio else "points"
     heads = [
         ("attribute", "text"),

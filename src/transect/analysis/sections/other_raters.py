@@ -16,6 +16,7 @@ from transect.effects.rater_uncertainty import (
     raters_resampled,
 )
 from transect.effects.truth import Truth
+from transect.report.records import Section, Table
 
 RESAMPLES: Final = 300
 _TEXT: Final = (
@@ -26,23 +27,23 @@ _TEXT: Final = (
 )
 
 
-def section(one: Answers) -> dict[str, Any] | None:
+def section(one: Answers) -> Section | None:
     """The section of one target in one experiment; None without people's single answers on what was varied."""
     if not one.design.levels or not one.said:
         return None
     tables = [found for found in (_perceived(one), _errors(one)) if found]
     if not tables:
         return None
-    return {
-        "key": "other raters",
-        "study": one.study,
-        "title": f"If other people had been asked: {one.target}",
-        "text": [_TEXT],
-        "warnings": [],
-        "figures": [],
-        "tables": tables,
-        "sources": [SOURCE],
-    }
+    return Section(
+        key="other raters",
+        study=one.study,
+        title=f"If other people had been asked: {one.target}",
+        text=[_TEXT],
+        warnings=[],
+        figures=[],
+        tables=tables,
+        sources=[SOURCE],
+    )
 
 
 def _heads(first: str, unit: str) -> list[tuple[str, str]]:
@@ -62,7 +63,7 @@ def _settings(one: Answers) -> dict[str, Float[np.ndarray, " n"]]:
     return {name: cells[:, k] for k, name in enumerate(one.design.levels)}
 
 
-def _perceived(one: Answers) -> dict[str, Any] | None:
+def _perceived(one: Answers) -> Table | None:
     """The effect per unit of what people saw, of every varied attribute that they rated and that has a mean."""
     names = [name for name in one.design.levels if name in one.said and not nominal(one.known.get(name))]
     if not names:
@@ -80,7 +81,7 @@ def _perceived(one: Answers) -> dict[str, Any] | None:
     return table(f"Effect on the {unit} per unit of what people saw", _heads("perceived attribute", style), rows)
 
 
-def _errors(one: Answers) -> dict[str, Any] | None:
+def _errors(one: Answers) -> Table | None:
     """Errors by people's word, the last level of each attribute minus the first."""
     truth, said = one.stated, one.said.get(one.truth_attribute)
     if truth is None or said is None or not one.binary:

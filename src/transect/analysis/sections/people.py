@@ -14,6 +14,7 @@ from transect.effects.intervals import SOURCES as INTERVALS
 from transect.effects.intervals import WILSON, WILSON_CLUSTERED, wilson_clustered
 from transect.effects.linear import MEANS_SOURCE, difference_in_means
 from transect.effects.prediction_powered import LEAST, SOURCES, PredictionPowered, ppi_difference, ppi_mean, too_rare
+from transect.report.records import Section, Table
 
 _TEXT: Final = (
     "People rated some images; the machine that each title names has more of them. The machine's mean over all images "
@@ -45,23 +46,23 @@ class _Quantity:
         return bool(np.isin(self.people[np.isfinite(self.people)], (0.0, 1.0)).all())
 
 
-def section(one: Answers) -> dict[str, Any] | None:
+def section(one: Answers) -> Section | None:
     """The section of one target in one study; None where people rated nothing, or all that the machine has."""
     made = _quantities(one)
     if not made:
         return None
     groups = _groups(one)
     rates = [INTERVALS[WILSON], INTERVALS[WILSON_CLUSTERED]] if any(each.binary for each in made) else []
-    return {
-        "key": "people",
-        "study": one.study,
-        "title": f"Few ratings by people, many by a machine: {one.target}",
-        "text": list(_TEXT),
-        "warnings": _left_out(one, {each.name for each in made}),
-        "figures": [],
-        "tables": [one_table for each in made for one_table in _tables(one, each, groups)],
-        "sources": [*SOURCES, MEANS_SOURCE, *rates],
-    }
+    return Section(
+        key="people",
+        study=one.study,
+        title=f"Few ratings by people, many by a machine: {one.target}",
+        text=list(_TEXT),
+        warnings=_left_out(one, {each.name for each in made}),
+        figures=[],
+        tables=[one_table for each in made for one_table in _tables(one, each, groups)],
+        sources=[*SOURCES, MEANS_SOURCE, *rates],
+    )
 
 
 _Machines = Mapping[str, Float[np.ndarray, " n"]]
@@ -132,9 +133,7 @@ def _groups(one: Answers) -> dict[str, dict[str, Bool[np.ndarray, " n"]]]:
     return made
 
 
-def _tables(
-    one: Answers, each: _Quantity, groups: Mapping[str, Mapping[str, Bool[np.ndarray, " n"]]]
-) -> list[dict[str, Any]]:
+def _tables(one: Answers, each: _Quantity, groups: Mapping[str, Mapping[str, Bool[np.ndarray, " n"]]]) -> list[Table]:
     """All images, every group, and the last group minus the first of each attribute."""
     everything = np.ones(len(each.people), dtype=bool)
     by = f" (machine: {each.machine_name})"

@@ -16,6 +16,7 @@ from transect.effects.residual_inclusion import PROBIT_SOURCE, control_function
 from transect.effects.samples import Labels
 from transect.effects.sensitivity import SOURCE as DENTON
 from transect.records import Effect
+from transect.report.records import Figure, Panel, Section, Series, Table
 
 _EXACT: Final = 1e12
 MOST_BARS: Final = 6
@@ -32,23 +33,23 @@ _TEXT: Final = (
 )
 
 
-def section(one: Answers) -> dict[str, Any]:
+def section(one: Answers) -> Section:
     """The section of one target in one experiment with ratings."""
     matrix, between = _matrix(one)
-    return {
-        "key": "perceived",
-        "study": one.study,
-        "title": f"Perceived attributes: {one.target}",
-        "text": list(_TEXT),
-        "warnings": [
+    return Section(
+        key="perceived",
+        study=one.study,
+        title=f"Perceived attributes: {one.target}",
+        text=list(_TEXT),
+        warnings=[
             f"Images rated between two levels of {words(name)}, which are in no order, are left out of the matrix: "
             f"{n:,}; give the level that most raters saw"
             for name, n in between.items()
         ],
-        "figures": [_figure(matrix)],
-        "tables": [_matrix_table(matrix), _instrumented(one)],
-        "sources": [DENTON, SOURCE, CONDITIONAL_F, OLS_SOURCE, PROBIT_SOURCE],
-    }
+        figures=[_figure(matrix)],
+        tables=[_matrix_table(matrix), _instrumented(one)],
+        sources=[DENTON, SOURCE, CONDITIONAL_F, OLS_SOURCE, PROBIT_SOURCE],
+    )
 
 
 def _matrix(one: Answers) -> tuple[PerceptionMatrix, dict[str, int]]:
@@ -102,7 +103,7 @@ def _at_end(
     return low, high
 
 
-def _figure(matrix: PerceptionMatrix) -> dict[str, Any]:
+def _figure(matrix: PerceptionMatrix) -> Figure:
     panels = []
     for row, manipulated in enumerate(matrix.manipulated):
         points = [
@@ -116,18 +117,18 @@ def _figure(matrix: PerceptionMatrix) -> dict[str, Any]:
             )
             for k, seen in enumerate(matrix.perceived)
         ]
-        series = [{"name": "", "points": points}]
+        series = [Series(name="", points=points)]
         panels.append(
-            {"heading": f"Manipulated: {words(manipulated)}", "y_words": "mean perceived change", "series": series}
+            Panel(heading=f"Manipulated: {words(manipulated)}", y_words="mean perceived change", series=series)
         )
     caption = "(in the units of the ratings, of levels in no order their share; the numbers are subjects)"
-    return {
-        "kind": "bars" if len(matrix.perceived) <= MOST_BARS else "rows",
-        "title": "What each manipulation moved",
-        "caption": caption,
-        "same_axis": False,
-        "panels": panels,
-    }
+    return Figure(
+        kind="bars" if len(matrix.perceived) <= MOST_BARS else "rows",
+        title="What each manipulation moved",
+        caption=caption,
+        same_axis=False,
+        panels=panels,
+    )
 
 
 def _plain(value: float) -> float:
@@ -135,7 +136,7 @@ def _plain(value: float) -> float:
     return float(np.round(value, 12)) + 0.0
 
 
-def _matrix_table(matrix: PerceptionMatrix) -> dict[str, Any]:
+def _matrix_table(matrix: PerceptionMatrix) -> Table:
     heads = [
         ("manipulated", "text"),
         ("perceived", "text"),
@@ -160,7 +161,7 @@ def _matrix_table(matrix: PerceptionMatrix) -> dict[str, Any]:
     return table("Perception sensitivity", heads, rows)
 
 
-def _instrumented(one: Answers) -> dict[str, Any]:
+def _instrumented(one: Answers) -> Table:
     """Least squares on perceived values beside two-stage least squares and the control function."""
     rated = [name for name in one.design.levels if name in one.perceived]
     refused = {name: reason for name in rated if (reason := _no_number(one, name))}

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from transect.analysis.sections.answers import point, table, words
 from transect.effects.pruning import SOURCE, Pruning
 from transect.records import Effect
+from transect.report.records import Figure, Panel, Section, Series, Table, Unit
 
 SHOWN: Final = 8
 """Contrasts that the figure shows, those that move most; the table has them all."""
@@ -35,32 +36,32 @@ def section(
     unordered: Container[str] = (),
     pruning: Pruning | None = None,
     stages: Sequence[Sequence[Effect]] = (),
-) -> dict[str, Any]:
+) -> Section:
     """The section of one study.
 
     kinds: ratings by what they were given as, image by image. unordered: ratings whose numbers mean nothing. stages:
     effects of all images, and of those left after each step, in one order.
     """
     tables = [_rated(kinds, unordered)]
-    figures: list[dict[str, Any]] = []
+    figures: list[Figure] = []
     if pruning is not None:
         names = [EVERYTHING, *(step.name for step in pruning.steps)]
         moves = list(zip(*stages, strict=True))
         tables += [_steps(pruning), _moved(names, moves)]
         figures = _figures(names, moves)
-    return {
-        "key": "ratings",
-        "study": study,
-        "title": f"Ratings of {words(study)}" + (", and images left out" if pruning is not None else ""),
-        "text": [_RATED, *([_PRUNED] if pruning is not None else [])],
-        "warnings": list(warnings),
-        "figures": figures,
-        "tables": tables,
-        "sources": [SOURCE] if pruning is not None else [],
-    }
+    return Section(
+        key="ratings",
+        study=study,
+        title=f"Ratings of {words(study)}" + (", and images left out" if pruning is not None else ""),
+        text=[_RATED, *([_PRUNED] if pruning is not None else [])],
+        warnings=list(warnings),
+        figures=figures,
+        tables=tables,
+        sources=[SOURCE] if pruning is not None else [],
+    )
 
 
-def _rated(kinds: Mapping[str, Mapping[str, Float[np.ndarray, " n"]]], unordered: Container[str]) -> dict[str, Any]:
+def _rated(kinds: Mapping[str, Mapping[str, Float[np.ndarray, " n"]]], unordered: Container[str]) -> Table:
     heads = [("rating", "text"), ("given as", "text"), ("images rated", "count"), ("not rated", "count")]
     heads += [("mean", "number"), ("least", "number"), ("most", "number"), ("note", "text")]
     rows: list[list[Any]] = []
@@ -73,7 +74,7 @@ def _rated(kinds: Mapping[str, Mapping[str, Float[np.ndarray, " n"]]], unordered
     return table("Ratings", heads, rows)
 
 
-def _steps(pruning: Pruning) -> dict[str, Any]:
+def _steps(pruning: Pruning) -> Table:
     """A row per rule, so that what each matches can be seen; the counts of its step stand in the step's first row."""
     heads = [("step", "text"), ("rule", "text"), ("images that match", "count"), ("not rated", "count")]
     heads += [("left out at this step", "count"), ("images left", "count")]
@@ -98,7 +99,7 @@ def _changes(moves: Sequence[tuple[Effect, ...]]) -> list[tuple[Effect, ...]]:
     return sorted(contrasts, key=lambda effects: -moved(effects))[:SHOWN]
 
 
-def _figures(names: Sequence[str], moves: Sequence[tuple[Effect, ...]]) -> list[dict[str, Any]]:
+def _figures(names: Sequence[str], moves: Sequence[tuple[Effect, ...]]) -> list[Figure]:
     """A figure per unit: a panel per contrast, a row per step."""
     shown, figures = _changes(moves), []
     total = sum(effects[0].kind == "contrast" for effects in moves)
@@ -107,21 +108,21 @@ def _figures(names: Sequence[str], moves: Sequence[tuple[Effect, ...]]) -> list[
         more = f" (the {len(shown)} of {total} contrasts that move most)" if total > len(shown) else ""
         caption = "(each row is of the images left after that step)"
         title = f"How contrasts move with each exclusion{more}"
-        figures.append({"kind": "rows", "title": title, "caption": caption, "panels": panels})
+        figures.append(Figure(kind="rows", title=title, caption=caption, panels=panels))
     return figures
 
 
-def _panel(names: Sequence[str], effects: tuple[Effect, ...]) -> dict[str, Any]:
+def _panel(names: Sequence[str], effects: tuple[Effect, ...]) -> Panel:
     points = [
         point(e.estimate, low=e.low, high=e.high, label=_called(name), n=e.n_images, reason=e.reason)
         for name, e in zip(names, effects, strict=True)
     ]
-    return {
-        "heading": _title(effects[0]),
-        "y_words": "difference",
-        "unit": _unit(effects[0]),
-        "series": [{"name": "", "points": points}],
-    }
+    return Panel(
+        heading=_title(effects[0]),
+        y_words="difference",
+        unit=_unit(effects[0]),
+        series=[Series(name="", points=points)],
+    )
 
 
 def _called(name: str) -> str:
@@ -132,11 +133,11 @@ def _title(effect: Effect) -> str:
     return f"{words(effect.name)}, {effect.outcome} of {effect.target}"
 
 
-def _unit(effect: Effect) -> str:
+def _unit(effect: Effect) -> Unit:
     return "points" if effect.unit == "proportion" else "number"
 
 
-def _moved(names: Sequence[str], moves: Sequence[tuple[Effect, ...]]) -> dict[str, Any]:
+def _moved(names: Sequence[str], moves: Sequence[tuple[Effect, ...]]) -> Table:
     heads = [("effect", "text"), ("images", "text")]
     for name in ("estimate", "low", "high"):
         heads += [(f"{name}, points", "points"), (name, "number")]

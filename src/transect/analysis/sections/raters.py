@@ -14,6 +14,7 @@ from transect.annotation.agreement import krippendorff_alpha, percent_agreement,
 from transect.annotation.agreement.krippendorff import SOURCE as ALPHA
 from transect.annotation.agreement.logistic_curve import SOURCE
 from transect.records import Annotations
+from transect.report.records import Figure, Panel, Point, Section, Series, Table
 
 BINS: Final = 20
 _WIDEST: Final = 0.5
@@ -91,19 +92,19 @@ class Excluded:
     """Known answers met and repeats answered alike: of how many."""
 
 
-def section(study: str, rated: Sequence[Rated], excluded: Excluded, resamples: int = 1000) -> dict[str, Any]:
+def section(study: str, rated: Sequence[Rated], excluded: Excluded, resamples: int = 1000) -> Section:
     """The section on the raters of one study."""
     ordered = [one for one in rated if one.scale != "nominal"]
-    return {
-        "key": "raters",
-        "study": study,
-        "title": f"The raters of {words(study)}",
-        "text": [_TEXT],
-        "warnings": _warnings(rated, excluded),
-        "figures": [_spreads(ordered), _means(ordered), *_histograms(ordered)] if ordered else [],
-        "tables": [_who(rated, excluded), _agreement(rated, resamples), _reliability(ordered)],
-        "sources": [SOURCE, ALPHA],
-    }
+    return Section(
+        key="raters",
+        study=study,
+        title=f"The raters of {words(study)}",
+        text=[_TEXT],
+        warnings=_warnings(rated, excluded),
+        figures=[_spreads(ordered), _means(ordered), *_histograms(ordered)] if ordered else [],
+        tables=[_who(rated, excluded), _agreement(rated, resamples), _reliability(ordered)],
+        sources=[SOURCE, ALPHA],
+    )
 
 
 def _warnings(rated: Sequence[Rated], excluded: Excluded) -> list[str]:
@@ -118,7 +119,7 @@ def _single(one: Rated) -> bool:
     return bool((np.isfinite(one.ratings).sum(axis=1) <= 1).all())
 
 
-def _who(rated: Sequence[Rated], excluded: Excluded) -> dict[str, Any]:
+def _who(rated: Sequence[Rated], excluded: Excluded) -> Table:
     heads = [("question", "text"), ("raters", "count"), ("answers", "count"), ("images rated", "count")]
     heads += [("not rated", "count"), ("answers an image, median", "number"), ("cannot tell", "count")]
     rows: list[list[Any]] = []
@@ -136,8 +137,13 @@ def _who(rated: Sequence[Rated], excluded: Excluded) -> dict[str, Any]:
     return table("Who answered", heads, rows)
 
 
-def _agreement(rated: Sequence[Rated], resamples: int) -> dict[str, Any]:
-    heads = [("question", "text"), ("scale", "text"), ("equal pairs", "proportion"), ("Krippendorff's α", "number")]
+def _agreement(rated: Sequence[Rated], resamples: int) -> Table:
+    heads = [
+        ("question", "text"),
+        ("scale", "text"),
+        ("equal pairs", "proportion"),
+        ("Krippendorff's α", "number"),
+    ]
     heads += [("α: low", "number"), ("α: high", "number"), ("median spread", "number"), ("note", "text")]
     rows = []
     for one in rated:
@@ -151,8 +157,12 @@ def _agreement(rated: Sequence[Rated], resamples: int) -> dict[str, Any]:
     return table("How far they agree", heads, rows)
 
 
-def _reliability(rated: Sequence[Rated]) -> dict[str, Any]:
-    heads = [("question", "text"), ("raters compared", "count"), ("correlation with the others, least", "number")]
+def _reliability(rated: Sequence[Rated]) -> Table:
+    heads = [
+        ("question", "text"),
+        ("raters compared", "count"),
+        ("correlation with the others, least", "number"),
+    ]
     heads += [("median", "number"), ("most", "number"), ("bias in levels, least", "number"), ("most bias", "number")]
     rows: list[list[Any]] = []
     for one in rated:
@@ -166,7 +176,7 @@ def _reliability(rated: Sequence[Rated]) -> dict[str, Any]:
     return table("Each rater against the mean of the others", heads, rows)
 
 
-def _spreads(rated: Sequence[Rated]) -> dict[str, Any]:
+def _spreads(rated: Sequence[Rated]) -> Figure:
     found = {one.name: spread(one.ratings, one.low, one.low + one.width) for one in rated}
     labels = {one.name: f"{words(one.name)} [{len(one.values)}]" for one in rated}
     title = "How far answers about one image lie apart"
@@ -176,7 +186,7 @@ def _spreads(rated: Sequence[Rated]) -> dict[str, Any]:
     return _violins(title, caption, "standard deviation", {labels[name]: x for name, x in found.items()}, _WIDEST)
 
 
-def _means(rated: Sequence[Rated]) -> dict[str, Any]:
+def _means(rated: Sequence[Rated]) -> Figure:
     found = {words(one.name): (one.mean - one.low) / one.width for one in rated}
     title, caption = "Where mean answers lie", "(0 and 1 are the ends of each scale; the numbers are images)"
     return _violins(title, caption, "mean answer", found, 1.0)
@@ -184,7 +194,7 @@ def _means(rated: Sequence[Rated]) -> dict[str, Any]:
 
 def _violins(
     title: str, caption: str, y_words: str, columns: Mapping[str, Float[np.ndarray, " n"]], high: float
-) -> dict[str, Any]:
+) -> Figure:
     """Shapes of columns from 0 to `high`, with medians and quartiles."""
     edges = np.linspace(0.0, high, BINS + 1)
     points = []
@@ -194,11 +204,11 @@ def _violins(
         counts = np.histogram(known, edges)[0].tolist()
         reason = "" if len(known) else "no image has the answers that it needs"
         points.append(point(median, low=low, high=up, label=label, n=len(known), counts=counts, reason=reason))
-    panel = {"heading": "", "y_words": y_words, "edges": edges.tolist(), "series": [{"name": "", "points": points}]}
-    return {"kind": "violins", "title": title, "caption": caption, "panels": [panel]}
+    panel = Panel(heading="", y_words=y_words, edges=edges.tolist(), series=[Series(name="", points=points)])
+    return Figure(kind="violins", title=title, caption=caption, panels=[panel])
 
 
-def _histograms(rated: Sequence[Rated]) -> list[dict[str, Any]]:
+def _histograms(rated: Sequence[Rated]) -> list[Figure]:
     """Images by mean answer, for what raters say of the picture itself: how fake, or how good, it looks."""
     made = []
     for one in rated:
@@ -206,12 +216,12 @@ def _histograms(rated: Sequence[Rated]) -> list[dict[str, Any]]:
             continue
         caption = "(images whose mean answer is nearest to each answer that could be given)"
         title = f"Images by mean {words(one.name)}"
-        panel = {"heading": title, "y_words": "images", "series": [{"name": "", "points": histogram(one)}]}
-        made.append({"kind": "bars", "title": title, "caption": caption, "panels": [panel]})
+        panel = Panel(heading=title, y_words="images", series=[Series(name="", points=histogram(one))])
+        made.append(Figure(kind="bars", title=title, caption=caption, panels=[panel]))
     return made
 
 
-def histogram(one: Rated) -> list[dict[str, Any]]:
+def histogram(one: Rated) -> list[Point]:
     """Images by the answer that their mean is nearest to; a mean halfway counts to the higher one."""
     known = one.mean[np.isfinite(one.mean)]
     middles = (np.asarray(one.values[1:]) + np.asarray(one.values[:-1])) / 2

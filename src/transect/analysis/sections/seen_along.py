@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -13,6 +13,7 @@ from transect.analysis.sections.answers import point, table, words
 from transect.analysis.sections.raters import Rated
 from transect.annotation.agreement.logistic_curve import SOURCE, LogisticCurve, fit_logistic
 from transect.records import Attribute, Design
+from transect.report.records import Figure, Panel, Point, Section, Series, Table
 
 SHOWN: Final = 3
 """Subjects whose own transects are drawn, those with most answers; the table has the curve of all."""
@@ -38,7 +39,7 @@ class Shown:
     subjects: Int[np.ndarray, " n"]
 
 
-def section(shown: Shown, rated: Sequence[Rated]) -> dict[str, Any] | None:
+def section(shown: Shown, rated: Sequence[Rated]) -> Section | None:
     """The section of one experiment; None where no question is about what was varied."""
     asked = [one for one in rated if one.attribute in shown.design.levels and one.attribute in shown.intended]
     if not asked:
@@ -46,20 +47,20 @@ def section(shown: Shown, rated: Sequence[Rated]) -> dict[str, Any] | None:
     ordered = [one for one in asked if not _unordered(shown, one)]
     curves = {one.name: _curves(shown, one) for one in ordered}
     unordered = [one for one in asked if _unordered(shown, one)]
-    return {
-        "key": "seen along",
-        "study": shown.study,
-        "title": f"What people saw along the transects of {words(shown.study)}",
-        "text": list(_TEXT),
-        "warnings": [],
-        "figures": [figure for one in ordered for figure in _figures(shown, one, curves[one.name])],
-        "tables": [
+    return Section(
+        key="seen along",
+        study=shown.study,
+        title=f"What people saw along the transects of {words(shown.study)}",
+        text=list(_TEXT),
+        warnings=[],
+        figures=[figure for one in ordered for figure in _figures(shown, one, curves[one.name])],
+        tables=[
             *([_curve_table(ordered, curves)] if ordered else []),
             *(_against(shown, one) for one in ordered),
             *(_levels_against(shown, one) for one in unordered),
         ],
-        "sources": [SOURCE],
-    }
+        sources=[SOURCE],
+    )
 
 
 def _unordered(shown: Shown, one: Rated) -> bool:
@@ -86,26 +87,26 @@ def _fitted(x: Float[np.ndarray, " n"], one: Rated, rows: np.ndarray) -> Logisti
     return fit_logistic(places.ravel(), said.ravel(), one.low, one.low + one.width, one.level)
 
 
-def _figures(shown: Shown, one: Rated, curves: _Curves) -> list[dict[str, Any]]:
+def _figures(shown: Shown, one: Rated, curves: _Curves) -> list[Figure]:
     """Answers along the transects, and mean answers by image against the intended value."""
     named = _named(shown, one.attribute)
-    along = {
-        "kind": "scatter",
-        "title": f"Answers along the transect: {words(one.name)}",
-        "caption": f"(at most {SHOWN} subjects with most answers, then all; the numbers are answers)",
-        "panels": [_panel(shown, one, subject, curves[subject]) for subject in [*list(curves)[1:], None]],
-    }
+    along = Figure(
+        kind="scatter",
+        title=f"Answers along the transect: {words(one.name)}",
+        caption=f"(at most {SHOWN} subjects with most answers, then all; the numbers are answers)",
+        panels=[_panel(shown, one, subject, curves[subject]) for subject in [*list(curves)[1:], None]],
+    )
     x, means = shown.intended[one.attribute], one.mean
     dots = _dots(x[:, None], np.round((means[:, None] - one.low) / one.width * 20) / 20 * one.width + one.low)
-    against = {
-        "heading": f"{words(one.name)}, all images",
-        "x_words": f"intended {named}",
-        "y_words": "mean answer",
-        "series": [{"name": "mean answers of images", "points": dots}],
-    }
+    against = Panel(
+        heading=f"{words(one.name)}, all images",
+        x_words=f"intended {named}",
+        y_words="mean answer",
+        series=[Series(name="mean answers of images", points=dots)],
+    )
     caption = "(a dot per mean answer, to a twentieth of the scale; larger for more images; the numbers are images)"
     title = f"Intended against perceived: {words(one.name)}"
-    return [along, {"kind": "scatter", "title": title, "caption": caption, "panels": [against]}]
+    return [along, Figure(kind="scatter", title=title, caption=caption, panels=[against])]
 
 
 def _named(shown: Shown, name: str) -> str:
@@ -113,30 +114,30 @@ def _named(shown: Shown, name: str) -> str:
     return words(name) + (f", {unit}" if unit else "")
 
 
-def _panel(shown: Shown, one: Rated, subject: int | None, curve: LogisticCurve) -> dict[str, Any]:
+def _panel(shown: Shown, one: Rated, subject: int | None, curve: LogisticCurve) -> Panel:
     rows = np.ones(len(one.ratings), dtype=bool) if subject is None else shown.subjects == subject
     x = shown.intended[one.attribute]
-    series: list[dict[str, Any]] = [{"name": "answers", "points": _dots(x[rows, None], one.ratings[rows])}]
+    series: list[Series] = [Series(name="answers", points=_dots(x[rows, None], one.ratings[rows]))]
     if not curve.reason:
         along = np.linspace(x[rows].min(), x[rows].max(), STEPS + 1)
         points = [point(y, x=float(at)) for at, y in zip(along, curve.at(along), strict=True)]
-        series.append({"name": "logistic curve", "points": points, "drawn": "line"})
-    return {
-        "heading": "all subjects" if subject is None else f"subject {subject}",
-        "x_words": f"intended {_named(shown, one.attribute)}",
-        "y_words": "answer",
-        "series": series,
-    }
+        series.append(Series(name="logistic curve", points=points, drawn="line"))
+    return Panel(
+        heading="all subjects" if subject is None else f"subject {subject}",
+        x_words=f"intended {_named(shown, one.attribute)}",
+        y_words="answer",
+        series=series,
+    )
 
 
-def _dots(x: Float[np.ndarray, "n _"], y: Float[np.ndarray, "n r"]) -> list[dict[str, Any]]:
+def _dots(x: Float[np.ndarray, "n _"], y: Float[np.ndarray, "n r"]) -> list[Point]:
     """A point for each distinct pair, with how often it occurs."""
     across = np.broadcast_to(x, y.shape)[np.isfinite(y)]
     pairs, counts = np.unique(np.column_stack([across, y[np.isfinite(y)]]), axis=0, return_counts=True)
     return [point(pair[1], x=float(pair[0]), n=int(n)) for pair, n in zip(pairs, counts, strict=True)]
 
 
-def _curve_table(rated: Sequence[Rated], curves: Mapping[str, _Curves]) -> dict[str, Any]:
+def _curve_table(rated: Sequence[Rated], curves: Mapping[str, _Curves]) -> Table:
     heads = [("question", "text"), ("subjects", "text"), ("begins at", "number"), ("ends at", "number")]
     heads += [("halfway at", "number"), ("slope", "number"), ("answers within one level of it", "proportion")]
     heads += [("answers", "count"), ("places", "count"), ("note", "text")]
@@ -149,9 +150,13 @@ def _curve_table(rated: Sequence[Rated], curves: Mapping[str, _Curves]) -> dict[
     return table("Logistic curves", heads, rows)
 
 
-def _against(shown: Shown, one: Rated) -> dict[str, Any]:
+def _against(shown: Shown, one: Rated) -> Table:
     """Mean and quartiles of the images' mean answers at each intended value."""
-    heads = [(f"intended {words(one.attribute)}", "text"), ("mean perceived", "number"), ("lower quartile", "number")]
+    heads = [
+        (f"intended {words(one.attribute)}", "text"),
+        ("mean perceived", "number"),
+        ("lower quartile", "number"),
+    ]
     heads += [("upper quartile", "number"), ("images rated", "count"), ("not rated", "count")]
     means, rows = one.mean, []
     for value in shown.design.levels[one.attribute]:
@@ -162,10 +167,13 @@ def _against(shown: Shown, one: Rated) -> dict[str, Any]:
     return table(f"Intended against perceived: {words(one.name)}", heads, rows)
 
 
-def _levels_against(shown: Shown, one: Rated) -> dict[str, Any]:
+def _levels_against(shown: Shown, one: Rated) -> Table:
     """Images by intended level and the level that most raters saw."""
     named = [one.levels[k] if one.levels else f"{value:g}" for k, value in enumerate(one.values)]
-    heads = [(f"intended {words(one.attribute)}", "text"), *((f"seen: {name}", "count") for name in named)]
+    heads = [
+        (f"intended {words(one.attribute)}", "text"),
+        *((f"seen: {name}", "count") for name in named),
+    ]
     heads += [("no majority", "count")]
     rows = []
     for value in shown.design.levels[one.attribute]:

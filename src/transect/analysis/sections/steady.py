@@ -14,6 +14,7 @@ from transect.analysis.sections.answers import point, table
 from transect.effects.change_point import SOURCE, Change
 from transect.effects.sequential_change import SOURCE as ONLINE
 from transect.experiment.canaries import EACH, FALSE_ALARMS, FOLDER, LIMIT, distances_of, evidence_of, tested, warnings
+from transect.report.records import Figure, Panel, Section, Series, Table
 
 _TEXT: Final = (
     "The first images of the audit were asked about again after every {every} answers, past the answers that are kept. "
@@ -27,19 +28,19 @@ _TEXT: Final = (
 )
 
 
-def section(kept: Mapping[str, Any]) -> dict[str, Any]:
+def section(kept: Mapping[str, Any]) -> Section:
     """The section of one target, from what a run keeps of its canaries."""
     found, said = tested(kept), warnings(kept)
-    return {
-        "key": "steady",
-        "target": kept["target"],
-        "title": f"Did it answer alike to the end? {kept['target']}",
-        "text": [*([] if said else [_verdict(kept, found)]), _TEXT[0].format(every=kept["every"]), _TEXT[1]],
-        "warnings": said,
-        "figures": [_figure(kept)],
-        "tables": [_test(kept, found, changed=bool(said)), _rounds(kept)],
-        "sources": [SOURCE, ONLINE],
-    }
+    return Section(
+        key="steady",
+        target=kept["target"],
+        title=f"Did it answer alike to the end? {kept['target']}",
+        text=[*([] if said else [_verdict(kept, found)]), _TEXT[0].format(every=kept["every"]), _TEXT[1]],
+        warnings=said,
+        figures=[_figure(kept)],
+        tables=[_test(kept, found, changed=bool(said)), _rounds(kept)],
+        sources=[SOURCE, ONLINE],
+    )
 
 
 def _verdict(kept: Mapping[str, Any], found: Change) -> str:
@@ -57,7 +58,7 @@ def _otherwise(kept: Mapping[str, Any]) -> tuple[Float[np.ndarray, " t"], Float[
     return (first > 0).sum(axis=0).astype(np.float64), np.isfinite(first).sum(axis=0).astype(np.float64)
 
 
-def _test(kept: Mapping[str, Any], found: Change, *, changed: bool) -> dict[str, Any]:
+def _test(kept: Mapping[str, Any], found: Change, *, changed: bool) -> Table:
     rows = [
         ["evidence for a change, the largest while the run went on", float(evidence_of(kept).max())],
         ["p of a change at the likeliest point, at the end", found.p],
@@ -69,7 +70,7 @@ def _test(kept: Mapping[str, Any], found: Change, *, changed: bool) -> dict[str,
     return table(title, [("what", "text"), ("value", "number")], rows)
 
 
-def _rounds(kept: Mapping[str, Any]) -> dict[str, Any]:
+def _rounds(kept: Mapping[str, Any]) -> Table:
     distances, (other, known), evidence = distances_of(kept), _otherwise(kept), evidence_of(kept)
     heads = [("after so many answers", "count"), ("answered otherwise than at first", "count")]
     heads += [("answered then and at first", "count"), ("mean distance from the first", "number")]
@@ -86,24 +87,24 @@ def _mean(values: Float[np.ndarray, " images"]) -> float:
     return float(known.mean()) if len(known) else float("nan")
 
 
-def _figure(kept: Mapping[str, Any]) -> dict[str, Any]:
+def _figure(kept: Mapping[str, Any]) -> Figure:
     """Shares of the images themselves, so that there is no interval."""
     other, known = _otherwise(kept)
     shares = np.divide(other, known, out=np.full(len(known), np.nan), where=known > 0)
     places = [float(number * kept["every"]) for number in kept["rounds"]]
     points = [point(share, x=x, n=int(n)) for x, share, n in zip(places, shares, known, strict=True)]
-    panel = {
-        "heading": "Images asked about again",
-        "x_words": "answers before",
-        "y_words": "answered otherwise than at first",
-        "unit": "proportion",
-        "series": [{"name": "share of images", "points": points}],
-    }
+    panel = Panel(
+        heading="Images asked about again",
+        x_words="answers before",
+        y_words="answered otherwise than at first",
+        unit="proportion",
+        series=[Series(name="share of images", points=points)],
+    )
     caption = "(of the same images in every round)"
-    return {"kind": "curves", "title": "How many answers differ from the first?", "caption": caption, "panels": [panel]}
+    return Figure(kind="curves", title="How many answers differ from the first?", caption=caption, panels=[panel])
 
 
-def sections(folder: Path) -> list[dict[str, Any]]:
+def sections(folder: Path) -> list[Section]:
     """The section of each target of a run that has canaries."""
     paths = sorted((folder / FOLDER).glob("*.json"))
     return [section(json.loads(path.read_text(encoding="utf-8"))) for path in paths]

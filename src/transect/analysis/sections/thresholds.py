@@ -8,6 +8,7 @@ import numpy as np
 
 from transect.analysis.sections.answers import Answers, grouped, point, table, words
 from transect.effects.thresholds import GroupRate, at_thresholds, threshold_curves
+from transect.report.records import Figure, Panel, Section, Series, Table
 
 ATTRIBUTES: Final = 3
 """Attributes that are shown: those whose groups' errors differ most at the target's threshold."""
@@ -38,22 +39,22 @@ def _names(one: Answers) -> list[str]:
     return [name for name in one.values if name != one.truth_attribute and name in one.attributes]
 
 
-def section(one: Answers) -> dict[str, Any]:
+def section(one: Answers) -> Section:
     """The section of one target in one study."""
     names = _names(one)
     groups = {name: grouped(one.attributes[name], one.values[name]) for name in names}
     shown = sorted(names, key=lambda name: -_spread(one, groups[name]))[:ATTRIBUTES]
     best = threshold_curves(one.scores, one.truth).best
     told = {"own": "threshold", "more": ""} if one.cut else {"own": "decision", "more": _NO_CUT}
-    return {
-        "key": "thresholds",
-        "study": one.study,
-        "title": f"Thresholds of {one.target}",
-        "text": [_TEXT.format(best=best, n=len(names), shown=len(shown), **told)],
-        "figures": [_figure(one, name, groups[name]) for name in shown],
-        "tables": [_table(one, name, groups[name], best) for name in shown],
-        "sources": [_SOURCE],
-    }
+    return Section(
+        key="thresholds",
+        study=one.study,
+        title=f"Thresholds of {one.target}",
+        text=[_TEXT.format(best=best, n=len(names), shown=len(shown), **told)],
+        figures=[_figure(one, name, groups[name]) for name in shown],
+        tables=[_table(one, name, groups[name], best) for name in shown],
+        sources=[_SOURCE],
+    )
 
 
 def _spread(one: Answers, groups: np.ndarray) -> float:
@@ -66,23 +67,21 @@ def _spread(one: Answers, groups: np.ndarray) -> float:
     return max(rates) - min(rates) if rates else 0.0
 
 
-def _figure(one: Answers, name: str, groups: np.ndarray) -> dict[str, Any]:
+def _figure(one: Answers, name: str, groups: np.ndarray) -> Figure:
     known = one.scores[np.isfinite(one.scores)]
     cuts = np.linspace(known.min(), known.max(), _POINTS)
     made = threshold_curves(one.scores, one.truth, groups, thresholds=cuts)
     panels = []
     for heading, rates in (("Error", made.error), ("FPR", made.fpr), ("FNR", made.fnr)):
         series = [
-            {"name": group, "points": [point(float(rate), x=float(cut)) for cut, rate in zip(cuts, row, strict=True)]}
+            Series(name=group, points=[point(float(rate), x=float(cut)) for cut, rate in zip(cuts, row, strict=True)])
             for group, row in zip(made.groups, rates, strict=True)
         ]
-        panels.append(
-            {"heading": heading, "x_words": "threshold", "y_words": "rate", "unit": "proportion", "series": series}
-        )
-    return {"kind": "curves", "title": f"Errors against the threshold by {words(name)}", "panels": panels}
+        panels.append(Panel(heading=heading, x_words="threshold", y_words="rate", unit="proportion", series=series))
+    return Figure(kind="curves", title=f"Errors against the threshold by {words(name)}", panels=panels)
 
 
-def _table(one: Answers, name: str, groups: np.ndarray, best: float) -> dict[str, Any]:
+def _table(one: Answers, name: str, groups: np.ndarray, best: float) -> Table:
     cuts = list(dict.fromkeys([one.threshold, best] if one.cut else [best]))
     rows = [_row(row) for row in at_thresholds(one.scores, one.truth, groups, thresholds=cuts, clusters=one.subjects)]
     title = f"at {len(cuts)} thresholds"

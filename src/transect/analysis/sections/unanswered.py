@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -11,6 +11,7 @@ from transect.analysis.sections.answers import Answers, grouped, point, table, w
 from transect.effects.intervals import SOURCES, WILSON, WILSON_CLUSTERED, wilson_clustered
 from transect.effects.outcomes import category
 from transect.records import declared
+from transect.report.records import Figure, Panel, Section, Series, Table
 
 REFUSED: Final = "refused"
 ERROR: Final = "error"
@@ -35,7 +36,7 @@ def kind_of(reason: str) -> str:
     return category(reason) if declared(reason) or category(reason) == REFUSED else ERROR
 
 
-def section(one: Answers) -> dict[str, Any] | None:
+def section(one: Answers) -> Section | None:
     """The section of one target in one study; None where every image has an answer."""
     kinds = np.array([kind_of(reason) for reason in one.failures], dtype=object)
     named = [kind for kind in dict.fromkeys(sorted(kinds, key=lambda kind: (kind == ERROR, kind))) if kind]
@@ -43,17 +44,17 @@ def section(one: Answers) -> dict[str, Any] | None:
         return None
     groups = _groups(one)
     rates = {kind: [_rate(kinds == kind, one.subjects, rows) for _, _, rows in groups] for kind in named}
-    return {
-        "key": "unanswered",
-        "study": one.study,
-        "target": one.target,
-        "title": f"What had no answer: {one.target}",
-        "text": list(_TEXT),
-        "warnings": [],
-        "figures": [_figure(groups, rates)],
-        "tables": [_table(kind, groups, rates[kind]) for kind in named] + [_reasons(one)],
-        "sources": [SOURCES[WILSON], SOURCES[WILSON_CLUSTERED]],
-    }
+    return Section(
+        key="unanswered",
+        study=one.study,
+        target=one.target,
+        title=f"What had no answer: {one.target}",
+        text=list(_TEXT),
+        warnings=[],
+        figures=[_figure(groups, rates)],
+        tables=[_table(kind, groups, rates[kind]) for kind in named] + [_reasons(one)],
+        sources=[SOURCES[WILSON], SOURCES[WILSON_CLUSTERED]],
+    )
 
 
 _Group = tuple[str, str, Bool[np.ndarray, " n"]]
@@ -84,27 +85,27 @@ def _label(group: _Group) -> str:
     return f"{words(group[0])}: {group[1]}" if group[0] else group[1]
 
 
-def _table(kind: str, groups: list[_Group], rates: list[_Numbers]) -> dict[str, Any]:
+def _table(kind: str, groups: list[_Group], rates: list[_Numbers]) -> Table:
     heads = [("group", "text"), ("rate", "proportion"), ("low", "proportion"), ("high", "proportion")]
     heads += [("images that had it", "count"), ("images sent", "count")]
     return table(f"Outcome: {kind}", heads, [[_label(g), *r] for g, r in zip(groups, rates, strict=True)])
 
 
-def _reasons(one: Answers) -> dict[str, Any]:
+def _reasons(one: Answers) -> Table:
     found = [reason for reason in one.failures if reason]
     counts = {reason: found.count(reason) for reason in sorted(set(found))}
     rows = [[reason, kind_of(reason), n] for reason, n in sorted(counts.items(), key=lambda pair: -pair[1])]
     return table("Reasons, word for word", [("reason", "text"), ("outcome", "text"), ("images", "count")], rows)
 
 
-def _figure(groups: list[_Group], rates: dict[str, list[_Numbers]]) -> dict[str, Any]:
+def _figure(groups: list[_Group], rates: dict[str, list[_Numbers]]) -> Figure:
     """A panel per outcome, a dot per group."""
     panels = []
     for kind, numbers in rates.items():
         pairs = zip(groups, numbers, strict=True)
         points = [point(r, low=low, high=high, label=_label(g), n=n) for g, (r, low, high, _, n) in pairs]
-        series = [{"name": "share of images", "points": points}]
-        panels.append({"heading": kind, "y_words": "share of images", "unit": "proportion", "series": series})
+        series = [Series(name="share of images", points=points)]
+        panels.append(Panel(heading=kind, y_words="share of images", unit="proportion", series=series))
     caption = "(share of the images sent, %, with 95 % intervals)"
     title = "How often was there no answer, and in which group?"
-    return {"kind": "rows", "title": title, "caption": caption, "panels": panels}
+    return Figure(kind="rows", title=title, caption=caption, panels=panels)

@@ -14,6 +14,7 @@ from transect.effects.observational import SOURCES as OBSERVED
 from transect.effects.observational import associations, cut
 from transect.effects.verification import SOURCES, Threshold, Verified
 from transect.records import Attribute
+from transect.report.records import Figure, Panel, Point, Section, Series, Table
 
 _TEXT: Final = (
     "Each image is compared with its subject's reference image: the same subject at the first level of every attribute "
@@ -44,7 +45,7 @@ _RENDERED: Final = (
 _Row = dict[str, Any]
 
 
-def section(one: Answers) -> dict[str, Any] | None:
+def section(one: Answers) -> Section | None:
     """The section of one embedding target in one experiment; None without a threshold."""
     found = one.verified
     if found is None:
@@ -53,22 +54,22 @@ def section(one: Answers) -> dict[str, Any] | None:
     rates = [_edit_row(one, found, name, level, mask) for name, level, mask in edits]
     groups = [row for edit in edits for row in _by_groups(one, found, *edit)]
     tests = _adjusted(groups)
-    return {
-        "key": "verification",
-        "study": one.study,
-        "target": one.target,
-        "title": f"Does verification break, and for whom: {one.target}",
-        "text": _text(found, tests),
-        "warnings": [found.threshold.reason] if found.threshold.reason else [],
-        "figures": [_figure(rates, groups)],
-        "tables": [
+    return Section(
+        key="verification",
+        study=one.study,
+        target=one.target,
+        title=f"Does verification break, and for whom: {one.target}",
+        text=_text(found, tests),
+        warnings=[found.threshold.reason] if found.threshold.reason else [],
+        figures=[_figure(rates, groups)],
+        tables=[
             _false_matches(one, found),
             _edit_table(found, rates),
             _group_table(groups),
             _difference_table(groups),
         ],
-        "sources": [*SOURCES, OBSERVED["Newcombe hybrid score"], multiplicity.SOURCES["holm"]],
-    }
+        sources=[*SOURCES, OBSERVED["Newcombe hybrid score"], multiplicity.SOURCES["holm"]],
+    )
 
 
 def _text(found: Verified, tests: int) -> list[str]:
@@ -217,7 +218,7 @@ def _adjusted(groups: list[_Row]) -> int:
     return int(np.isfinite(p).sum())
 
 
-def _figure(rates: list[_Row], groups: list[_Row]) -> dict[str, Any]:
+def _figure(rates: list[_Row], groups: list[_Row]) -> Figure:
     """A panel with every edit, then one with its groups for each."""
     made = [point(r["rate"][0], low=r["rate"][1], high=r["rate"][2], label=r["edit"], n=r["n"]) for r in rates]
     panels = [_panel("Every edit, all subjects", made)]
@@ -228,20 +229,20 @@ def _figure(rates: list[_Row], groups: list[_Row]) -> dict[str, Any]:
             for r in own
         ]
         panels.append(_panel(edit, made))
-    return {
-        "kind": "rows",
-        "title": "How often does a person not verify after an edit?",
-        "caption": "(bars are 95 % intervals by subject; the numbers are images)",
-        "panels": panels,
-    }
+    return Figure(
+        kind="rows",
+        title="How often does a person not verify after an edit?",
+        caption="(bars are 95 % intervals by subject; the numbers are images)",
+        panels=panels,
+    )
 
 
-def _panel(heading: str, points: list[_Row]) -> dict[str, Any]:
-    series = [{"name": "non-match rate", "points": points}]
-    return {"heading": heading, "y_words": "non-match rate", "unit": "proportion", "series": series}
+def _panel(heading: str, points: list[Point]) -> Panel:
+    series = [Series(name="non-match rate", points=points)]
+    return Panel(heading=heading, y_words="non-match rate", unit="proportion", series=series)
 
 
-def _false_matches(one: Answers, found: Verified) -> dict[str, Any]:
+def _false_matches(one: Answers, found: Verified) -> Table:
     """What the threshold lets through: all reference images, and those at each level of what was compared within."""
     at: Threshold = found.threshold
     rows: list[list[Any]] = [["all", at.rate, at.rate_low, at.rate_high, at.false_matches, at.n]]
@@ -255,8 +256,13 @@ def _false_matches(one: Answers, found: Verified) -> dict[str, Any]:
     return table("False matches of different subjects at the threshold", heads, rows)
 
 
-def _edit_table(found: Verified, rates: list[_Row]) -> dict[str, Any]:
-    heads = [("edit", "text"), ("non-match rate", "proportion"), ("low", "proportion"), ("high", "proportion")]
+def _edit_table(found: Verified, rates: list[_Row]) -> Table:
+    heads = [
+        ("edit", "text"),
+        ("non-match rate", "proportion"),
+        ("low", "proportion"),
+        ("high", "proportion"),
+    ]
     heads += [("mean distance", "number"), ("distance: low", "number"), ("distance: high", "number")]
     heads += [("images", "count"), ("without an answer", "count")]
     ends = () if np.isnan(found.threshold.asked) else ("low", "high")
@@ -265,7 +271,7 @@ def _edit_table(found: Verified, rates: list[_Row]) -> dict[str, Any]:
     return table("Non-matches by edit", heads, rows)
 
 
-def _group_table(groups: list[_Row]) -> dict[str, Any]:
+def _group_table(groups: list[_Row]) -> Table:
     heads = [("edit", "text"), ("attribute", "text"), ("group", "text"), ("non-match rate", "proportion")]
     heads += [("low", "proportion"), ("high", "proportion"), ("images", "count")]
     return table(
@@ -273,8 +279,14 @@ def _group_table(groups: list[_Row]) -> dict[str, Any]:
     )
 
 
-def _difference_table(groups: list[_Row]) -> dict[str, Any]:
-    heads = [("edit", "text"), ("attribute", "text"), ("groups", "text"), ("difference", "points"), ("low", "points")]
+def _difference_table(groups: list[_Row]) -> Table:
+    heads = [
+        ("edit", "text"),
+        ("attribute", "text"),
+        ("groups", "text"),
+        ("difference", "points"),
+        ("low", "points"),
+    ]
     heads += [("high", "points"), ("p", "p"), ("p (Holm)", "p"), ("subjects", "count"), ("the attribute", "text")]
     heads += [("why no interval", "text")]
     rows = []

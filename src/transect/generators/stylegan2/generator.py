@@ -18,6 +18,7 @@ from transect.generators.faceworld.chance import Stream, check_seeds, exogenous_
 from transect.generators.stylegan2.configuration import check_weights, configuration_of
 from transect.generators.stylegan2.layouts import Weights
 from transect.generators.stylegan2.network import Network, Noise
+from transect.generators.stylegan2.reading import read_safetensors
 from transect.records import Images, Latents
 from transect.runs import model_files
 
@@ -70,8 +71,6 @@ class StyleGAN2:
     @classmethod
     def from_file(cls, path: Path, **options: Any) -> StyleGAN2:
         """The network of a safetensors file, in any of the known layouts. Raises BadInput for other files."""
-        from transect.generators.stylegan2.reading import read_safetensors
-
         weights = read_safetensors(path)
         facts = {"weights_sha256": model_files.sha256(path)}
         return cls(weights, **{"name": path.stem, "facts": facts, **options})

@@ -1,4 +1,4 @@
-"""Files ► weights ► files: what people have, read without running it, and kept as safetensors."""
+"""Checkpoint files ► weights: pickles, `.pt` and safetensors, read without running what is in them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transect.errors import BadInput, RunFolderError
+from transect.errors import BadInput
 from transect.generators.checkpoints.pickles import is_legacy, read_pickle
 from transect.generators.stylegan2.layouts import Weights, check_clamp, of_names, of_pickle
 from transect.runs import model_files
-from transect.runs.folder import write_atomically
 
 _PREFERRED = ("g_ema", "G_ema", "generator", "g", "G", "state_dict")
 
@@ -94,45 +93,3 @@ def _of_dictionary(content: Any, source: str) -> Weights:
         if isinstance(content.get(name), Mapping):
             return of_names(content[name], source, content)
     return of_names(content, source, content)
-
-
-def convert(source: Path, out: Path) -> dict[str, Any]:
-    """Write the generator of a checkpoint as safetensors; returns what was found.
-
-    Nothing that the checkpoint names is imported or run. Raises BadInput when the file is no StyleGAN2, is unsound or
-    cannot be written; `out` is then left as it was.
-    """
-    from safetensors.torch import save
-
-    from transect.generators.stylegan2.generator import StyleGAN2
-
-    if out.suffix != ".safetensors":
-        raise BadInput(f"{out}: expected a name that ends in .safetensors; change it")
-    weights = read_checkpoint(source)
-    network = StyleGAN2(weights, name=str(source))
-    metadata = {**network.metadata, "source_sha256": model_files.sha256(source)}
-    _write(out, save(network.tensors, metadata))
-    return {
-        "out": str(out),
-        "architecture": network.metadata["architecture"],
-        "image_size": network.image_size,
-        "z_dim": network.latent_dim,
-        "w_dim": network.shape.w_dim,
-        "layers": network.layers,
-        "classes": network.shape.classes,
-        "clamp": network.shape.clamp,
-        "noise": "drawn anew, as the file has none" if weights.noise_drawn else "the file's own",
-    }
-
-
-def _write(out: Path, data: bytes) -> None:
-    """All of it or nothing, readable by whom the umask lets."""
-    if not out.parent.is_dir():
-        raise BadInput(f"{out}: cannot be written (its folder does not exist); make the folder first")
-    if out.is_dir():
-        raise BadInput(f"{out}: cannot be written (it is a folder); choose another name")
-    try:
-        write_atomically(out, data)
-    except RunFolderError as error:
-        reason = getattr(error.__cause__, "strerror", None) or str(error)
-        raise BadInput(f"{out}: cannot be written ({reason}); check the folder and the space on disk") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_format
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -216,14 +217,17 @@ def report(
 
     rules = [rule for each in parse_rules(prune or ()).values() for rule in each]
     answered = _answered(run, database, scale)
-    found = rater_report.page(answered, rules, resamples, run.name)
+    page = rater_report.page(answered, rules, resamples, run.name)
+    validated = []
     # Gates are in the units of the questions, whatever the page's scale.
     for one in answered if scale == "attribute" else _answered(run, database, "attribute"):
         if {"condition", "quality"} <= {rated.name for rated in one.rated}:
             made = validation.of_generator(one)
-            found["sections"].append(validation.section(one.name, made, one.run.attributes))
-    path = rater_page.write(found, Pictures(run).png, out or run / "annotations")
-    _tell({"report": str(path), **found["facts"]}, json)
+            validated.append(validation.section(one.name, made, one.run.attributes))
+    path = rater_page.write(
+        replace(page, sections=[*page.sections, *validated]), Pictures(run).png, out or run / "annotations"
+    )
+    _tell({"report": str(path), **page.facts}, json)
 
 
 def _answered(run: Path, database: str | None, scale: str) -> Any:

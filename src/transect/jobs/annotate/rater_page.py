@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final
 
-from transect.report.analyses import SectionEntry
-from transect.report.document import Printer
+from transect.report.document import WrittenDocument
 from transect.report.drawing import HEIGHT, sections
 from transect.report.page import environment
+from transect.report.records import RaterPage
 from transect.report.wording import ATTRIBUTE_NOTE
 from transect.runs.folder import write_atomically
+from transect.runs.plain_json import dumps, plain
 
 SIDE: Final = 88
 """Pixels of a picture's longer side; larger ones are reduced, and the page says so."""
@@ -26,45 +26,24 @@ Pictures = Callable[[str, str], bytes]
 """The PNG of an image, by study and id."""
 
 
-@final
-@dataclass(frozen=True)
-class RaterDocument(Printer):
-    """The printer of the numbers of one page on raters."""
-
-    content: dict[str, Any]
-
-    @property
-    def tree(self) -> dict[str, Any]:
-        """`raters.json` as it is written."""
-        return self.content
-
-
-def write(found: Mapping[str, Any], pictures: Pictures, folder: Path) -> Path:
-    """Write `raters.html` and `raters.json` into a folder, which is made where it is missing; returns the page's path.
-
-    found: title, facts (name -> count or text), sections, galleries: each a title, text, and groups of pictures with
-    what is said of each. Raises BadInput where a section does not fit its schema.
-    """
-    content = json.loads(_json(found))
-    page = build(content, pictures)
-    write_atomically(folder / "raters.json", _json(content).encode())
-    write_atomically(folder / "raters.html", page.encode())
+def write(page: RaterPage, pictures: Pictures, folder: Path) -> Path:
+    """Write `raters.html` and `raters.json` into a folder, which is made if missing; return the page's path."""
+    page, addresses = choose(page, pictures)
+    write_atomically(folder / "raters.json", (dumps(page, indent=1) + "\n").encode())
+    write_atomically(folder / "raters.html", build(page, addresses).encode())
     return folder / "raters.html"
 
 
-def build(content: dict[str, Any], pictures: Pictures) -> str:
-    """The page as one HTML text: no network, no script, no other file. `content` gains what was left out."""
-    entries = [SectionEntry.model_validate(one) for one in content["sections"]]
-    content["sections"] = [one.model_dump(mode="json") for one in entries]
-    shown = _shown(content, pictures)
+def build(page: RaterPage, addresses: Mapping[tuple[str, str], str]) -> str:
+    """The page as one HTML text: no network, no script, no other file. addresses: of its pictures, as data."""
     return (
         environment()
         .get_template("raters.html.j2")
         .render(
-            doc=RaterDocument(content),
-            found=content,
-            sections=sections(entries),
-            shown=shown,
+            doc=WrittenDocument(plain(page)),
+            found=page,
+            sections=sections(page.sections),
+            shown=addresses,
             flips=(),
             plot_height=HEIGHT,
             attribute_note=ATTRIBUTE_NOTE,
@@ -72,26 +51,21 @@ def build(content: dict[str, Any], pictures: Pictures) -> str:
     )
 
 
-def _json(found: Mapping[str, Any]) -> str:
-    return json.dumps(found, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-
-
-def _shown(content: dict[str, Any], pictures: Pictures) -> dict[tuple[str, str], str]:
-    """Pictures as data addresses, gallery by gallery while there is room; the others are told in `content`."""
-    made: dict[tuple[str, str], str] = {}
-    spent, kept = 0, []
-    for gallery in content["galleries"]:
-        wanted = {(p["study"], p["id"]) for group in gallery["groups"] for p in group["pictures"]} - made.keys()
-        new = {place: _address(reduced(pictures(*place))) for place in sorted(wanted)}
+def choose(page: RaterPage, pictures: Pictures) -> tuple[RaterPage, dict[tuple[str, str], str]]:
+    """The page with the galleries that there is room for, and their pictures as data addresses."""
+    addresses: dict[tuple[str, str], str] = {}
+    spent, galleries = 0, []
+    for gallery in page.galleries:
+        places = {(picture.study, picture.id) for group in gallery.groups for picture in group.pictures}
+        new = {place: _address(reduced(pictures(*place))) for place in sorted(places - addresses.keys())}
         cost = sum(map(len, new.values()))
         if spent + cost > LARGEST:
             continue
         spent += cost
-        made |= new
-        kept.append(gallery)
-    content["galleries_left_out"] = len(content["galleries"]) - len(kept)
-    content["galleries"] = kept
-    return made
+        addresses |= new
+        galleries.append(gallery)
+    left_out = len(page.galleries) - len(galleries)
+    return replace(page, galleries=galleries, galleries_left_out=left_out), addresses
 
 
 def reduced(png: bytes) -> bytes:

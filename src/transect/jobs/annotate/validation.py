@@ -19,6 +19,7 @@ from transect.analysis.sections.raters import Rated
 from transect.effects.identity_pairs import against_distance, same_shares
 from transect.effects.image_validation import SOURCE, Gates, Validation, validate
 from transect.errors import BadInput, UnknownName
+from transect.report.records import Section
 from transect.runs import tables as columns
 from transect.runs.folder import write_atomically
 
@@ -124,9 +125,14 @@ def require(folder: Path) -> None:
         raise BadInput(f"{path}: expected every gate to be met, got {'; '.join(failed)}; mend the generator")
 
 
-def section(study: str, found: Validation, attributes: Any) -> dict[str, Any]:
+def section(study: str, found: Validation, attributes: Any) -> Section:
     """The validation as a section of the page on raters."""
-    heads = [("images", "text"), ("judged", "count"), ("seen as another", "count"), ("share", "proportion")]
+    heads = [
+        ("images", "text"),
+        ("judged", "count"),
+        ("seen as another", "count"),
+        ("share", "proportion"),
+    ]
     heads += [("low", "proportion"), ("high", "proportion"), ("mean quality", "number"), ("SD", "number")]
     heads += [("rated", "count"), ("halfway", "count"), ("gates not met", "text")]
     rows: list[list[Any]] = []
@@ -137,25 +143,25 @@ def section(study: str, found: Validation, attributes: Any) -> dict[str, Any]:
         rows.append([name, *counts, one.between, "; ".join(one.failures)])
     tests = [[words(e.attribute), e.f, e.p, e.p_ranks, e.reason] for e in found.equal]
     of_tests = [("attribute", "text"), ("F", "number"), ("p", "p"), ("p by ranks", "p"), ("note", "text")]
-    return {
-        "key": "validation",
-        "study": study,
-        "title": f"Do the images show what was asked for: {words(study)}",
-        "text": [
+    return Section(
+        key="validation",
+        study=study,
+        title=f"Do the images show what was asked for: {words(study)}",
+        text=[
             "The majority of an image's raters against the condition that was asked for, and how good the pictures "
             "look by group (McDuff et al. 2019: 50 images a condition, five raters). Raters were evenly split on "
             f"{found.undecided:,} images; {found.unrated:,} were not rated; {found.between:,} were asked to lie "
             "halfway between two answers, so that none is right, and are judged by quality alone; of "
             f"{found.unidentifiable:,} most raters say that no face is identifiable."
         ],
-        "warnings": [f"Gate not met: {text}" for text in found.failures.values()],
-        "figures": [],
-        "tables": [
+        warnings=[f"Gate not met: {text}" for text in found.failures.values()],
+        figures=[],
+        tables=[
             table("Seen as another condition, and quality", heads, rows),
             table("Equal quality", of_tests, tests),
         ],
-        "sources": [SOURCE],
-    }
+        sources=[SOURCE],
+    )
 
 
 def same_person(

@@ -5,6 +5,7 @@ Each row is one subject, by its seed. What a row lacks is NaN, and what is left 
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from transect.errors import BadInput, UnknownName
 from transect.protocols import Generator, Rater, Target
 from transect.records import Attribute, Latents, Question, Task
 from transect.runs import model_files
+from transect.runs.inputs import TableLike, as_table
 from transect.runs.progress import Progress
 
 BATCH: Final = 64
@@ -81,19 +83,52 @@ def from_truth(generator: Any, latents: Latents, wanted: Sequence[str]) -> Label
     return Labels(latents.seeds, columns, kinds, "truth", _texts(asked))
 
 
-def from_table(path: Path, wanted: Sequence[str] = (), labelled_by: str = "") -> Labels:
-    """Labels of a CSV or Parquet with a column seed, subject or id, and one per attribute.
+def from_table(source: TableLike, wanted: Sequence[str] = (), labelled_by: str = "") -> Labels:
+    """Labels of a table with a column seed, subject or id, and one per attribute.
 
     wanted: names or comparisons; every column where there are none. Several rows of one subject (raters) are averaged;
     of labels 0 and 1 the majority's is taken, none at a tie. labelled_by: who gave them, "model:NAME" for a model.
 
-    Raises BadInput for a file, a subject or a label that cannot be read; UnknownName for a column that is not there.
+    Raises BadInput for a table, a subject or a label that cannot be read; UnknownName for a column that is not there.
     """
-    return of_table(read_labels(path), path, wanted, labelled_by)
+    return of_table(LabelTable.of(source), wanted, labelled_by)
 
 
-def of_table(table: pa.Table, path: Path, wanted: Sequence[str] = (), labelled_by: str = "") -> Labels:
-    """As `from_table`, of a table that is read already; path: the file that it comes from, for messages and facts."""
+@final
+@dataclass(frozen=True, slots=True)
+class LabelTable:
+    """A table of labels: its rows, what messages call it, its file's name ("" in memory) and its SHA-256."""
+
+    rows: pa.Table
+    name: str
+    file: str
+    sha256: str
+
+    @classmethod
+    def of(cls, source: TableLike) -> LabelTable:
+        """Read a table. Raises BadInput for an unreadable or empty one, or a column twice."""
+        rows = as_table(source, "labels", text=("id",))
+        path = Path(source) if isinstance(source, str | Path) else None
+        name = "labels" if path is None else str(path)
+        if repeated := sorted({column for column in rows.column_names if rows.column_names.count(column) > 1}):
+            raise BadInput(f"{name}: expected each column once, got {', '.join(repeated)} again; rename or drop one")
+        if not len(rows):
+            raise BadInput(f"{name}: expected a row for each labelled subject, got a heading without rows; add them")
+        if path is not None:
+            return cls(rows, name, path.name, model_files.sha256(path))
+        return cls(rows, name, "", _digest(rows))
+
+
+def _digest(rows: pa.Table) -> str:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as stream:
+        stream.write_table(rows.combine_chunks())
+    return hashlib.sha256(sink.getvalue()).hexdigest()
+
+
+def of_table(source: LabelTable, wanted: Sequence[str] = (), labelled_by: str = "") -> Labels:
+    """As `from_table`, of a table that is read already."""
+    table, path = source.rows, source.name
     seeds = _seeds(table, path)
     if not (labels := [one for one in table.column_names if one not in NOT_LABELS]):
         found = ", ".join(table.column_names[:6])
@@ -117,8 +152,8 @@ def of_table(table: pa.Table, path: Path, wanted: Sequence[str] = (), labelled_b
         columns[name] = truth.of({name: mean})
         lacking = int(np.isnan(mean).sum()) if kinds[name] != "binary" else int(np.isnan(columns[name]).sum())
         notes += [f"{name}: {lacking:,} of {len(subjects):,} subjects have no label"] if lacking else []
-    facts = {"table": path.name, "table_sha256": model_files.sha256(path), **_texts(asked)}
-    return Labels(subjects, columns, kinds, labelled_by or f"table {path.name}", facts, tuple(notes))
+    facts = {"table": source.file, "table_sha256": source.sha256, **_texts(asked)}
+    return Labels(subjects, columns, kinds, labelled_by or f"table {source.file}".strip(), facts, tuple(notes))
 
 
 def from_target(generator: Generator, latents: Latents, target: Target, name: str, *, quiet: bool = False) -> Labels:
@@ -208,30 +243,7 @@ def _means(column: Float[np.ndarray, " r"], rows: Int[np.ndarray, " r"], n: int)
     return np.asarray(np.divide(sums, counts, out=np.full(n, np.nan), where=counts > 0))
 
 
-def read_labels(path: Path) -> Any:
-    """The table of a CSV or Parquet of labels. Raises BadInput for an unreadable or empty one, or a column twice."""
-    table = _opened(path)
-    if twice := sorted({one for one in table.column_names if table.column_names.count(one) > 1}):
-        raise BadInput(f"{path}: expected each column once, got {', '.join(twice)} again; rename or drop one")
-    if not len(table):
-        raise BadInput(f"{path}: expected a row for each labelled subject, got a heading without rows; add them")
-    return table
-
-
-def _opened(path: Path) -> Any:
-    try:
-        if path.suffix.lower() == ".csv":
-            from pyarrow import csv
-
-            return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types={"id": pa.string()}))
-        import pyarrow.parquet as pq
-
-        return pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise BadInput(f"{path}: expected a readable CSV or Parquet of labels, got {error}; mend the file") from None
-
-
-def _seeds(table: Any, path: Path) -> Int[np.ndarray, " r"]:
+def _seeds(table: pa.Table, path: str) -> Int[np.ndarray, " r"]:
     """The subject of each row. Raises BadInput where a row names none."""
     by = next((name for name in BY if name in table.column_names), None)
     if by is None or table[by].null_count:

@@ -1,4 +1,4 @@
-"""`transect invert`: images of a folder or a run ► latents of a generator, part by part; a stopped run goes on.
+"""`transect.invert`: images ► latents of a generator, part by part; rerun to resume.
 
 The run folder holds inversions/part-*.parquet (a row per image: id, what was reached, codes, reconstruction), and at
 the end latents.safetensors (all codes), summary.json and sheet.png (images above what stands for them).
@@ -9,257 +9,292 @@ from __future__ import annotations
 import io
 import json
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 import pyarrow as pa
 
-from transect.errors import BadInput, Interrupted
-from transect.inversion.latents_file import encoded, read_codes
+from transect.errors import BadInput, Interrupted, UnknownName
+from transect.inversion.latents_file import content_of_codes
 from transect.inversion.pictures import Pictures
-from transect.records import Latents
+from transect.jobs.invert.result import ENCODER_R2, InversionNumbers, InvertResult, numbers_of
+from transect.protocols import Generator
+from transect.records import Images
 from transect.runs import model_files
 from transect.runs.capabilities import description
 from transect.runs.folder import FinishedRun, RunFolder, write_atomically
 from transect.runs.parts import map_parts
+from transect.runs.plain_json import dumps
 from transect.runs.progress import Progress
 from transect.runs.provenance import versions
 
-TABLE = "inversions"
-STARTS = {
+if TYPE_CHECKING:
+    from transect.inversion.encoder import RidgeEncoder, TrainedEncoder
+    from transect.inversion.optimisation import Search
+    from transect.inversion.protocol import Invertible
+    from transect.perceptual.distance import Appearance
+
+TABLE: Final = "inversions"
+STARTS: Final = {
     "mean": "the generator's mean code",
     "encoder": "ridge regression from features, fitted on its own images; or a trained encoder's file",
 }
-PRECISIONS = ("full", "mixed")
-_SHOWN = 8
-_ENCODER_R2 = b"encoder_r2"
-_MEASURES = ("perceptual", "pixels", "restriction", "identity_distance")
+PRECISIONS: Final = ("full", "mixed")
+_DEFAULT_PENALTY: Final = 0.1
+_SHOWN: Final = 8
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class InvertOptions:
+    """Settings that few inversions change.
+
+    distance: features (shipped), vgg16 (with `weights`, and `heads` for LPIPS) or pixels. pixel_weight: of the mean
+    squared difference of pixels next to the distance. encoder_samples: images on which the regression is fitted.
+    precision: full, or mixed (first half of the steps in bfloat16). batch: images at a time.
+    """
+
+    distance: str = "features"
+    weights: Path | None = None
+    heads: Path | None = None
+    pixel_weight: float = 1.0
+    encoder_samples: int = 2_000
+    precision: str = "full"
+    batch: int = 16
+
+    def __post_init__(self) -> None:
+        if self.precision not in PRECISIONS:
+            raise UnknownName("precision", self.precision, PRECISIONS)
+        if self.batch < 1:
+            raise BadInput(f"batch: expected 1 image or more, got {self.batch}; give more")
 
 
 @final
 @dataclass(frozen=True)
-class Order:
-    """What is to be inverted, and how. weights, heads: of the distance; see `appearance_of`. start: one of STARTS.
+class Inversion:
+    """What is inverted, and how."""
 
-    encoder: a file of `transect train encoder`, where the search begins in place of the regression.
-    """
-
-    generator: Any
+    generator: Generator
     pictures: Pictures
-    search: Any
-    distance: str = "features"
-    weights: Path | None = None
-    heads: Path | None = None
-    start: str = "mean"
-    encoder: Path | None = None
-    samples: int = 2_000
-    batch: int = 16
-    device: str = "cpu"
-    _made: dict[str, Any] = field(default_factory=dict)
+    search: Search
+    start: str
+    encoder_file: Path | None
+    device: str
+    options: InvertOptions
 
     @property
     def parts(self) -> int:
         """How many parts of `batch` images."""
-        return math.ceil(len(self.pictures) / self.batch)
+        return math.ceil(len(self.pictures) / self.options.batch)
+
+    @cached_property
+    def network(self) -> Invertible:
+        """The generator as inversion sees it."""
+        from transect.inversion.protocol import invertible
+
+        return invertible(self.generator)
+
+    @cached_property
+    def appearance(self) -> Appearance:
+        """What makes two images look similar."""
+        from transect.perceptual.distance import appearance_of
+
+        return appearance_of(self.options.distance, self.options.weights, self.options.heads, self.device)
+
+    @cached_property
+    def encoder(self) -> RidgeEncoder | TrainedEncoder | None:
+        """Where the search begins, read or fitted when the first part needs it; None for the mean code."""
+        if self.start != "encoder":
+            return None
+        from transect.inversion.encoder import fit_encoder, open_encoder
+        from transect.perceptual.features import load
+
+        if self.encoder_file is not None:
+            return open_encoder(self.encoder_file, self.network, self.search.space, self.device)
+        features = load(device=self.device).network
+        return fit_encoder(self.network, self.search.space, features, samples=self.options.encoder_samples)
 
     def spec(self) -> dict[str, Any]:
         """What the codes depend on."""
-        files = {"weights": self.weights, "heads": self.heads}
-        start: dict[str, Any] = {"name": self.start}
-        if self.start == "encoder":
-            start |= {"samples": self.samples} if self.encoder is None else {"sha256": model_files.sha256(self.encoder)}
+        files = {"weights": self.options.weights, "heads": self.options.heads}
+        digests = {name: model_files.sha256(path) for name, path in files.items() if path}
         return {
             "kind": "inversion",
             "generator": description(self.generator),
             "images": {"count": len(self.pictures), "sha256": self.pictures.sha256, "fitted": self.pictures.fit},
             "search": asdict(self.search),
-            "distance": {
-                "name": self.distance,
-                **{name: model_files.sha256(path) for name, path in files.items() if path},
-            },
-            "start": start,
-            "batch": self.batch,
+            "distance": {"name": self.options.distance, **digests},
+            "start": self._start(),
+            "batch": self.options.batch,
             "versions": versions(),
         }
 
+    def _start(self) -> dict[str, str | int]:
+        if self.start != "encoder":
+            return {"name": self.start}
+        if self.encoder_file is None:
+            return {"name": self.start, "samples": self.options.encoder_samples}
+        return {"name": self.start, "sha256": model_files.sha256(self.encoder_file)}
 
-def order(
-    generator: str, images: Path, *, space: str, penalty: float | None, steps: int, pixels: float, **options: Any
-) -> Order:
-    """The order that the command line's options mean. Raises BadInput and UnknownName for what does not fit."""
-    from transect.errors import UnknownName
+
+def invert(
+    images: str | Path | np.ndarray | Images,
+    generator: str | Path | Generator,
+    out: str | Path,
+    *,
+    space: str = "w+",
+    penalty: float | None = None,
+    steps: int = 300,
+    start: str = "mean",
+    encoder: str | Path | None = None,
+    fit: bool = False,
+    device: str = "cpu",
+    quiet: bool = False,
+    options: InvertOptions | None = None,
+) -> InvertResult:
+    """Find the latents of a generator whose images look like these, by gradient descent.
+
+    images: a folder of image files, a run folder, or pixels uint8 [n, h, w, 3]. generator: reference, a safetensors
+    file of a StyleGAN2 or progressive GAN, or an object that can be differentiated. out: the run folder; call again to
+    resume, with byte-identical output. space: w, w+ or z. penalty: λ in w+ (default 0.1; 0 leaves the layers free).
+    start: mean or encoder; encoder: a trained encoder's file at which the search begins. fit: cut and resize images of
+    another size. device: where it computes, unless the generator is an object.
+
+    An image whose search fails has NaN latents and is counted. Raises BadInput and UnknownName for what does not fit,
+    FolderOfAnotherSpec for a folder of another inversion, and Interrupted.
+
+    Source: Singh et al. 2021, arXiv:2103.13455, equation 1.
+    """
+    inversion = plan(
+        images, generator, space=space, penalty=penalty, steps=steps, start=start, encoder=encoder, fit=fit,
+        device=device, options=options,
+    )  # fmt: skip
+    return run(inversion, Path(out), quiet=quiet)
+
+
+def plan(
+    images: str | Path | np.ndarray | Images,
+    generator: str | Path | Generator,
+    *,
+    space: str = "w+",
+    penalty: float | None = None,
+    steps: int = 300,
+    start: str = "mean",
+    encoder: str | Path | None = None,
+    fit: bool = False,
+    device: str = "cpu",
+    options: InvertOptions | None = None,
+) -> Inversion:
+    """The inversion that these settings mean, checked before anything is computed; arguments as `invert` takes them."""
     from transect.generators import load
     from transect.inversion.encoder import open_encoder
     from transect.inversion.optimisation import Search
     from transect.inversion.protocol import check_space, invertible
-    from transect.perceptual.distance import appearance_of
 
-    fit, precision, device = options.pop("fit", False), options.pop("precision", "full"), options.get("device", "cpu")
-    world: Any = load(generator, device=device)
-    check_space(invertible(world), space)
+    options = options or InvertOptions()
+    model = load(generator, device=device) if isinstance(generator, str | Path) else generator
+    check_space(invertible(model), space)
     if penalty is not None and penalty != 0 and space != "w+":
         raise BadInput(f"penalty: expected none in space {space}, got {penalty:g}; it holds the layers of w+ together")
-    if precision not in PRECISIONS:
-        raise UnknownName("precision", precision, PRECISIONS)
-    if options.get("encoder") is not None:
-        options["start"] = "encoder"
-        open_encoder(options["encoder"], invertible(world), space)
-    if options.get("start", "mean") not in STARTS:
-        raise UnknownName("start", options["start"], STARTS)
-    if options.get("batch", 1) < 1:
-        raise BadInput(f"batch: expected 1 image or more, got {options['batch']}; give more")
-    chosen = (0.1 if penalty is None else penalty) if space == "w+" else 0.0
-    search = Search(space, chosen, steps, pixels, mixed=precision == "mixed")
-    appearance_of(options.get("distance", "features"), options.get("weights"), options.get("heads"), device)
-    return Order(world, Pictures.open(images, world.image_size, fit=fit), search, **options)
+    encoder_file = None if encoder is None else Path(encoder)
+    if encoder_file is not None:
+        start = "encoder"
+        open_encoder(encoder_file, invertible(model), space)
+    if start not in STARTS:
+        raise UnknownName("start", start, STARTS)
+    weight = (_DEFAULT_PENALTY if penalty is None else penalty) if space == "w+" else 0.0
+    search = Search(space, weight, steps, options.pixel_weight, mixed=options.precision == "mixed")
+    pictures = Pictures.open(images, model.image_size, fit=fit)
+    inversion = Inversion(model, pictures, search, start, encoder_file, device, options)
+    inversion.appearance  # noqa: B018  (refuses files that do not fit)
+    return inversion
 
 
-def run(asked: Order, out: Path, *, quiet: bool = False) -> dict[str, Any]:
-    """Invert what is not there yet, and return the summary, which is also in summary.json.
-
-    Raises what RunFolder raises of a folder that holds something else, Interrupted, and BadInput for broken images.
-    """
-    count = len(asked.pictures)
-    with RunFolder(out, asked.spec()) as folder, Progress("inversion", count, quiet=quiet) as progress:
+def run(inversion: Inversion, out: Path, *, quiet: bool = False) -> InvertResult:
+    """Invert the parts that the folder lacks. Raises as `invert`."""
+    count, batch = len(inversion.pictures), inversion.options.batch
+    with RunFolder(out, inversion.spec()) as folder, Progress("inversion", count, quiet=quiet) as progress:
 
         def stage(part: int) -> None:
-            rows = range(part * asked.batch, min((part + 1) * asked.batch, count))
+            rows = range(part * batch, min((part + 1) * batch, count))
             if not folder.has_part(TABLE, part):
-                folder.write_part(TABLE, part, _part(asked, rows))
+                folder.write_part(TABLE, part, _part(inversion, rows))
             progress.advance(len(rows))
 
         try:
-            map_parts(stage, range(asked.parts))
+            map_parts(stage, range(inversion.parts))
         except KeyboardInterrupt:
-            raise Interrupted(f"interrupted; what is done is kept in {out}, and the same command goes on") from None
-        return _finish(asked, out, FinishedRun(out).read_table(TABLE, asked.parts))
+            raise Interrupted(f"interrupted; finished parts are kept in {out}; rerun the command to resume") from None
+        return InvertResult(_finish(inversion, out, FinishedRun(out).read_table(TABLE, inversion.parts)))
 
 
-def _part(asked: Order, rows: range) -> pa.Table:
-    from transect.inversion.optimisation import invert
+def rows_of_run(out: Path) -> pa.Table:
+    """All rows of a finished inversion. Raises BadInput for another folder."""
+    finished = FinishedRun(out)
+    images, batch = finished.record["images"]["count"], finished.record["batch"]
+    return finished.read_table(TABLE, math.ceil(images / batch))
+
+
+def _part(inversion: Inversion, rows: range) -> pa.Table:
+    from transect.inversion import optimisation
+    from transect.inversion.encoder import RidgeEncoder
     from transect.perceptual.features import identities, identity_distance
 
-    pixels = asked.pictures.pixels(rows)
-    found = invert(
-        _seen(asked), pixels, asked.search, _appearance(asked), encoder=_encoder(asked), batch=asked.batch,
-        device=asked.device,
+    pixels, encoder = inversion.pictures.pixels(rows), inversion.encoder
+    inverted = optimisation.invert(
+        inversion.network, pixels, inversion.search, inversion.appearance, encoder=encoder,
+        batch=inversion.options.batch, device=inversion.device,
     )  # fmt: skip
-    apart = identity_distance(identities(pixels), identities(found.reconstructions))
-    apart[[bool(why) for why in found.failures]] = np.nan
-    quality = getattr(asked._made.get("encoder"), "quality", None)
-    made = pa.table(
+    apart = identity_distance(identities(pixels), identities(inverted.reconstructions))
+    apart[[bool(reason) for reason in inverted.failures]] = np.nan
+    table = pa.table(
         {
-            "id": pa.array([asked.pictures.ids[row] for row in rows]),
-            "failure": pa.array(found.failures),
-            "perceptual": pa.array(found.perceptual.astype(np.float64)),
-            "pixels": pa.array(found.pixels.astype(np.float64)),
-            "restriction": pa.array(found.restriction.astype(np.float64)),
+            "id": pa.array([inversion.pictures.ids[row] for row in rows]),
+            "failure": pa.array(inverted.failures),
+            "perceptual": pa.array(inverted.perceptual.astype(np.float64)),
+            "pixels": pa.array(inverted.pixels.astype(np.float64)),
+            "restriction": pa.array(inverted.restriction.astype(np.float64)),
             "identity_distance": pa.array(apart),
-            "objective": pa.array(list(found.history.astype(np.float64)), pa.list_(pa.float64())),
-            "codes": pa.array(list(found.codes.reshape(len(found), -1)), pa.list_(pa.float32())),
-            "image": pa.array([_png(image) for image in found.reconstructions], pa.binary()),
+            "objective": pa.array(list(inverted.history.astype(np.float64)), pa.list_(pa.float64())),
+            "codes": pa.array(list(inverted.codes.reshape(len(inverted), -1)), pa.list_(pa.float32())),
+            "image": pa.array([_png(image) for image in inverted.reconstructions], pa.binary()),
         }
     )
-    # Kept with the part: a run that is finished has no encoder in memory any more.
-    return made.replace_schema_metadata({_ENCODER_R2: json.dumps(quality).encode()})
+    # Kept with the part: a finished run fits no encoder again.
+    quality = encoder.quality if isinstance(encoder, RidgeEncoder) else None
+    return table.replace_schema_metadata({ENCODER_R2: json.dumps(quality).encode()})
 
 
-def _seen(asked: Order) -> Any:
-    from transect.inversion.protocol import invertible
-
-    return invertible(asked.generator)
-
-
-def _appearance(asked: Order) -> Any:
-    from transect.perceptual.distance import appearance_of
-
-    return appearance_of(asked.distance, asked.weights, asked.heads, asked.device)
-
-
-def _encoder(asked: Order) -> Any:
-    """Read or fitted once, when the first part needs it."""
-    if asked.start != "encoder":
-        return None
-    from transect.inversion.encoder import fit_encoder, open_encoder
-    from transect.perceptual.features import load
-
-    if "encoder" not in asked._made:
-        given, space = _seen(asked), asked.search.space
-        asked._made["encoder"] = (
-            fit_encoder(given, space, load(device=asked.device).network, samples=asked.samples)
-            if asked.encoder is None
-            else open_encoder(asked.encoder, given, space, asked.device)
-        )
-    return asked._made["encoder"]
-
-
-def _finish(asked: Order, out: Path, table: pa.Table) -> dict[str, Any]:
+def _finish(inversion: Inversion, out: Path, table: pa.Table) -> InversionNumbers:
     """latents.safetensors, sheet.png and summary.json."""
-    shape = tuple(_seen(asked).codes(asked.search.space).mean.shape)
+    search = inversion.search
+    shape = tuple(inversion.network.codes(search.space).mean.shape)
     codes = np.array(table["codes"].to_pylist(), dtype=np.float32).reshape(len(table), *shape)
-    content = encoded(table["id"].to_pylist(), codes, asked.search.space, description(asked.generator))
+    content = content_of_codes(table["id"].to_pylist(), codes, search.space, description(inversion.generator))
     write_atomically(out / "latents.safetensors", content)
-    write_atomically(out / "sheet.png", _sheet(asked, table))
-    summary = _summary(asked, out, table)
-    write_atomically(out / "summary.json", (json.dumps(summary, indent=1, allow_nan=False) + "\n").encode())
-    return summary
+    write_atomically(out / "sheet.png", _sheet(inversion, table))
+    numbers = numbers_of(
+        table, out=out, space=search.space, penalty=search.penalty, steps=search.steps,
+        distance=inversion.options.distance, start=inversion.start,
+    )  # fmt: skip
+    write_atomically(out / "summary.json", (dumps(numbers, indent=1) + "\n").encode())
+    return numbers
 
 
-def _summary(asked: Order, out: Path, table: pa.Table) -> dict[str, Any]:
-    failed = [name for name, why in zip(table["id"].to_pylist(), table["failure"].to_pylist(), strict=True) if why]
-    medians = {}
-    for name in _MEASURES:
-        known = table[name].to_numpy()
-        known = known[np.isfinite(known)]
-        medians[name] = float(np.median(known)) if len(known) else None
-    return {
-        "out": str(out),
-        "images": len(table),
-        "failed": len(failed),
-        "failed_ids": failed[:20],
-        "space": asked.search.space,
-        "penalty": asked.search.penalty,
-        "steps": asked.search.steps,
-        "distance": asked.distance,
-        "start": asked.start,
-        "encoder_r2": json.loads((table.schema.metadata or {}).get(_ENCODER_R2, b"null")),
-        "median": medians,
-        "latents": str(out / "latents.safetensors"),
-        "sheet": str(out / "sheet.png"),
-    }
-
-
-def lines(summary: dict[str, Any]) -> list[str]:
-    """The summary for people."""
-    told = [f"{summary['images']} images inverted into {summary['space']}, {summary['failed']} failed"]
-    for name, value in summary["median"].items():
-        shown = "not known: no image succeeded" if value is None else f"{value:.4g}"
-        told.append(f"median {name.replace('_', ' ')}: {shown}")
-    return [*told, f"latents: {summary['latents']}", f"sheet: {summary['sheet']}"]
-
-
-def read(path: Path) -> tuple[tuple[str, ...], Latents]:
-    """Ids and latents of a file that an inversion wrote; rows that failed are NaN. Raises BadInput for other files.
-
-    Codes of w+ are [n, layers * w_dim], as generators render them; the seed of a row is its place.
-    """
-    found = read_codes(path)
-    return found.ids, Latents(np.arange(len(found.codes)), found.codes, found.space)
-
-
-def _sheet(asked: Order, table: pa.Table) -> bytes:
+def _sheet(inversion: Inversion, table: pa.Table) -> bytes:
     """The first images in a row, and their reconstructions below."""
     from PIL import Image
 
     from transect.report import contact_sheet
 
     rows = range(min(_SHOWN, len(table)))
-    made = [np.asarray(Image.open(io.BytesIO(table["image"][row].as_py()), formats=("PNG",))) for row in rows]
-    picture = contact_sheet(np.concatenate([asked.pictures.pixels(rows), np.stack(made)]), columns=len(rows))
+    below = [np.asarray(Image.open(io.BytesIO(table["image"][row].as_py()), formats=("PNG",))) for row in rows]
+    sheet = contact_sheet(np.concatenate([inversion.pictures.pixels(rows), np.stack(below)]), columns=len(rows))
     sink = io.BytesIO()
-    picture.save(sink, "PNG")
+    sheet.save(sink, "PNG")
     return sink.getvalue()
 
 

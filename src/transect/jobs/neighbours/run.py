@@ -20,6 +20,7 @@ from transect.designs.matching import in_metric, layered
 from transect.designs.matching.metrics import Layers
 from transect.effects.neighbours import NEIGHBOURS, SOURCE, preserved
 from transect.errors import BadInput
+from transect.runs.inputs import read_table
 from transect.runs.plain_json import plain
 
 RANDOM: Final = "images at random"
@@ -54,7 +55,7 @@ def compare_distances(asked: Asked) -> dict[str, Any]:
     Raises BadInput for files, columns or options that cannot be used.
     """
     started = time.perf_counter()
-    table = files.read_table(asked.table)
+    table = read_table(asked.table)
     _check(asked, table)
     columns, kinds = _attributes(asked, table)
     identity = None if asked.identity is None else files.objects(table, asked.identity, "identity")

@@ -18,6 +18,8 @@ from transect.designs.search.testing import Phases
 from transect.effects.combinations import METHOD, weighted_sum
 from transect.effects.intervals import wilson
 from transect.protocols import Target
+from transect.report.records import Section
+from transect.runs.plain_json import plain
 
 MAPS: Final = 6
 """Pairs of attributes that are drawn: those of the regions first, then those that tell failures best."""
@@ -65,7 +67,7 @@ class Searched(Protocol):
 
 
 def summary(
-    search: Searched, history: History, paid: tuple[int, float], sections: Sequence[Mapping[str, Any]] = ()
+    search: Searched, history: History, paid: tuple[int, float], sections: Sequence[Section] = ()
 ) -> dict[str, Any]:
     """What was found, as JSON has it.
 
@@ -93,7 +95,7 @@ def summary(
         "space": _space(search.space),
         "curve": _curve(history),
         "maps": _maps(search.space, history, [rule for _, rule in regions]),
-        "sections": [dict(section) for section in sections],
+        "sections": plain(sections),
     }
 
 

@@ -35,6 +35,7 @@ from transect.jobs.search.results import best_rule, summary
 from transect.protocols import Target, World
 from transect.ratings import gates as required
 from transect.records import Design, Predictions, Task
+from transect.report.records import Section
 from transect.runs import error_conditions
 from transect.runs import tables as columns
 from transect.runs.capabilities import generator_entry, world_entry
@@ -244,7 +245,7 @@ def run(search: Search, out: Path, *, quiet: bool = False) -> dict[str, Any]:
     return found
 
 
-def _gate_sections(search: Search) -> list[dict[str, Any]]:
+def _gate_sections(search: Search) -> list[Section]:
     gates = search.gates
     return [] if gates is None else [section_of(gates, "search", generator_entry(search.world))]
 

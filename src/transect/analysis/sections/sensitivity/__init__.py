@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.sensitivity import labels
@@ -12,6 +12,7 @@ from transect.analysis.sections.sensitivity.measures import Measured
 from transect.analysis.sections.sensitivity.tables import tables
 from transect.effects.sensitivity import SOURCE
 from transect.effects.validity import SOURCE as EQUIVALENCE
+from transect.report.records import Section
 
 _DENTON: Final = (
     "Each subject is shown at steps λ of one attribute, counted in half its range from the subject's own value; what "
@@ -51,21 +52,21 @@ _OUTSIDE: Final = (
 )
 
 
-def section(found: Sequence[Answers]) -> dict[str, Any]:
+def section(found: Sequence[Answers]) -> Section:
     """The section of one target: `found` holds one study per attribute."""
     made = [Measured(one) for one in found]
     checked = labels.check(made)
     text = [_DENTON.format(near=_near_text(made)), *([_ONE_WAY] if found[0].binary else [])]
-    return {
-        "key": "sensitivity",
-        "target": found[0].target,
-        "title": f"Sensitivity of {found[0].target}",
-        "text": [*text, *([_LABEL] if checked else []), *_pruned(found)],
-        "warnings": [*_warnings(made), *labels.warnings(checked)],
-        "figures": [*figures(made), *labels.figures(checked)],
-        "tables": [*tables(made), *labels.tables(checked)],
-        "sources": [SOURCE, EQUIVALENCE] if checked else [SOURCE],
-    }
+    return Section(
+        key="sensitivity",
+        target=found[0].target,
+        title=f"Sensitivity of {found[0].target}",
+        text=[*text, *([_LABEL] if checked else []), *_pruned(found)],
+        warnings=[*_warnings(made), *labels.warnings(checked)],
+        figures=[*figures(made), *labels.figures(checked)],
+        tables=[*tables(made), *labels.tables(checked)],
+        sources=[SOURCE, EQUIVALENCE] if checked else [SOURCE],
+    )
 
 
 def _pruned(found: Sequence[Answers]) -> list[str]:

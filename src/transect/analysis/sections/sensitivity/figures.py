@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from transect.analysis.sections.answers import point
 from transect.analysis.sections.sensitivity.measures import Measured, where
 from transect.effects.sensitivity import ClassificationSensitivity, Curve, ScoreSensitivity
+from transect.report.records import Figure, Panel, Series, Unit
 
 STEPS_AXIS: Final = "λ, half-ranges from the subject's own value"
 _AGAINST: Final = "(mean change against the subject's own image; the numbers are subjects)"
@@ -18,7 +19,7 @@ _ABSOLUTE: Final = (
 _FLIPS: Final = "(share of the subjects that answer no, or yes, at λ = 0; the numbers are those subjects)"
 
 
-def figures(made: Sequence[Measured]) -> list[dict[str, Any]]:
+def figures(made: Sequence[Measured]) -> list[Figure]:
     """The figures of one target, an attribute per line."""
     binary = made[0].own.binary
     title = "Score and classification sensitivity" if binary else "Score sensitivity"
@@ -54,7 +55,7 @@ def _curves(
     of_classes: Callable[[ClassificationSensitivity], Curve],
     *,
     signed: bool,
-) -> dict[str, Any]:
+) -> Figure:
     """Scores above, answers below; all subjects left, those near the boundary right."""
     places = [near for near in (False, True) if all(near in m.places for m in made)]
     panels = []
@@ -64,25 +65,26 @@ def _curves(
             lines = [line(m.name, of_score(m.score[near])) for m in made]
             panels.append(_panel(f"Score, {where(near)}", text, "number", lines))
     if made[0].own.binary:
-        text, unit = ("change of the rate of yes", "points") if signed else ("share that flips", "proportion")
+        text = "change of the rate of yes" if signed else "share that flips"
+        unit: Unit = "points" if signed else "proportion"
         for near in places:
             lines = [line(m.name, of_classes(m.classes[near])) for m in made]
             panels.append(_panel(f"Classification, {where(near)}", text, unit, lines))
-    return {"kind": "curves", "title": title, "caption": caption, "same_axis": False, "panels": panels}
+    return Figure(kind="curves", title=title, caption=caption, same_axis=False, panels=panels)
 
 
-def line(name: str, curve: Curve) -> dict[str, Any]:
+def line(name: str, curve: Curve) -> Series:
     """One line of a figure."""
     rows = zip(curve.steps, curve.values, curve.low, curve.high, curve.subjects, curve.reasons, strict=True)
     points = [point(v, low=lo, high=hi, x=float(x), n=int(n), reason=why) for x, v, lo, hi, n, why in rows]
-    return {"name": name, "points": points}
+    return Series(name=name, points=points)
 
 
-def _panel(heading: str, y_words: str, unit: str, lines: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"heading": heading, "x_words": STEPS_AXIS, "y_words": y_words, "unit": unit, "series": lines}
+def _panel(heading: str, y_words: str, unit: Unit, lines: list[Series]) -> Panel:
+    return Panel(heading=heading, x_words=STEPS_AXIS, y_words=y_words, unit=unit, series=lines)
 
 
-def _flips(made: Sequence[Measured]) -> dict[str, Any]:
+def _flips(made: Sequence[Measured]) -> Figure:
     """Flips at either end of λ; an end where an attribute was not moved does not show it."""
     ends = ((0, -1.0, "attribute removed"), (-1, 1.0, "attribute added"))
     panels = []
@@ -90,10 +92,10 @@ def _flips(made: Sequence[Measured]) -> dict[str, Any]:
         moved = [m for m in made if m.steps[end] * sign > 0]
         places = [near for near in (False, True) if moved and all(near in m.places for m in made)]
         panels += [_flip_panel(moved, end, what, near, several=len(places) > 1) for near in places]
-    return {"kind": "bars", "title": "Answers that flip", "caption": _FLIPS, "panels": panels}
+    return Figure(kind="bars", title="Answers that flip", caption=_FLIPS, panels=panels)
 
 
-def _flip_panel(moved: Sequence[Measured], end: int, what: str, near: bool, *, several: bool) -> dict[str, Any]:
+def _flip_panel(moved: Sequence[Measured], end: int, what: str, near: bool, *, several: bool) -> Panel:
     """Both one-way flips of every attribute at its first step or its last."""
     different = len({float(m.steps[end]) for m in moved}) > 1
     series = []
@@ -102,12 +104,12 @@ def _flip_panel(moved: Sequence[Measured], end: int, what: str, near: bool, *, s
         for m in moved:
             curve: Curve = getattr(m.classes[near], name)
             called = f"{m.name}, {_at(m.steps[end])}" if different else m.name
-            more = {"label": called, "n": int(curve.subjects[end]), "reason": curve.reasons[end]}
-            points.append(point(curve.values[end], low=curve.low[end], high=curve.high[end], **more))
-        series.append({"name": label, "points": points})
+            ends, n = {"low": curve.low[end], "high": curve.high[end]}, int(curve.subjects[end])
+            points.append(point(curve.values[end], **ends, label=called, n=n, reason=curve.reasons[end]))
+        series.append(Series(name=label, points=points))
     at = "Farthest step" if different else _at(moved[0].steps[end])
     heading = f"{at}: {what}" + (f", {where(near)}" if several else "")
-    return {"heading": heading, "y_words": "share that flips", "unit": "proportion", "series": series}
+    return Panel(heading=heading, y_words="share that flips", unit="proportion", series=series)
 
 
 def _at(step: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float
@@ -14,6 +14,7 @@ from transect.analysis.sections.sensitivity.figures import STEPS_AXIS, line
 from transect.analysis.sections.sensitivity.measures import Measured
 from transect.effects.sensitivity import Curve, score_sensitivity
 from transect.effects.validity import MARGIN, Validity, validity
+from transect.report.records import Figure, Panel, Series, Table
 
 RATED: Final = "as rated"
 TRUE: Final = "as the world has it"
@@ -69,7 +70,7 @@ def _validity(m: Measured, source: str) -> Validity:
     return validity(m.own.grid(_labels(m.own, source)), m.steps)
 
 
-def figures(found: dict[str, list[Checked]]) -> list[dict[str, Any]]:
+def figures(found: dict[str, list[Checked]]) -> list[Figure]:
     """Shares that moved by attribute and step, and sensitivities with and without those images, of each source.
 
     The world's labels are drawn where they move: where the controls are exact they stay, which the tables say.
@@ -85,7 +86,7 @@ def _label(rows: Sequence[Checked]) -> str:
     return words(rows[0].measured.own.truth_attribute)
 
 
-def _moved(source: str, rows: Sequence[Checked]) -> dict[str, Any]:
+def _moved(source: str, rows: Sequence[Checked]) -> Figure:
     lines = []
     for one in rows:
         columns = zip(one.found.steps, one.found.share, one.found.low, one.found.high, one.found.subjects, strict=True)
@@ -95,46 +96,46 @@ def _moved(source: str, rows: Sequence[Checked]) -> dict[str, Any]:
             else point(share, x=0.0, n=int(n), reason="the subject's own image")
             for step, share, low, high, n in columns
         ]
-        lines.append({"name": one.measured.name, "points": points})
-    panel = {
-        "heading": f"{_label(rows).capitalize()}, {source}",
-        "x_words": STEPS_AXIS,
-        "y_words": "share whose label moved",
-        "unit": "proportion",
-        "series": lines,
-    }
+        lines.append(Series(name=one.measured.name, points=points))
+    panel = Panel(
+        heading=f"{_label(rows).capitalize()}, {source}",
+        x_words=STEPS_AXIS,
+        y_words="share whose label moved",
+        unit="proportion",
+        series=lines,
+    )
     caption = "(shares of the subjects with a label at this step and at λ = 0; the numbers are those subjects)"
-    return {"kind": "curves", "title": f"Did the label stay, {source}?", "caption": caption, "panels": [panel]}
+    return Figure(kind="curves", title=f"Did the label stay, {source}?", caption=caption, panels=[panel])
 
 
-def _beside(source: str, rows: Sequence[Checked]) -> dict[str, Any]:
+def _beside(source: str, rows: Sequence[Checked]) -> Figure:
     """A panel per attribute: the classification sensitivity of all, and where the label stayed."""
     panels = []
     for one in rows:
         every, kept = one.classes()
         series = [line("all", every), line("label stayed", kept)]
         panels.append(
-            {
-                "heading": one.measured.name.capitalize(),
-                "x_words": STEPS_AXIS,
-                "y_words": "change of the rate of yes",
-                "unit": "points",
-                "series": series,
-            }
+            Panel(
+                heading=one.measured.name.capitalize(),
+                x_words=STEPS_AXIS,
+                y_words="change of the rate of yes",
+                unit="points",
+                series=series,
+            )
         )
     title = f"Classification sensitivity with and without the images whose label moved, {source}"
-    return {"kind": "curves", "title": title, "caption": "(the numbers are subjects)", "panels": panels}
+    return Figure(kind="curves", title=title, caption="(the numbers are subjects)", panels=panels)
 
 
-def tables(found: dict[str, list[Checked]]) -> list[dict[str, Any]]:
+def tables(found: dict[str, list[Checked]]) -> list[Table]:
     """The same in numbers, with the tests of equivalence."""
     drawn = []
     for source, rows in found.items():
         drawn += [_shares(source, rows), _with_and_without(source, rows, "score"), _with_and_without(source, rows)]
-    return [one for one in drawn if one["rows"]]
+    return [one for one in drawn if one.rows]
 
 
-def _shares(source: str, rows: Sequence[Checked]) -> dict[str, Any]:
+def _shares(source: str, rows: Sequence[Checked]) -> Table:
     columns = [("attribute", "text"), ("λ", "number")]
     columns += [("label moved", "proportion"), ("low", "proportion"), ("high", "proportion")]
     columns += [("subjects", "count"), ("without a label", "count"), ("change of the rate", "points")]
@@ -153,7 +154,7 @@ def _shares(source: str, rows: Sequence[Checked]) -> dict[str, Any]:
     return table(f"Did the label ({_label(rows)}) stay, {source}? Margin {100 * MARGIN:g} points", columns, cells)
 
 
-def _with_and_without(source: str, rows: Sequence[Checked], measure: str = "class") -> dict[str, Any]:
+def _with_and_without(source: str, rows: Sequence[Checked], measure: str = "class") -> Table:
     unit, sign = ("number", "S score") if measure == "score" else ("points", "S class, points")
     columns = [("attribute", "text"), ("λ", "number")]
     for which in ("all", "label stayed"):

@@ -8,15 +8,16 @@ from typing import Any, Final
 from transect.analysis.sections.answers import table
 from transect.analysis.sections.sensitivity.measures import Measured, left_out, where
 from transect.effects.sensitivity import Curve
+from transect.report.records import Table
 
 _HEADS: Final = [("attribute", "text"), ("λ", "number"), ("over", "text")]
 _TAIL: Final = [("subjects", "count"), ("not counted", "text"), ("note", "text")]
 
 
-def tables(made: Sequence[Measured]) -> list[dict[str, Any]]:
+def tables(made: Sequence[Measured]) -> list[Table]:
     """The tables of one target; those without a row are left out."""
     drawn = [_scores(made), _answers(made), _one_way(made)]
-    return [one for one in drawn if one["rows"]]
+    return [one for one in drawn if one.rows]
 
 
 def _places(made: Sequence[Measured]) -> Iterator[tuple[Measured, int, bool, list[Any]]]:
@@ -35,7 +36,7 @@ def _cells(curve: Curve, place: int) -> list[Any]:
     return [curve.values[place], curve.low[place], curve.high[place]]
 
 
-def _scores(made: Sequence[Measured]) -> dict[str, Any]:
+def _scores(made: Sequence[Measured]) -> Table:
     columns = [*_HEADS, *_with_ends("S", "number"), *_with_ends("E|Δ|", "number"), *_TAIL]
     rows = []
     for m, place, near, head in _places([m for m in made if m.scored]):
@@ -45,7 +46,7 @@ def _scores(made: Sequence[Measured]) -> dict[str, Any]:
     return table("Changes of the score at every step", columns, rows)
 
 
-def _answers(made: Sequence[Measured]) -> dict[str, Any]:
+def _answers(made: Sequence[Measured]) -> Table:
     columns = [*_HEADS, *_with_ends("S, points", "points"), *_with_ends("flips", "proportion"), *_TAIL]
     rows = []
     for m, place, near, head in _places([m for m in made if m.classes]):
@@ -55,7 +56,7 @@ def _answers(made: Sequence[Measured]) -> dict[str, Any]:
     return table("Changes of the answer at every step", columns, rows)
 
 
-def _one_way(made: Sequence[Measured]) -> dict[str, Any]:
+def _one_way(made: Sequence[Measured]) -> Table:
     columns = [*_HEADS, ("flip", "text"), *_with_ends("signed, points", "points")]
     columns += [*_with_ends("frequency", "proportion"), ("subjects", "count"), ("note", "text")]
     rows = []

@@ -10,10 +10,9 @@ from typer.testing import CliRunner
 
 from transect import generators
 from transect.cli.app import app
-from transect.controls.direction_file import FittedDirections, save_directions
 from transect.controls.directions import fit_direction
+from transect.controls.files import LINEAR, LOCAL, FittedDirections, read_directions, write_directions
 from transect.controls.local import fit_model
-from transect.controls.local_file import FittedModels, read_fitted, read_models, save_models
 from transect.controls.world import LearnedWorld
 from transect.errors import BadInput
 from transect.experiment import worlds
@@ -58,19 +57,20 @@ def test_a_file_gives_back_what_was_fitted(tmp_path):
     z = np.random.default_rng(0).standard_normal((200, 3))
     bent, line = fit_model("bent", z, z[:, 0] * z[:, 1], source="model:x"), fit_model("line", z, z[:, 2])
     path = tmp_path / "local.safetensors"
-    save_models(path, [bent, line], "w", {"source": "mine"})
-    found = read_fitted(path)
-    assert isinstance(found, FittedModels)
-    for one, other in zip((bent, line), found.models, strict=True):
+    write_directions(path, FittedDirections((bent, line), "w", {"source": "mine"}))
+    found = read_directions(path)
+    assert found.kind == LOCAL
+    for one, other in zip((bent, line), found.directions, strict=True):
         np.testing.assert_array_equal(one.value(z), other.value(z))
         np.testing.assert_array_equal(one.gradient(z), other.gradient(z))
     told = found.describe()
-    assert told["attributes"] == FittedModels((bent, line), "w").describe()["attributes"]
+    assert told["attributes"] == FittedDirections((bent, line), "w").describe()["attributes"]
     assert [row["of_a_model"] for row in told["attributes"]] == [True, False]
     assert (found.space, found.origin, len(found.sha256)) == ("w", {"source": "mine"}, 64)
     json.dumps(told, allow_nan=False)
-    save_directions(tmp_path / "d.safetensors", [fit_direction("line", z, z[:, 2], "continuous")], "w")
-    assert isinstance(read_fitted(tmp_path / "d.safetensors"), FittedDirections)
+    straight = FittedDirections((fit_direction("line", z, z[:, 2], "continuous"),), "w")
+    write_directions(tmp_path / "d.safetensors", straight)
+    assert read_directions(tmp_path / "d.safetensors").kind == LINEAR
 
 
 def test_an_audit_follows_the_gradients(fitted, tmp_path):
@@ -118,7 +118,7 @@ def test_an_audit_follows_the_gradients(fitted, tmp_path):
 def test_files_that_hold_no_models(change, message, tmp_path):
     z = np.random.default_rng(0).standard_normal((60, 3))
     path = tmp_path / "local.safetensors"
-    save_models(path, [fit_model("line", z, z[:, 2])], "w")
+    write_directions(path, FittedDirections((fit_model("line", z, z[:, 2]),), "w"))
     with safe_open(path, "numpy") as file:
         metadata, arrays = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     facts = json.loads(metadata["models"])[0]
@@ -128,8 +128,8 @@ def test_files_that_hold_no_models(change, message, tmp_path):
         else:
             facts[name] = value
     save_file(arrays, path, {**metadata, "models": json.dumps([facts])})
-    with pytest.raises(BadInput, match=rf"expected a file of local directions, found another .*{message}"):
-        read_models(path)
+    with pytest.raises(BadInput, match=rf"expected a file of directions, found another .*{message}"):
+        read_directions(path)
 
 
 def test_what_is_refused(fitted, tmp_path):
@@ -137,7 +137,9 @@ def test_what_is_refused(fitted, tmp_path):
     for more in (["--method", "svm"], ["--balance", "smile>0.5"]):
         with pytest.raises(BadInput, match="--local: expected neither --balance nor --method"):
             command(*straight, *more)
-    other = FittedModels(read_models(fitted[0]).models, "z", {"generator": {"name": "ffhq", "weights_sha256": "0"}})
+    other = FittedDirections(
+        read_directions(fitted[0]).directions, "z", {"generator": {"name": "ffhq", "weights_sha256": "0"}}
+    )
     with pytest.raises(BadInput, match="expected ones of generator faceworld-latent, got ones fitted on ffhq"):
         LearnedWorld(generators.load("faceworld-latent", image_size=32), other)
 

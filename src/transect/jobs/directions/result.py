@@ -1,0 +1,239 @@
+"""What a fit of directions found: figures of every attribute, and what to beware of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar, Final, final
+
+import numpy as np
+import pyarrow as pa
+
+from transect.controls.directions import LEAK, Direction, labelled_by_a_model
+from transect.controls.files import LINEAR, FittedDirections, read_directions, write_directions
+from transect.controls.hyperplanes import angles
+from transect.controls.local import AttributeModel
+from transect.errors import BadInput, RunFolderError
+from transect.report.short_page import ShortTable, write_short_page
+from transect.runs import model_files
+from transect.runs.plain_json import plain
+from transect.runs.result import JobResult
+
+LOWEST_ACCURACY: Final = 0.6
+LOWEST_R2: Final = 0.1
+CLOSE: Final = 15.0
+"""Degrees between two normals below which setting one attribute alone takes a long step."""
+_MOST_NAMED: Final = 3
+_HEADINGS: Final = (
+    "attribute", "kind", "method", "labels", "balanced on", "quality", "offset", "range", "seen between",
+)  # fmt: skip
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DirectionNumbers:
+    """One attribute's fit; None where a figure does not apply or is unknown.
+
+    quality: on held-out labels, balanced accuracy or R². offset, slope, mean: of a linear direction (`Direction`).
+    constant, gamma, centers: of a local one (`AttributeModel`). low, high: the middle 99 %; shown_low, shown_high:
+    between them labels see little and much of the attribute. of_a_model: the labels are a model's answers. origin:
+    labels, method, penalty, what was balanced, seed.
+    """
+
+    name: str
+    kind: str
+    quality: float
+    quality_measure: str
+    labels: int
+    held_out: int
+    low: float
+    high: float
+    shown_low: float | None
+    shown_high: float | None
+    of_a_model: bool
+    origin: Mapping[str, object]
+    offset: float | None = None
+    slope: float | None = None
+    mean: float | None = None
+    constant: float | None = None
+    gamma: float | None = None
+    centers: int | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DirectionsNumbers:
+    """All attributes' fits. out, sha256: of the file, if written. condition_number: None for local directions."""
+
+    out: str
+    kind: str
+    sha256: str
+    space: str
+    origin: Mapping[str, object]
+    attributes: tuple[DirectionNumbers, ...]
+    dimensions: int
+    condition_number: float | None
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DirectionsResult(JobResult):
+    """The result of `transect.fit_directions`. fitted: the directions, whose `controls()` read and set along them."""
+
+    JOB: ClassVar[str] = "directions"
+    NUMBERS: ClassVar[type] = DirectionsNumbers
+
+    numbers: DirectionsNumbers
+    fitted: FittedDirections
+
+    @property
+    def table(self) -> pa.Table:
+        """A row per attribute, with the figures of `DirectionNumbers` but the origin."""
+        entries = [dict(plain(entry)) for entry in self.numbers.attributes]
+        return pa.Table.from_pylist([{key: entry[key] for key in entry if key != "origin"} for entry in entries])
+
+    def write(self, path: str | Path) -> DirectionsResult:
+        """Write the directions as safetensors, for `transect audit --directions`; the result with the file's name.
+
+        Raises BadInput where the file cannot be written.
+        """
+        path = safetensors_path(path)
+        try:
+            write_directions(path, self.fitted)
+        except RunFolderError as error:
+            raise BadInput(f"{path}: expected a file that can be written, got: {error}") from None
+        fitted = replace(self.fitted, sha256=model_files.sha256(path))
+        return result_of(fitted, self.numbers.notes, str(path))
+
+    def report(self, path: str | Path) -> Path:
+        """Write `report.html` with the table and its warnings into a folder."""
+        headings, rows = self.rows()
+        notes = [f"Warning: {warning}" for warning in self.numbers.warnings] + list(self.numbers.notes)
+        return write_short_page(
+            path, "Fitted directions", self.headline(), [ShortTable("Attributes", headings, rows)], notes=notes
+        )
+
+    def headline(self) -> str:
+        """How many directions, of which space and generator."""
+        count = len(self.numbers.attributes)
+        described = self.numbers.origin.get("generator")
+        name = described.get("name", "unknown") if isinstance(described, Mapping) else "unknown"
+        return f"{count} direction{'' if count == 1 else 's'} in space {self.numbers.space} of {name}"
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """Attribute, kind, method, labels, quality, range, and where it is seen."""
+        return _HEADINGS, [_row(entry) for entry in self.fitted.directions]
+
+
+def safetensors_path(path: str | Path) -> Path:
+    """The path of a file to write. Raises BadInput for another ending."""
+    path = Path(path)
+    if path.suffix != ".safetensors":
+        raise BadInput(f"{path}: expected a file to write that ends in .safetensors, got {path.suffix or 'no ending'}")
+    return path
+
+
+def read_result(path: str | Path) -> DirectionsResult:
+    """The result that a file of directions holds. Raises BadInput for other files."""
+    return result_of(read_directions(Path(path)), (), str(path))
+
+
+def result_of(fitted: FittedDirections, notes: Sequence[str], out: str = "") -> DirectionsResult:
+    """Figures and warnings of fitted directions. notes: what was averaged or left out among the labels."""
+    vectors = np.array([_vector(entry) for entry in fitted.directions])
+    numbers = DirectionsNumbers(
+        out=out,
+        kind=fitted.kind,
+        sha256=fitted.sha256,
+        space=fitted.space,
+        origin=fitted.origin,
+        attributes=tuple(_numbers(entry) for entry in fitted.directions),
+        dimensions=vectors.shape[1],
+        condition_number=float(np.linalg.cond(vectors)) if fitted.kind == LINEAR else None,
+        warnings=tuple(warnings_of(fitted)),
+        notes=tuple(notes),
+    )
+    return DirectionsResult(numbers, fitted)
+
+
+def _vector(entry: Direction | AttributeModel) -> np.ndarray:
+    return entry.normal if isinstance(entry, Direction) else entry.slopes
+
+
+def _numbers(entry: Direction | AttributeModel) -> DirectionNumbers:
+    numbers = DirectionNumbers(
+        name=entry.name,
+        kind=entry.kind,
+        quality=entry.quality,
+        quality_measure=entry.quality_measure,
+        labels=entry.labels,
+        held_out=entry.held_out,
+        low=entry.low,
+        high=entry.high,
+        shown_low=_known(entry.shown_low),
+        shown_high=_known(entry.shown_high),
+        of_a_model=labelled_by_a_model(entry.origin),
+        origin=entry.origin,
+    )
+    if isinstance(entry, Direction):
+        return replace(numbers, offset=entry.offset, slope=_known(entry.slope), mean=entry.mean)
+    return replace(numbers, constant=entry.constant, gamma=entry.gamma, centers=len(entry.centers))
+
+
+def _known(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def warnings_of(fitted: FittedDirections) -> list[str]:
+    """What users of the directions should know: labels of a model, poor fits, attributes hardly apart."""
+    warnings = []
+    if from_models := [entry for entry in fitted.directions if labelled_by_a_model(entry.origin)]:
+        sources = ", ".join(dict.fromkeys(str(entry.origin["labels"]) for entry in from_models))
+        names = ", ".join(entry.name for entry in from_models)
+        warnings.append(f"{names}: labels are a model's ({sources}): {LEAK}")
+    for entry in fitted.directions:
+        measure = entry.quality_measure
+        if lost := entry.origin.get("without_latents"):
+            warnings.append(
+                f"{entry.name}: {lost:,} labelled rows without finite latents (failed inversions) are left out"
+            )
+        lowest = LOWEST_R2 if measure == "R2" else LOWEST_ACCURACY
+        if not entry.quality >= lowest:
+            warnings.append(
+                f"{entry.name}: held-out {measure} is {entry.quality:.2f}, below {lowest:g}: another attribute may"
+                " move along this direction"
+            )
+        if not np.isfinite(entry.shown_low):
+            warnings.append(f"{entry.name}: held-out labels do not follow the direction; levels cover its whole range")
+    return [*warnings, *(_close(fitted.linear) if fitted.kind == LINEAR else [])]
+
+
+def _close(directions: Sequence[Direction]) -> list[str]:
+    normals = np.array([direction.normal for direction in directions])
+    between = angles(normals)
+    apart = np.minimum(between, 180 - between)
+    pairs = [(apart[i, j], i, j) for i in range(len(directions)) for j in range(i) if apart[i, j] < CLOSE]
+    condition = float(np.linalg.cond(normals))
+    return [
+        f"{directions[j].name} and {directions[i].name} are {degrees:.0f} degrees apart (condition number of all"
+        f" {condition:.1f}): setting one alone takes a long step in the latent space"
+        for degrees, i, j in sorted(pairs)[:_MOST_NAMED]
+    ]
+
+
+def _row(entry: Direction | AttributeModel) -> list[str]:
+    seen = f"{entry.shown_low:.3g} to {entry.shown_high:.3g}" if np.isfinite(entry.shown_low) else "unknown"
+    return [
+        entry.name,
+        entry.kind,
+        str(entry.origin.get("method", "")),
+        f"{entry.labels:,} ({entry.held_out:,} held out)",
+        ", ".join(entry.origin.get("balanced_on", ())) or "-",
+        f"{entry.quality_measure} {entry.quality:.3f}",
+        f"{entry.offset:.3f}" if isinstance(entry, Direction) else "-",
+        f"{entry.low:.3g} to {entry.high:.3g}",
+        seen,
+    ]

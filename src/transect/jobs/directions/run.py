@@ -1,0 +1,146 @@
+"""`transect.fit_directions`: directions of attributes in a generator's latent space, fitted to labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, final
+
+from transect.errors import BadInput
+from transect.jobs.directions import fit
+from transect.jobs.directions.labels import Labels, from_table, from_target, from_truth, name_of
+from transect.jobs.directions.result import DirectionsResult, result_of
+from transect.protocols import Generator, Target
+from transect.records import Latents
+from transect.runs.inputs import TableLike
+
+if TYPE_CHECKING:
+    from transect.inversion.photographs import InvertedPhotographs
+
+TRUTH: Final = "truth"
+_TARGET: Final = "target:"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DirectionsOptions:
+    """Settings that few fits change.
+
+    labelled_by: who gave a table's labels, as "people", or "model:NAME" (reports then warn). population, image_size,
+    device: of a generator given by name. target: options of a target given as "target:SPEC" (task, labels, positive,
+    threshold, output, preprocess). quiet: print no progress.
+    """
+
+    labelled_by: str = ""
+    population: str | None = None
+    image_size: int | None = None
+    device: str | None = None
+    target: Mapping[str, object] = field(default_factory=dict)
+    quiet: bool = False
+
+
+def fit_directions(
+    generator: str | Path | Generator,
+    labels: TableLike | Target | Labels,
+    attributes: Sequence[str] = (),
+    *,
+    balance: Sequence[str] = (),
+    method: str | None = None,
+    local: bool = False,
+    latents: str | Path | None = None,
+    space: str = "",
+    subjects: int = 2000,
+    seed: int = 0,
+    options: DirectionsOptions | None = None,
+) -> DirectionsResult:
+    """Fit a direction per attribute to labels of a generator's subjects, and measure it on labels it did not see.
+
+    generator: a name, a safetensors file or an object; faceworld means its latent view. labels: a table (a path, an
+    Arrow table, a data frame or columns by name) with a column seed, subject or id and one per attribute; "truth" where
+    the generator knows it; a target (an object, or "target:SPEC"), whose answers are the labels; or `Labels`.
+    attributes: what to fit, as "age" or compared, "smile>0.5" (default: every column of a table). balance: attributes
+    in which a binary one's classes are made equal. method: logistic (default) or svm, for binary ones. local: fit a
+    kernel model whose gradient is followed. latents: a file of inverted photographs as the subjects. space: z, w or w+
+    (default: the generator's own). subjects: how many to label by truth or target. seed: of subjects and held-out rows.
+
+    80 % of the labels are fitted: ridge regression for continuous attributes (R²), logistic regression or a linear SVM
+    for binary ones (balanced accuracy); kernel ridge regression with `local`. Rows without a label are left out.
+    Raises BadInput for too few labels, one class, or collinear attributes, UnknownName for an unknown attribute.
+
+    Sources: Denton et al. 2019, arXiv:1906.06439, §3; Balakrishnan et al. 2020, arXiv:2007.06570, §4.1.1.
+    """
+    options = options or DirectionsOptions()
+    if local and (balance or method):
+        raise BadInput("--local: expected neither --balance nor --method, which are of linear directions; drop them")
+    source = _generator(generator, latents, options)
+    rows, labelled = _labelled(source, labels, attributes, balance, subjects, seed, options)
+    balanced = [name_of(text) for text in balance]
+    names = [name_of(text) for text in attributes] or [name for name in labelled.columns if name not in balanced]
+    if local:
+        fitted = fit.fit_local(source, rows, labelled, names, space=space, seed=seed)
+    else:
+        fitted = fit.fit_linear(source, rows, labelled, names, balance=balanced, method=method, space=space, seed=seed)
+    return result_of(fitted, labelled.notes)
+
+
+def _generator(
+    generator: str | Path | Generator, latents: str | Path | None, options: DirectionsOptions
+) -> Generator | InvertedPhotographs:
+    from transect.experiment import worlds
+
+    name = str(generator) if isinstance(generator, str | Path) else generator
+    source: Generator = worlds.generator_of(name, options.image_size, options.population, options.device, learned=True)
+    return source if latents is None else worlds.inverted(source, latents)
+
+
+def _labelled(
+    generator: Generator | InvertedPhotographs,
+    labels: TableLike | Target | Labels,
+    attributes: Sequence[str],
+    balance: Sequence[str],
+    subjects: int,
+    seed: int,
+    options: DirectionsOptions,
+) -> tuple[Latents, Labels]:
+    """The labelled subjects, and their labels."""
+    from transect.inversion.photographs import InvertedPhotographs
+    from transect.jobs.directions.photograph_labels import labels_of_photographs
+
+    photographs = generator if isinstance(generator, InvertedPhotographs) else None
+    target = _target(labels, options)
+    if isinstance(labels, Labels):
+        return generator.sample(labels.seeds), labels
+    if target is None and not (isinstance(labels, str) and labels == TRUTH):
+        wanted = [*attributes, *balance] if attributes else []
+        if photographs is None:
+            labelled = from_table(labels, wanted, options.labelled_by)
+        else:
+            labelled = labels_of_photographs(labels, photographs, wanted, options.labelled_by)
+        return generator.sample(labelled.seeds), labelled
+    if options.labelled_by:
+        raise BadInput("--labelled-by is of a table's labels, got truth or a target; drop it")
+    from transect.designs import population_design
+
+    count = subjects if photographs is None else photographs.subjects
+    rows = generator.sample(population_design("", images=count, seed=seed).subject_seeds())
+    if target is None:
+        if not attributes:
+            raise BadInput("--labels truth: expected --attribute NAME, got none; see: transect attributes")
+        return rows, from_truth(generator, rows, [*attributes, *balance])
+    if len(attributes) != 1 or balance:
+        raise BadInput(
+            "--labels target: expected one --attribute NAME for what the target sees, and no --balance, whose labels it"
+            " does not give; write its answers into a table to balance them"
+        )
+    return rows, from_target(generator, rows, target, attributes[0], quiet=options.quiet)
+
+
+def _target(labels: object, options: DirectionsOptions) -> Target | None:
+    """The target whose answers are the labels; None where they come from elsewhere."""
+    if isinstance(labels, str) and labels.startswith(_TARGET):
+        from transect.experiment import study
+
+        target: Target = study.resolve_targets(labels.removeprefix(_TARGET), dict(options.target))[0]
+        return target
+    return labels if isinstance(labels, Target) else None

@@ -1,0 +1,142 @@
+"""What an inversion found: how well each image is matched, and its latents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import ClassVar, Final, final
+
+import numpy as np
+import pyarrow as pa
+
+from transect.inversion.latents_file import read_codes
+from transect.records import Latents
+from transect.report.short_page import Picture, ShortTable, write_short_page
+from transect.runs.result import JobResult
+
+ENCODER_R2: Final = b"encoder_r2"
+"""The key of the encoder's held-out R² in a part's schema metadata."""
+_MOST_IDS: Final = 20
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class InversionMedians:
+    """Medians over the images that did not fail; None where all failed.
+
+    perceptual: the distance without pixels; pixels: mean squared difference of values in 0..1; restriction: Σ |w_j -
+    mean|²; identity_distance: 1 - cosine between identity embeddings of image and reconstruction.
+    """
+
+    perceptual: float | None
+    pixels: float | None
+    restriction: float | None
+    identity_distance: float | None
+
+    @classmethod
+    def of(cls, table: pa.Table) -> InversionMedians:
+        """Of the run's rows."""
+        return cls(*(_median(table[field.name].to_numpy()) for field in fields(cls)))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class InversionNumbers:
+    """The summary of an inversion, which is also in `summary.json`.
+
+    failed_ids: the first 20. encoder_r2: held-out R² of the regression at which the search began, if it did.
+    """
+
+    out: str
+    images: int
+    failed: int
+    failed_ids: tuple[str, ...]
+    space: str
+    penalty: float
+    steps: int
+    distance: str
+    start: str
+    encoder_r2: float | None
+    median: InversionMedians
+    latents: str
+    sheet: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class InvertResult(JobResult):
+    """The result of `transect.invert`. table: a row per image with its codes, measures and reconstruction (PNG)."""
+
+    JOB: ClassVar[str] = "invert"
+    NUMBERS: ClassVar[type] = InversionNumbers
+
+    numbers: InversionNumbers
+
+    @property
+    def table(self) -> pa.Table:
+        """id, failure, perceptual, pixels, restriction, identity_distance, objective, codes, image (PNG)."""
+        from transect.jobs.invert.run import rows_of_run
+
+        return rows_of_run(Path(self.numbers.out))
+
+    @property
+    def latents(self) -> tuple[tuple[str, ...], Latents]:
+        """Ids and latents; rows that failed are NaN."""
+        return read_latents(Path(self.numbers.latents))
+
+    def report(self, path: str | Path) -> Path:
+        """Write `report.html` with the summary and the sheet of reconstructions into a folder."""
+        caption = "Images in the upper row, what their latents render in the row below."
+        sheet = Picture(Path(self.numbers.sheet).read_bytes(), caption)
+        headings, rows = self.rows()
+        return write_short_page(path, "Inversion", self.headline(), [ShortTable("Medians", headings, rows)], [sheet])
+
+    def headline(self) -> str:
+        """How many images were inverted, and how many failed."""
+        count = f"{self.numbers.images:,} image{'' if self.numbers.images == 1 else 's'}"
+        return f"{count} inverted into {self.numbers.space}, {self.numbers.failed:,} failed"
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """The medians."""
+        median = self.numbers.median
+        values = [(field.name.replace("_", " "), getattr(median, field.name)) for field in fields(median)]
+        shown = [[name, "unknown" if value is None else f"{value:.4g}"] for name, value in values]
+        return ["measure", "median"], shown
+
+
+def numbers_of(table: pa.Table, *, out: Path, space: str, penalty: float, steps: int, distance: str, start: str) -> (
+    InversionNumbers
+):  # fmt: skip
+    """The summary of a run's rows."""
+    failed = [name for name, why in zip(table["id"].to_pylist(), table["failure"].to_pylist(), strict=True) if why]
+    return InversionNumbers(
+        out=str(out),
+        images=len(table),
+        failed=len(failed),
+        failed_ids=tuple(failed[:_MOST_IDS]),
+        space=space,
+        penalty=penalty,
+        steps=steps,
+        distance=distance,
+        start=start,
+        encoder_r2=json.loads((table.schema.metadata or {}).get(ENCODER_R2, b"null")),
+        median=InversionMedians.of(table),
+        latents=str(out / "latents.safetensors"),
+        sheet=str(out / "sheet.png"),
+    )
+
+
+def read_latents(path: Path) -> tuple[tuple[str, ...], Latents]:
+    """Ids and latents of a file that an inversion wrote; rows that failed are NaN. Raises BadInput for other files.
+
+    Codes of w+ are [n, layers * w_dim], as generators render them; the seed of a row is its place.
+    """
+    inverted = read_codes(path)
+    return inverted.ids, Latents(np.arange(len(inverted.codes)), inverted.codes, inverted.space)
+
+
+def _median(values: np.ndarray) -> float | None:
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if len(known) else None

@@ -1,0 +1,99 @@
+"""`transect.fit_directions`: tables, truth and targets in, frozen figures out, the same as the command's."""
+
+import hashlib
+import json
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+
+import transect
+from transect import generators
+from transect.controls.files import read_directions
+from transect.errors import BadInput
+from transect.jobs.directions.labels import from_truth
+from transect.jobs.directions.run import DirectionsOptions
+from transect.targets import as_target
+
+QUIET = DirectionsOptions(quiet=True)
+
+
+@pytest.fixture(scope="module")
+def view():
+    return generators.load("faceworld-latent", image_size=32)
+
+
+@pytest.fixture(scope="module")
+def ages(view):
+    return view.truths(view.sample(range(300)))["age"].to_numpy()
+
+
+@pytest.fixture(scope="module")
+def result(view, ages):
+    return transect.fit_directions(view, pd.DataFrame({"seed": range(300), "age": ages}))
+
+
+def test_a_data_frame_columns_and_a_file_fit_the_same_direction(view, ages, result, tmp_path):
+    pd.DataFrame({"seed": range(300), "age": ages}).to_parquet(tmp_path / "labels.parquet")
+    for labels in ({"seed": np.arange(300), "age": ages}, tmp_path / "labels.parquet"):
+        other = transect.fit_directions(view, labels)
+        np.testing.assert_array_equal(other.fitted.linear[0].normal, result.fitted.linear[0].normal)
+    assert len(result.numbers.origin["table_sha256"]) == 64
+    assert result.numbers.origin["table"] == ""
+
+
+def test_numbers_are_records_and_fit_their_schema(result):
+    age = result.numbers.attributes[0]
+    assert (age.name, age.kind, age.quality_measure, age.labels, age.held_out) == ("age", "continuous", "R2", 300, 60)
+    assert age.quality == result.fitted.linear[0].quality
+    assert (age.constant, age.centers) == (None, None)
+    assert result.numbers.condition_number == pytest.approx(1)
+    jsonschema.validate(result.to_json(), result.schema())
+    assert result.table.column("name").to_pylist() == ["age"]
+    assert result.headline() == "1 direction in space z of faceworld-latent"
+
+
+def test_a_written_file_reads_back_and_names_its_digest(result, tmp_path):
+    path = tmp_path / "age.safetensors"
+    written = result.write(path)
+    assert written.numbers.out == str(path)
+    assert written.numbers.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    np.testing.assert_array_equal(read_directions(path).linear[0].normal, result.fitted.linear[0].normal)
+    with pytest.raises(BadInput, match=r"ends in \.safetensors, got \.txt"):
+        result.write(tmp_path / "age.txt")
+
+
+def test_the_page_shows_figures_and_warnings(view, tmp_path):
+    coin = np.random.default_rng(0).integers(0, 2, 300)
+    labels = {"seed": np.arange(300), "coin": coin}
+    result = transect.fit_directions(view, labels, options=DirectionsOptions(labelled_by="model:<coin>"))
+    page = result.report(tmp_path).read_text()
+    assert "<td>coin</td>" in page
+    assert "Warning: coin: labels are a model&#39;s (model:&lt;coin&gt;)" in page
+    assert "held-out balanced accuracy is" in page
+
+
+def test_a_target_object_and_labels_that_are_read_already(view):
+    """The target answers each image's brightness; labels of the same subjects, read before, give the same fit."""
+    target = as_target(lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255, name="brightness", task="regression")
+    result = transect.fit_directions(view, target, ["bright"], subjects=80, options=QUIET)
+    assert result.numbers.attributes[0].of_a_model
+    assert result.numbers.origin["source"] == "target:brightness"
+    rows = view.sample(range(80))
+    truth = from_truth(view, rows, ["age"])
+    ready = transect.fit_directions(view, truth)
+    np.testing.assert_array_equal(
+        ready.fitted.linear[0].normal,
+        transect.fit_directions(view, "truth", ["age"], subjects=80).fitted.linear[0].normal,
+    )
+
+
+def test_local_directions_have_no_condition_number(view):
+    result = transect.fit_directions(view, "truth", ["age"], local=True, subjects=80)
+    assert result.numbers.condition_number is None
+    assert result.numbers.attributes[0].centers > 0
+    assert json.loads(json.dumps(result.to_json(), allow_nan=False))["attributes"][0]["offset"] is None
+    jsonschema.validate(result.to_json(), result.schema())
+    with pytest.raises(BadInput, match="--local: expected neither"):
+        transect.fit_directions(view, "truth", ["age"], local=True, method="svm")

@@ -1,0 +1,156 @@
+"""Folders that Hugging Face Transformers saved: recognised without a prefix, read without code of theirs."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from transect.errors import BadInput, MissingExtra, UnknownName
+from transect.records import Images, Task
+from transect.targets import available, describe, resolve
+from transect.testing import check_target
+
+IMAGES = Images(np.random.default_rng(0).integers(0, 256, (3, 20, 24, 3), dtype=np.uint8))
+
+
+def saved(folder, labels, **settings):
+    """A tiny vision transformer and its processor."""
+    transformers = pytest.importorskip("transformers")
+    import torch
+
+    torch.manual_seed(0)
+    transformers.utils.logging.disable_progress_bar()
+    config = transformers.ViTConfig(
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=8,
+        image_size=16,
+        patch_size=8,
+        initializer_range=0.5,
+        id2label=dict(enumerate(labels)),
+        label2id={label: number for number, label in enumerate(labels)},
+        **settings,
+    )
+    network = transformers.ViTForImageClassification(config).eval()
+    network.save_pretrained(folder)
+    # Transformers takes Pillow where torchvision is absent.
+    processor = transformers.ViTImageProcessorPil(size={"height": 16, "width": 16}, image_mean=[0.4] * 3)
+    processor.save_pretrained(folder)
+    return network, processor
+
+
+def expected_logits(network, processor):
+    import torch
+    from PIL import Image
+
+    inputs = processor(images=[Image.fromarray(pixels) for pixels in IMAGES.pixels], return_tensors="pt")
+    with torch.inference_mode():
+        return network(**inputs).logits
+
+
+def test_a_bare_folder_is_a_target(tmp_path):
+    network, processor = saved(tmp_path / "smiles", ["none", "weak", "broad"])
+    target = resolve(str(tmp_path / "smiles"))
+    assert (target.name, target.task, target.labels) == (
+        "huggingface:smiles",
+        Task.MULTICLASS,
+        ("none", "weak", "broad"),
+    )
+    expected = expected_logits(network, processor).softmax(dim=1).numpy()
+    np.testing.assert_allclose(target.predict(IMAGES).scores, expected, atol=1e-6)
+    facts = describe(target)
+    assert facts["architecture"] == "ViTForImageClassification"
+    assert sorted(facts["files"]) == ["config.json", "model.safetensors", "preprocessor_config.json"]
+    assert facts["preprocess"]["processor"]["image_mean"] == [0.4] * 3
+    assert describe(resolve(f"huggingface:{tmp_path / 'smiles'}")) == facts
+    check_target(target)
+
+
+def test_two_classes_are_binary_and_the_second_is_yes(tmp_path):
+    network, processor = saved(tmp_path, ["smile", "no smile"])
+    expected = expected_logits(network, processor).softmax(dim=1).numpy()
+    target = resolve(str(tmp_path))
+    assert (target.task, describe(target)["positive_class"]) == (Task.BINARY, "no smile")
+    np.testing.assert_allclose(target.predict(IMAGES).scores[:, 0], expected[:, 1], atol=1e-6)
+    target = resolve(str(tmp_path), positive="smile", threshold=0.4)
+    assert (target.threshold, describe(target)["positive_class"]) == (0.4, "smile")
+    np.testing.assert_allclose(target.predict(IMAGES).scores[:, 0], expected[:, 0], atol=1e-6)
+    with pytest.raises(UnknownName, match="did you mean smile"):
+        resolve(str(tmp_path), positive="smiles")
+
+
+@pytest.mark.parametrize(
+    ("labels", "settings", "task"),
+    [
+        (["smile"], {}, Task.BINARY),
+        (["age"], {"problem_type": "regression"}, Task.REGRESSION),
+        (["hat", "beard", "smile"], {"problem_type": "multi_label_classification"}, Task.MULTILABEL),
+    ],
+)
+def test_the_config_states_the_task(tmp_path, labels, settings, task):
+    network, processor = saved(tmp_path, labels, **settings)
+    target = resolve(str(tmp_path))
+    assert target.task is task
+    logits = expected_logits(network, processor)
+    expected = logits if task is Task.REGRESSION else logits.sigmoid()
+    np.testing.assert_allclose(target.predict(IMAGES).scores, expected.numpy(), atol=1e-6)
+
+
+def test_own_preprocessing_replaces_the_saved_processor(tmp_path):
+    saved(tmp_path, ["none", "weak", "broad"])
+    (tmp_path / "preprocessor_config.json").unlink()
+    with pytest.raises(BadInput, match="found no preprocessor_config.json: save model and processor with save_pre"):
+        resolve(str(tmp_path))
+    target = resolve(str(tmp_path), preprocess={"size": 16, "mean": 0.5, "std": 0.5})
+    assert describe(target)["preprocess"]["size"] == [16, 16]
+    assert np.isfinite(target.predict(IMAGES).scores).all()
+
+
+def test_folders_that_are_refused(tmp_path):
+    with pytest.raises(BadInput, match=r"expected a Hugging Face model .* or a trained classifier .*, found neither"):
+        resolve(str(tmp_path))
+    saved(tmp_path, ["none", "weak", "broad"])
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**config, "auto_map": {"AutoConfig": "own.Config"}}))
+    with pytest.raises(BadInput, match="brings its own code, which is never run"):
+        resolve(str(tmp_path))
+    (tmp_path / "config.json").write_text(json.dumps({**config, "model_type": "no-such-model"}))
+    with pytest.raises(BadInput, match="expected an image classifier"):
+        resolve(str(tmp_path))
+    with pytest.raises(UnknownName, match="unknown option of huggingface:.* 'output'"):
+        resolve(str(tmp_path), output="logit")
+
+
+def test_weights_without_a_head_are_refused(tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    saved(tmp_path, ["none", "weak", "broad"])
+    weights = load_file(tmp_path / "model.safetensors")
+    body = {name: value for name, value in weights.items() if not name.startswith("classifier")}
+    save_file(body, tmp_path / "model.safetensors", {"format": "pt"})
+    with pytest.raises(BadInput, match="the weights lack classifier.bias and 1 more: expected a trained image"):
+        resolve(str(tmp_path))
+
+
+def test_pickled_weights_are_not_read(tmp_path):
+    import torch
+
+    network, _ = saved(tmp_path, ["none", "weak", "broad"])
+    (tmp_path / "model.safetensors").unlink()
+    torch.save(network.state_dict(), tmp_path / "pytorch_model.bin")
+    with pytest.raises(BadInput, match=r"found no \*\.safetensors"):
+        resolve(f"huggingface:{tmp_path}")
+
+
+def test_a_missing_library_names_the_extra(tmp_path, monkeypatch):
+    saved(tmp_path, ["none", "weak", "broad"])
+    monkeypatch.setitem(sys.modules, "transformers.utils.logging", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'transect\[huggingface\]'"):
+        resolve(str(tmp_path))
+
+
+def test_it_is_in_the_table():
+    (entry,) = [info for info in available() if info.name == "huggingface:folder"]
+    assert (entry.extra, entry.task) == ("huggingface", "any")
