@@ -29,7 +29,7 @@ from transect.experiment.verification import NON_MATCH
 from transect.records import Annotations, Attribute, Design, Effect, Predictions, Task
 from transect.report import selection
 from transect.report.records import Gallery
-from transect.runs.spec import RunSpec, TargetDescription, TargetEntry
+from transect.runs.spec import RunSpec, TargetEntry
 
 Groups = Mapping[float, str]
 """What is compared of one attribute: value and label of each level, or center and range of each group."""
@@ -138,17 +138,13 @@ def outcome_of(run: Run, target: TargetEntry, predictions: Predictions, name: st
         name,
         predictions,
         truth=run.labels(predictions.task),
-        threshold=threshold_of(run, target, predictions).value if name == NON_MATCH else _cut(description),
+        threshold=threshold_of(run, target, predictions).value if name == NON_MATCH else description.cut,
         positive=description.positive,
         expected_boxes=run.expected_boxes(target),
         reference=references(run, target),
     )
     reasons = np.where(made.reasons == "", run.seen.reasons, made.reasons)
     return replace(made, values=np.where(reasons == "", made.values, np.nan), reasons=reasons)
-
-
-def _cut(description: TargetDescription) -> float:
-    return 0.5 if description.threshold is None else description.threshold
 
 
 def answers_of(run: Run, target: TargetEntry) -> Answers:
@@ -178,7 +174,7 @@ def answers_of(run: Run, target: TargetEntry) -> Answers:
         answers=values("answer"),
         truth=np.where(run.seen.reasons == "", none if label is None else label, np.nan),
         errors=values("error"),
-        threshold=_cut(target.description),
+        threshold=target.description.cut,
         truth_attribute=about,
         values=kept({name: run.true[name] for name in run.attributes if name in run.true}),
         # Labels of photographs are of every image; people's few answers alone tell what an experiment moved.

@@ -145,6 +145,11 @@ class TargetDescription:
         return None if threshold is None else float(threshold)
 
     @property
+    def cut(self) -> float:
+        """The score from which the answer is yes; one half where the target states no threshold."""
+        return 0.5 if self.threshold is None else self.threshold
+
+    @property
     def positive(self) -> str | int | None:
         """The class that counts as yes."""
         positive: str | int | None = self.facts.get("positive")
