@@ -1,11 +1,14 @@
 """Writes the pages that follow from the program: python docs/generate.py.
 
-docs/reference/cli.md from the command line itself; docs/explanation/faceworld-figures.md and its figure from the facts
-that ship with FaceWorld.
+docs/reference/cli.md from the command line itself; docs/reference/schemas/ from the records of each job's result;
+docs/explanation/faceworld-figures.md and its figure from the facts that ship with FaceWorld.
 """
 
 from __future__ import annotations
 
+import importlib
+import json
+import pkgutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,10 +18,14 @@ import typer
 sys.path.insert(0, str(Path(__file__).parent))
 import world_figures
 
+import transect.jobs
+from transect import report
 from transect.cli.app import app
 from transect.generators.faceworld.validity import measured
+from transect.runs.result import JobResult
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"
+SCHEMAS = Path(__file__).parent / "reference" / "schemas"
 
 FIGURES = Path(__file__).parent / "explanation" / "faceworld-figures.md"
 PHOTOMETRY = Path(__file__).parent / "images" / "photometry.svg"
@@ -65,13 +72,36 @@ def _row(parameter: Any) -> str:
     return f"| `{name}` | {shown} | {meaning} |\n"
 
 
+def job_results() -> dict[str, type[JobResult]]:
+    """The result of each job by the job's name: every subclass of `JobResult` in `transect.jobs` that names one."""
+    for module in pkgutil.walk_packages(transect.jobs.__path__, "transect.jobs."):
+        if module.name.rpartition(".")[2] in ("run", "result"):
+            importlib.import_module(module.name)
+    found, pending = {}, [JobResult]
+    while pending:
+        result = pending.pop()
+        pending += result.__subclasses__()
+        if result.__module__.startswith("transect.jobs.") and hasattr(result, "NUMBERS"):
+            found[result.JOB] = result
+    return dict(sorted(found.items()))
+
+
+def schemas() -> dict[Path, str]:
+    """The JSON Schema of `results.json`, and of what each job prints with --json."""
+    named = {"results": report.schema(), **{name: result.schema() for name, result in job_results().items()}}
+    return {SCHEMAS / f"{name}.schema.json": json.dumps(schema, indent=2) + "\n" for name, schema in named.items()}
+
+
 def pages() -> dict[Path, str]:
     """Every generated file and its text; the figure only where there are facts to draw."""
     facts = measured()
-    drawn = {PHOTOMETRY: world_figures.figure(facts)} if facts else {}
-    return {PAGE: reference(), FIGURES: world_figures.page(facts), **drawn}
+    figures = {PHOTOMETRY: world_figures.figure(facts)} if facts else {}
+    return {PAGE: reference(), FIGURES: world_figures.page(facts), **figures, **schemas()}
 
 
 if __name__ == "__main__":
+    SCHEMAS.mkdir(exist_ok=True)
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")
+    for path in set(SCHEMAS.glob("*.json")) - schemas().keys():
+        path.unlink()

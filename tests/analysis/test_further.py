@@ -2,11 +2,11 @@
 
 import json
 import re
-from pathlib import Path
 
 import jsonschema
 import numpy as np
 import pytest
+from places import ROOT
 from report_reader import SVG, at, classes, loose_digits, number_faults, parse, text_faults, text_of
 
 import transect
@@ -20,7 +20,7 @@ from transect.errors import UnknownName
 from transect.experiment.negative_control import control_design
 from transect.records import Design
 
-SCHEMA = json.loads((Path(transect.report.__file__).parent / "results.schema.json").read_text())
+SCHEMA = json.loads((ROOT / "docs/reference/schemas/results.schema.json").read_text())
 SHARES = "skin_tone,glasses,share\n1,off,.4\n1,on,.1\n10,off,.2\n10,on,.3\n"
 
 

@@ -50,7 +50,7 @@ def test_a_fourth_of_the_lists_missing_is_no_narrower_table(tmp_path):
 def test_lists_of_two_lengths_or_none_are_refused(tmp_path, rows, said):
     """Two rows of 1 and 3 numbers are as many as two rows of 2."""
     pq.write_table(pa.table({"w": pa.array(rows, pa.list_(pa.float64()))}), tmp_path / "f.parquet")
-    with pytest.raises(BadInput, match=f"expected lists of one length, found {said}"):
+    with pytest.raises(BadInput, match=f"expected lists of one length, got {said}"):
         match_files.read_features(tmp_path / "f.parquet")
 
 

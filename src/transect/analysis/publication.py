@@ -23,7 +23,9 @@ from transect.effects.shares import PopulationShares
 from transect.errors import BadInput
 from transect.records import Effect
 from transect.report.records import Section
+from transect.report.results import EffectEntry
 from transect.runs.folder import write_atomically
+from transect.runs.plain_json import plain
 
 ALPHA: Final = 0.05
 LARGEST: Final = 3
@@ -83,7 +85,7 @@ def publish(
 
     Raises UnknownName for another correction or model.
     """
-    from transect.report import write
+    from transect.report.page import publish as write_page
 
     effects = _adjusted(found, correction)
     further = analyse_further(found, controls or [None] * len(found), shares, effects, ALPHA, correction)
@@ -91,8 +93,7 @@ def publish(
     entries = [_effect_entry(study, effect) for study, effect in zip(studies, effects, strict=True)]
     made = [*build_sections([answers for one in found for answers in one.answers], models), *sections]
     whole = _results(found, effects, entries, further, made, correction, limits)
-    write(whole, merge([one.gallery for one in found]), folder)
-    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    results = write_page(whole, merge([one.gallery for one in found]), folder)
     write_atomically(folder / "effects.parquet", _parquet(entries))
     return Result(folder, effects, results)
 
@@ -234,35 +235,9 @@ def citation(text: str) -> dict[str, str]:
 
 
 def _effect_entry(study: str, effect: Effect) -> dict[str, Any]:
-    return {
-        "study": study,
-        "name": effect.name,
-        "attribute": effect.attribute,
-        "outcome": effect.outcome,
-        "target": effect.target,
-        "kind": effect.kind,
-        "from": _finite(effect.origin),
-        "to": _finite(effect.to),
-        "estimate": _finite(effect.estimate),
-        "low": _finite(effect.low),
-        "high": _finite(effect.high),
-        "p": _finite(effect.p),
-        "p_adjusted": _finite(effect.p_adjusted),
-        "unit": effect.unit,
-        "n_subjects": effect.n_subjects,
-        "n_images": effect.n_images,
-        "excluded": dict(effect.excluded),
-        "basis": effect.basis,
-        "reason": effect.reason,
-        "interval_method": effect.interval_method,
-        "test_method": effect.test_method,
-        "sources": list(effect.sources),
-        "spec": dict(effect.spec),
-    }
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if value == value else None
+    """The effect under the names of `EffectEntry`, whose test keeps it in step with `Effect`."""
+    values = plain(effect)
+    return {"study": study, "from": values.pop("origin"), **values}
 
 
 def _parquet(entries: Sequence[Mapping[str, Any]]) -> bytes:
@@ -275,12 +250,24 @@ def _parquet(entries: Sequence[Mapping[str, Any]]) -> bytes:
     return sink.getvalue()
 
 
+_ARROW: Final = {
+    "string": pa.string(),
+    "number": pa.float64(),
+    "integer": pa.int64(),
+    "array": pa.list_(pa.string()),
+    "object": pa.string(),
+}
+"""Columns of effects.parquet by JSON type; objects are JSON text."""
+
+
+def _column(schema: Mapping[str, Any]) -> pa.DataType:
+    """The Arrow type of a property of a JSON Schema, null or not."""
+    first, *_ = schema.get("anyOf", [schema])
+    return _ARROW[first["type"]]
+
+
 EFFECTS: Final = pa.schema(
-    [(name, pa.string()) for name in ("study", "name", "attribute", "outcome", "target", "kind")]
-    + [(name, pa.float64()) for name in ("from", "to", "estimate", "low", "high", "p", "p_adjusted")]
-    + [("unit", pa.string()), ("n_subjects", pa.int64()), ("n_images", pa.int64())]
-    + [(name, pa.string()) for name in ("excluded", "basis", "reason", "interval_method", "test_method")]
-    + [("sources", pa.list_(pa.string())), ("spec", pa.string())]
+    [(name, _column(schema)) for name, schema in EffectEntry.model_json_schema(by_alias=True)["properties"].items()]
 )
 
 

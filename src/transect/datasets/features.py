@@ -1,65 +1,73 @@
-"""Reads what matching needs: features from .npy or Parquet, the table of attributes, the columns that are named."""
+"""Features and attributes of images: arrays and tables, in memory or in files, and the columns that a user names."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from jaxtyping import Float
 from numpy.typing import NDArray
 
 from transect.errors import BadInput, UnknownName
+from transect.runs.inputs import TableLike, as_table
 
 ID: Final = "id"
 
+FeaturesLike: TypeAlias = NDArray[np.generic] | TableLike
+"""An array [images, ...], a path of .npy (mapped, not loaded), or what `runs.inputs.as_table` takes."""
 
-def read_table(path: Path) -> pa.Table:
-    """A Parquet table. Raises BadInput when there is none."""
-    try:
-        return pq.read_table(path)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise BadInput(
-            f"table {path}: expected a Parquet file, found {_why(error)}; give --table FILE.parquet"
-        ) from None
+
+def is_array(source: FeaturesLike) -> bool:
+    """Whether features are bare numbers without columns: an array, or the path of a .npy file."""
+    return isinstance(source, np.ndarray) or (isinstance(source, str | Path) and Path(source).suffix == ".npy")
 
 
 def read_features(
-    path: Path, columns: Sequence[str] = (), ids: Sequence[object] | None = None, without: Sequence[str] = ()
+    source: FeaturesLike,
+    columns: Sequence[str] = (),
+    ids: Sequence[object] | None = None,
+    without: Sequence[str] = (),
+    role: str = "features",
 ) -> tuple[Float[np.ndarray, "n ..."], tuple[str, ...]]:
     """Features and, for columns of a table, their names.
 
-    .npy: an array whose first axis is the image; it is mapped, not loaded. Parquet: `columns`, by default every numeric
-    column and every column of lists of numbers, less those `without` and a data frame's nameless index. ids: the
-    table's, by which rows are put in order where the features have an `id` column; images without features become NaN.
+    An array's first axis is the image. Of a table: `columns`, by default every numeric column and every column of lists
+    of numbers, less those `without` and a data frame's nameless index. ids: of the table of attributes; where the
+    features have an `id` column, their rows are put in that order, and images without features become NaN. role: what
+    messages call the features.
 
-    Raises BadInput for another kind of file, no numeric column, or an id that stands twice.
+    Raises BadInput for an unreadable file, no numeric column, or a repeated id; UnknownName for an unknown column.
     """
-    if path.suffix == ".npy":
-        return _floats(_mapped(path)), ()
-    table = read_table(path)
-    order = None if ids is None or ID not in table.column_names else _order(table[ID].to_pylist(), ids, path)
-    own = [one.name for one in table.schema if _usable(one.type) and not _index(one.name)]
-    names = list(columns) or [name for name in own if name not in {ID, *without}]
-    for name in names:
-        if name not in table.column_names:
-            raise UnknownName("column", name, table.column_names, f"in {path}")
+    name = f"{role} {source}" if isinstance(source, str | Path) else role
+    if is_array(source):
+        return _floats(_array(source, name)), ()
+    table = as_table(source, role)
+    order = None if ids is None or ID not in table.column_names else _order(table[ID].to_pylist(), ids, name)
+    usable = [field.name for field in table.schema if _usable(field.type) and not _index(field.name)]
+    names = list(columns) or [column for column in usable if column not in {ID, *without}]
+    for column in names:
+        if column not in table.column_names:
+            raise UnknownName("column", column, table.column_names, f"in {name}")
     if not names:
-        raise BadInput(
-            f"features {path}: expected numeric columns or a column of lists, found {', '.join(table.column_names)}"
-        )
-    parts = [_column(table, name, path) for name in names]
+        raise BadInput(f"{name}: expected numeric columns or a column of lists, got {', '.join(table.column_names)}")
+    parts = [_column(table, column, name) for column in names]
     features = np.concatenate(parts, axis=1)
-    widths = [part.shape[1] for part in parts]
     labels = [
-        name if width == 1 else f"{name}[{i}]" for name, width in zip(names, widths, strict=True) for i in range(width)
+        column if part.shape[1] == 1 else f"{column}[{i}]"
+        for column, part in zip(names, parts, strict=True)
+        for i in range(part.shape[1])
     ]
     return features if order is None else _reordered(features, order), tuple(labels)
+
+
+def ids_of(table: pa.Table) -> list[object] | None:
+    """The table's `id` column; None without one."""
+    return table[ID].to_pylist() if ID in table.column_names else None
 
 
 def parse_weighted(text: str) -> tuple[Path, float]:
@@ -101,7 +109,7 @@ def numbers(table: pa.Table, name: str, role: str) -> Float[np.ndarray, " n"]:
     """A numeric or boolean column as float64, null as NaN. Raises BadInput for another type."""
     values = column(table, name, role)
     if not _scalar(values.type):
-        raise BadInput(f"{role} column {name!r}: expected numbers, found {values.type}")
+        raise BadInput(f"{role} column {name!r}: expected numbers, got {values.type}")
     return np.asarray(values.cast(pa.float64()).to_numpy(), dtype=np.float64)
 
 
@@ -111,9 +119,9 @@ def objects(table: pa.Table, name: str, role: str) -> NDArray[np.object_]:
 
 
 def text_of(value: object) -> str:
-    """A name or number as text, none like another: 1, 1.0 and True are one, 10**18 and 10**18 + 1 are two.
+    """A name or number as text: 1, 1.0 and True are equal, 10**18 and 10**18 + 1 differ.
 
-    >>> [text_of(one) for one in (True, 1.0, 10**18 + 1, 0.5, "x")]
+    >>> [text_of(value) for value in (True, 1.0, 10**18 + 1, 0.5, "x")]
     ['1', '1', '1000000000000000001', '0.5', 'x']
     """
     if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
@@ -123,7 +131,8 @@ def text_of(value: object) -> str:
 
 def numeric_columns(table: pa.Table, without: Sequence[str] = ()) -> list[str]:
     """Names of the numeric and boolean columns, in order; the nameless index of a pandas data frame is none."""
-    return [one.name for one in table.schema if _scalar(one.type) and one.name not in without and not _index(one.name)]
+    fields = [field for field in table.schema if _scalar(field.type) and not _index(field.name)]
+    return [field.name for field in fields if field.name not in without]
 
 
 def _index(name: str) -> bool:
@@ -140,18 +149,18 @@ def _usable(kind: pa.DataType) -> bool:
     return _scalar(kind) or (listed and _scalar(kind.value_type))
 
 
-def _column(table: pa.Table, name: str, path: Path) -> Float[np.ndarray, "n _"]:
+def _column(table: pa.Table, name: str, role: str) -> Float[np.ndarray, "n _"]:
     """A numeric column, or a column of lists of equal length; a row without a list is NaN."""
     values = table[name].combine_chunks()
     if _scalar(values.type):
         return numbers(table, name, "feature")[:, None]
     if not _usable(values.type):
-        raise BadInput(f"features {path}: column {name!r} is {values.type}; name numeric columns with --columns")
+        raise BadInput(f"{role}: column {name!r} is {values.type}; name numeric columns with --columns")
     known = values.is_valid().to_numpy(zero_copy_only=False)
     widths = np.unique(pc.list_value_length(values.drop_null()).to_numpy())
     if len(widths) != 1 or not widths[0]:
-        found = f"lengths {', '.join(map(str, widths[:6]))}" if known.any() else "none in any row"
-        raise BadInput(f"features {path}: column {name!r}: expected lists of one length, found {found}")
+        lengths = f"lengths {', '.join(map(str, widths[:6]))}" if known.any() else "none in any row"
+        raise BadInput(f"{role}: column {name!r}: expected lists of one length, got {lengths}")
     flat = _floats(np.asarray(values.drop_null().flatten().to_numpy(zero_copy_only=False))).reshape(-1, int(widths[0]))
     if known.all():
         return flat
@@ -160,14 +169,21 @@ def _column(table: pa.Table, name: str, path: Path) -> Float[np.ndarray, "n _"]:
     return whole
 
 
-def _mapped(path: Path) -> NDArray[np.generic]:
+def _array(source: FeaturesLike, role: str) -> NDArray[np.generic]:
+    values = source if isinstance(source, np.ndarray) else _mapped(Path(str(source)), role)
+    if values.ndim < 2 or values.dtype.kind not in "fiub":
+        raise BadInput(f"{role}: expected numbers [images, columns], got {values.dtype} {list(values.shape)}")
+    return values
+
+
+def _mapped(path: Path, role: str) -> NDArray[np.generic]:
     try:
-        made = np.load(path, mmap_mode="r", allow_pickle=False)
+        values = np.load(path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise BadInput(f"{role}: expected a .npy array of numbers, found no such file") from None
     except (OSError, ValueError) as error:
-        raise BadInput(f"features {path}: expected a .npy array of numbers, found {_why(error)}") from None
-    if made.ndim < 2 or made.dtype.kind not in "fiub":
-        raise BadInput(f"features {path}: expected numbers [images, columns], found {made.dtype} {list(made.shape)}")
-    return np.asarray(made) if made.dtype.kind != "f" else made
+        raise BadInput(f"{role}: expected a .npy array of numbers, got: {str(error).splitlines()[0][:80]}") from None
+    return values if values.dtype.kind == "f" else np.asarray(values)
 
 
 def _floats(values: NDArray[np.generic]) -> Float[np.ndarray, "n ..."]:
@@ -175,17 +191,16 @@ def _floats(values: NDArray[np.generic]) -> Float[np.ndarray, "n ..."]:
     return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
 
 
-def _order(found: Sequence[object], wanted: Sequence[object], path: Path) -> list[int]:
+def _order(present: Sequence[object], wanted: Sequence[object], role: str) -> list[int]:
     """Position in the features of each wanted id, -1 where it is missing."""
-    place = {name: i for i, name in enumerate(found)}
-    for where, names in ((f"features {path}", found), ("table", [name for name in wanted if name is not None])):
-        twice = Counter(names).most_common(1)
-        if twice and twice[0][1] > 1:
-            raise BadInput(f"{where}: the id {twice[0][0]!r} stands more than once; keep one row for each image")
+    place = {name: i for i, name in enumerate(present)}
+    for where, names in ((role, present), ("table", [name for name in wanted if name is not None])):
+        repeated = Counter(names).most_common(1)
+        if repeated and repeated[0][1] > 1:
+            raise BadInput(f"{where}: the id {repeated[0][0]!r} stands more than once; keep one row for each image")
     if place.keys().isdisjoint(wanted):
         raise BadInput(
-            f"features {path}: none of the table's ids is there; expected ids like {wanted[0]!r}, found ids like "
-            f"{found[0]!r}"
+            f"{role}: none of the table's ids is there; expected ids like {wanted[0]!r}, got ids like {present[0]!r}"
         )
     return [place.get(name, -1) for name in wanted]
 
@@ -193,9 +208,3 @@ def _order(found: Sequence[object], wanted: Sequence[object], path: Path) -> lis
 def _reordered(features: Float[np.ndarray, "n d"], order: Sequence[int]) -> Float[np.ndarray, "m d"]:
     rows = np.array(order, dtype=np.int64)
     return np.where((rows >= 0)[:, None], features[rows], features.dtype.type(np.nan))
-
-
-def _why(error: Exception) -> str:
-    return (
-        "no such file" if isinstance(error, FileNotFoundError) else f"another kind ({str(error).splitlines()[0][:80]})"
-    )

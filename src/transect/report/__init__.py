@@ -1,7 +1,7 @@
 """The page that a reader of an audit sees, and the numbers behind it.
 
-`build` makes the HTML, `write` puts `report.html` and `results.json` into a folder; `results.schema.json` is the
-published schema. Nothing is printed that does not stand in `results.json`.
+`build` makes the HTML, `write` puts `report.html` and `results.json` into a folder; `schema` is its JSON Schema.
+Nothing is printed that does not stand in `results.json`.
 """
 
 from __future__ import annotations

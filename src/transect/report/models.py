@@ -6,10 +6,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Count = Annotated[int, Field(ge=0)]
-Number = Annotated[float, Field(allow_inf_nan=False)]
-Probability = Annotated[float, Field(ge=0, le=1)]
-Estimate = Number | None
+from transect.report.records import Count, Estimate, Number
+
+__all__ = ["Count", "Estimate", "JsonObject", "Model", "Number", "Probability"]
+
+Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 JsonObject = dict[str, Any]
 
 

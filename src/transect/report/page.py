@@ -18,8 +18,9 @@ from transect.report.environment import plain_environment
 from transect.report.forest import Forest, forests
 from transect.report.further_views import Further, further
 from transect.report.intersections import MANY_TABLES, Sheet, sheets
+from transect.report.models import JsonObject
 from transect.report.records import Gallery
-from transect.report.results import Results, StudyEntry, complete, read, tree
+from transect.report.results import Results, StudyEntry, complete, read
 from transect.report.summary import found, plain_text, summarize
 from transect.report.wording import (
     ATTRIBUTE_NOTE,
@@ -36,6 +37,7 @@ from transect.report.wording import (
 )
 from transect.report.world import describe_world
 from transect.runs.folder import write_atomically
+from transect.runs.plain_json import dumps
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -88,10 +90,16 @@ def write(results: Mapping[str, Any], gallery: Gallery, folder: Path) -> Path:
     The same input gives the same bytes. Raises BadInput as `build` does, RunFolderError when the folder cannot be
     written.
     """
-    whole, page = _fit(read(results), gallery)
-    write_atomically(folder / "results.json", to_json(whole).encode())
-    write_atomically(folder / "report.html", page.encode())
+    publish(results, gallery, folder)
     return folder / "report.html"
+
+
+def publish(results: Mapping[str, Any], gallery: Gallery, folder: Path) -> JsonObject:
+    """As `write`; returns what `results.json` holds."""
+    document, page = _fit(read(results), gallery)
+    write_atomically(folder / "results.json", (dumps(document.tree, indent=1) + "\n").encode())
+    write_atomically(folder / "report.html", page.encode())
+    return document.tree
 
 
 def headline(results: Mapping[str, Any]) -> list[str]:
@@ -100,20 +108,15 @@ def headline(results: Mapping[str, Any]) -> list[str]:
     return [plain_text(found(document, index)) for index in document.results.largest]
 
 
-def to_json(results: Results) -> str:
-    """The text of `results.json`: keys in the order of the schema, shortest exact numbers, null for NaN."""
-    return json.dumps(tree(results), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-
-
-def _fit(results: Results, gallery: Gallery) -> tuple[Results, str]:
+def _fit(results: Results, gallery: Gallery) -> tuple[Document, str]:
     """The completed results and the page, with as many images as keep it under the limit."""
     for budget in _IMAGE_BUDGETS:
         shown = album.choose(gallery, budget)
-        whole = complete(results, gallery, shown)
-        page = _render(Document(whole), shown)
+        document = Document(complete(results, gallery, shown))
+        page = _render(document, shown)
         if len(page.encode()) < LARGEST_PAGE:
             break
-    return whole, page
+    return document, page
 
 
 def _render(document: Document, shown: Gallery) -> str:

@@ -1,16 +1,15 @@
 """`results.json`: every number of the report, in one file with a published JSON Schema.
 
 Proportions are fractions in [-1, 1] here; the page shows them as per cent or percentage points. What could not be
-estimated is null, with its reason beside it. `results.schema.json` is generated from these models.
+estimated is null, with its reason beside it. The JSON Schema is generated from these models.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
 from transect.errors import BadInput
@@ -19,6 +18,8 @@ from transect.report.entries import ComparedEntry, PlanEntry, ProjectionEntry, T
 from transect.report.models import Count, Estimate, JsonObject, Model, Number, Probability
 from transect.report.records import Example, Gallery, MeanFace, Section, Strip
 from transect.report.world_entries import FigureEntry, PhotometryEntry, ReadingEntry
+from transect.runs.plain_json import plain
+from transect.runs.schema import json_schema
 
 STANDING_LIMITS = (
     "Effects on rendered faces are evidence about the target; confirm them on photographs before acting on them.",
@@ -252,10 +253,15 @@ class Results(Model):
         for name in ("interactions", "variance_shares", "projections", "negative_controls", "plans"):
             for index, row in enumerate(getattr(self, name)):
                 _known(f"{name}.{index}", row, studies)
+        self.check_gallery()
+        return self
+
+    def check_gallery(self) -> None:
+        """Raises ValueError where an image is of a study or a target that the results do not have."""
+        studies = {study.name: study for study in self.studies}
         shown: list[_OfStudy] = [*self._shown(), *self.gallery.faces]
         for example in shown:
             _known("gallery", example, studies)
-        return self
 
     def _shown(self) -> list[ExampleEntry]:
         strips = [*self.gallery.strips, *self.gallery.flips]
@@ -289,27 +295,10 @@ def _check_cell(place: str, rate: RateEntry, study: StudyEntry) -> None:
             raise ValueError(f"{place}: expected a level of {name} ({levels[name]}), got {value}")
 
 
-def plain(value: Any) -> Any:
-    """The value as JSON knows it: NaN becomes None, tuples and arrays become lists, NumPy scalars Python's.
-
-    >>> plain({"p": float("nan"), "levels": (0.0, 1.0)})
-    {'p': None, 'levels': [0.0, 1.0]}
-    """
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, np.generic | np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, str):
-        return str(value.value) if hasattr(value, "value") else value
-    if isinstance(value, Sequence):
-        return [plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    return value
-
-
 def read(results: Mapping[str, Any]) -> Results:
-    """Check results against the models. Raises BadInput that names the first place which does not fit."""
+    """Results from JSON values or records, NaN as null. Raises BadInput with the first place that does not fit."""
+    if place := _infinite(results):
+        raise BadInput(f"results do not fit results.schema.json at {place}: expected a finite number, got infinity")
     try:
         return Results.model_validate(plain(results))
     except ValidationError as failure:
@@ -318,8 +307,23 @@ def read(results: Mapping[str, Any]) -> Results:
         found = f", got {first['input']!r:.60}" if first["type"] not in ("missing", "value_error") else ""
         count = f" ({failure.error_count()} such places)" if failure.error_count() > 1 else ""
         raise BadInput(
-            f"results do not fit results.schema.json at {place}: {first['msg']}{found}{count}; mend what wrote them"
+            f"results do not fit results.schema.json at {place}: {first['msg']}{found}{count}; fix what wrote them"
         ) from None
+
+
+def _infinite(value: object) -> str:
+    """The place of the first infinite number; "" without one. What is unknown is NaN, so that infinity is a mistake."""
+    pairs: Iterable[tuple[object, object]] = ()
+    if isinstance(value, Mapping):
+        pairs = value.items()
+    elif isinstance(value, list | tuple):
+        pairs = enumerate(value)
+    for key, item in pairs:
+        if isinstance(item, float) and math.isinf(item):
+            return str(key)
+        if place := _infinite(item):
+            return f"{key}.{place}"
+    return ""
 
 
 def complete(results: Results, gallery: Gallery, shown: Gallery) -> Results:
@@ -345,7 +349,11 @@ def complete(results: Results, gallery: Gallery, shown: Gallery) -> Results:
         faces_total=len(gallery.faces),
     )
     whole = results.model_copy(update={"family": family, "limits": limits, "gallery": entry})
-    return read(tree(whole))
+    try:
+        whole.check_gallery()
+    except ValueError as failure:
+        raise BadInput(f"{failure}; show images of the studies that are reported") from None
+    return whole
 
 
 def significant(effect: EffectEntry, alpha: float) -> bool:
@@ -387,5 +395,4 @@ def tree(results: Results) -> JsonObject:
 
 def schema() -> JsonObject:
     """The JSON Schema (draft 2020-12) of `results.json` as it is written."""
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:transect:results:1"}
-    return head | Results.model_json_schema(by_alias=True, mode="serialization")
+    return json_schema(Results, "results", 1)

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from transect.errors import BadInput
+from transect.errors import BadInput, UnknownName
 
-TableLike: TypeAlias = "str | Path | pa.Table | Mapping[str, Any] | Any"
+TableLike: TypeAlias = str | Path | pa.Table | Mapping[str, Any] | Any
 """A path (.parquet, .csv, .arrow, .npz), an Arrow table, an object with `__arrow_c_stream__`, or columns by name."""
 
+_Name = TypeVar("_Name", bound=str)
+
 SUFFIXES: Final = (".parquet", ".pq", ".csv", ".arrow", ".feather", ".npz")
+
+
+def choice(kind: str, name: str, names: Sequence[_Name]) -> _Name:
+    """The one of `names` that the user chose. Raises UnknownName, with the nearest, for another.
+
+    >>> choice("metric", "cosine", ("euclidean", "cosine"))
+    'cosine'
+    """
+    for known in names:
+        if known == name:
+            return known
+    raise UnknownName(kind, name, names)
 
 
 def as_table(source: TableLike, role: str = "table", text: Sequence[str] = ()) -> pa.Table:

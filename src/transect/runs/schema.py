@@ -12,10 +12,12 @@ DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 
 class _Nullable(GenerateJsonSchema):
-    """A number that is not finite is written as null, so every float may be null."""
+    """A number that is not finite is written as null, so every float that may be NaN may be null."""
 
     def float_schema(self, schema: core_schema.FloatSchema) -> JsonSchemaValue:
-        """Number or null."""
+        """Number or null; a number where the type itself admits only finite ones."""
+        if schema.get("allow_inf_nan") is False:
+            return super().float_schema(schema)
         return {"anyOf": [super().float_schema(schema), {"type": "null"}]}
 
 

@@ -206,4 +206,4 @@ def test_references_of_equal_difficulty_by_hand():
     assert (pairs.a.tolist(), pairs.b.tolist()) == ([0], [4])
     chosen = choose_references(sample, pairs, usable)
     assert (chosen.a.tolist(), chosen.b.tolist()) == ([2], [5])
-    assert chosen.summary()["mean_difference_in_pairs"] == pytest.approx(0.5)
+    assert chosen.difficulty.mean_difference_in_pairs == pytest.approx(0.5)

@@ -92,7 +92,7 @@ def test_notes_of_the_command(small):
         (("--base", "1"), "--base 1 chooses among more than two groups"),
         (("--experiment-attribute", "x"), "--experiment-attribute names an attribute of --experiment DIR: give both"),
         (("--pictures", "id"), "--pictures go onto the page: give --report DIR too"),
-        (("--covariate", "male"), "--covariate male: expected a column beside the treatment"),
+        (("--covariate", "male"), "--covariate male: expected a column other than the treatment"),
         (("--method", "coarsened", "--covariate", "age", "--covariate", "far"), "no bin of far holds images of both groups"),
         (("--method", "cardinality", "--covariate", "age", "--covariate", "far"), "there is no balanced subset; the groups separate on far: 4"),
         (("--method", "entropy", "--covariate", "age", "--covariate", "far"), "reach the treated means; far stays"),
@@ -122,7 +122,7 @@ def test_ids_that_do_not_meet(small):
     w, ids = np.load(small / "w.npy"), [f"i{i}" for i in range(N)]
     pq.write_table(pa.table({"id": list(range(N)), "w": w.tolist()}), small / "f.parquet")
     line = refused(*arguments(small, features="f.parquet"))
-    assert "none of the table's ids is there; expected ids like 'i0', found ids like 0" in line
+    assert "none of the table's ids is there; expected ids like 'i0', got ids like 0" in line
     pq.write_table(pa.table({"id": ids[:-2], "w": w[:-2].tolist()}), small / "f.parquet")
     summary, _ = answer(small, features="f.parquet")
     assert summary["missing_rows"] == [38, 39]
@@ -149,11 +149,11 @@ def test_guessing_a_larger_group_is_no_separation():
 @pytest.mark.parametrize("least", [0.36008931, 0.1, 0.1000000001, 9.9999996, 1234567.8, 3.0, 2e-9 / 3])
 def test_the_caliper_that_is_named_is_never_below_the_distance(least):
     from transect.designs.matching import Matching
-    from transect.jobs.match.sample import Options
+    from transect.jobs.match.options import Request
 
     nothing = np.zeros(0)
     made = Matching("greedy", nothing.astype(int), nothing.astype(int), nothing, least_caliper=least)
-    named = float(_least_caliper(made, Options(["w.npy"], "male")))
+    named = float(_least_caliper(made, Request((np.ones((1, 1)),), "male", pa.table({}))))
     assert least <= named <= least * (1 + 1e-5)
 
 

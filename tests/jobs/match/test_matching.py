@@ -178,7 +178,7 @@ def test_the_terminal_says_counts_reasons_and_the_verdict(folder):
         (("--default", "young=1"), "give --references too"),
         (("--ratio", "2"), "--ratio has no part in --method greedy: leave it out, or use optimal"),
         (("--exact", "plac"), "unknown exact column 'plac': did you mean place"),
-        (("--covariate", "place"), "covariate column 'place': expected numbers, found string"),
+        (("--covariate", "place"), "covariate column 'place': expected numbers, got string"),
         (("--features", "nowhere.npy"), "features nowhere.npy: expected a .npy array of numbers, found no such file"),
         (("--out", "nowhere/pairs.parquet"), "expected a file name in a folder that exists; make nowhere first"),
         (("--method", "cardinality", "--approximate"), "--approximate has no part in --method cardinality: leave it out, or use greedy or mahalanobis"),

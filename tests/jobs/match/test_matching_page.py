@@ -2,7 +2,6 @@
 
 import io
 import re
-from dataclasses import replace
 
 import html5lib
 import numpy as np
@@ -13,10 +12,10 @@ from PIL import Image
 
 from transect.effects.balance import balance
 from transect.errors import BadInput
-from transect.jobs.match.figures import build, love_rows, overlap_histograms, write
+from transect.jobs.match.figures import build, love_rows, overlap_histograms
+from transect.jobs.match.options import MatchOptions
 from transect.jobs.match.page import page_of
 from transect.jobs.match.run import match
-from transect.jobs.match.sample import Options
 
 
 def png(shade):
@@ -38,46 +37,49 @@ def matched(tmp_path):
     table = {"male": male, "young": young, "hat": hat, "face": pictures, "text": ["words"] * n, "path": ["one.png"] * n}
     pq.write_table(pa.table(table), tmp_path / "t.parquet")
     np.save(tmp_path / "x.npy", x)
-    options = Options((str(tmp_path / "x.npy"),), "male", tmp_path / "t.parquet", caliper=0.8)
-    return match(options), options, tmp_path
+    return matched_again(tmp_path), tmp_path
+
+
+def matched_again(folder, treatment="male", caliper=0.8, **more):
+    return match(folder / "x.npy", treatment, folder / "t.parquet", caliper=caliper, **more)
 
 
 def test_the_page_is_valid_and_stands_alone(matched):
-    made, options, folder = matched
-    path = write(page_of(made, options, "face"), folder / "page")
+    made, folder = matched
+    path = made.report(folder / "page", pictures="face")
     text = path.read_text()
     html5lib.HTMLParser(strict=True).parse(text)
     assert "<script" not in text
     assert not re.findall(r"(?:src|href)=\"(?!data:|#)", text)
     assert (folder / "page" / "matching.json").exists()
-    assert made.summary["verdict"][1:] in text
-    assert text.count('<figure class="card') == min(60, len(made.rows)) + min(30, len(made.made.refused))
+    assert made.numbers.verdict[1:] in text
+    assert text.count('<figure class="card') == min(60, len(made.table)) + min(30, len(made.matched.pairs.refused))
     assert "data:image/png;base64," in text
 
 
 def test_numbers_of_the_page_are_those_of_the_summary(matched):
-    made, options, _ = matched
-    text = build(page_of(made, options))
-    for one in made.summary["balance"]:
-        assert f"{one['before']:.3f}".replace("-", "−") in text
-        assert f"{one['after']:.3f}".replace("-", "−") in text
-    for reason, count in made.summary["refused"].items():
+    made, _ = matched
+    text = build(page_of(made))
+    for row in made.numbers.balance:
+        assert f"{row.before:.3f}".replace("-", "−") in text
+        assert f"{row.after:.3f}".replace("-", "−") in text
+    for reason, count in made.numbers.refused.items():
         assert f'<th scope="row">{reason}</th><td>{count}</td>' in text
-    assert text.count('type="radio"') == 3 + 1 + len({made.made.refused[row] for row in made.made.refused})
+    assert text.count('type="radio"') == 3 + 1 + len(made.numbers.refused)
 
 
 def test_pictures_by_path_and_bad_ones(matched):
-    made, options, folder = matched
-    page = page_of(made, options, "path")
+    made, folder = matched
+    page = page_of(made, "path")
     assert page.pairs[0].picture_a == (folder / "one.png").read_bytes()
     with pytest.raises(BadInput, match="expected a file below .* found none of the name 'words'"):
-        page_of(made, options, "text")
+        page_of(made, "text")
 
 
 @pytest.mark.parametrize("way", ["absolute", "up", "link", "record"])
 def test_pictures_outside_the_tables_folder_are_not_read(matched, way):
     """A table that others gave must not put other files of this machine onto a page."""
-    made, options, folder = matched
+    _, folder = matched
     outside = folder.parent / f"{folder.name}-outside.png"
     outside.write_bytes(png(9))
     (folder / "link.png").symlink_to(outside)
@@ -86,40 +88,39 @@ def test_pictures_outside_the_tables_folder_are_not_read(matched, way):
     table = pq.read_table(folder / "t.parquet").append_column("elsewhere", pa.array([cell] * 120))
     pq.write_table(table, folder / "t.parquet")
     with pytest.raises(BadInput, match="expected a file below"):
-        page_of(made, options, "elsewhere")
+        page_of(matched_again(folder), "elsewhere")
 
 
 def test_the_farthest_pairs_and_every_reason_are_shown(matched, monkeypatch):
     """Of many pairs some in equal steps of rank, both ends among them; of many refusals the nearest of each reason."""
-    made, options, _ = matched
+    made, _ = matched
     monkeypatch.setattr("transect.jobs.match.page.MOST_PAIRS", 5)
     monkeypatch.setattr("transect.jobs.match.page.MOST_REFUSED", 4)
-    distances = np.sort(made.rows["distance"].to_numpy())
+    distances = np.sort(made.table["distance"].to_numpy())
     n = len(distances)
-    shown = [card.distance for card in page_of(made, options).pairs]
+    shown = [card.distance for card in page_of(made).pairs]
     assert n > 5
     assert shown == pytest.approx([distances[round(k * (n - 1) / 4)] for k in range(5)])
-    assert len(set(made.made.refused.values())) > 1
-    near = made.made.near
-    cards = page_of(made, options).refused
-    assert {card.reason for card in cards} == set(made.made.refused.values())
+    assert len(set(made.matched.pairs.refused.values())) > 1
+    near = made.matched.pairs.near
+    cards = page_of(made).refused
+    assert {card.reason for card in cards} == set(made.matched.pairs.refused.values())
     for reason in {card.reason for card in cards}:
-        of_reason = [row for row, why in made.made.refused.items() if why == reason and row in near]
+        of_reason = [row for row, why in made.matched.pairs.refused.items() if why == reason and row in near]
         assert min(of_reason, key=lambda row: (near[row][1], row)) in [card.a for card in cards]
 
 
 def test_refused_images_of_several_groups_are_shown_with_their_reasons(matched):
     """Groups by thirds of the rows: the base is the last, and not the first in the alphabet."""
-    _, options, folder = matched
+    _, folder = matched
     groups = pa.array(["in"] * 45 + ["mid"] * 45 + ["out"] * 30)
     pq.write_table(pq.read_table(folder / "t.parquet").append_column("place", groups), folder / "t.parquet")
-    several = replace(options, treatment="place", caliper=0.6)
-    made = match(several)
-    page = page_of(made, several, "face")
+    made = matched_again(folder, "place", 0.6)
+    page = page_of(made, "face")
     assert page.groups == ("other groups", "out")
-    assert made.summary["sets"] + sum(made.summary["refused"].values()) == 30
-    assert "caliper (with in)" in made.summary["refused"]
-    assert {card.reason for card in page.refused} == set(made.summary["refused"])
+    assert made.numbers.sets + sum(made.numbers.refused.values()) == 30
+    assert "caliper (with in)" in made.numbers.refused
+    assert {card.reason for card in page.refused} == set(made.numbers.refused)
     x = np.load(folder / "x.npy")
     for card in page.refused:
         assert card.a >= 90
@@ -133,18 +134,18 @@ def test_refused_images_of_several_groups_are_shown_with_their_reasons(matched):
 
 def test_distances_of_reference_images_stand_on_the_page(matched):
     """Fig. C2: two images of each of 60 people, 0 or 1 apart in x; the page has the histogram and its four numbers."""
-    _, options, folder = matched
+    _, folder = matched
     table = pq.read_table(folder / "t.parquet").append_column("person", pa.array([f"p{i // 2}" for i in range(120)]))
     male = np.repeat(np.arange(60) % 2, 2)
     pq.write_table(table.set_column(0, "male", pa.array(male)), folder / "t.parquet")
-    made = match(replace(options, identity="person", references=True, caliper=None))
-    page = page_of(made, replace(options, identity="person", references=True, caliper=None))
+    made = matched_again(folder, caliper=None, identity="person", options=MatchOptions(references=True))
+    page = page_of(made)
     treated, control = page.references["Matched images"]
-    assert treated.mean() == pytest.approx(made.summary["references"]["mean_treated"])
-    assert len(treated) == len(control) == made.summary["pairs"]
+    assert treated.mean() == pytest.approx(made.numbers.references.mean_treated)
+    assert len(treated) == len(control) == made.numbers.pairs
     text = build(page)
     assert '<section id="references">' in text
-    assert f"{made.summary['references']['ks']:.3f}" in text
+    assert f"{made.numbers.references.ks:.3f}" in text
     html5lib.HTMLParser(strict=True).parse(text)
 
 

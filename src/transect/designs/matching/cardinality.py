@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from transect.designs.matching.optimum import optimal
-from transect.designs.matching.sample import IDENTITY_USED, NOT_CHOSEN, Matching, Sample
+from transect.designs.matching.sample import IDENTITY_USED, NOT_CHOSEN, Facts, Matching, Sample
 from transect.errors import BadInput
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 METHOD: Final = "cardinality, paired optimally"
 SOURCE: Final = (
@@ -92,27 +95,33 @@ def _one_image_each(sample: Sample, seed: int) -> Sample:
 
 def _solve(
     groups: list[_Patterns], allowed: Float[np.ndarray, " k"], seconds: float, names: Sequence[str]
-) -> tuple[list[Int[np.ndarray, " p"]], dict[str, Any]]:
+) -> tuple[list[Int[np.ndarray, " p"]], Facts]:
     """How many images of each pattern to choose, treated and control."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     treated, control = groups
     sizes = np.concatenate([treated.size, control.size])
     is_treated = np.arange(len(sizes)) < len(treated.size)
-    made = milp(
+    solution = milp(
         -is_treated.astype(np.float64),
         integrality=np.ones(len(sizes)),
         bounds=Bounds(0, sizes),
         constraints=[LinearConstraint(*_equal_counts(treated, control)), LinearConstraint(*_balance(groups, allowed))],
         options={"time_limit": seconds},
     )
-    if made.x is None or round(-made.fun) < 1:
-        found = "there is no balanced subset" if made.status == 0 else f"no balanced subset found in {seconds:g} s"
+    if solution.x is None or round(-solution.fun) < 1:
+        reason = "there is no balanced subset"
+        if solution.status != 0:
+            reason = f"no balanced subset found in {seconds:g} s"
         where = "".join(f"; {text}" for text in _ranges_apart(groups, allowed, names))
-        raise BadInput(f"cardinality matching: {found}{where}; raise --tolerance, or drop a covariate")
-    chosen = np.round(made.x).astype(np.int64)
-    facts = {"size": int(chosen[is_treated].sum()), "largest": int(np.floor(-made.mip_dual_bound + 1e-6))}
-    return [chosen[is_treated], chosen[~is_treated]], facts | {"proven": bool(made.status == 0)}
+        raise BadInput(f"cardinality matching: {reason}{where}; raise --tolerance, or drop a covariate")
+    chosen = np.round(solution.x).astype(np.int64)
+    facts = Facts(
+        size=int(chosen[is_treated].sum()),
+        largest=int(np.floor(-solution.mip_dual_bound + 1e-6)),
+        proven=bool(solution.status == 0),
+    )
+    return [chosen[is_treated], chosen[~is_treated]], facts
 
 
 def _ranges_apart(groups: list[_Patterns], allowed: Float[np.ndarray, " k"], names: Sequence[str]) -> list[str]:
@@ -130,7 +139,7 @@ def _ranges_apart(groups: list[_Patterns], allowed: Float[np.ndarray, " k"], nam
     return texts
 
 
-def _equal_counts(treated: _Patterns, control: _Patterns) -> tuple[Any, int, int]:
+def _equal_counts(treated: _Patterns, control: _Patterns) -> tuple[csr_array, int, int]:
     """As many treated as controls in every stratum."""
     from scipy.sparse import csr_array
 
@@ -140,7 +149,9 @@ def _equal_counts(treated: _Patterns, control: _Patterns) -> tuple[Any, int, int
     return csr_array((sign, (row, np.arange(len(strata))))), 0, 0
 
 
-def _balance(groups: list[_Patterns], allowed: Float[np.ndarray, " k"]) -> tuple[Any, float, float]:
+def _balance(
+    groups: list[_Patterns], allowed: Float[np.ndarray, " k"]
+) -> tuple[Float[np.ndarray, "c p"], float, float]:
     """Σ treated x - Σ control x within ± allowed times the number of treated, for every covariate that varies."""
     treated, control = groups
     center = treated.covariates.mean(axis=0)

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float, Int
 
-from transect.designs.matching.sample import NO_STRATUM, Matching, Sample, codes
+from transect.designs.matching.sample import NO_STRATUM, Facts, Matching, Sample, codes
 from transect.designs.matching.sequential import greedy
 
 METHOD: Final = "coarsened exact"
@@ -67,11 +67,11 @@ def coarsened_exact(
     }
     weights = stratum_weights(sample, strata)
     common = np.unique(strata[weights > 0])
-    facts = {
-        "strata_in_common": len(common),
-        "treated_in_common": int((weights[sample.rows] > 0).sum()),
-        "control_in_common": int((weights[sample.columns] > 0).sum()),
-    }
+    facts = Facts(
+        strata_in_common=len(common),
+        treated_in_common=int((weights[sample.rows] > 0).sum()),
+        control_in_common=int((weights[sample.columns] > 0).sum()),
+    )
     return replace(made, method=METHOD, facts=facts, refused=reasons), weights
 
 

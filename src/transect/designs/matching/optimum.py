@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 
 from transect.designs.matching.assignment import assign
 from transect.designs.matching.refusals import explain, ineligible_treated
-from transect.designs.matching.sample import BOTH_GROUPS, TAKEN, Matching, Sample
+from transect.designs.matching.sample import BOTH_GROUPS, TAKEN, Facts, Matching, Sample
 from transect.designs.matching.search import Candidates, Search
 from transect.errors import BadInput
 
@@ -51,7 +51,7 @@ def optimal(sample: Sample, *, caliper: float = np.inf, ratio: int = 1) -> Match
     a, b, distance = task.solve()
     refused, near, least = explain(task.sample, task.search, task.first, a, b)
     order = np.lexsort((b, a, distance))
-    facts = {"total_distance": float(distance.sum()), "rounds": task.rounds, "gap": task.gap}
+    facts = Facts(total_distance=float(distance.sum()), rounds=task.rounds, gap=task.gap)
     return Matching(METHOD, a[order], b[order], distance[order], refused, near, least, facts)
 
 

@@ -9,7 +9,7 @@ standard deviations. Where a model separates the groups almost perfectly there i
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -17,7 +17,7 @@ from scipy.special import expit
 
 from transect.designs.matching import logistic
 from transect.designs.matching.refusals import explain
-from transect.designs.matching.sample import Matching, Sample
+from transect.designs.matching.sample import Facts, Matching, Sample, SharedRange
 from transect.designs.matching.search import Search, allowed
 from transect.designs.matching.sequential import greedy
 from transect.errors import BadInput
@@ -66,15 +66,19 @@ class Scores:
             "leave out of the features what the treatment itself is"
         )
 
-    def facts(self) -> dict[str, Any]:
-        """What the command prints."""
-        made: dict[str, Any] = {
-            "accuracy_in_sample": self.accuracy,
-            "accuracy_cross_validated": self.cross_validated,
-            "accuracy_majority": self.majority,
-            "area_under_curve": self.area,
-        }
-        return made | ({"warning": self.warning} if self.warning else {})
+    def facts(self, caliper: float, log_odds: Float[np.ndarray, " n"], sample: Sample) -> Facts:
+        """Facts of a matching on these scores. caliper: in units of the distance; log_odds: those that were matched."""
+        facts = Facts(
+            accuracy_in_sample=self.accuracy,
+            accuracy_cross_validated=self.cross_validated,
+            accuracy_majority=self.majority,
+            area_under_curve=self.area,
+            caliper=caliper,
+            shared_range=shared_range(log_odds, sample),
+        )
+        if self.warning:
+            facts["warning"] = self.warning
+        return facts
 
 
 def scores(sample: Sample, *, seed: int = 0, standardize: bool = True) -> Scores:
@@ -95,7 +99,7 @@ def scores(sample: Sample, *, seed: int = 0, standardize: bool = True) -> Scores
     if standardize:
         spread = x.std(axis=0)
         x = x / np.where(spread > 0, spread, 1.0)
-    inside = logistic.fit(x, y).log_odds(x)
+    inside = logistic.log_odds(x, y, x)
     outside = logistic.cross_fitted(x, y, logistic.folds(y, sample.identity[usable], seed))
     whole, crossed = np.full(len(sample), np.nan), np.full(len(sample), np.nan)
     whole[usable], crossed[usable] = inside, outside
@@ -111,34 +115,30 @@ def scores(sample: Sample, *, seed: int = 0, standardize: bool = True) -> Scores
 
 
 def recommended(
-    sample: Sample, found: Scores | None = None, *, caliper_sd: float = CALIPER_SD, seed: int = 0
+    sample: Sample, known: Scores | None = None, *, caliper_sd: float = CALIPER_SD, seed: int = 0
 ) -> Matching:
     """Pairs of the nearest cross-fitted log odds within `caliper_sd` pooled standard deviations of the two groups.
 
     Where an identity is in fewer than two folds' reach (a group too small to leave out) the in-sample score stands in.
     The distance of a pair is the difference of log odds.
     """
-    found = found or scores(sample, seed=seed)
-    log_odds = np.where(np.isfinite(found.cross_fitted), found.cross_fitted, found.log_odds)
+    known = known or scores(sample, seed=seed)
+    log_odds = np.where(np.isfinite(known.cross_fitted), known.cross_fitted, known.log_odds)
     a, b = sample.rows, sample.columns
     spread = float(np.sqrt((log_odds[a].var() + log_odds[b].var()) / 2))
     caliper = caliper_sd * spread
     on_score = replace(sample, features=np.where(np.isfinite(log_odds), log_odds, 0.0)[:, None])
-    made = greedy(on_score, caliper=caliper)
-    facts = found.facts() | {
-        "caliper": caliper,
-        "caliper_sd": caliper_sd,
-        "shared_range": shared_range(log_odds, sample),
-    }
-    return replace(made, method=METHOD, facts=facts)
+    facts = known.facts(caliper, log_odds, sample)
+    facts["caliper_sd"] = caliper_sd
+    return replace(greedy(on_score, caliper=caliper), method=METHOD, facts=facts)
 
 
 def published(
-    sample: Sample, found: Scores | None = None, *, caliper: float = PUBLISHED_CALIPER, seed: int = 0
+    sample: Sample, known: Scores | None = None, *, caliper: float = PUBLISHED_CALIPER, seed: int = 0
 ) -> Matching:
     """The paper's loop over the smaller group in random order; the distance of a pair is that of its probabilities."""
-    found = found or scores(sample, seed=seed, standardize=False)
-    p = expit(np.where(np.isfinite(found.log_odds), found.log_odds, 0.0))
+    known = known or scores(sample, seed=seed, standardize=False)
+    p = expit(np.where(np.isfinite(known.log_odds), known.log_odds, 0.0))
     swapped = len(sample.rows) > len(sample.columns)
     small, large = (sample.columns, sample.rows) if swapped else (sample.rows, sample.columns)
     pairs = _in_random_order(sample, p, small, large, caliper, seed, swapped)
@@ -146,7 +146,7 @@ def published(
     on_score = replace(sample, features=p[:, None])
     search = Search(on_score, caliper=caliper)
     refused, near, least = explain(on_score, search, search.nearest(sample.rows, sample.columns, 1), a, b)
-    facts = found.facts() | {"caliper": caliper, "shared_range": shared_range(found.log_odds, sample)}
+    facts = known.facts(caliper, known.log_odds, sample)
     return Matching(PUBLISHED, a, b, np.abs(p[a] - p[b]), refused, near, least, facts)
 
 
@@ -174,9 +174,9 @@ def _in_random_order(
     return pairs
 
 
-def shared_range(log_odds: Float[np.ndarray, " n"], sample: Sample) -> dict[str, Any]:
-    """Where the two groups' log odds overlap, and how many images of each lie inside: low, high, treated, control."""
+def shared_range(log_odds: Float[np.ndarray, " n"], sample: Sample) -> SharedRange:
+    """Where the two groups' log odds overlap, and how many images of each lie inside."""
     a, b = log_odds[sample.rows], log_odds[sample.columns]
     low, high = float(max(a.min(), b.min())), float(min(a.max(), b.max()))
     inside: list[Bool[np.ndarray, " m"]] = [(group >= low) & (group <= high) for group in (a, b)]
-    return {"low": low, "high": high, "treated": int(inside[0].sum()), "control": int(inside[1].sum())}
+    return SharedRange(low, high, int(inside[0].sum()), int(inside[1].sum()))

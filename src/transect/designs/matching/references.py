@@ -21,6 +21,17 @@ from transect.designs.matching.search import distances
 
 @final
 @dataclass(frozen=True, slots=True)
+class Difficulty:
+    """Mean distance from the reference image in each group, mean absolute difference within pairs, and KS distance."""
+
+    mean_treated: float
+    mean_control: float
+    mean_difference_in_pairs: float
+    ks: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class References:
     """The reference image of each a and each b, and their distances to it (difficulty)."""
 
@@ -29,16 +40,15 @@ class References:
     difficulty_a: Float[np.ndarray, " m"]
     difficulty_b: Float[np.ndarray, " m"]
 
-    def summary(self) -> dict[str, float]:
-        """Mean difficulty of each group, their mean absolute difference within pairs, and the KS distance (Fig. C2)."""
-        if not len(self.a):
-            return {}
-        return {
-            "mean_treated": float(self.difficulty_a.mean()),
-            "mean_control": float(self.difficulty_b.mean()),
-            "mean_difference_in_pairs": float(np.abs(self.difficulty_a - self.difficulty_b).mean()),
-            "ks": float(ks_2samp(self.difficulty_a, self.difficulty_b).statistic),
-        }
+    @property
+    def difficulty(self) -> Difficulty:
+        """Difficulty of both groups (Fig. C2 of Singh et al. 2021); raises ValueError without any pair."""
+        return Difficulty(
+            mean_treated=float(self.difficulty_a.mean()),
+            mean_control=float(self.difficulty_b.mean()),
+            mean_difference_in_pairs=float(np.abs(self.difficulty_a - self.difficulty_b).mean()),
+            ks=float(ks_2samp(self.difficulty_a, self.difficulty_b).statistic),
+        )
 
 
 def usable_references(

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
+from typing_extensions import TypedDict  # pydantic reads typing's own only from Python 3.12 on
 
 from transect.errors import BadInput
 
@@ -78,14 +79,57 @@ class Sample:
 
 @final
 @dataclass(frozen=True, slots=True)
+class SharedRange:
+    """Where the log odds of both groups overlap, and how many treated and control images lie inside."""
+
+    low: float
+    high: float
+    treated: int
+    control: int
+
+
+class Facts(TypedDict, total=False):
+    """What a method measured about its own result; each method fills its keys.
+
+    propensity: accuracies, area_under_curve, caliper (in its own units and in standard deviations), shared_range, and a
+    warning where the groups hardly overlap. optimal: total_distance, rounds, and gap, how far the total can lie above
+    the optimum. coarsened: strata that hold both groups, and the images in them. cardinality: size, the solver's bound
+    on the largest size, whether the size is proven, tolerance. Weights: effective numbers of images. recall: of
+    approximate search.
+    """
+
+    accuracy_in_sample: float
+    accuracy_cross_validated: float
+    accuracy_majority: float
+    area_under_curve: float
+    warning: str
+    caliper: float
+    caliper_sd: float
+    shared_range: SharedRange
+    total_distance: float
+    rounds: int
+    gap: float
+    strata_in_common: int
+    treated_in_common: int
+    control_in_common: int
+    size: int
+    largest: int
+    proven: bool
+    tolerance: float
+    effective_treated: float
+    effective_controls: float
+    recall: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Matching:
     """Pairs, and why the other treated images have none.
 
     a, b: int64 [m], treated and control image of each pair, in the order in which they were found; with 1:k matching a
     treated image stands in several pairs. distance: float64 [m]. refused: treated image -> reason. near: treated image
     without a pair -> (nearest control of its stratum whatever the constraints, distance). least_caliper: without any
-    pair, the smallest caliper that would leave one (inf: none would); NaN where there are pairs. facts: what else the
-    method tells.
+    pair, the smallest caliper that would leave one (inf: none would); NaN where there are pairs.
     """
 
     method: str
@@ -95,7 +139,7 @@ class Matching:
     refused: Mapping[int, str] = field(default_factory=dict)
     near: Mapping[int, tuple[int, float]] = field(default_factory=dict)
     least_caliper: float = float("nan")
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Facts = field(default_factory=Facts)
 
     def __len__(self) -> int:
         return len(self.a)

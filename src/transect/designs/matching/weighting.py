@@ -8,14 +8,14 @@ the other group, which brings forward the images that could be in either.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from jaxtyping import Float
 from scipy.special import expit, logsumexp
 
 from transect.designs.matching import logistic
-from transect.designs.matching.sample import Sample
+from transect.designs.matching.sample import Facts, Sample
 from transect.errors import BadInput
 
 ENTROPY: Final = "entropy balancing"
@@ -32,7 +32,7 @@ _TOLERANCE = 1e-8
 
 def entropy_weights(
     sample: Sample, covariates: Float[np.ndarray, "n k"], names: Sequence[str] = ()
-) -> tuple[Float[np.ndarray, " n"], dict[str, Any]]:
+) -> tuple[Float[np.ndarray, " n"], Facts]:
     """Weights, [n], that sum to 1 in each group: equal for the treated, those of entropy balancing for the controls.
 
     Covariates that vary in neither group are no constraint. names: of the covariates, by default numbers. facts: the
@@ -60,7 +60,7 @@ def entropy_weights(
         )
     weights = np.zeros(len(sample))
     weights[a], weights[b] = 1 / len(a), weight
-    return weights, {"effective_controls": float(1 / (weight**2).sum())}
+    return weights, Facts(effective_controls=float(1 / (weight**2).sum()))
 
 
 def _exponential_tilt(x: Float[np.ndarray, "m k"]) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " k"]]:
@@ -82,9 +82,7 @@ def _exponential_tilt(x: Float[np.ndarray, "m k"]) -> tuple[Float[np.ndarray, " 
     return weight, np.abs(weight @ x)
 
 
-def overlap_weights(
-    sample: Sample, covariates: Float[np.ndarray, "n k"]
-) -> tuple[Float[np.ndarray, " n"], dict[str, Any]]:
+def overlap_weights(sample: Sample, covariates: Float[np.ndarray, "n k"]) -> tuple[Float[np.ndarray, " n"], Facts]:
     """Weights, [n], that sum to 1 in each group: 1 - e for treated images and e for controls, e the propensity.
 
     e is from a logistic regression on the standardized covariates with a penalty of 1e-6, so that their means are equal
@@ -101,11 +99,10 @@ def overlap_weights(
     spread = x.std(axis=0)
     x = x / np.where(spread > 0, spread, 1.0)
     y = sample.treatment[usable]
-    e = expit(logistic.fit(x, y, penalty=1e-6).log_odds(x))
+    e = expit(logistic.log_odds(x, y, x, penalty=1e-6))
     weights = np.zeros(len(sample))
     weights[usable] = np.where(y == 1, 1 - e, e)
-    facts = {}
-    for name, group in (("effective_treated", sample.rows), ("effective_controls", sample.columns)):
+    for group in (sample.rows, sample.columns):
         weights[group] /= weights[group].sum()
-        facts[name] = float(1 / (weights[group] ** 2).sum())
-    return weights, facts
+    treated, controls = (float(1 / (weights[group] ** 2).sum()) for group in (sample.rows, sample.columns))
+    return weights, Facts(effective_treated=treated, effective_controls=controls)

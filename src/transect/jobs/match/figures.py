@@ -6,22 +6,23 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from jaxtyping import Float
 
 from transect.effects.balance import Balance, Cell
 from transect.effects.matched_pairs import GAMMAS
+from transect.jobs.match.numbers import MatchNumbers
 from transect.report.environment import plain_environment
 from transect.report.scales import Scale, covering
 from transect.report.wording import ATTRIBUTE_NOTE
 from transect.runs.folder import write_atomically
+from transect.runs.plain_json import dumps, plain
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -61,13 +62,13 @@ class Joint:
 class MatchingPage:
     """What the page shows.
 
-    summary: what `transect match --json` prints. groups: names of control and treated. overlap: log odds of the treated
+    numbers: of the matching. groups: names of control and treated. overlap: log odds of the treated
     and the control images before, and after, matching; empty where no propensity was estimated. joints: of each two
     groups that were matched. references: by title, distances of the treated and of the control images from their
     reference images.
     """
 
-    summary: Mapping[str, Any]
+    numbers: MatchNumbers
     balance: Sequence[Balance]
     groups: tuple[str, str]
     pairs: Sequence[Card] = ()
@@ -105,8 +106,7 @@ class Histogram:
 def write(page: MatchingPage, folder: Path) -> Path:
     """Writes `matching.html` and `matching.json`; returns the page's path. The folder is made where it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(page.summary, ensure_ascii=False, allow_nan=False, indent=1)
-    write_atomically(folder / "matching.json", (text + "\n").encode())
+    write_atomically(folder / "matching.json", (dumps(page.numbers, 1) + "\n").encode())
     write_atomically(folder / "matching.html", build(page).encode())
     return folder / "matching.html"
 
@@ -123,7 +123,7 @@ def build(page: MatchingPage) -> str:
         .render(
             page=page,
             gammas=GAMMAS,
-            summary=page.summary,
+            summary=plain(page.numbers),
             scale=scale,
             gate_at=scale.percent(min(page.gate, scale.high)),
             love=rows,

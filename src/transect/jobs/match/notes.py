@@ -1,4 +1,4 @@
-"""What should be known of the features beside the pairs: constant and repeated columns, missing images, separation."""
+"""Notes on the features: constant and repeated columns, missing images, separated groups."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def column_notes(
 ) -> list[str]:
     """Notes on columns that a distance takes as they are: the same for all images, or equal to an earlier column.
 
-    Repeats are told by equal means and variances in both groups and equal values in up to 1,000 images.
+    Repeats are recognised by equal means and variances in both groups and equal values in up to 1,000 images.
     """
     (mean_a, var_a), (mean_b, var_b) = moments
     constant = (var_a == 0) & (var_b == 0) & (mean_a == mean_b)
     notes = []
     if constant.any():
-        said = _named(np.flatnonzero(constant), names, len(constant))
-        notes.append(f"features: {said} the same for all images and no part of any distance")
+        columns = _named(np.flatnonzero(constant), names, len(constant))
+        notes.append(f"features: {columns} the same for all images and no part of any distance")
     varying = np.flatnonzero(~constant)
     usable = np.union1d(sample.rows, sample.columns)
     spaced = usable[np.linspace(0, len(usable) - 1, min(len(usable), _MOST_COMPARED)).astype(np.int64)]
@@ -46,13 +46,15 @@ def column_notes(
         c for c, column in zip(varying.tolist(), keyed.T, strict=True) if first.setdefault(column.tobytes(), c) != c
     ]
     if again:
-        said = _named(np.array(again), names, len(constant))
-        notes.append(f"features: {said} equal to an earlier column, which so counts more than once in every distance")
+        columns = _named(np.array(again), names, len(constant))
+        notes.append(
+            f"features: {columns} equal to an earlier column, which therefore counts repeatedly in every distance"
+        )
     return notes
 
 
 def absence_note(features: Float[np.ndarray, "n d"], sample: Sample) -> list[str]:
-    """A note on images that have no features at all, as those whose id the features lack."""
+    """A note on images without features, such as those whose id the features lack."""
     rows = np.array(sorted(sample.ineligible), dtype=np.int64)
     empty = [row for part in in_blocks(len(rows)) for row in rows[part][np.isnan(features[rows[part]]).all(axis=1)]]
     if not empty:
@@ -87,7 +89,7 @@ def _range(values: Float[np.ndarray, " n"]) -> str:
 
 
 def separation(names: Sequence[str], moments: tuple[Moments, Moments]) -> str:
-    """Where the groups separate: the feature that tells them apart most, by three standard deviations or more."""
+    """Where the groups separate: the feature that differs most, by three standard deviations or more."""
     (mean_a, var_a), (mean_b, var_b) = moments
     spread = np.sqrt((var_a + var_b) / 2)
     gap = np.abs(mean_a - mean_b)

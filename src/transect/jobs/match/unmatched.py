@@ -1,4 +1,4 @@
-"""Why can nothing be matched, and what would leave a pair? The one line that says so."""
+"""The message where nothing can be matched: why, and what would leave a pair."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ import math
 from transect.designs.matching import Matching
 from transect.designs.matching.coarsened import NO_BIN, without_common_bin
 from transect.designs.matching.sample import CALIPER
-from transect.jobs.match.sample import Options, Prepared
+from transect.jobs.match.options import Request
+from transect.jobs.match.sample import Prepared
 
 
-def nothing_matched(made: Matching, options: Options, prepared: Prepared) -> str:
+def nothing_matched(empty: Matching, request: Request, prepared: Prepared) -> str:
     """What refused every pair, and what would leave one."""
-    reasons = ", ".join(f"{name} {count}" for name, count in made.refusals.items()) or "there is no treated image"
+    reasons = ", ".join(f"{name} {count}" for name, count in empty.refusals.items()) or "there is no treated image"
     apart = f"; {prepared.apart}" if prepared.apart else ""
-    if CALIPER in made.refusals and math.isfinite(made.least_caliper):
+    if CALIPER in empty.refusals and math.isfinite(empty.least_caliper):
         return (
-            f"no pair is within the caliper; the smallest that would leave one is {_least_caliper(made, options)}: "
+            f"no pair is within the caliper; the smallest that would leave one is {_least_caliper(empty, request)}: "
             f"give it as --caliper (refused: {reasons}){apart}"
         )
-    if NO_BIN in made.refusals:
-        never = without_common_bin(prepared.sample, prepared.covariates, options.bins)
+    if NO_BIN in empty.refusals:
+        never = without_common_bin(prepared.sample, prepared.covariates, request.options.bins)
         where = f"no bin of {' or of '.join(never)}" if never else "no combination of the covariates' bins"
         return (
             f"{where} holds images of both groups (refused: {reasons}); give fewer --bins, or name other covariates "
@@ -29,13 +30,11 @@ def nothing_matched(made: Matching, options: Options, prepared: Prepared) -> str
     return f"no pair keeps the constraints (refused: {reasons}); relax one of them{apart}"
 
 
-def _least_caliper(made: Matching, options: Options) -> str:
+def _least_caliper(empty: Matching, request: Request) -> str:
     """The smallest caliper that leaves a pair, in the unit of --caliper, so that it can be given as it stands."""
-    least = made.least_caliper
-    if (
-        options.method == "propensity"
-    ):  # its caliper is in standard deviations; rounding of the conversion is allowed for
-        least *= made.facts["caliper_sd"] / made.facts["caliper"] * (1 + 1e-12)
+    least = empty.least_caliper
+    if request.method == "propensity":  # its caliper is in standard deviations, converted with a margin for rounding
+        least *= empty.facts["caliper_sd"] / empty.facts["caliper"] * (1 + 1e-12)
     return rounded_up(least)
 
 

@@ -33,6 +33,7 @@ from transect.errors import BadInput
 from transect.jobs.recognition.embeddings import embed
 from transect.protocols import Target
 from transect.runs.folder import write_table
+from transect.runs.inputs import read_table
 from transect.runs.plain_json import plain
 from transect.targets.limits import Limits
 
@@ -82,7 +83,7 @@ def recognize(asked: Asked, target: Target | None = None, *, quiet: bool = True)
     """
     started = time.perf_counter()
     _check(asked, target)
-    table = files.read_table(asked.table)
+    table = read_table(asked.table)
     identity, group = (
         _column(table, asked.identity, "identity"),
         _named(_column(table, asked.group, "group"), asked.group),
@@ -195,7 +196,7 @@ def _matched_rows(path: Path, n: int) -> tuple[Int[np.ndarray, " m"], bool]:
 
     Raises BadInput for a file that is none of `transect match`, or of another table.
     """
-    table = files.read_table(path)
+    table = read_table(path)
     columns = [name for name in ("a", "b", *REFERENCES) if name in table.column_names]
     if not {"a", "b"} <= set(columns):
         raise BadInput(

@@ -1,0 +1,152 @@
+"""The numbers of a matching: what `transect match --json` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+from transect.designs.matching.references import Difficulty
+from transect.designs.matching.sample import Facts
+from transect.effects.balance import Balance
+from transect.effects.disagreement import Disagreement
+from transect.effects.matched_pairs import AdjustedPairs
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CovariateBalance:
+    """One covariate: standardized mean differences before and after matching, then what is behind them.
+
+    used: whether the method saw it. n: images of both groups with a value, effective where weighted. Intervals are
+    Wilson's, of covariates of 0 and 1.
+    """
+
+    covariate: str
+    before: float
+    after: float
+    used: bool
+    treated_before: float
+    control_before: float
+    treated_interval_before: tuple[float, float]
+    control_interval_before: tuple[float, float]
+    variance_ratio_before: float
+    ks_before: float
+    n_before: tuple[float, float]
+    treated_after: float
+    control_after: float
+    treated_interval_after: tuple[float, float]
+    control_interval_after: tuple[float, float]
+    variance_ratio_after: float
+    ks_after: float
+    n_after: tuple[float, float]
+
+    @classmethod
+    def of(cls, balance: Balance) -> CovariateBalance:
+        """The same numbers in one row."""
+        before, after = balance.before, balance.after
+        return cls(
+            covariate=balance.covariate,
+            before=before.smd,
+            after=after.smd,
+            used=balance.used,
+            treated_before=before.treated,
+            control_before=before.control,
+            treated_interval_before=before.treated_interval,
+            control_interval_before=before.control_interval,
+            variance_ratio_before=before.variance_ratio,
+            ks_before=before.ks,
+            n_before=before.n,
+            treated_after=after.treated,
+            control_after=after.control,
+            treated_interval_after=after.treated_interval,
+            control_interval_after=after.control_interval,
+            variance_ratio_after=after.variance_ratio,
+            ks_after=after.ks,
+            n_after=after.n,
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ExperimentComparison:
+    """An experiment's effect, and how far the difference within pairs is from it, as estimated and adjusted.
+
+    matched, adjusted: None with a reason where the two are not in the same unit.
+    """
+
+    name: str
+    target: str
+    estimate: float
+    low: float
+    high: float
+    n_subjects: int
+    unit: str
+    reason: str
+    matched: Disagreement | None
+    adjusted: Disagreement | None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MatchedOutcome:
+    """The difference of one outcome within pairs, a minus b; NaN with a reason where it cannot be estimated.
+
+    n_pairs, n_missing: pairs with and without both outcomes. gammas, largest_p, tolerated, discordant, bounds_method:
+    Rosenbaum's bounds of hidden bias, empty with `no_bounds` where there are none. adjusted: for the covariates that
+    still differ within pairs.
+    """
+
+    outcome: str
+    estimate: float
+    low: float
+    high: float
+    p: float
+    n_pairs: int
+    n_missing: int
+    is_binary: bool
+    interval_method: str
+    test_method: str
+    reason: str
+    no_bounds: str
+    gammas: tuple[float, ...]
+    largest_p: tuple[float, ...]
+    tolerated: float
+    discordant: int
+    bounds_method: str
+    adjusted: AdjustedPairs
+    experiment: tuple[ExperimentComparison, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MatchNumbers:
+    """A matching in numbers.
+
+    treated, control: images of each group (of a continuous treatment, all with a value). pairs: rows of pairs; sets: of
+    more than two groups; weighted: images with a weight, of methods that weigh. missing: images with missing values,
+    missing_rows: the first of them. refused: treated images without a partner by reason. facts: what the method
+    measured about its result. references: distances of reference images. None where a field does not apply.
+    """
+
+    treatment: str
+    groups: tuple[str, ...]
+    method: str
+    treated: int
+    control: int
+    pairs: int
+    sets: int | None
+    weighted: int | None
+    dose_gap: float | None
+    mean_distance: float | None
+    missing: int
+    missing_rows: tuple[int, ...]
+    refused: Mapping[str, int]
+    notes: tuple[str, ...]
+    verdict: str
+    balance: tuple[CovariateBalance, ...]
+    outcomes: tuple[MatchedOutcome, ...]
+    references: Difficulty | None
+    facts: Facts
+    seconds: float
+    peak_mb: float
