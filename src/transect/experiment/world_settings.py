@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 from transect.experiment.worlds import open_world
-from transect.protocols import Generator
+from transect.protocols import Generator, World
 
 
 @final
@@ -28,7 +28,7 @@ class WorldSettings:
     directions: Path | None = None
     latents: Path | None = None
 
-    def open(self) -> Any:
+    def open(self) -> World:
         """The world. Raises BadInput, UnknownName or MissingExtra as `open_world`."""
         generator = str(self.generator) if isinstance(self.generator, Path) else self.generator
         return open_world(generator, self.image_size, self.population, self.device, self.directions, self.latents)

@@ -21,9 +21,10 @@ from transect.experiment import edits, interpolation, verification, worlds
 from transect.experiment.edits import EditCheck
 from transect.experiment.study import Study
 from transect.jobs.audit.request import AuditRequest
-from transect.protocols import Target
+from transect.protocols import Target, World
 from transect.records import Design
 from transect.runs import boundary
+from transect.runs.capabilities import check_subjects, usual_levels
 
 AUDIT: Final = "audit"
 EXPERIMENT: Final = "experiment"
@@ -60,7 +61,7 @@ def designs(request: AuditRequest, targets: Sequence[Target]) -> tuple[list[Stud
     studies = [] if world is None else list(_generated(request, world))
     if request.dataset:
         studies.append(_photographs(request.dataset, request.world.image_size))
-    lines = None if request.interpolate is None else _interpolation(request, world, targets)
+    lines = None if request.interpolate is None or world is None else _interpolation(request, world, targets)
     return _compared(studies, request.compare), lines
 
 
@@ -76,19 +77,19 @@ def complete(
     return [_complete(study, request, targets, check_edits) for study in studies]
 
 
-def plain(world: Any) -> Any:
+def plain(world: World) -> World:
     """The world itself where it is moved in steps: truths and controls are in the attributes' own units."""
     return world.world if isinstance(world, Steps) else world
 
 
-def _generated(request: AuditRequest, world: Any) -> Iterator[Study]:
+def _generated(request: AuditRequest, world: World) -> Iterator[Study]:
     """Studies of generated images: the experiment, one for each attribute in steps, and the observation."""
     population = worlds.population_of(world)
     observed = request.observe or request.images
     if observed is None or request.vary or request.steps:
-        worlds.check_subjects(world, request.subjects)
+        check_subjects(world, request.subjects)
     if observed is not None:
-        worlds.check_subjects(world, observed)
+        check_subjects(world, observed)
     if request.vary or not (request.steps or request.observe or request.images):
         yield _experiment(request, world, population)
     for stepped, levels in parse_steps(request.steps, world):
@@ -99,8 +100,8 @@ def _generated(request: AuditRequest, world: Any) -> Iterator[Study]:
         yield Study(AUDIT if request.images is not None else OBSERVATION, world, design, ())
 
 
-def _experiment(request: AuditRequest, world: Any, population: str) -> Study:
-    usual = getattr(world, "usual_levels", None)
+def _experiment(request: AuditRequest, world: World, population: str) -> Study:
+    usual = usual_levels(world)
     design = transect_design(request.vary, world.attributes, usual=usual, **_shared(request, population))
     worlds.check_hold(world, design)
     several = request.steps or request.observe or request.dataset or request.interpolate is not None
@@ -120,10 +121,10 @@ def _photographs(dataset: str, image_size: int | None) -> Study:
     return Study(PHOTOGRAPHS, labelled, population_design(labelled.name, images=len(labelled)), ())
 
 
-def _interpolation(request: AuditRequest, world: Any, targets: Sequence[Target]) -> Study:
+def _interpolation(request: AuditRequest, world: World, targets: Sequence[Target]) -> Study:
     """Images between pairs of subjects of the world, of which no truth is asked."""
     pairs = request.interpolate or 0
-    worlds.check_subjects(world, 2 * pairs)
+    check_subjects(world, 2 * pairs)
     lines = Lines(world)
     design = lines_design(lines, pairs, seed=request.seed, population=worlds.population_of(world))
     classes = tuple(target for target in targets if interpolation.has_classes(target.task))
@@ -179,7 +180,7 @@ def _complete(study: Study, request: AuditRequest, targets: Sequence[Target], ch
     return replace(complete, edits=_edit_check(study.world, study.design, check_edits))
 
 
-def _edit_check(world: Any, design: Design, check_edits: EditCheck) -> EditCheck | None:
+def _edit_check(world: World, design: Design, check_edits: EditCheck) -> EditCheck | None:
     return edits.for_world(world, design, check_edits) if design.levels else None
 
 
