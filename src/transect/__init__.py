@@ -26,6 +26,7 @@ _HOME = {
     "invert": "transect.jobs.invert.run",
     "match": "transect.jobs.match.run",
     "MatchOptions": "transect.jobs.match.options",
+    "verify": "transect.jobs.verify.run",
     "generators": "",
     "effects": "",
     "targets": "",
