@@ -136,7 +136,7 @@ def test_a_reference_by_the_question_or_by_the_attribute(rated, name):
         np.testing.assert_equal(read.labels(transect.Task.BINARY), (seen >= 0.5) * 1.0)
         page = rater_report.page(rater_report.from_kept(run), resamples=0)
         assert any(one.title.startswith("Farthest from people") for one in page.galleries)
-        made = findings.answers_of(read, read.spec["targets"][0])
+        made = findings.answers_of(read, read.spec.targets[0])
         assert made.truth_attribute == "face_shape"
         np.testing.assert_equal(made.people_truth, (seen >= 0.5) * 1.0)
     finally:

@@ -7,6 +7,7 @@ import sys
 import audited
 import numpy as np
 import pytest
+from PIL import Image
 from places import SUPPORT
 
 import transect
@@ -14,13 +15,16 @@ from transect.analysis import finished_run, reporting
 from transect.analysis.rater_report import from_project
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import open_project
+from transect.datasets import open_dataset
 from transect.designs.search.space import space_of
 from transect.effects.image_validation import Gates
 from transect.errors import BadInput
 from transect.experiment import worlds
 from transect.jobs.annotate import validation
 from transect.jobs.search import run as searching
+from transect.jobs.search.request import SearchOptions, search_for
 from transect.ratings import gates as required
+from transect.runs.spec import GeneratorDescription
 from transect.targets import as_target
 
 OPTIONS = {"image_size": 32, "quiet": True, "control": False}
@@ -162,8 +166,8 @@ def test_of_two_validations_of_a_level_both_must_pass(run, failing):
         studies = {name: {"a": good, "b": json.loads(text)["audit"]}[name] for name in order}
         made = required.Required(failing, studies, b"")
         with pytest.raises(BadInput, match="face_shape 0 "):
-            required.check(made, good["generator"], {"face_shape": [0.0]})
-        required.check(made, good["generator"], {"face_shape": [0.4]})
+            required.check(made, GeneratorDescription(good["generator"]), {"face_shape": [0.0]})
+        required.check(made, GeneratorDescription(good["generator"]), {"face_shape": [0.4]})
 
 
 def test_a_search_holds_to_them_over_its_whole_range(failing, tmp_path):
@@ -171,8 +175,8 @@ def test_a_search_holds_to_them_over_its_whole_range(failing, tmp_path):
 
     def searched(*vary, path=failing):
         space = space_of(world, vary)
-        options = {"truth": "smile>0.5", "budget": 20, "goal": "failures", "require_validation": path}
-        return searching.search_for(world, target, space, **options)
+        options = SearchOptions(require_validation=path)
+        return search_for(world, target, space, truth="smile>0.5", budget=20, goal="failures", options=options)
 
     with pytest.raises(BadInput, match="got face_shape 0 "):
         searched("face_shape=0:1")
@@ -181,9 +185,8 @@ def test_a_search_holds_to_them_over_its_whole_range(failing, tmp_path):
         searched("face_shape=0.25:1", path=narrow)
     with pytest.raises(BadInput, match="images with age .* to have been rated, got no level of it"):
         searched("face_shape=0.5:1", "age")
-    made = searched("face_shape=0.5:1")
-    found = searching.run(made, tmp_path / "search", quiet=True)
-    assert [one["key"] for one in found["sections"]] == ["gates"]
+    result = searching.run(searched("face_shape=0.5:1"), tmp_path / "search", quiet=True)
+    assert [section.key for section in result.numbers.sections] == ["gates"]
     assert "Gates that were required" in (tmp_path / "search" / "search.html").read_text()
     # A level that fails inside of the range is met, though neither end touches it.
     inner = changed(failing, tmp_path, lambda one: (passing(one), one["groups"][2].update(failures=["quality: poor"])))
@@ -207,13 +210,13 @@ def test_what_is_no_validation_is_said_in_one_line(text, tmp_path):
         required.read(path)
 
 
-def test_photographs_have_no_generator_to_validate(failing):
-    class Photographs:
-        def describe(self):
-            return {"name": "folder", "labels_sha256": "0"}
-
+def test_photographs_have_no_generator_to_validate(failing, tmp_path):
+    shown = np.zeros((1, 8, 8, 3), dtype=np.uint8)
+    Image.fromarray(shown[0]).save(tmp_path / "0.png")
+    (tmp_path / "labels.csv").write_text("file,age\n0.png,30\n")
+    photographs = open_dataset(f"folder:{tmp_path}")
     with pytest.raises(BadInput, match="expected images of a generator, got photographs"):
-        required.given(failing, [(Photographs(), {})])
+        required.given(failing, [(photographs, {})])
 
 
 def test_pruning_and_gates_are_two_reasons():

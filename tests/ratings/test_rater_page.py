@@ -101,7 +101,7 @@ def test_raters_are_the_reference(rated):
     rater_report.judge(rated, "smile>=0.5")
     try:
         run = finished_run.read(rated)
-        target = run.spec["targets"][0]
+        target = run.spec.targets[0]
         assert run.outcomes(target) == (*target["outcomes"], "error")
         seen = run.seen.people["smile"]
         np.testing.assert_equal(run.labels(Task.BINARY), (seen >= 0.5) * 1.0)
@@ -137,7 +137,7 @@ def test_the_report_says_what_other_raters_would_change(rated):
     assert {"raters", "seen along", "other raters"} <= {one["key"] for one in made}
     (section,) = [one for one in made if one["key"] == "other raters"]
     row = dict(zip(section["tables"][0]["columns"], section["tables"][0]["rows"][0], strict=True))
-    said = run.predictions(run.spec["targets"][0]).scores[:, 0] >= 0.5
+    said = run.predictions(run.spec.targets[0]).scores[:, 0] >= 0.5
     y = np.where(run.seen.reasons == "", said.astype(float), np.nan)
     if np.ptp(y[np.isfinite(y)]) > 0:
         (theirs,) = instrumental(y, {"smile": run.seen.people["smile"]}, {"z": run.true["smile"]})

@@ -6,7 +6,7 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -26,6 +26,7 @@ from transect.report.records import Section
 from transect.report.results import EffectEntry
 from transect.runs.folder import write_atomically
 from transect.runs.plain_json import plain
+from transect.runs.spec import RunSpec
 
 ALPHA: Final = 0.05
 LARGEST: Final = 3
@@ -114,9 +115,11 @@ def _results(
     correction: str,
     limits: Sequence[str],
 ) -> dict[str, Any]:
-    specs = [one.entry["spec"] for one in found]
-    worlds = [{"name": s["generator"]["name"], **s["world"]} for s in specs]
-    rendered = [world for world, spec in zip(worlds, specs, strict=True) if not _photographs(spec)] or worlds[:1]
+    specs = [one.spec for one in found]
+    worlds = [{"name": spec.generator.name, **asdict(spec.world)} for spec in specs]
+    rendered = [
+        world for world, spec in zip(worlds, specs, strict=True) if not spec.generator.of_photographs
+    ] or worlds[:1]
     if any(world != rendered[0] for world in rendered):
         raise BadInput("the studies of one report must come from one world; report them one by one")
     return {
@@ -130,23 +133,21 @@ def _results(
         "largest": largest(effects, studies_truth(found)),
         "family": {"size": sum(effect.p == effect.p for effect in effects), "method": correction, "alpha": ALPHA},
         "world": {**rendered[0], "readings": _readings(specs)},
-        "limits": [*limits, *(world["statement"] for world, s in zip(worlds, specs, strict=True) if _photographs(s))],
+        "limits": [
+            *limits,
+            *(world["statement"] for world, s in zip(worlds, specs, strict=True) if s.generator.of_photographs),
+        ],
         "citations": _citations(found, effects, sections, further.sources),
         "sections": list(sections),
         **further.entries,
     }
 
 
-def _readings(specs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _readings(specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
     """How well each attribute of any study is read back from the world's pictures, once; nothing of photographs."""
-    return list(
-        {row["attribute"]: row for spec in specs if not _photographs(spec) for row in spec.get("readings", ())}.values()
-    )
-
-
-def _photographs(spec: Mapping[str, Any]) -> bool:
-    """Whether a study's images come from a data set and not from a world."""
-    return "labels_sha256" in spec["generator"]
+    rendered = [spec for spec in specs if not spec.generator.of_photographs]
+    rows = {row.attribute: row for spec in rendered for row in spec.readings}
+    return [asdict(row) for row in rows.values()]
 
 
 def studies_truth(found: Sequence[Findings]) -> list[str]:

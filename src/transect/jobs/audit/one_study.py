@@ -15,10 +15,12 @@ from transect.experiment import edits, verification, worlds
 from transect.experiment.edits import EditCheck
 from transect.experiment.study import Study, resolve_targets, run, run_control
 from transect.experiment.worlds import open_world, population_of, truth_attributes
+from transect.protocols import World
 from transect.ratings import gates as required
 from transect.ratings.seen import check as check_ratings
 from transect.records import Design
 from transect.runs import error_conditions
+from transect.runs.capabilities import check_subjects, usual_levels
 from transect.runs.folder import slug
 from transect.targets.limits import Limits
 
@@ -95,15 +97,15 @@ def audit(
 
 
 def _design(
-    world: Any,
+    world: World,
     vary: Iterable[str] | Mapping[str, Iterable[float] | None],
     subjects: int,
     images: int | None,
     hold: Sequence[str],
     seed: int,
 ) -> Design:
-    worlds.check_subjects(world, subjects if images is None else images)
-    population, usual = population_of(world), getattr(world, "usual_levels", None)
+    check_subjects(world, subjects if images is None else images)
+    population, usual = population_of(world), usual_levels(world)
     if images is None:
         options: dict[str, Any] = {"subjects": subjects, "seed": seed, "population": population, "hold": hold}
         return transect_design(vary, world.attributes, usual=usual, **options)

@@ -22,10 +22,11 @@ from transect.experiment import costs, edits, interpolation, study, verification
 from transect.experiment.edits import EditCheck
 from transect.experiment.study import Study
 from transect.jobs.audit import one_study
-from transect.protocols import Target
+from transect.protocols import Target, World
 from transect.ratings import gates as required
 from transect.ratings.seen import check as check_ratings
 from transect.runs import boundary, error_conditions
+from transect.runs.capabilities import check_subjects, usual_levels
 from transect.runs.folder import STUDIES, slug
 from transect.targets.limits import Limits
 
@@ -159,7 +160,7 @@ def audit(
     ]
     crossed = error_conditions.check(by, [one.counted_by for one in asked])
     gates = required.given(require_validation, [(one.world, one.design.levels) for one in asked])
-    joined = None if lines is None else _lines(world, lines, seed, resolved, limits)
+    joined = None if lines is None or world is None else _lines(world, lines, seed, resolved, limits)
     controlled = next((one for one in asked if one.design.levels), None) if control else None
     for one in asked:
         place = folder if len(asked) == 1 else folder / STUDIES / one.name
@@ -206,7 +207,7 @@ def cost(
     made = _studies(varied, moved, dataset, asked, subjects, hold, world, image_size, seed)
     if not made:
         raise BadInput("nothing to compare: give --vary ATTRIBUTE, or --population P --images N")
-    made += [] if lines is None else [_lines(world, lines, seed)]
+    made += [] if lines is None or world is None else [_lines(world, lines, seed)]
     return costs.total(costs.quotes(targets, sum(one.design.n_images for one in made)))
 
 
@@ -226,7 +227,7 @@ def _studies(
     observe: int | None,
     subjects: int,
     hold: Sequence[str],
-    world: Any,
+    world: World | None,
     image_size: int | None,
     seed: int,
 ) -> list[Study]:
@@ -234,10 +235,10 @@ def _studies(
     made: list[Study] = []
     if world is not None:
         origin = worlds.population_of(world)
-        worlds.check_subjects(world, max(subjects if vary or steps else 0, observe or 0))
+        check_subjects(world, max(subjects if vary or steps else 0, observe or 0))
         options: dict[str, Any] = {"subjects": subjects, "seed": seed, "population": origin, "hold": hold}
         if vary:
-            usual = getattr(world, "usual_levels", None)
+            usual = usual_levels(world)
             made.append(Study(EXPERIMENT, world, transect_design(vary, world.attributes, usual=usual, **options), ()))
             worlds.check_hold(world, made[-1].design)
         for stepped, levels in parse_steps(steps, world):
@@ -256,9 +257,9 @@ def _studies(
     return made
 
 
-def _lines(world: Any, lines: int, seed: int, targets: Sequence[Target] = (), limits: Limits | None = None) -> Study:
+def _lines(world: World, lines: int, seed: int, targets: Sequence[Target] = (), limits: Limits | None = None) -> Study:
     """Lines between subjects of the world, of whose images no truth is asked."""
-    worlds.check_subjects(world, 2 * lines)
+    check_subjects(world, 2 * lines)
     joined = Lines(world)
     design = lines_design(joined, lines, seed=seed, population=worlds.population_of(world))
     classes = tuple(target for target in targets if interpolation.has_classes(target.task))
@@ -310,17 +311,16 @@ def _verifying(
     ]
 
 
-def _plain(world: Any) -> Any:
+def _plain(world: World) -> World:
     """The world itself where it is moved in steps: truths and controls are in the attributes' own units."""
     return world.world if isinstance(world, Steps) else world
 
 
 def demo(out: Path, *, seed: int = 0, device: str = "cpu", quiet: bool = False) -> publication.Result:
     """The main job: OpenCV's face cascade over skin tone, light and glasses; its smile cascade over smile and beard."""
-    from transect.generators import load
     from transect.targets import resolve
 
-    world: Any = load("faceworld", image_size=96, device=device)
+    world = worlds.open_world("faceworld", 96, None, device)
     known = {attribute.name: attribute for attribute in world.attributes}
 
     def asked(name: str, target: Target, vary: Sequence[str], truth: str | None) -> Study:
