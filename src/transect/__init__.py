@@ -40,6 +40,7 @@ _HOME = {
     "recognition": "transect.jobs.recognition.run",
     "RecognitionOptions": "transect.jobs.recognition.run",
     "MatchOptions": "transect.jobs.match.options",
+    "verify": "transect.jobs.verify.run",
     "generators": "",
     "effects": "",
     "targets": "",
