@@ -183,6 +183,6 @@ def test_classes_of_the_page_are_its_own():
 
 
 def test_zero_has_no_sign():
-    from transect.jobs.match.figures import _number
+    from transect.report.environment import decimals
 
-    assert [_number(value) for value in (-0.0004, -0.0, -0.0006, None)] == ["0.000", "0.000", "−0.001", "unknown"]
+    assert [decimals(value) for value in (-0.0004, -0.0, -0.0006, None)] == ["0.000", "0.000", "−0.001", "unknown"]

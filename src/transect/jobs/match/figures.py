@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 from jaxtyping import Float
@@ -18,14 +16,10 @@ from jaxtyping import Float
 from transect.effects.balance import Balance, Cell
 from transect.effects.matched_pairs import GAMMAS
 from transect.jobs.match.numbers import MatchNumbers
-from transect.report.environment import plain_environment
-from transect.report.scales import Scale, covering
-from transect.report.wording import ATTRIBUTE_NOTE
+from transect.report.drawing.scales import Scale, covering
+from transect.report.environment import render
 from transect.runs.folder import write_atomically
 from transect.runs.plain_json import dumps, plain
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 MOST_PAIRS = 60
 MOST_REFUSED = 30
@@ -117,27 +111,23 @@ def build(page: MatchingPage) -> str:
     edges, histograms = overlap_histograms(page.overlap)
     reference_edges, reference_histograms = overlap_histograms(page.references)
     shares = [one for one in page.balance if np.isfinite(one.before.treated_interval[0])]
-    return (
-        _environment()
-        .get_template("matching.html.j2")
-        .render(
-            page=page,
-            gammas=GAMMAS,
-            summary=plain(page.numbers),
-            scale=scale,
-            gate_at=scale.percent(min(page.gate, scale.high)),
-            love=rows,
-            shares=shares[:MOST_PANELS],
-            shares_cut=len(shares) - MOST_PANELS,
-            edges=edges,
-            histograms=histograms,
-            reference_edges=reference_edges,
-            reference_histograms=reference_histograms,
-            pairs=[(card, _distance_class(card, page.pairs)) for card in page.pairs[:MOST_PAIRS]],
-            refused=page.refused[:MOST_REFUSED],
-            reasons=sorted({card.reason for card in page.refused[:MOST_REFUSED]}),
-            attribute_note=ATTRIBUTE_NOTE,
-        )
+    return render(
+        "matching",
+        page=page,
+        gammas=GAMMAS,
+        summary=plain(page.numbers),
+        scale=scale,
+        gate_at=scale.percent(min(page.gate, scale.high)),
+        love=rows,
+        shares=shares[:MOST_PANELS],
+        shares_cut=len(shares) - MOST_PANELS,
+        edges=edges,
+        histograms=histograms,
+        reference_edges=reference_edges,
+        reference_histograms=reference_histograms,
+        pairs=[(card, _distance_class(card, page.pairs)) for card in page.pairs[:MOST_PAIRS]],
+        refused=page.refused[:MOST_REFUSED],
+        reasons=sorted({card.reason for card in page.refused[:MOST_REFUSED]}),
     )
 
 
@@ -180,28 +170,3 @@ def _distance_class(card: Card, pairs: Sequence[Card]) -> str:
     """Quarter of the pairs by distance: nearest, farthest, or neither."""
     low, high = np.quantile([one.distance for one in pairs], [0.25, 0.75])
     return "nearest" if card.distance <= low else "farthest" if card.distance >= high else "middle"
-
-
-def _data_address(picture: bytes) -> str:
-    kind = "png" if picture.startswith(b"\x89PNG") else "jpeg"
-    return f"data:image/{kind};base64,{base64.b64encode(picture).decode()}"
-
-
-def _number(value: float | None, digits: int = 3) -> str:
-    """Three digits, a true minus sign, 'unknown' for what is not known."""
-    if value is None or not np.isfinite(value):
-        return "unknown"
-    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # + 0.0: no minus before zero
-
-
-@cache
-def _environment() -> Environment:
-    environment = plain_environment()
-    environment.filters |= {
-        "number": _number,
-        "probability": lambda p: "< 0.0001" if p is not None and p < 5e-5 else _number(p, 4),
-        "percent": lambda value: "unknown" if not np.isfinite(value) else f"{100 * value:.1f}",
-        "data_address": _data_address,
-        "count": lambda value: f"{value:,}",
-    }
-    return environment

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
 
 from transect.report.document import WrittenDocument
-from transect.report.page import environment
+from transect.report.environment import data_address, render
 
 STEPS: Final = 60
 """Points of the curve of failures by calls."""
@@ -73,18 +72,15 @@ def build(found: Mapping[str, Any], faces: Sequence[Mapping[str, Any]] = ()) -> 
     faces: by, group, right, wrong (answers), right_picture and wrong_picture (PNG or None).
     """
     content = json.loads(to_json(found))
-    return (
-        environment()
-        .get_template("search.html.j2")
-        .render(
-            doc=WrittenDocument(content),
-            found=content,
-            verb={"miss": "misses"}.get(content["outcome"], "errs on"),
-            maps=[_map(f"/maps/{i}", entry) for i, entry in enumerate(content["maps"])],
-            curve=_curve(content["curve"]),
-            errors=_error_rows(content.get("errors")),
-            faces=[_mean_face(face) for face in faces],
-        )
+    return render(
+        "search",
+        doc=WrittenDocument(content),
+        found=content,
+        verb={"miss": "misses"}.get(content["outcome"], "errs on"),
+        maps=[_map(f"/maps/{i}", entry) for i, entry in enumerate(content["maps"])],
+        curve=_curve(content["curve"]),
+        errors=_error_rows(content.get("errors")),
+        faces=[_mean_face(face) for face in faces],
     )
 
 
@@ -109,12 +105,8 @@ def _error_rows(errors: Mapping[str, Any] | None) -> list[ErrorRow]:
 def _mean_face(face: Mapping[str, Any]) -> MeanFace:
     name = f"{face['by'].replace('_', ' ')}: {face['group']}" if face["by"] else "all calls"
     name = face["group"] if "×" in face["by"] else name  # it names the attributes itself
-    right, wrong = (_address(face[f"{answer}_picture"]) for answer in ("right", "wrong"))
+    right, wrong = (data_address(face[f"{answer}_picture"]) for answer in ("right", "wrong"))
     return MeanFace(name, right, wrong, face["right"], face["wrong"])
-
-
-def _address(png: bytes | None) -> str:
-    return "data:image/png;base64," + base64.b64encode(png).decode("ascii") if png else ""
 
 
 def _map(place: str, entry: Mapping[str, Any]) -> MapView:
