@@ -23,11 +23,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from transect.leakage import Problem, Settings, analyse, dataset_leakage, labelled
-from transect.leakage.attackers import Bayes, Converged
-from transect.leakage.attackers.mlp import BATCH, EPOCHS, HIDDEN
-from transect.leakage.attackers.networks import Batch, Networks
-from transect.leakage.tables import labelled_data, read_table
+from transect.attacks import Problem, Settings, analyse, dataset_leakage, labelled
+from transect.attacks.attackers import Bayes, Converged
+from transect.attacks.attackers.mlp import BATCH, EPOCHS, HIDDEN
+from transect.attacks.attackers.networks import Batch, Networks
+from transect.attacks.tables import labelled_data, read_labels
 
 NETWORKS, STEPS, PER_CLASS = 20, 12, 7300
 SIZES = (211, *HIDDEN["mlp"], 2)
@@ -111,7 +111,7 @@ def converged_row(data, step_seconds):
 def main(arguments):
     """Runs and prints; returns the exit code."""
     torch.set_num_threads(1)
-    given = [labelled_data(read_table(Path(a)), ["verb_id"], "gender", split="split") for a in arguments]
+    given = [labelled_data(read_labels(Path(a)), ["verb_id"], "gender", split="split") for a in arguments]
     data = given[0] if given else made_up()
     print("| what | ms | peer | ms | ratio |\n| --- | --- | --- | --- | --- |")
     ratios, step = [], 0.0

@@ -17,10 +17,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from effects_figure import table
 
-from transect.leakage import Estimate, LabelledData, Settings, analyse, dataset_leakage
-from transect.leakage.attackers import Bayes
-from transect.leakage.attackers.mlp import Mlp
-from transect.leakage.tables import labelled_data, read_table
+from transect.attacks import Estimate, LabelledData, Settings, analyse, dataset_leakage
+from transect.attacks.attackers import Bayes
+from transect.attacks.attackers.mlp import Mlp
+from transect.attacks.tables import labelled_data, read_labels
 
 PUBLISHED = {"original": "68.26 ± .31", "α = 3": "68.11 ± .55", "α = 2": "68.15 ± .32", "α = 1": "53.99 ± .69"}
 """λ_D of Wang et al. 2019, Table 1."""
@@ -35,7 +35,7 @@ DRAWS, TRAIN, TEST = 200, 7300, 3000
 def read(file: Path, where: str | None, *, train_only: bool) -> LabelledData:
     """Verbs and gender. train_only: `where` chooses among the rows that teach alone, as published."""
     return labelled_data(
-        read_table(file), ["verb_id"], "gender", split="split", where=where, where_train_only=train_only
+        read_labels(file), ["verb_id"], "gender", split="split", where=where, where_train_only=train_only
     )
 
 
@@ -66,7 +66,7 @@ def noise_rows(file: Path, rounds: int) -> list[Sequence[str]]:
     data, rows = read(file, None, train_only=True), []
     for noise in ("flips", "replacement", "frequency"):
         level = analyse(data, Bayes(), noise=noise, f1=[F1]).levels[0]
-        cells = [noise, f"{level.rate:.4f}", f"{level.f1_found:.1f}", _interval(level.leakage)]
+        cells = [noise, f"{level.rate:.4f}", f"{level.f1_measured:.1f}", _interval(level.leakage)]
         if rounds:
             fought = analyse(data, Mlp(), noise=noise, f1=[F1], settings=protocol(rounds)).levels[0]
             cells.append(_spread(fought.leakage))

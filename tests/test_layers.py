@@ -16,7 +16,7 @@ RANKS = [
     ["runs", "console"],
     ["datasets", "generators", "training", "perceptual", "inversion", "controls", "designs"],
     ["targets", "annotation", "effects", "testing"],
-    ["leakage", "mitigation", "ratings"],
+    ["attacks", "mitigation", "ratings"],
     ["experiment", "report"],
     ["analysis"],
     ["jobs"],

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import torch
 
-from transect.leakage import Settings
-from transect.leakage.attackers import Bayes, Mlp
-from transect.leakage.estimation import Plan, attack, estimate
-from transect.leakage.perturbation import solve_rate
-from transect.leakage.tables import labelled_data, read_table
+from transect.attacks import Settings
+from transect.attacks.attackers import Bayes, Mlp
+from transect.attacks.estimation import Plan, attack, estimate
+from transect.attacks.perturbation import solve_rate
+from transect.attacks.tables import labelled_data, read_labels
 
 PUBLISHED = {  # split: F1 of the model without gender, λ_D and its SD, λ_D(F1)
     "original": (40.11, 68.26, 0.31, 56.46),
@@ -45,7 +45,7 @@ def shown(found):
 def main(path, splits):
     """One row for each split as soon as it is there."""
     torch.set_num_threads(1)
-    table = read_table(path)
+    table = read_labels(path)
     head = ["split", "λ_D published", "network", "closed form, 200 draws", "network, default protocol"]
     head += ["λ_D(F1) published", "network, flips", "closed form, flips", "CPU seconds"]
     print("| " + " | ".join(head) + " |\n|" + " --- |" * len(head), flush=True)

@@ -20,6 +20,7 @@ from transect.errors import BadInput
 from transect.experiment import worlds
 from transect.jobs.annotate import validation
 from transect.jobs.search import run as searching
+from transect.jobs.search.request import SearchOptions, search_for
 from transect.ratings import gates as required
 from transect.targets import as_target
 
@@ -171,8 +172,8 @@ def test_a_search_holds_to_them_over_its_whole_range(failing, tmp_path):
 
     def searched(*vary, path=failing):
         space = space_of(world, vary)
-        options = {"truth": "smile>0.5", "budget": 20, "goal": "failures", "require_validation": path}
-        return searching.search_for(world, target, space, **options)
+        options = SearchOptions(require_validation=path)
+        return search_for(world, target, space, truth="smile>0.5", budget=20, goal="failures", options=options)
 
     with pytest.raises(BadInput, match="got face_shape 0 "):
         searched("face_shape=0:1")
@@ -181,9 +182,8 @@ def test_a_search_holds_to_them_over_its_whole_range(failing, tmp_path):
         searched("face_shape=0.25:1", path=narrow)
     with pytest.raises(BadInput, match="images with age .* to have been rated, got no level of it"):
         searched("face_shape=0.5:1", "age")
-    made = searched("face_shape=0.5:1")
-    found = searching.run(made, tmp_path / "search", quiet=True)
-    assert [one["key"] for one in found["sections"]] == ["gates"]
+    result = searching.run(searched("face_shape=0.5:1"), tmp_path / "search", quiet=True)
+    assert [section.key for section in result.numbers.sections] == ["gates"]
     assert "Gates that were required" in (tmp_path / "search" / "search.html").read_text()
     # A level that fails inside of the range is met, though neither end touches it.
     inner = changed(failing, tmp_path, lambda one: (passing(one), one["groups"][2].update(failures=["quality: poor"])))

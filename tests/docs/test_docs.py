@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 
+import doc_pages
 import pytest
 import typer.main
 from places import ROOT
@@ -19,7 +20,13 @@ from transect.cli.app import app
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 RUN_AS_A_WHOLE = [ROOT / "docs" / "how-to" / "audit-photographs.md"]
 """Pages whose commands and Python blocks build on each other: a reader runs them from the top."""
-PAGES_WITH_PYTHON = [page for page in PAGES if "```python" in page.read_text() and page not in RUN_AS_A_WHOLE]
+RUN_ELSEWHERE = {ROOT / name for name in doc_pages.PAGES}
+"""Pages whose commands and Python blocks run together: test_pages.py."""
+PAGES_WITH_PYTHON = [
+    page
+    for page in PAGES
+    if "```python" in page.read_text() and page not in RUN_AS_A_WHOLE and page not in RUN_ELSEWHERE
+]
 EXAMPLES = sorted(ROOT.glob("examples/*.py"))
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import audited
@@ -18,8 +19,11 @@ from places import SUPPORT
 
 import transect
 from transect.analysis.reporting import report
+from transect.designs import transect_design
 from transect.errors import BadInput, CorruptedPart, FolderOfAnotherSpec, RunFolderError, TooManyFailures, UnknownName
+from transect.experiment import study
 from transect.records import Predictions, Task
+from transect.runs import tables as tables_of_runs
 from transect.targets.limits import Limits
 
 SMALL = {"subjects": 12, "image_size": 32, "seed": 3, "quiet": True}
@@ -31,6 +35,13 @@ def tables(folder: Path) -> dict[str, bytes]:
     files = [path for table in TABLES for path in folder.rglob(f"{table}/**/*.parquet")]
     files += [folder / name for name in ("effects.parquet", "results.json", "report.html", "run.json")]
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(files)}
+
+
+def study_of(targets: list) -> study.Study:
+    """Twelve subjects with and without glasses, as a study of the targets."""
+    world = transect.generators.load("faceworld", image_size=32)
+    design = transect_design(["glasses"], world.attributes, subjects=12)
+    return study.Study("small", world, design, tuple(study.resolve_targets(targets)), limits=Limits(max_failures=1))
 
 
 def command(out: Path, *more: str) -> list[str]:
@@ -362,3 +373,16 @@ def test_interruption_says_how_to_go_on(tmp_path):
     _, errors = run.communicate(timeout=60)
     assert run.returncode == 130, errors
     assert errors.strip().splitlines()[-1].startswith("transect: interrupted; what is done is kept in")
+
+
+def test_pictures_are_decoded_once_where_a_run_resumes_and_never_where_they_were_just_rendered(tmp_path, monkeypatch):
+    decoded = []
+    decode = tables_of_runs.decode
+    monkeypatch.setattr(tables_of_runs, "decode", lambda pngs: decoded.append(len(pngs)) or decode(pngs))
+    run = partial(study.run, study_of([audited.brightness, "audited:raises_on_bright"]), tmp_path, quiet=True)
+    run()
+    assert decoded == []
+    for part in tmp_path.glob("predictions/*/*.parquet"):
+        part.unlink()
+    run()
+    assert decoded == [24]

@@ -3,7 +3,7 @@
 import numpy as np
 from places import SHARED
 
-from transect.leakage import labelled
+from transect.attacks import labelled
 
 IMSITU = SHARED / "imsitu_verb_gender.parquet"
 

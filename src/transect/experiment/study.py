@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, final
-
-import pyarrow as pa
 
 from transect.designs import transect_latents
 from transect.effects.truth import Truth
@@ -24,11 +23,11 @@ from transect.experiment.edits import EditCheck
 from transect.experiment.outcome_choice import choose_outcomes, rehearse
 from transect.experiment.worlds import truth_attributes
 from transect.protocols import Target
-from transect.records import Design, Task
+from transect.records import Design, Images, Task
 from transect.runs import spec as provenance
 from transect.runs import tables as columns
 from transect.runs.folder import RunFolder, slug
-from transect.runs.parts import map_parts
+from transect.runs.parts import Background, map_parts
 from transect.runs.progress import Progress
 from transect.targets.limits import Limits
 
@@ -188,32 +187,52 @@ def _make_parts(study: Study, folder: RunFolder, quiet: bool) -> None:
 
     def stage(part: int) -> None:
         started = time.monotonic()
-        made = _image_part(study, folder, part, keeper)
+        storing.keep_up(1 + len(study.targets))  # at most the pieces of one part: one is stored, one is made
+        images = _image_part(study, folder, part, keeper, storing)
         for target, budget in zip(study.targets, budgets, strict=True):
-            _prediction_part(study, folder, part, target, budget, made)
-        progress.advance(len(made))
-        folder.log("part", part=part, images=len(made), seconds=round(time.monotonic() - started, 3))
+            _prediction_part(study, folder, part, target, budget, images, storing)
+        storing.submit(lambda: finish(part, len(images.ids), started))
 
-    with Progress(study.name, study.design.n_images, quiet=quiet) as progress:
+    def finish(part: int, images: int, started: float) -> None:
+        progress.advance(images)
+        folder.log("part", part=part, images=images, seconds=round(time.monotonic() - started, 3))
+
+    with Progress(study.name, study.design.n_images, quiet=quiet) as progress, Background() as storing:
         map_parts(stage, range(study.n_parts))
 
 
-def _image_part(study: Study, folder: RunFolder, part: int, keeper: edits.Gatekeeper | None) -> pa.Table:
-    if not folder.has_part("images", part):
-        span = study.subjects_of(part)
-        seeds = study.design.subject_seeds(span.start, span.stop)
-        if keeper is None:
-            latents = transect_latents(study.design, study.world.sample(seeds), study.world)
-            images = study.world.render(latents)
-        else:
-            seeds, latents, images, checked = edits.passing(keeper, seeds, span.start)
-            folder.write_part(edits.EDITS, part, checked)
-        true = getattr(study.world, "truths", study.world.read)(latents)
-        folder.write_part("images", part, columns.images_table(study.design, seeds, true, images))
-    return folder.read_part("images", part)
+@final
+@dataclass(frozen=True, slots=True)
+class _PartImages:
+    """Identifiers of a part's images, and the images: as rendered, or decoded once from a finished part if needed."""
+
+    ids: list[str]
+    images: Callable[[], Images]
 
 
-def _prediction_part(study: Study, folder: RunFolder, part: int, target: Target, budget: Any, images: pa.Table) -> None:
+def _image_part(
+    study: Study, folder: RunFolder, part: int, keeper: edits.Gatekeeper | None, storing: Background
+) -> _PartImages:
+    if folder.has_part("images", part):
+        rows = folder.read_part("images", part)
+        return _PartImages(rows["id"].to_pylist(), cache(lambda: columns.images_of(rows)))
+    span = study.subjects_of(part)
+    seeds = study.design.subject_seeds(span.start, span.stop)
+    if keeper is None:
+        latents = transect_latents(study.design, study.world.sample(seeds), study.world)
+        images = study.world.render(latents)
+    else:
+        seeds, latents, images, checked = edits.passing(keeper, seeds, span.start)
+        folder.write_part(edits.EDITS, part, checked)
+    images = Images(images.pixels.copy(), images.face_boxes)  # a generator may use its array again
+    true = getattr(study.world, "truths", study.world.read)(latents)
+    storing.submit(lambda: folder.write_part("images", part, columns.images_table(study.design, seeds, true, images)))
+    return _PartImages(columns.image_ids(study.design, seeds), lambda: images)
+
+
+def _prediction_part(
+    study: Study, folder: RunFolder, part: int, target: Target, budget: Any, images: _PartImages, storing: Background
+) -> None:
     from transect.targets.guard import guarded
 
     table = f"predictions/{slug(target.name)}"
@@ -221,5 +240,5 @@ def _prediction_part(study: Study, folder: RunFolder, part: int, target: Target,
         budget.add(folder.read_part(table, part)["reason"].to_pylist())
         return
     limits = study.limits
-    answers = guarded(target, columns.images_of(images), timeout=limits.timeout, batch=limits.batch, budget=budget)
-    folder.write_part(table, part, columns.predictions_table(images["id"].to_pylist(), answers))
+    answers = guarded(target, images.images(), timeout=limits.timeout, batch=limits.batch, budget=budget)
+    storing.submit(lambda: folder.write_part(table, part, columns.predictions_table(images.ids, answers)))

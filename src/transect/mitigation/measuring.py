@@ -15,13 +15,13 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import stdtrit
 
+from transect.attacks import Estimate, LabelledData, chance_errors, labelled, model_outputs, perturb, solve_rate
+from transect.attacks import Settings as AttackSettings
+from transect.attacks.attackers import load
+from transect.attacks.estimation import Plan, attack, estimate
+from transect.attacks.perturbation import expected_f1
+from transect.attacks.scoring import difference
 from transect.errors import BadInput
-from transect.leakage import Estimate, LabelledData, chance_errors, labelled, model_outputs, perturb, solve_rate
-from transect.leakage import Settings as AttackSettings
-from transect.leakage.attackers import load
-from transect.leakage.estimation import Plan, attack, estimate
-from transect.leakage.perturbation import expected_f1
-from transect.leakage.scoring import difference
 from transect.mitigation.performance import performance
 from transect.mitigation.testbed import Bench
 

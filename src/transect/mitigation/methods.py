@@ -17,9 +17,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from transect.attacks import labelled
+from transect.attacks.balance import balanced_subset
 from transect.errors import BadInput
-from transect.leakage import labelled
-from transect.leakage.balance import balanced_subset
 from transect.mitigation.adversarial import IMAGE, Adversary, Loss, Read, Settings, Tell, fit_predictor, scores_of
 from transect.mitigation.backbones import new_backbone
 from transect.mitigation.critics import Mask

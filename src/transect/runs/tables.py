@@ -17,6 +17,7 @@ import pyarrow as pa
 from jaxtyping import Bool, Float, Int, UInt8
 
 from transect.records import Design, Images, Predictions, Task
+from transect.runs.png import png
 
 LEFT_OUT = b"transect.left_out"
 """Metadata of a file of single answers: raters who were shut out, and how many answers are theirs, as JSON."""
@@ -41,17 +42,22 @@ def image_id(subject: int, cell: int) -> str:
     return f"{subject}-{cell:04d}"
 
 
+def image_ids(design: Design, subjects: Int[np.ndarray, " s"]) -> list[str]:
+    """Identifiers of the images of whole subjects, subject-major.
+
+    >>> image_ids(Design({"glasses": (0.0, 1.0)}, subjects=1), np.array([17]))
+    ['17-0000', '17-0001']
+    """
+    return [image_id(subject, cell) for subject in subjects.tolist() for cell in range(design.n_cells)]
+
+
 def images_table(design: Design, subjects: Int[np.ndarray, " s"], true: pa.Table, images: Images) -> pa.Table:
     """Rows of `images` for whole subjects, subject-major; `true` has one column per attribute of the world."""
     cells = design.cells()
     subject = np.repeat(subjects, len(cells))
     cell = np.tile(np.arange(len(cells), dtype=np.int32), len(subjects))
     encoded = encode(images.pixels)
-    columns: dict[str, object] = {
-        "id": [image_id(s, c) for s, c in zip(subject.tolist(), cell.tolist(), strict=True)],
-        "subject": subject,
-        "cell": cell,
-    }
+    columns: dict[str, object] = {"id": image_ids(design, subjects), "subject": subject, "cell": cell}
     for name in design.levels:
         columns[f"intended.{name}"] = np.array([setting[name] for setting in cells])[cell]
     for name in true.column_names:
@@ -88,16 +94,7 @@ def data_set_table(
 
 def encode(pixels: UInt8[np.ndarray, "n h w 3"] | UInt8[np.ndarray, "n h w"]) -> list[bytes]:
     """Each image, of three channels or one, as PNG, lossless."""
-    with ThreadPoolExecutor() as pool:
-        return list(pool.map(_encode_one, pixels))
-
-
-def _encode_one(pixels: UInt8[np.ndarray, "h w 3"] | UInt8[np.ndarray, "h w"]) -> bytes:
-    from PIL import Image
-
-    sink = io.BytesIO()
-    Image.fromarray(pixels).save(sink, "PNG", compress_level=1)
-    return sink.getvalue()
+    return [png(image) for image in pixels]
 
 
 def decode(pngs: Sequence[bytes]) -> UInt8[np.ndarray, "n h w 3"]:

@@ -7,29 +7,29 @@ import pytest
 from leaky_data import planted, planted_bits
 from report_reader import loose_digits, number_faults, parse, text_faults
 
+from transect.attacks import Settings, analyse, labelled, model_outputs
+from transect.attacks.attackers import Bayes, Logistic
+from transect.attacks.numbers import numbers_of
+from transect.attacks.overview import overview
 from transect.jobs.leakage.page import write
-from transect.leakage import Settings, analyse, labelled, model_outputs
-from transect.leakage.attackers import Bayes, Logistic
-from transect.leakage.overview import overview
-from transect.leakage.summary import summary
 
 
 def with_model():
     data = planted(n=2000)
     scores = np.random.default_rng(0).normal(size=(2000, 4)) + 2 * data.labels.dense(np.arange(2000))
     found = analyse(data, Logistic(), outputs=model_outputs(data, scores), settings=Settings(permutations=20))
-    return summary(found, overview(data), "labels.parquet")
+    return numbers_of(found, overview(data), "labels.parquet")
 
 
 def without_model():
     data = planted_bits(n=1500)
-    return summary(analyse(data, Logistic(), settings=Settings(permutations=0)), overview(data, ()), "labels.csv")
+    return numbers_of(analyse(data, Logistic(), settings=Settings(permutations=0)), overview(data, ()), "labels.csv")
 
 
 def cross_fitted():
     verbs = np.array(["<cook>"] * 60 + ["drive & park"] * 60)
     data = labelled(verbs, np.arange(120) % 3, attribute="age")
-    return summary(analyse(data, Bayes(), settings=Settings(permutations=5)), overview(data), "a&b.csv")
+    return numbers_of(analyse(data, Bayes(), settings=Settings(permutations=5)), overview(data), "a&b.csv")
 
 
 @pytest.mark.parametrize("make", [with_model, without_model, cross_fitted])
@@ -44,14 +44,14 @@ def test_numbers_and_texts_are_those_of_the_json(make, tmp_path):
 
 
 def test_every_figure_is_on_the_page(tmp_path):
-    found = with_model()
-    tree = parse(write(found, tmp_path).read_text())
+    numbers = with_model()
+    tree = parse(write(numbers, tmp_path).read_text())
     places = {element.get("data-source") for element in tree.iter() if element.get("data-source")}
-    for i in range(len(found["comparisons"])):
+    for i in range(len(numbers.comparisons)):
         assert f"/comparisons/{i}/amplification/estimate" in places
     assert {"/dataset_leakage/estimate", "/null/low", "/model_leakage/estimate", "/overview/costs/0/kept"} <= places
-    assert found["contributions"]
-    assert set(found["counted"]) == {"bias_amp", "directional", "multi_attribute"}
+    assert numbers.contributions
+    assert set(numbers.counted) == {"bias_amp", "directional", "multi_attribute"}
 
 
 def test_the_same_analysis_gives_the_same_bytes(tmp_path):
@@ -60,12 +60,12 @@ def test_the_same_analysis_gives_the_same_bytes(tmp_path):
 
 
 def test_positions_follow_the_numbers(tmp_path):
-    found = without_model()
-    tree = parse(write(found, tmp_path).read_text())
+    numbers = without_model()
+    tree = parse(write(numbers, tmp_path).read_text())
     dots = [e for e in tree.iter() if e.get("class") == "dot" and e.get("r") == "5"]
     ticks = {float(e.get("data-tick")): e.get("style") for e in tree.iter() if e.get("data-tick")}
     low, high = min(ticks), max(ticks)
-    expected = 100 * (found["dataset_leakage"]["estimate"] - low) / (high - low)
+    expected = 100 * (numbers.dataset_leakage.estimate - low) / (high - low)
     assert float(dots[0].get("cx").rstrip("%")) == pytest.approx(expected, abs=0.01)
 
 

@@ -79,7 +79,7 @@ def test_the_table_on_the_terminal(folder):
 
 def test_a_part_of_the_images_is_asked(folder):
     made = json.loads(printed(*asked(folder, "--queries", "2", "--k", "1", "--json")))
-    assert (made["asked"], made["distances"][0]["attributes"][0]["n_images"]) == (2, 2)
+    assert (made["queries"], made["distances"][0]["attributes"][0]["n_images"]) == (2, 2)
 
 
 def test_an_unknown_person_is_nobody_else():

@@ -1,17 +1,17 @@
-"""`transect leakage`: does a data set, and a model beyond it, give the protected attribute away?"""
+"""`transect leakage`: can the protected attribute be inferred from labels, and from a model's predictions?"""
 
 from __future__ import annotations
 
-import json as json_format
 import sys
-from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from transect.runs.plain_json import dumps
+
 if TYPE_CHECKING:
-    from transect.leakage.overview import Cost
+    from transect.jobs.leakage.run import LeakageResult
 
 
 def leakage(
@@ -27,46 +27,57 @@ def leakage(
         str | None, typer.Option("--id", help="Column of identifiers; default id, image_id or image_name.")
     ] = None,
     where: Annotated[
-        str | None, typer.Option(help="Column of true and false: which rows count; --as-published: which teach.")
+        str | None,
+        typer.Option(
+            help="Column of true and false: the rows that count; with --as-published: the training rows that count."
+        ),
     ] = None,
     predictions: Annotated[
-        Path | None, typer.Option(help="A model's answers on the same items: hard labels, logits or probabilities.")
+        Path | None, typer.Option(help="A model's predictions on the same items: hard labels, logits or probabilities.")
     ] = None,
     prediction: Annotated[
         list[str] | None,
-        typer.Option(help="The answers' columns, by the labels' names or in their order; default as --label."),
+        typer.Option(
+            help="Columns of the predictions, by the labels' names or in their order; default: those of --label."
+        ),
     ] = None,
     attacker: Annotated[
-        str, typer.Option(help="bayes, logistic, trees, mlp, mlp-4, …, converged, or auto: the best, cross-fitted.")
+        str,
+        typer.Option(
+            help="bayes, logistic, trees, mlp, mlp-4, …, converged, or auto: the best of several, cross-fitted."
+        ),
     ] = "auto",
     noise: Annotated[
         str, typer.Option(help="How labels err in λ_D(a): flips, replacement or frequency (keeps label frequencies).")
     ] = "",
     f1: Annotated[
-        list[float] | None, typer.Option(help="Measure λ_D at this macro F1, in percent; default the model's own.")
+        list[float] | None, typer.Option(help="Measure λ_D at this macro F1, in percent; default: the model's.")
     ] = None,
-    rounds: Annotated[int, typer.Option(help="Attackers to average; 0: five where chance enters, else one.")] = 0,
+    rounds: Annotated[
+        int, typer.Option(help="Attackers to average; 0: five if the attacker or the noise is random, else one.")
+    ] = 0,
     permutations: Annotated[
-        int, typer.Option(help="Shuffles behind the null; -1: 200, or 5 where the attacker is slow.")
+        int, typer.Option(help="Permutations for the null; -1: 200, or 5 if the attacker is slow.")
     ] = -1,
-    train_per_class: Annotated[int, typer.Option(help="Draw so many training rows a class; 0: all there are.")] = 0,
-    test_per_class: Annotated[int, typer.Option(help="With --as-published: scored rows of each class.")] = 0,
+    train_per_class: Annotated[int, typer.Option(help="Training rows to draw per class; 0: all.")] = 0,
+    test_per_class: Annotated[int, typer.Option(help="With --as-published: rows to score per class; 0: all.")] = 0,
     as_published: Annotated[
         bool,
-        typer.Option("--as-published", help="The protocol of Wang et al. 2019 with its selection and folding."),
+        typer.Option("--as-published", help="Use the protocol of Wang et al. 2019, with its selection and folding."),
     ] = False,
     curve: Annotated[
         bool | None,
         typer.Option(
-            "--curve/--no-curve", help="Learn from 25, 50 and 75 % of the rows, too; default all but networks."
+            "--curve/--no-curve",
+            help="Also train on 25, 50 and 75 % of the rows; default: unless the attacker is a network.",
         ),
     ] = None,
     device: Annotated[str, typer.Option(help="Where networks train: cpu, cuda or cuda:N.")] = "cpu",
     alpha: Annotated[
         list[float] | None,
         typer.Option(
-            help="Say what balancing keeps where no label is more than so many times as frequent with one class; with "
-            "--out the rows are marked in balanced.parquet. The report has 3, 2, 1 of one category."
+            help="Report how many items remain if no label may be more than α times as frequent with one class as with "
+            "another; with --out the rows are marked in balanced.parquet. Default for one category: 3, 2 and 1."
         ),
     ] = None,
     out: Annotated[
@@ -79,63 +90,54 @@ def leakage(
 
     Leakages are in percent; amplification Δ = λ_M − λ_D(a), at the model's own accuracy, in percentage points.
     """
-    from transect.leakage import analysis as stage
-    from transect.leakage import answers as given_answers
-    from transect.leakage import attackers, overview, results, tables
-    from transect.leakage.estimation import Settings
-    from transect.runs.folder import write_table
+    from transect.jobs.leakage import run
 
-    fighter = attackers.load(attacker, device)
-    table = tables.read_table(labels)
-    chosen: dict[str, Any] = {"split": split, "where": where, "where_train_only": as_published}
-    data = tables.labelled_data(table, label, protected, ids=identifier, **chosen)
-    given: dict[str, Any] = {}
-    if predictions is not None:
-        answers = tables.read_table(predictions)
-        covered, outputs = given_answers.predictions(answers, data, prediction or label, identifier)
-        theirs = covered.own_order()
-        given = {"answered": covered.take(theirs), "outputs": outputs.take(theirs)}
-    settings = Settings(rounds, permutations, seed, as_published, train_per_class, test_per_class)
-    costs = overview.costs(data, tuple(alpha or ()))  # before the attackers, which may take minutes: it may be refused
-    # Attackers and permutations go through the rows in turn: the file's order must not matter.
-    ordered = data.take(data.own_order())
-    found = stage.analyse(ordered, fighter, noise=noise, f1=f1 or None, curve=curve, settings=settings, **given)
-    page = None if out is None else _write(found, out, costs, labels.name)
-    if out is not None and alpha:
-        marked, stopped = tables.balanced_table(table, data, alpha, seed=seed, **chosen)
-        write_table(out / "balanced.parquet", marked)
-        for line in stopped:
-            print(line, file=sys.stderr)
+    options = run.LeakageOptions(
+        noise=noise,
+        f1=tuple(f1 or ()),
+        rounds=rounds,
+        permutations=permutations,
+        train_per_class=train_per_class,
+        test_per_class=test_per_class,
+        as_published=as_published,
+        curve=curve,
+        device=device,
+        alphas=tuple(alpha or ()),
+    )
+    result = run.leakage(
+        labels,
+        protected,
+        label,
+        split=split,
+        ids=identifier,
+        where=where,
+        predictions=predictions,
+        prediction=prediction or (),
+        attacker=attacker,
+        seed=seed,
+        options=options,
+    )
+    page = None if out is None else result.report(out)
+    for line in result.warnings if out is not None else ():
+        print(line, file=sys.stderr)
     if json:
-        balancing = {"balancing": [asdict(cost) for cost in costs]} if alpha else {}
-        print(json_format.dumps(results.as_json(found) | balancing, indent=1, allow_nan=False))
+        print(dumps(result.to_json()))
         return
-    _show(found, costs)
+    _show(result, bool(alpha))
     if page is not None:
         print(f"report: {page}")
 
 
-def _write(found: Any, out: Path, costs: tuple[Cost, ...], source: str) -> Path:
-    from transect.jobs.leakage.page import write
-    from transect.leakage.overview import ALPHAS, overview
-    from transect.leakage.summary import summary
-
-    # Several labels are a whole-number programme, which can take a minute for each ratio: on request only.
-    usual = ALPHAS if found.data.labels.category is not None and not costs else ()
-    shown = overview(found.data, usual)
-    return write(summary(found, replace(shown, costs=costs or shown.costs), source), out)
-
-
-def _show(found: Any, costs: tuple[Cost, ...]) -> None:
+def _show(result: LeakageResult, with_costs: bool) -> None:
+    from transect.attacks.results import cost_rows, curve_rows
     from transect.console.printing import table
-    from transect.leakage import results
 
-    table(["figure", "%", "95 % interval", "how"], results.rows(found), False)
-    if found.curve:
-        table(["training rows", "λ_D, %", "95 % interval"], results.curve_rows(found.curve), False)
+    numbers = result.numbers
+    table(*result.rows(), False)
+    if numbers.learning_curve:
+        table(["training rows", "λ_D, %", "95 % interval"], curve_rows(numbers.learning_curve), False)
+    costs = numbers.overview.costs if with_costs else ()
     if costs:
-        head = ["largest ratio α", "items kept", "of", "at most", "the paper's heuristic"]
-        table(head, [[f"{cost.alpha:g}", *results.cost_texts(cost)] for cost in costs], False)
-    stopped = [cost.note for cost in costs if cost.note]
-    for line in (*stopped, *results.notes(found), results.caveat(found)):
+        table(["largest ratio α", "items kept", "of", "at most", "the paper's heuristic"], cost_rows(costs), False)
+    for line in (*(cost.note for cost in costs if cost.note), *numbers.notes, numbers.caveat):
         print(line)

@@ -1,19 +1,20 @@
-"""The page of a leakage analysis: `leakage.html` beside `leakage.json`, which holds every number on it."""
+"""The page of a leakage analysis: `leakage.html`, and `leakage.json` with every number on it."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, final
 
+from transect.attacks.numbers import LeakageNumbers
 from transect.report.document import WrittenDocument
 from transect.report.drawing.scales import Scale
 from transect.report.drawing.svg import Interval, Tick
 from transect.report.environment import render
 from transect.runs.folder import write_atomically
+from transect.runs.plain_json import dumps, plain
 
 LEANING_SHOWN: Final = 30
 
@@ -28,20 +29,19 @@ class Row:
     mark: Interval
 
 
-def write(found: Mapping[str, Any], folder: Path) -> Path:
-    """Write `leakage.html` and `leakage.json` (from `transect.leakage.summary`) and return the path of the page.
+def write(numbers: LeakageNumbers, folder: Path) -> Path:
+    """Write `leakage.html` and `leakage.json` and return the path of the page.
 
     The same analysis gives the same bytes. Raises RunFolderError when the folder cannot be written.
     """
-    text = json.dumps(found, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-    write_atomically(folder / "leakage.json", text.encode())
-    write_atomically(folder / "leakage.html", build(found).encode())
+    write_atomically(folder / "leakage.json", (dumps(numbers) + "\n").encode())
+    write_atomically(folder / "leakage.html", build(numbers).encode())
     return folder / "leakage.html"
 
 
-def build(found: Mapping[str, Any]) -> str:
+def build(numbers: LeakageNumbers) -> str:
     """The whole page as one HTML text: no network, no script, no other file."""
-    content = json.loads(json.dumps(found, allow_nan=False))
+    content = plain(numbers)
     axis = _axis(content)
     return render(
         "leakage",

@@ -13,10 +13,11 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
-from transect.effects.balance import Balance, Cell
+from transect.effects.balance import Balance, Cell, Side
 from transect.effects.matched_pairs import GAMMAS
 from transect.jobs.match.numbers import MatchNumbers
-from transect.report.drawing.scales import Scale, covering
+from transect.report.drawing.scales import Scale, covering, tick_text
+from transect.report.drawing.svg import Interval, Tick
 from transect.report.environment import render
 from transect.runs.folder import write_atomically
 from transect.runs.plain_json import dumps, plain
@@ -76,12 +77,11 @@ class MatchingPage:
 @final
 @dataclass(frozen=True, slots=True)
 class LoveRow:
-    """One covariate of the love plot: positions of |SMD| before and after, per cent (None: unknown), and SMDs."""
+    """One covariate of the love plot: its marks (hollow before, filled after; none where unknown), and SMDs."""
 
     name: str
     used: bool
-    before: str | None
-    after: str | None
+    marks: tuple[Interval, ...]
     smd_before: float
     smd_after: float
     beyond: bool
@@ -116,8 +116,9 @@ def build(page: MatchingPage) -> str:
         page=page,
         gammas=GAMMAS,
         summary=plain(page.numbers),
-        scale=scale,
-        gate_at=scale.percent(min(page.gate, scale.high)),
+        ticks=[Tick(100 * scale.fraction(tick), tick_text(scale, tick, False), tick) for tick in scale.ticks],
+        gate_at=100 * scale.fraction(min(page.gate, scale.high)),
+        share_marks=share_marks,
         love=rows,
         shares=shares[:MOST_PANELS],
         shares_cut=len(shares) - MOST_PANELS,
@@ -141,8 +142,21 @@ def love_rows(found: Sequence[Balance], gate: float) -> tuple[Scale, list[LoveRo
 
 def _love_row(one: Balance, scale: Scale, gate: float) -> LoveRow:
     smd = (one.before.smd, one.after.smd)
-    before, after = (scale.percent(abs(value)) if np.isfinite(value) else None for value in smd)
-    return LoveRow(one.covariate, one.used, before, after, *smd, not abs(smd[1]) <= gate)
+    before, after = (100 * scale.fraction(abs(value)) if np.isfinite(value) else None for value in smd)
+    low, high = (None, None) if before is None or after is None else sorted((before, after))
+    marks = [] if after is None else [Interval(after, low, high)]
+    marks += [] if before is None else [Interval(before, filled=False)]
+    return LoveRow(one.covariate, one.used, tuple(marks), *smd, not abs(smd[1]) <= gate)
+
+
+def share_marks(side: Side | Cell) -> list[Interval]:
+    """Both groups' shares on an axis from 0 to 100 %, the treated above."""
+    pairs = ((side.treated, side.treated_interval), (side.control, side.control_interval))
+    return [
+        Interval(100 * share, 100 * low, 100 * high, series, down=30 + 40 * series)
+        for series, (share, (low, high)) in enumerate(pairs)
+        if np.isfinite(low)
+    ]
 
 
 def overlap_histograms(

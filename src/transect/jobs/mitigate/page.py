@@ -110,8 +110,17 @@ def draw(plane: Plane, name: str, title: str, *, noise: bool = False) -> Markup:
     marks = svg.joined(_lettered(point) for point in plane.points)
     words = "Letters as in the table."
     content = svg.joined([line, marks])
-    ticks = {"up": plane.y_ticks, "across": plane.x_ticks}
-    return svg.plot(name, title, words, content, **ticks, zero=True, css="lettered-plot", height=HEIGHT)
+    return svg.plot(
+        name,
+        title,
+        words,
+        content,
+        up=plane.y_ticks,
+        across=plane.x_ticks,
+        zero=True,
+        css="lettered-plot",
+        height=HEIGHT,
+    )
 
 
 def _lettered(point: Point) -> Markup:

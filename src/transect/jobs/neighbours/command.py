@@ -2,90 +2,66 @@
 
 from __future__ import annotations
 
-import json as json_format
+import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-
-from transect.errors import UnknownName
 
 
 def neighbours(
     features: Annotated[
-        list[str], typer.Option(help="A distance to compare: latents or embeddings, .npy or Parquet; repeat for more.")
+        list[str], typer.Option(help="A distance to compare: latents or embeddings, .npy or a table; repeatable.")
     ],
-    table: Annotated[Path, typer.Option(help="Parquet with a row per image: its attributes.")],
+    table: Annotated[Path, typer.Option(help="Table with a row per image: its attributes.")],
     attribute: Annotated[
-        list[str] | None, typer.Option(help="Column that near images should share; default all numeric ones.")
+        list[str] | None, typer.Option(help="Column that near images should share; default all numeric columns.")
     ] = None,
     categorical: Annotated[
-        list[str] | None, typer.Option(help="A numeric attribute whose values are classes; texts and 0/1 are anyway.")
+        list[str] | None, typer.Option(help="Numeric attribute whose values are classes; texts and 0/1 always are.")
     ] = None,
     identity: Annotated[
         str | None, typer.Option(help="Column of identities: is the nearest image of the same person?")
     ] = None,
-    k: Annotated[int, typer.Option("--k", help="Nearest images that are looked at.")] = 10,
+    k: Annotated[int, typer.Option("--k", help="Number of nearest images to look at.")] = 10,
     layers: Annotated[str, typer.Option(help="Latents of several layers (w+): flatten or average.")] = "flatten",
     second: Annotated[
-        Path | None, typer.Option(help="An embedding in which neighbours must be near, a further row per distance.")
+        Path | None, typer.Option(help="An embedding in which neighbours must also be near; adds a row per distance.")
     ] = None,
-    second_threshold: Annotated[float | None, typer.Option(help="How near: distances in --second are below.")] = None,
+    second_threshold: Annotated[
+        float | None, typer.Option(help="Neighbours are below this distance in --second.")
+    ] = None,
     queries: Annotated[
-        int | None, typer.Option(help="Ask so many images drawn at random instead of all; neighbours are of all.")
+        int | None, typer.Option(help="Look up the neighbours of N random images instead of all.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of drawn images, and of the row of images at random.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    report: Annotated[Path | None, typer.Option(help="Folder for the report.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")] = False,
 ) -> None:
-    """Which distance keeps what? Attributes and identity among the ten nearest images, with standard errors."""
-    from transect.jobs.neighbours.run import Asked, compare_distances
+    """Compare distances: how much attributes and identity differ among the nearest images, with standard errors."""
+    from transect.console.printing import table as print_table
+    from transect.jobs.neighbours import run
+    from transect.jobs.neighbours.page import notes
+    from transect.runs.inputs import choice
+    from transect.runs.plain_json import dumps
 
-    if layers not in ("flatten", "average"):
-        raise UnknownName("layers", layers, ["flatten", "average"])
-    asked = Asked(
-        features=features,
-        table=table,
+    result = run.neighbours(
+        features,
+        table,
         attributes=attribute or (),
         categorical=categorical or (),
         identity=identity,
         k=k,
-        layers=layers,  # type: ignore[arg-type]
+        layers=choice("layers", layers, run.LAYERS),
         second=second,
         second_threshold=second_threshold,
         queries=queries,
         seed=seed,
     )
-    made = compare_distances(asked)
     if json:
-        print(json_format.dumps(made, indent=1, ensure_ascii=False, allow_nan=False))
-        return
-    _show(made)
-
-
-def _show(made: dict[str, Any]) -> None:
-    from transect.console.printing import table
-
-    head = ["distance", *(_heading(one) for one in made["distances"][0]["attributes"])]
-    rows = [[row["distance"], *map(_cell, row["attributes"])] for row in made["distances"]]
-    table(head, rows, False)
-    print(
-        f"Mean over {made['asked']:,} of {made['images']:,} images, and its standard error: of an attribute over the "
-        f"{made['k']} nearest, of identity over those with another image. Smaller is nearer."
-    )
-    for row in made["distances"]:
-        if row["without_features"]:
-            print(f"left out: {row['without_features']} images without features ({row['distance']})")
-
-
-def _heading(one: dict[str, Any]) -> str:
-    if one["attribute"] == "identity" and one["n_neighbours"] == 1:
-        return "identity: nearest is another, %"
-    return f"{one['attribute']}: {'differ, %' if one['unit'] == 'proportion' else 'mean error'}"
-
-
-def _cell(one: dict[str, Any]) -> str:
-    if one["error"] is None:
-        return "unknown"
-    scale = 100 if one["unit"] == "proportion" else 1
-    error = "unknown" if one["standard_error"] is None else f"{scale * one['standard_error']:.2g}"
-    return f"{scale * one['error']:.4g} ± {error}"
+        print(dumps(result.to_json(), 1))
+    else:
+        print_table(*result.rows(), False)
+        print("\n".join([result.headline(), *notes(result)]))
+    if report is not None:
+        print(f"report: {result.report(report)}", file=sys.stderr if json else sys.stdout)

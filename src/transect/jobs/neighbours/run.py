@@ -1,4 +1,4 @@
-"""Which distance keeps what? Attributes and identity among the nearest images by each of several distances.
+"""Attributes and identity among the nearest images by each of several distances: `transect.neighbours`.
 
 The shape of Table 2 of Singh et al. 2021, with standard errors: a row per distance, a column per attribute.
 """
@@ -9,148 +9,241 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, final
+from typing import ClassVar, Final, Literal, final, get_args
 
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
+from numpy.typing import NDArray
 
 from transect.datasets import features as files
+from transect.datasets.features import FeaturesLike
 from transect.designs.matching import in_metric, layered
 from transect.designs.matching.metrics import Layers
-from transect.effects.neighbours import NEIGHBOURS, SOURCE, preserved
+from transect.effects.neighbours import NEIGHBOURS, SOURCE, Preserved, preserved
 from transect.errors import BadInput
-from transect.runs.inputs import read_table
-from transect.runs.plain_json import plain
+from transect.jobs.neighbours.numbers import DistanceErrors, NeighboursNumbers
+from transect.runs.inputs import TableLike, as_table, choice
+from transect.runs.result import JobResult
 
 RANDOM: Final = "images at random"
+LAYERS: Final[tuple[Layers, ...]] = get_args(Layers)
 _MOST_LEVELS: Final = 2
 Kind = Literal["continuous", "categorical"]
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What `transect neighbours` was asked; its help says what each means."""
+class NeighboursResult(JobResult):
+    """Distances compared. table: a row per distance and attribute."""
 
-    features: Sequence[str]
-    table: Path
-    attributes: Sequence[str] = ()
-    categorical: Sequence[str] = ()
-    identity: str | None = None
-    k: int = NEIGHBOURS
-    layers: Layers = "flatten"
-    second: Path | None = None
-    second_threshold: float | None = None
-    queries: int | None = None
-    seed: int = 0
+    JOB: ClassVar[str] = "neighbours"
+    NUMBERS: ClassVar[type] = NeighboursNumbers
+
+    numbers: NeighboursNumbers
+
+    @property
+    def table(self) -> pa.Table:
+        """distance, attribute, error, standard_error, unit, n_images, n_neighbours."""
+        distances = self.numbers.distances
+        return pa.Table.from_pylist(
+            [{"distance": row.distance, **asdict(cell)} for row in distances for cell in row.attributes]
+        )
+
+    def report(self, path: str | Path) -> Path:
+        """Write neighbours.html and neighbours.json into the folder `path`; returns the page's path."""
+        from transect.jobs.neighbours.page import write
+
+        return write(self, Path(path))
+
+    def headline(self) -> str:
+        """What the rows are means of."""
+        numbers = self.numbers
+        return (
+            f"Mean over {numbers.queries:,} of {numbers.images:,} images, and its standard error: of an attribute over "
+            f"the {numbers.k} nearest, of identity over images of people with another image. Smaller is nearer."
+        )
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """A row per distance, a column per attribute."""
+        headings = ["distance", *map(_heading, self.numbers.distances[0].attributes)]
+        return headings, [[row.distance, *map(_cell, row.attributes)] for row in self.numbers.distances]
 
 
-def compare_distances(asked: Asked) -> dict[str, Any]:
-    """What --json prints: for each distance, each attribute's error among the nearest images and its standard error.
+def neighbours(
+    features: FeaturesLike | Sequence[FeaturesLike] | Mapping[str, FeaturesLike],
+    table: TableLike,
+    *,
+    attributes: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    identity: str | None = None,
+    k: int = NEIGHBOURS,
+    layers: Layers = "flatten",
+    second: FeaturesLike | None = None,
+    second_threshold: float | None = None,
+    queries: int | None = None,
+    seed: int = 0,
+) -> NeighboursResult:
+    """How much of each attribute and of identity a distance preserves among the nearest images.
 
-    The last row is images at random, the error of a distance that keeps nothing. With a second embedding each distance
-    has a second row, of the nearest among those within the threshold in it.
+    features: one distance, several in a list, or by name in a mapping: arrays [images, ...], .npy files, or tables of
+    numeric or list columns. table: a row per image (path, Arrow table, data frame, columns by name). attributes:
+    columns that near images should share, by default all numeric ones. categorical: numeric attributes whose values are
+    classes; texts, booleans and columns of two values are classes anyway. identity: column of people. k: nearest
+    images. second, second_threshold: an embedding in which neighbours must also be nearer than this; adds a row for
+    each distance. queries: look up the neighbours of this many random images instead of all. seed: of random images.
 
-    Raises BadInput for files, columns or options that cannot be used.
+    Returns NeighboursResult: for each distance each attribute's error among the nearest images, and its standard error.
+    The last row is images at random, the error of a distance that keeps nothing. Source: Singh et al. 2021, Table 2.
+
+    Raises BadInput for inputs or options that cannot be used; UnknownName for a column that does not exist.
+
+    >>> images = {"age": [20.0, 30.0, 60.0, 62.0]}
+    >>> result = neighbours({"near": np.array([[0.0], [1.0], [5.0], [6.0]])}, images, k=1)
+    >>> result.numbers.distances[0].attributes[0].error  # neighbours 1, 0, 3, 2: (10 + 10 + 2 + 2) / 4
+    6.0
     """
     started = time.perf_counter()
-    table = read_table(asked.table)
-    _check(asked, table)
-    columns, kinds = _attributes(asked, table)
-    identity = None if asked.identity is None else files.objects(table, asked.identity, "identity")
-    queries = _queries(asked, table.num_rows)
-    options: dict[str, Any] = {"identity": identity, "k": asked.k, "queries": queries}
-    rows = []
-    for name, features, constraint in _distances(asked, table):
-        lacking = int((~np.isfinite(features).all(axis=1)).sum())
-        made = preserved(features, columns, kinds, **options, **constraint)
-        rows.append({"distance": name, "without_features": lacking, "attributes": [asdict(one) for one in made]})
-    facts = {"images": table.num_rows, "asked": table.num_rows if queries is None else len(queries), "k": asked.k}
+    choice("layers", layers, LAYERS)
+    rows = as_table(table, "table")
+    _check(rows.num_rows, k, second, second_threshold, queries)
+    sources = _named(features)
+    columns, kinds = _attributes(rows, attributes, categorical, identity)
+    people = None if identity is None else files.objects(rows, identity, "identity")
+    chosen = _queries(queries, seed, rows.num_rows)
+    threshold = np.inf if second_threshold is None else second_threshold
+    other = None if second is None else _flat(second, "second", rows, layers)
+
+    def errors(name: str, values: Float[np.ndarray, "n d"], narrowed: bool) -> DistanceErrors:
+        constraint = (other, threshold) if narrowed else (None, np.inf)
+        lacking = int((~np.isfinite(values).all(axis=1)).sum())
+        cells = preserved(
+            values,
+            columns,
+            kinds,
+            identity=people,
+            k=k,
+            queries=chosen,
+            second=constraint[0],
+            second_threshold=constraint[1],
+        )
+        return DistanceErrors(name, lacking, tuple(cells))
+
+    distances = []
+    for name, source in sources.items():
+        values = _flat(source, name, rows, layers)
+        distances.append(errors(name, values, narrowed=False))
+        if second is not None and not _same(second, source):
+            distances.append(errors(f"{name}, {_label(second)} < {threshold:g}", values, narrowed=True))
+    chance = np.random.default_rng(seed).permutation(rows.num_rows).astype(np.float64)[:, None]
+    distances.append(errors(RANDOM, chance, narrowed=False))
+    count = rows.num_rows if chosen is None else len(chosen)
     seconds = round(time.perf_counter() - started, 3)
-    return {**facts, "distances": [_plain(row) for row in rows], "source": SOURCE, "seconds": seconds}
+    return NeighboursResult(NeighboursNumbers(rows.num_rows, count, k, tuple(distances), SOURCE, seconds))
 
 
-def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    made: dict[str, Any] = plain(row)
-    return made
+def _check(
+    images: int, k: int, second: FeaturesLike | None, second_threshold: float | None, queries: int | None
+) -> None:
+    if not 1 <= k < images:
+        raise BadInput(f"--k: expected 1 to {images - 1} neighbours, got {k}")
+    if (second is None) != (second_threshold is None):
+        raise BadInput("expected --second FILE and --second-threshold together: the embedding and its largest distance")
+    if queries is not None and queries < 1:
+        raise BadInput(f"--queries: expected 1 image or more, got {queries}")
 
 
-def _check(asked: Asked, table: pa.Table) -> None:
-    if not 1 <= asked.k < table.num_rows:
-        raise BadInput(f"--k: expected 1 to {table.num_rows - 1} neighbours, got {asked.k}")
-    if (asked.second is None) != (asked.second_threshold is None):
-        raise BadInput("expected --second FILE and --second-threshold together: the embedding and how near it must be")
-    if asked.queries is not None and asked.queries < 1:
-        raise BadInput(f"--queries: expected 1 image or more, got {asked.queries}")
-    names = [_name(Path(one), asked.features) for one in asked.features]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise BadInput(f"--features: expected files of different names, got {', '.join(twice)} twice; rename one")
+def _named(features: FeaturesLike | Sequence[FeaturesLike] | Mapping[str, FeaturesLike]) -> dict[str, FeaturesLike]:
+    """Features by the name of their distance: the file's, or a number for what is in memory."""
+    if isinstance(features, Mapping):
+        return dict(features)
+    sources = list(features) if isinstance(features, list | tuple) else [features]
+    paths = [Path(source) for source in sources if isinstance(source, str | Path)]
+    names = [
+        _name(Path(source), paths) if isinstance(source, str | Path) else f"features {number}"
+        for number, source in enumerate(sources, start=1)
+    ]
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise BadInput(f"--features: expected files of different names, got {', '.join(repeated)} twice; rename one")
+    return dict(zip(names, sources, strict=True))
 
 
-def _name(path: Path, among: Sequence[str]) -> str:
-    """The file's name; with its folder's where files of several folders have one name.
+def _name(path: Path, among: Sequence[Path]) -> str:
+    """The file's name; with its folder's where files of several folders share one name.
 
-    >>> _name(Path("a/w.npy"), ["a/w.npy", "b/w.npy"]), _name(Path("a/w.npy"), ["a/w.npy"])
+    >>> _name(Path("a/w.npy"), [Path("a/w.npy"), Path("b/w.npy")]), _name(Path("a/w.npy"), [Path("a/w.npy")])
     ('a/w', 'w')
     """
-    alike = [one for one in among if Path(one).stem == path.stem]
-    return path.stem if len(alike) < 2 else f"{path.parent.name}/{path.stem}"
+    sharing = [other for other in among if other.stem == path.stem]
+    return path.stem if len(sharing) < 2 else f"{path.parent.name}/{path.stem}"
 
 
-def _attributes(asked: Asked, table: pa.Table) -> tuple[dict[str, np.ndarray], dict[str, Kind]]:
+def _label(second: FeaturesLike) -> str:
+    return Path(second).stem if isinstance(second, str | Path) else "second"
+
+
+def _same(second: FeaturesLike, source: FeaturesLike) -> bool:
+    if isinstance(second, str | Path) and isinstance(source, str | Path):
+        return Path(second) == Path(source)
+    return second is source
+
+
+def _attributes(
+    table: pa.Table, attributes: Sequence[str], categorical: Sequence[str], identity: str | None
+) -> tuple[dict[str, NDArray[np.generic]], dict[str, Kind]]:
     """Each attribute's values and kind: texts, booleans and columns of two values are categorical, as are those named.
 
     By default every numeric column but the identity.
     """
-    names = list(asked.attributes) or files.numeric_columns(table, [files.ID, *filter(None, [asked.identity])])
+    names = list(attributes) or files.numeric_columns(table, [files.ID, *filter(None, [identity])])
     if not names:
         raise BadInput("nothing to compare: expected --attribute COLUMN, or numeric columns in the table")
-    if unknown := [name for name in asked.categorical if name not in names]:
+    if unknown := [name for name in categorical if name not in names]:
         raise BadInput(f"--categorical {unknown[0]}: expected one of the attributes, {', '.join(names[:8])}")
-    columns: dict[str, np.ndarray] = {}
+    columns: dict[str, NDArray[np.generic]] = {}
     kinds: dict[str, Kind] = {}
     for name in names:
-        kind = files.column(table, name, "attribute").type
-        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        listed = pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind) or pa.types.is_large_list(kind)
-        if listed or pa.types.is_struct(kind) or pa.types.is_binary(kind):
-            raise BadInput(f"--attribute {name}: expected numbers or texts, found {kind}")
-        values = files.objects(table, name, "attribute")
-        of_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_boolean(kind)
-        few = len({one for one in values.tolist() if one is not None and one == one}) <= _MOST_LEVELS
-        kinds[name] = "categorical" if of_text or few or name in asked.categorical else "continuous"
-        columns[name] = values if kinds[name] == "categorical" else files.numbers(table, name, "attribute")
+        kinds[name] = _kind(table, name, name in categorical)
+        read = files.objects if kinds[name] == "categorical" else files.numbers
+        columns[name] = read(table, name, "attribute")
     return columns, kinds
 
 
-def _queries(asked: Asked, n: int) -> Int[np.ndarray, " q"] | None:
+def _kind(table: pa.Table, name: str, is_named: bool) -> Kind:
+    values = files.column(table, name, "attribute")
+    kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        raise BadInput(f"--attribute {name}: expected numbers or texts, got {kind}")
+    is_text = any(check(kind) for check in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
+    levels = {value for value in values.to_pylist() if value is not None and value == value}
+    few = len(levels) <= _MOST_LEVELS
+    return "categorical" if is_named or is_text or pa.types.is_boolean(kind) or few else "continuous"
+
+
+def _queries(count: int | None, seed: int, images: int) -> Int[np.ndarray, " q"] | None:
     """A random part of the images, sorted; None for all."""
-    if asked.queries is None or asked.queries >= n:
+    if count is None or count >= images:
         return None
-    return np.sort(np.random.default_rng(asked.seed).choice(n, asked.queries, replace=False))
+    return np.sort(np.random.default_rng(seed).choice(images, count, replace=False))
 
 
-def _distances(asked: Asked, table: pa.Table) -> list[tuple[str, Float[np.ndarray, "n d"], dict[str, Any]]]:
-    """Name, features and constraint of each row of the table."""
-    made: list[tuple[str, Float[np.ndarray, "n d"], dict[str, Any]]] = []
-    second = None if asked.second is None else _read(asked, asked.second, table)
-    for text in asked.features:
-        path = Path(text)
-        features = _read(asked, path, table)
-        name = _name(path, asked.features)
-        made.append((name, features, {}))
-        if asked.second is not None and asked.second != path:
-            constraint = {"second": second, "second_threshold": asked.second_threshold}
-            made.append((f"{name}, {asked.second.stem} < {asked.second_threshold:g}", features, constraint))
-    nothing = np.random.default_rng(asked.seed).permutation(table.num_rows).astype(np.float64)[:, None]
-    return [*made, (RANDOM, nothing, {})]
-
-
-def _read(asked: Asked, path: Path, table: pa.Table) -> Float[np.ndarray, "n d"]:
-    ids = table[files.ID].to_pylist() if files.ID in table.column_names else None
-    features, _ = files.read_features(path, (), ids)
+def _flat(source: FeaturesLike, role: str, table: pa.Table, layers: Layers) -> Float[np.ndarray, "n d"]:
+    features, _ = files.read_features(source, (), files.ids_of(table), role=role)
     if len(features) != table.num_rows:
-        raise BadInput(f"{path}: expected as many rows as the table ({table.num_rows}), got {len(features)}")
-    flat, _ = in_metric(layered(features, asked.layers), np.zeros(len(features)), "euclidean")
+        raise BadInput(f"{role}: expected as many rows as the table ({table.num_rows}), got {len(features)}")
+    flat, _ = in_metric(layered(features, layers), np.zeros(len(features)), "euclidean")
     return flat
+
+
+def _heading(errors: Preserved) -> str:
+    if errors.attribute == "identity" and errors.n_neighbours == 1:
+        return "identity: nearest is another, %"
+    return f"{errors.attribute}: {'differ, %' if errors.unit == 'proportion' else 'mean error'}"
+
+
+def _cell(errors: Preserved) -> str:
+    if not np.isfinite(errors.error):
+        return "unknown"
+    scale = 100 if errors.unit == "proportion" else 1
+    spread = f"{scale * errors.standard_error:.2g}" if np.isfinite(errors.standard_error) else "unknown"
+    return f"{scale * errors.error:.4g} ± {spread}"

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
 
+from markupsafe import Markup
+
+from transect.jobs.search.numbers import AnswerFaces, SearchNumbers
+from transect.jobs.search.results import verb_of
 from transect.report.document import WrittenDocument
+from transect.report.drawing import svg
 from transect.report.environment import data_address, render
+from transect.runs.plain_json import plain
 
 STEPS: Final = 60
 """Points of the curve of failures by calls."""
@@ -38,11 +43,6 @@ class MapView:
     boxes: tuple[tuple[int, float, float, float, float], ...]
 
 
-def to_json(found: Mapping[str, Any]) -> str:
-    """The text of `search.json`."""
-    return json.dumps(found, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-
-
 @final
 @dataclass(frozen=True)
 class ErrorRow:
@@ -66,20 +66,17 @@ class MeanFace:
     n_wrong: int
 
 
-def build(found: Mapping[str, Any], faces: Sequence[Mapping[str, Any]] = ()) -> str:
-    """The whole page as one HTML text: no network, no script, no other file.
-
-    faces: by, group, right, wrong (answers), right_picture and wrong_picture (PNG or None).
-    """
-    content = json.loads(to_json(found))
+def build(numbers: SearchNumbers, faces: Sequence[AnswerFaces] = ()) -> str:
+    """The whole page as one HTML text: no network, no script, no other file."""
+    content = plain(numbers)
     return render(
         "search",
         doc=WrittenDocument(content),
         found=content,
-        verb={"miss": "misses"}.get(content["outcome"], "errs on"),
+        verb=verb_of(numbers.outcome),
         maps=[_map(f"/maps/{i}", entry) for i, entry in enumerate(content["maps"])],
-        curve=_curve(content["curve"]),
-        errors=_error_rows(content.get("errors")),
+        curve=_drawn(_curve(content["curve"])),
+        errors=_error_rows(content["errors"]),
         faces=[_mean_face(face) for face in faces],
     )
 
@@ -102,11 +99,10 @@ def _error_rows(errors: Mapping[str, Any] | None) -> list[ErrorRow]:
     ]
 
 
-def _mean_face(face: Mapping[str, Any]) -> MeanFace:
-    name = f"{face['by'].replace('_', ' ')}: {face['group']}" if face["by"] else "all calls"
-    name = face["group"] if "×" in face["by"] else name  # it names the attributes itself
-    right, wrong = (data_address(face[f"{answer}_picture"]) for answer in ("right", "wrong"))
-    return MeanFace(name, right, wrong, face["right"], face["wrong"])
+def _mean_face(face: AnswerFaces) -> MeanFace:
+    name = f"{face.by.replace('_', ' ')}: {face.group}" if face.by else "all calls"
+    name = face.group if "×" in face.by else name  # the group names its attributes
+    return MeanFace(name, data_address(face.right_picture), data_address(face.wrong_picture), face.right, face.wrong)
 
 
 def _map(place: str, entry: Mapping[str, Any]) -> MapView:
@@ -128,6 +124,15 @@ def _map(place: str, entry: Mapping[str, Any]) -> MapView:
 def _cell(entry: Mapping[str, Any], row: int, column: int, size: int) -> Cell:
     calls, failures = entry["calls"][row][column], entry["failures"][row][column]
     return Cell(row * size + column, row, column, failures, calls, round(100 * failures / calls) if calls else 0)
+
+
+def _drawn(points: str) -> Markup:
+    """The plot of a curve; empty without one."""
+    if not points:
+        return Markup()
+    line = svg.tag("g", svg.course(points, height=100), class_="series s0")
+    words = "The line rises with each failure that is far from those before."
+    return svg.plot("course-plot", "Failures far apart by calls", words, line, up=(), height=192)
 
 
 def _curve(counts: list[int]) -> str:

@@ -58,7 +58,7 @@ class Forest:
     several_targets: bool
 
     @property
-    def grid(self) -> list[tuple[float, float]]:
+    def grid(self) -> list[tuple[float, float | None]]:
         """Grid lines: position and value."""
         return [(tick.at, tick.value) for tick in self.ticks]
 

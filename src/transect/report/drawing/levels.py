@@ -177,7 +177,7 @@ def level_ticks(document: Document, study: int, attribute: AttributeEntry) -> tu
     """Labels along the levels of an attribute."""
     every = -(-len(attribute.levels) // _MOST_LABELS) if measured(attribute) else 1
     return tuple(
-        Tick(place_of(attribute, value), level(document, study, attribute.name, value, ""), value)
+        Tick(place_of(attribute, value), level(document, study, attribute.name, value, ""))
         for value in attribute.levels[::every]
     )
 

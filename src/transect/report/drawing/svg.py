@@ -22,11 +22,11 @@ _TRIANGLE_DOWN, _TRIANGLE, _DIAMOND = "M0 5.4 5-4H-5Z", "M0-5.4 5 4H-5Z", "M0-5.
 
 
 class Tick(NamedTuple):
-    """A label on an axis: its position, its text and its value."""
+    """A label on an axis: its position, its text, and its value where the text is a rounding of it."""
 
     at: float
     text: str | Markup
-    value: float
+    value: float | None = None
 
 
 @final
@@ -103,7 +103,7 @@ def placed(number: int, x: str, y: object, place: str | None = None) -> Markup:
     return tag("svg", shape(number), x=x, y=y, overflow="visible", data_place=place)
 
 
-def legend(entries: Sequence[tuple[Markup, int]]) -> Markup:
+def legend(entries: Sequence[tuple[Markup, int]], element: str = "p") -> Markup:
     """The key of a figure: each series' line, mark and name."""
     line = tag("line", x1=1, x2=29, y1=7, y2=7)
     items = [
@@ -114,14 +114,14 @@ def legend(entries: Sequence[tuple[Markup, int]]) -> Markup:
         )
         for name, number in entries
     ]
-    return tag("p", Markup(" ").join(items), class_="key")
+    return tag(element, Markup(" ").join(items), class_="key")
 
 
 def track(
     name: str,
     title: str | Markup,
     description: str,
-    grid: Iterable[tuple[float, float]],
+    grid: Iterable[tuple[float, float | None]],
     marks: Sequence[Interval],
     band: tuple[float, float] | None = None,
 ) -> Markup:
@@ -133,7 +133,7 @@ def track(
     if band is not None:
         back = tag("rect", class_="range-band", x=percent(band[0]), width=percent(band[1]), y=0, height="100%")
     lines = [
-        tag("line", class_="grid" if value else "zero", x1=percent(at), x2=percent(at), y1=0, y2="100%")
+        tag("line", class_="zero" if value == 0 else "grid", x1=percent(at), x2=percent(at), y1=0, y2="100%")
         for at, value in grid
     ]
     content = joined([back, *lines, *(_interval(mark) for mark in marks)])

@@ -1,0 +1,32 @@
+"""Does a data set, and a model beyond it, give a protected attribute away? Wang et al. 2019, corrected and fast.
+
+Leakage is the balanced accuracy of an attacker that infers the protected attribute from labels (λ_D) or from a model's
+answers (λ_M); amplification is λ_M minus λ_D of labels that are as wrong as the model by chance alone.
+"""
+
+from transect.attacks.analysis import Analysis, Comparison, Level, analyse
+from transect.attacks.estimation import Settings, dataset_leakage, model_leakage
+from transect.attacks.outputs import Outputs, chance_errors, model_outputs
+from transect.attacks.perturbation import macro_f1, perturb, solve_rate
+from transect.attacks.records import Estimate, Evidence, LabelledData, Problem, labelled
+
+__all__ = [
+    "Analysis",
+    "Comparison",
+    "Estimate",
+    "Evidence",
+    "LabelledData",
+    "Level",
+    "Outputs",
+    "Problem",
+    "Settings",
+    "analyse",
+    "chance_errors",
+    "dataset_leakage",
+    "labelled",
+    "macro_f1",
+    "model_leakage",
+    "model_outputs",
+    "perturb",
+    "solve_rate",
+]

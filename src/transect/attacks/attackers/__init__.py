@@ -1,0 +1,66 @@
+"""Who tries to infer the protected attribute? One protocol, several capacities.
+
+`bayes` (closed form, one category a row), `logistic`, `trees` (gradient-boosted), `auto` (the best, cross-fitted); the
+networks of Wang et al. 2019: `mlp` (five linear layers, as released), `mlp-4` (as in the text), `mlp-2`, `mlp-2x100`
+and `mlp-1` (the ablations), `converged` (on distinct rows until it settles; not the published protocol).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from transect.attacks.attackers.auto import Auto
+from transect.attacks.attackers.bayes import Bayes
+from transect.attacks.attackers.converged import Converged, converged_on
+from transect.attacks.attackers.logistic import Logistic
+from transect.attacks.attackers.mlp import HIDDEN, Mlp, mlp_named
+from transect.attacks.attackers.protocol import Attacker
+from transect.attacks.attackers.trees import Trees
+from transect.errors import BadInput, UnknownName
+
+__all__ = ["Attacker", "Auto", "Bayes", "Converged", "Logistic", "Mlp", "Trees", "load", "names"]
+
+_ON_PROCESSOR: Final[dict[str, Callable[[], Attacker]]] = {
+    "auto": Auto,
+    "bayes": Bayes,
+    "logistic": Logistic,
+    "trees": Trees,
+}
+_NETWORKS: Final[dict[str, Callable[[str], Attacker]]] = {
+    "converged": converged_on,
+    **{name: partial(mlp_named, name) for name in HIDDEN},
+}
+
+
+def names() -> tuple[str, ...]:
+    """Every attacker that can be loaded by name."""
+    return (*_ON_PROCESSOR, *_NETWORKS)
+
+
+def load(name: str, device: str = "cpu") -> Attacker:
+    """The attacker of a name; networks train on a device: cpu, cuda or cuda:N.
+
+    Raises UnknownName with the nearest names, BadInput where the device is not there.
+
+    >>> load("bayes").name
+    'bayes'
+    """
+    if name in _ON_PROCESSOR:
+        return _ON_PROCESSOR[name]()
+    if name not in _NETWORKS:
+        raise UnknownName("attacker", name, names())
+    if device != "cpu":
+        _check_device(device)
+    return _NETWORKS[name](device)
+
+
+def _check_device(device: str) -> None:
+    import torch
+
+    kind, _, number = device.partition(":")
+    there = torch.cuda.device_count() if kind == "cuda" else 0
+    if not (number or "0").isdecimal() or int(number or 0) >= there:
+        known = f"cpu, or cuda:N with N below {there}" if there else "cpu, since CUDA finds no device here"
+        raise BadInput(f"device {device!r}: expected {known}; change --device")

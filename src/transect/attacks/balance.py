@@ -1,0 +1,185 @@
+"""Data in which no label occurs more than α times as often with one class as with another (Wang et al. 2019, Eq. 2).
+
+Where the label is one category the largest such subset is known exactly: cap each class at α times the smallest. With
+several labels an item counts for all of them; the largest subset is then a whole-number programme, solved here by HiGHS
+beside the paper's heuristic. The bound is taken as at most α, so that α = 1 can be met.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from transect.attacks.chance import uniforms
+from transect.attacks.records import LabelledData
+from transect.errors import BadInput
+
+_DRAW: Final = 51
+SECONDS: Final = 60.0
+"""How long the search for the largest subset may take."""
+_OUT_OF_TIME: Final = 1  # SciPy's status of a limit that was reached
+_GAP: Final = 1e-4
+
+
+@final
+@dataclass(frozen=True)
+class Balanced:
+    """A balanced subset. rows: what is kept, in order. bound: no subset keeps more items than this.
+
+    worst: the largest ratio between two classes over labels that are left, NaN where none is. stopped: the search ran
+    out of time, so that a larger subset may be there, and a faster machine may keep other rows.
+    """
+
+    rows: Int[np.ndarray, " m"]
+    bound: float
+    worst: float
+    stopped: bool = False
+
+
+def balanced_subset(data: LabelledData, alpha: float, *, seed: int = 0, heuristic: bool = False) -> Balanced:
+    """The largest subset in which every label meets the bound; heuristic: the paper's, for several labels.
+
+    A label that a class never has cannot meet any bound: its items go. Which items of an over-represented class stay is
+    drawn at random.
+
+    Raises BadInput for an α below 1.
+
+    >>> from transect.attacks.records import labelled
+    >>> data = labelled(["cook"] * 5 + ["drive"] * 2, [0, 0, 0, 1, 1, 0, 1])
+    >>> len(balanced_subset(data, 1.0).rows)  # two of each class cook, one of each drives
+    6
+    """
+    if not 1 <= alpha < np.inf:
+        raise BadInput(f"α: expected a finite ratio of at least 1, got {alpha:g}")
+    alpha = min(alpha, float(max(len(data), 1)))  # no two counts are further apart
+    draws, stopped = uniforms(data.keys, _DRAW, seed), False
+    if data.labels.category is not None:
+        counts = label_counts(data)
+        keep = _drawn(data.labels.category * data.n_classes + data.protected, capped(counts, alpha).ravel(), draws)
+        bound = float(capped(counts, alpha).sum())
+    elif heuristic:
+        keep, bound = _one_label_at_a_time(data, alpha, draws), float(len(data))
+    else:
+        keep, bound, stopped = _largest(data, alpha, draws)
+    rows = np.flatnonzero(keep)
+    return Balanced(rows, bound, worst_ratio(label_counts(data, rows)), stopped)
+
+
+def balanced_splits(data: LabelledData, alpha: float, *, seed: int = 0) -> tuple[Bool[np.ndarray, " n"], list[str]]:
+    """Which items stay where every split by itself is balanced to α; all as one where there are no splits.
+
+    Returns that and the names of the splits ("" for all as one) whose search ran out of time.
+
+    >>> from transect.attacks.records import labelled
+    >>> data = labelled(["cook"] * 5, [0, 0, 1, 0, 1], split=["train"] * 3 + ["test"] * 2)
+    >>> keep, stopped = balanced_splits(data, 1.0)
+    >>> int(keep.sum()), stopped  # one of each class in either split
+    (4, [])
+    """
+    keep, stopped = np.zeros(len(data), dtype=np.bool_), []
+    names = [None] if data.split is None else np.unique(data.split).tolist()
+    for name in names:
+        rows = np.arange(len(data)) if name is None else data.rows_of(name)
+        found = balanced_subset(data.take(rows), alpha, seed=seed)
+        keep[rows[found.rows]] = True
+        stopped += [name or ""] if found.stopped else []
+    return keep, stopped
+
+
+def label_counts(data: LabelledData, rows: Int[np.ndarray, " m"] | None = None) -> Int[np.ndarray, "k c"]:
+    """How many items of each class, among all or some rows, have each label."""
+    chosen = np.arange(len(data)) if rows is None else rows
+    k, c, groups = len(data.labels.names), data.n_classes, data.protected[chosen]
+    if data.labels.category is not None:
+        cells = data.labels.category[chosen] * c + groups
+        return np.asarray(np.bincount(cells, minlength=k * c).reshape(k, c))
+    bits = data.labels.matrix[chosen]
+    return np.asarray(np.stack([bits[groups == group].sum(axis=0) for group in range(c)], axis=1))
+
+
+def capped(counts: Int[np.ndarray, "k c"], alpha: float) -> Int[np.ndarray, "k c"]:
+    """How many items of each label and class can stay where each item has one label.
+
+    >>> capped(np.array([[10, 4], [3, 0]]), 2.0)
+    array([[8, 4],
+           [0, 0]])
+    """
+    return np.asarray(np.minimum(counts, np.floor(alpha * counts.min(axis=1, keepdims=True) + 1e-9).astype(np.int64)))
+
+
+def worst_ratio(counts: Int[np.ndarray, "k c"]) -> float:
+    """Largest count over smallest of a label, over labels that occur; infinite where a class lacks one."""
+    occurring = counts[counts.sum(axis=1) > 0]
+    if not len(occurring):
+        return float("nan")
+    smallest = occurring.min(axis=1)
+    return float("inf") if (smallest == 0).any() else float((occurring.max(axis=1) / smallest).max())
+
+
+def _drawn(
+    cell: Int[np.ndarray, " n"], sizes: Int[np.ndarray, " cells"], draws: Float[np.ndarray, " n"]
+) -> Bool[np.ndarray, " n"]:
+    """The items of each cell with the smallest draws, as many as its size."""
+    order = np.lexsort((draws, cell))
+    starts = np.searchsorted(cell[order], np.arange(len(sizes)))
+    rank = np.empty(len(cell), dtype=np.int64)
+    rank[order] = np.arange(len(cell)) - starts[cell[order]]
+    return np.asarray(rank < sizes[cell])
+
+
+def _largest(
+    data: LabelledData, alpha: float, draws: Float[np.ndarray, " n"]
+) -> tuple[Bool[np.ndarray, " n"], float, bool]:
+    """Items with equal labels and class are one whole-number variable: how many of them stay."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import csr_array, vstack
+
+    typed = np.concatenate([data.labels.matrix, data.protected[:, None] == np.arange(data.n_classes)], axis=1)
+    types, cell, sizes = np.unique(typed, axis=0, return_inverse=True, return_counts=True)
+    k = len(data.labels.names)
+    has, group = types[:, :k].T.astype(np.float64), types[:, k:].T.astype(np.float64)
+    over = [
+        csr_array(has * (group[one] - alpha * group[other]))
+        for one in range(data.n_classes)
+        for other in range(data.n_classes)
+        if one != other
+    ]
+    found = milp(
+        -np.ones(len(types)),
+        integrality=np.ones(len(types)),
+        bounds=Bounds(0, sizes.astype(np.float64)),
+        constraints=LinearConstraint(vstack(over), -np.inf, 0.0),
+        options={"time_limit": SECONDS, "mip_rel_gap": _GAP},
+    )
+    kept = _sizes_found(found, len(types))
+    bound = float(len(data)) if found.mip_dual_bound is None else np.floor(-found.mip_dual_bound + 1e-6)
+    keep, stopped = _drawn(cell.ravel(), kept, draws), found.status == _OUT_OF_TIME
+    if stopped and (other := _one_label_at_a_time(data, alpha, draws)).sum() > keep.sum():
+        keep = other
+    return keep, min(float(bound), float(len(data))), stopped
+
+
+def _sizes_found(found: Any, n: int) -> Int[np.ndarray, " cells"]:
+    """How many of each of n kinds SciPy's answer keeps; none where it has found nothing in its time."""
+    if found.status not in (0, _OUT_OF_TIME):
+        raise BadInput(f"no balanced subset was found: {found.message}; ask for another α")
+    return np.zeros(n, dtype=np.int64) if found.x is None else np.round(found.x).astype(np.int64)
+
+
+def _one_label_at_a_time(data: LabelledData, alpha: float, draws: Float[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+    """The paper's heuristic: make one label after the other meet the bound, dropping items with few labels first."""
+    bits, keep = data.labels.matrix, np.ones(len(data), dtype=np.bool_)
+    richness = bits.sum(axis=1)
+    while True:
+        before = int(keep.sum())
+        for label in range(bits.shape[1]):
+            having = [np.flatnonzero(keep & bits[:, label] & (data.protected == g)) for g in range(data.n_classes)]
+            most = int(np.floor(alpha * min(len(rows) for rows in having) + 1e-9))
+            for rows in having:
+                order = rows[np.lexsort((draws[rows], richness[rows]))]
+                keep[order[: max(0, len(rows) - most)]] = False
+        if int(keep.sum()) == before:
+            return keep

@@ -1,0 +1,241 @@
+"""From data and an attacker to leakage: attacks are collected, made together, and scored.
+
+Every attack that an answer needs (rounds, folds, noise levels, permutations) becomes one Problem; all of them go to the
+attacker at once, so that networks train as one batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Int
+
+from transect.attacks import scoring
+from transect.attacks.attackers import Attacker
+from transect.attacks.perturbation import perturb
+from transect.attacks.records import Attack, Estimate, Evidence, LabelledData, Problem
+from transect.attacks.splits import Fold, balanced_draw, folds, stratified_draw
+from transect.errors import BadInput
+
+ROUNDS: Final = 5
+PERMUTATIONS: Final = 200
+PERMUTATIONS_SLOW: Final = 5
+_SEEDS_PER_ROUND: Final = 100_003
+_PERMUTE: Final = 41
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How leakage is measured.
+
+    rounds: attackers whose scores are averaged; 0 means five where the attacker or the noise is random, else one.
+    permutations: shuffles of the protected attribute behind the null; -1 means 200, or 5 for slow attackers.
+    published: the protocol of Wang et al. 2019 as released: train, development and test draws with equal classes, the
+    snapshot that is best on the development draw, and scores folded about 50. train_per_class: size of the training
+    draw; 0 means the smallest class's for networks and the published protocol, and no draw for others. test_per_class:
+    of the development and test draws of the published protocol; 0 means the smallest class's.
+    """
+
+    rounds: int = 0
+    permutations: int = -1
+    seed: int = 0
+    published: bool = False
+    train_per_class: int = 0
+    test_per_class: int = 0
+
+    def __post_init__(self) -> None:
+        if self.rounds < 0 or self.permutations < -1 or self.permutations == 1:
+            raise BadInput(
+                f"expected at least 1 of --rounds and 0 or at least 2 of --permutations, got {self.rounds} and "
+                f"{self.permutations}"
+            )
+        if min(self.seed, self.train_per_class, self.test_per_class) < 0:
+            raise BadInput("expected a seed and sizes of 0 or more; 0 takes as many as there are")
+        if self.test_per_class and not self.published:
+            raise BadInput(
+                f"test_per_class: expected 0 where every test item is scored, got {self.test_per_class}; leave it out, "
+                "or ask for the published protocol"
+            )
+
+
+@final
+@dataclass(frozen=True)
+class Request:
+    """One figure to be measured: its attacks, round by round."""
+
+    data: LabelledData
+    rounds: tuple[tuple[Problem, ...], ...]
+
+
+@final
+@dataclass(frozen=True)
+class Plan:
+    """The folds of one data set and how attacks on it are drawn up."""
+
+    data: LabelledData
+    settings: Settings
+    attacker: Attacker
+    folds: tuple[Fold, ...]
+
+    @classmethod
+    def of(cls, data: LabelledData, attacker: Attacker, settings: Settings) -> Plan:
+        """The plan of a data set. Raises BadInput where its splits cannot be used."""
+        made = tuple(folds(data, settings.seed))
+        if settings.published and attacker.is_random and not all(len(fold.development) for fold in made):
+            raise BadInput(
+                "the published protocol keeps the snapshot that is best on a development split: expected --split with "
+                "train, val and test, got no val; or leave out --as-published"
+            )
+        return cls(data, settings, attacker, made)
+
+    @property
+    def scored(self) -> Int[np.ndarray, " t"]:
+        """Every row that some fold scores."""
+        return np.unique(np.concatenate([fold.test for fold in self.folds]))
+
+    def n_rounds(self, noisy: bool = False) -> int:
+        """Rounds of one figure."""
+        random = self.attacker.is_random or self.settings.published or noisy
+        return self.settings.rounds or (ROUNDS if random else 1)
+
+    def n_permutations(self) -> int:
+        """Shuffles behind the null."""
+        asked = self.settings.permutations
+        return asked if asked >= 0 else PERMUTATIONS_SLOW if self.attacker.is_slow else PERMUTATIONS
+
+    def evidence(self, evidence: Evidence, share: float = 1.0) -> Request:
+        """Attacks on what is seen as it is, by attackers that learn from a share of the training rows."""
+        return Request(self.data, tuple(self._round(evidence, r, share=share) for r in range(self.n_rounds())))
+
+    def noisy(self, noise: str, rate: float) -> Request:
+        """Attacks on the labels with noise, drawn anew in each round."""
+        knows = self.attacker.knows_noise and self.data.labels.category is not None
+        rows = self.scored if knows else None
+        rounds = range(self.n_rounds(noisy=True))
+        return self.copies([perturb(self.data, noise, rate, self._seed(r), rows) for r in rounds])
+
+    def copies(self, copies: Sequence[Evidence]) -> Request:
+        """Attacks on several random copies of what is seen, one a round."""
+        return Request(self.data, tuple(self._round(copy, r) for r, copy in enumerate(copies)))
+
+    def shuffled(self, evidence: Evidence) -> Request:
+        """Attacks on what is seen when the protected attribute is dealt out anew within each split, one a round."""
+        split = self.data.split
+        parts = [np.arange(len(self.data))] if split is None else [np.flatnonzero(split == p) for p in np.unique(split)]
+        dealt = [self._permuted(r, parts) for r in range(self.n_permutations())]
+        return Request(self.data, tuple(self._round(evidence, r, protected=groups) for r, groups in enumerate(dealt)))
+
+    def _seed(self, round_number: int) -> int:
+        return self.settings.seed * _SEEDS_PER_ROUND + round_number
+
+    def _permuted(self, number: int, parts: Sequence[Int[np.ndarray, " _"]]) -> Int[np.ndarray, " n"]:
+        rng = np.random.default_rng([self.settings.seed, number, _PERMUTE])
+        protected = self.data.protected.copy()
+        for rows in parts:
+            protected[rows] = rng.permutation(protected[rows])
+        return protected
+
+    def _round(
+        self, evidence: Evidence, number: int, *, protected: Int[np.ndarray, " n"] | None = None, share: float = 1.0
+    ) -> tuple[Problem, ...]:
+        groups = self.data.protected if protected is None else protected
+        return tuple(self._problem(evidence, groups, fold, self._seed(number), share) for fold in self.folds)
+
+    def _problem(
+        self, evidence: Evidence, protected: Int[np.ndarray, " n"], fold: Fold, seed: int, share: float
+    ) -> Problem:
+        """Equal classes are drawn for networks, on request, and for everything in the published protocol.
+
+        share: of the rows that are learned from otherwise, of each class.
+        """
+        train, development, test = fold.train, fold.development, fold.test
+        published, keys = self.settings.published, self.data.keys
+        if published or self.attacker.is_random or self.settings.train_per_class:
+            train = balanced_draw(train, protected, keys, seed, self._size(train, protected, share))
+        elif share < 1:
+            train = stratified_draw(train, protected, keys, seed, share)
+        if published:
+            development = balanced_draw(development, protected, keys, seed, self.settings.test_per_class)
+            test = balanced_draw(test, protected, keys, seed, self.settings.test_per_class)
+        return Problem(
+            evidence, protected, self.data.n_classes, train, test, development if published else train[:0], seed
+        )
+
+    def _size(self, rows: Int[np.ndarray, " m"], protected: Int[np.ndarray, " n"], share: float) -> int:
+        smallest = int(np.bincount(protected[rows], minlength=self.data.n_classes).min())
+        return max(1, round(share * (self.settings.train_per_class or smallest)))
+
+
+def attack(attacker: Attacker, requests: Sequence[Request], stage: str = "") -> list[list[Attack]]:
+    """Every request's rounds, all attacked together; a round scores an item at most once. stage: see `Attacker`."""
+    problems = [problem for request in requests for round_ in request.rounds for problem in round_]
+    answers = iter(attacker.attack(problems, stage))
+    made = []
+    for request in requests:
+        made.append([_joined([(problem, next(answers)) for problem in round_]) for round_ in request.rounds])
+    return made
+
+
+def _joined(folds_: Sequence[tuple[Problem, np.ndarray]]) -> Attack:
+    rows = np.concatenate([problem.test for problem, _ in folds_])
+    credits = [scoring.credit(scores, problem.protected[problem.test]) for problem, scores in folds_]
+    return Attack(rows, np.concatenate(credits))
+
+
+def estimate(plan: Plan, rounds: Sequence[Attack]) -> Estimate:
+    """The figure of a request, by the protocol of the plan."""
+    if plan.settings.published:
+        return scoring.published(rounds, plan.data.protected, plan.data.n_classes)
+    return scoring.leakage(rounds, plan.data.protected, len(plan.folds))
+
+
+def null(plan: Plan, request: Request, rounds: Sequence[Attack]) -> tuple[float, float]:
+    """Where 95 % of estimates lie when the evidence says nothing of the protected attribute."""
+    scores = []
+    for attacked, problems in zip(rounds, request.rounds, strict=True):
+        score = scoring.balanced_accuracy(attacked.credit, problems[0].protected[attacked.rows])
+        folds_it = plan.settings.published and plan.data.n_classes == 2
+        scores.append(50 + abs(score - 50) if folds_it else score)
+    return scoring.null_interval(np.array(scores))
+
+
+def dataset_leakage(data: LabelledData, attacker: Attacker, settings: Settings | None = None) -> Estimate:
+    """How well the attacker infers the protected attribute from the labels: λ_D, in percent.
+
+    >>> from transect.attacks.attackers import Bayes
+    >>> from transect.attacks.records import labelled
+    >>> verbs = ["cooking"] * 40 + ["driving"] * 40
+    >>> people = (["woman"] * 30 + ["man"] * 10) + (["woman"] * 10 + ["man"] * 30)
+    >>> dataset_leakage(labelled(verbs, people), Bayes()).estimate  # 30 of 40 either way
+    75.0
+    """
+    plan = Plan.of(data, attacker, settings or Settings())
+    return _single(plan, plan.evidence(data.labels))
+
+
+def model_leakage(
+    data: LabelledData, answers: Evidence, attacker: Attacker, settings: Settings | None = None
+) -> Estimate:
+    """How well the attacker infers the protected attribute from a model's answers on the same items: λ_M, percent."""
+    plan = Plan.of(data, attacker, settings or Settings())
+    return _single(plan, plan.evidence(answers))
+
+
+def _single(plan: Plan, request: Request) -> Estimate:
+    return estimate(plan, attack(plan.attacker, [request])[0])
+
+
+__all__ = [
+    "Plan",
+    "Request",
+    "Settings",
+    "attack",
+    "dataset_leakage",
+    "estimate",
+    "model_leakage",
+    "null",
+]

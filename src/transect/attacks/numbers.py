@@ -1,0 +1,278 @@
+"""The numbers of a leakage analysis as records: `--json` prints them, the report shows them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final, final
+
+import numpy as np
+from jaxtyping import Float
+
+from transect import __version__
+from transect.attacks.analysis import Analysis, Comparison, Level
+from transect.attacks.outputs import Matched
+from transect.attacks.overview import Cost, Overview
+from transect.attacks.records import Estimate, Format
+
+WORKS: Final = {
+    "leakage": "Wang, Zhao, Yatskar, Chang and Ordonez 2019, Balanced datasets are not enough: estimating and "
+    "mitigating gender bias in deep image representations, arXiv:1811.08489",
+    "intervals": "Zou and Donner 2008, Construction of confidence limits about effect measures, doi:10.1002/sim.3095",
+    "folds": "Nadeau and Bengio 2003, Inference for the generalization error, doi:10.1023/A:1024068626366",
+    "bias_amp": "Zhao et al. 2017, Men also like shopping, arXiv:1707.09457",
+    "directional": "Wang and Russakovsky 2021, Directional bias amplification, arXiv:2102.12594",
+    "multi_attribute": "Zhao, Andrews and Xiang 2023, Men also do laundry: multi-attribute bias amplification, "
+    "arXiv:2210.11924",
+}
+CAVEAT: Final = "Leakage is what this attacker found: a lower bound on what can be inferred."
+CURVE: Final = " The learning curve shows whether more data would raise it."
+NO_CURVE: Final = " Whether more data would raise it was not measured; --curve measures it."
+MOST_LABELS: Final = 400
+MOST_CONTRIBUTIONS: Final = 12
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Two ends, in percent."""
+
+    low: float
+    high: float
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtAccuracy(Estimate):
+    """λ_D of labels with errors. f1: their macro F1 in percent; f1_measured: what the noise left in the first round."""
+
+    f1: float
+    f1_measured: float
+    noise: str
+    rate: float
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AmplificationFigure(Estimate):
+    """Δ = λ_M − λ_D in percentage points, in a format of answers and with a noise of the labels."""
+
+    format: str
+    noise: str
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurvePoint(Estimate):
+    """λ_D of an attacker that learns from `share` percent of the training rows."""
+
+    share: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ComparisonFigures:
+    """λ_M, λ_D and Δ in one pair of formats; see `analysis.Comparison`."""
+
+    name: str
+    noise: str
+    model_leakage: Estimate
+    dataset_leakage: Estimate
+    amplification: Estimate
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What the items of one label and one class of the protected attribute add, in percentage points."""
+
+    label: str
+    protected_class: str
+    points: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LabelShare:
+    """Items with a label by class, and each class's share in percent where classes have equal weight."""
+
+    name: str
+    counts: tuple[int, ...]
+    share: tuple[float, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OverviewFigures:
+    """Labels from the most to the least uneven, the first 400 of `labels_in_all`; costs: of balancing them."""
+
+    labels: tuple[LabelShare, ...]
+    labels_in_all: int
+    worst_ratio: float
+    costs: tuple[Cost, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LeakageNumbers:
+    """Leakages in percent, amplification in percentage points; NaN where there is no figure, with its reason.
+
+    dataset_leakage: λ_D. null: where λ_D lies in 95 % of cases if labels say nothing. at_accuracy: λ_D(a).
+    model_leakage: λ_M, and amplification: Δ, of the comparison that the headline reports; None without predictions.
+    labels: how many. chance: what guessing reaches. chosen: what `auto` chose. model_f1: macro F1 of the predictions.
+    counted: amplification by counting, without an attacker. answers: how predictions were matched to the labels.
+    contributions: to the like-for-like Δ; counted_contributions: to each measure by counting.
+    """
+
+    dataset_leakage: Estimate
+    null: Interval
+    at_accuracy: tuple[AtAccuracy, ...]
+    model_leakage: Estimate | None
+    amplification: AmplificationFigure | None
+    attacker: str
+    noise: str
+    n: int
+    n_train: int
+    chance: float
+    classes: tuple[str, ...]
+    protected: str
+    labels: int
+    label_format: Format
+    splits: bool
+    published_protocol: bool
+    rounds: int
+    seed: int
+    chosen: tuple[str, ...]
+    model_f1: float
+    comparisons: tuple[ComparisonFigures, ...]
+    learning_curve: tuple[CurvePoint, ...]
+    counted: Mapping[str, float]
+    answers: Matched | None
+    notes: tuple[str, ...]
+    caveat: str
+    title: str
+    source: str
+    transect_version: str
+    confidence: int
+    overview: OverviewFigures
+    contributions: tuple[Contribution, ...]
+    counted_contributions: Mapping[str, tuple[Contribution, ...]]
+    works: tuple[str, ...]
+
+
+def numbers_of(analysis: Analysis, overview: Overview, source: str) -> LeakageNumbers:
+    """The records of an analysis. source: what the page calls the labels, as the name of their file."""
+    headline, data = analysis.headline, analysis.data
+    return LeakageNumbers(
+        dataset_leakage=analysis.dataset,
+        null=Interval(*analysis.null),
+        at_accuracy=tuple(_at_accuracy(level) for level in analysis.levels),
+        model_leakage=None if headline is None else headline.model,
+        amplification=None if headline is None else _amplification(headline),
+        attacker=analysis.attacker,
+        noise=analysis.noise,
+        n=analysis.dataset.n,
+        n_train=analysis.n_train,
+        chance=data.chance,
+        classes=data.classes,
+        protected=data.attribute,
+        labels=len(data.labels.names),
+        label_format=data.labels.format,
+        splits=data.split is not None,
+        published_protocol=analysis.settings.published,
+        rounds=analysis.dataset.rounds,
+        seed=analysis.settings.seed,
+        chosen=analysis.chosen,
+        model_f1=analysis.f1,
+        comparisons=tuple(_comparison(comparison) for comparison in analysis.comparisons),
+        learning_curve=tuple(CurvePoint(**asdict(point), share=100 * share) for share, point in analysis.curve),
+        counted=dict(analysis.counted),
+        answers=analysis.matched,
+        notes=notes(analysis),
+        caveat=CAVEAT + (CURVE if analysis.curve else NO_CURVE),
+        title=f"Leakage of {data.attribute} from {source}",
+        source=source,
+        transect_version=__version__,
+        confidence=95,
+        overview=_overview(overview),
+        contributions=() if analysis.contributions is None else _largest(analysis, analysis.contributions),
+        counted_contributions={name: _largest(analysis, points) for name, points in analysis.counted_by.items()},
+        works=_works(analysis),
+    )
+
+
+def notes(analysis: Analysis) -> tuple[str, ...]:
+    """How predictions were matched to labels, and what was not measured."""
+    lines, matched = [], analysis.matched
+    if not analysis.levels:
+        lines.append("λ_D of labels with errors was not measured; --f1 sets the F1 of such labels.")
+    return (*lines, *([] if matched is None else _matching(matched, analysis)))
+
+
+def _matching(matched: Matched, analysis: Analysis) -> list[str]:
+    lines = []
+    if matched.by == "row order":
+        lines.append("Predictions and labels were matched by row order: one of them has no identifiers.")
+    if matched.columns > 1 and not matched.columns_by_name:
+        first = ", ".join(analysis.data.labels.names[:3])
+        lines.append(
+            f"The {matched.columns} columns of predictions were taken in the labels' order ({first} …), since their "
+            "names do not match."
+        )
+    if matched.unused:
+        lines.append(f"{_plural(matched.unused, 'prediction')} of items that are not among the labels: left out.")
+    if matched.unknown:
+        lines.append(f"{_plural(matched.unknown, 'prediction')} of no known label: counted as wrong.")
+    if matched.cross_fitted and analysis.data.split is not None:
+        lines.append("The training rows have no predictions: attackers on predictions were cross-fitted on the others.")
+    return lines
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
+def _at_accuracy(level: Level) -> AtAccuracy:
+    return AtAccuracy(
+        **asdict(level.leakage), f1=level.f1, f1_measured=level.f1_measured, noise=level.noise, rate=level.rate
+    )
+
+
+def _amplification(comparison: Comparison) -> AmplificationFigure:
+    estimate: dict[str, Any] = asdict(comparison.amplification)
+    return AmplificationFigure(**estimate, format=comparison.name, noise=comparison.noise)
+
+
+def _comparison(comparison: Comparison) -> ComparisonFigures:
+    return ComparisonFigures(
+        comparison.name, comparison.noise, comparison.model, comparison.dataset, comparison.amplification
+    )
+
+
+def _overview(overview: Overview) -> OverviewFigures:
+    spread = np.nan_to_num(overview.share.max(axis=1) - overview.share.min(axis=1), nan=-1.0)
+    order = np.lexsort((np.arange(len(spread)), -spread))[:MOST_LABELS]
+    labels = tuple(
+        LabelShare(
+            overview.names[row],
+            tuple(int(count) for count in overview.counts[row]),
+            tuple(float(100 * share) for share in overview.share[row]),
+        )
+        for row in order.tolist()
+    )
+    worst = overview.worst if math.isfinite(overview.worst) else math.nan
+    return OverviewFigures(labels, len(overview.names), worst, overview.costs)
+
+
+def _largest(analysis: Analysis, contributions: Float[np.ndarray, "k c"]) -> tuple[Contribution, ...]:
+    """The labels and classes that add or take away most."""
+    flat, c = contributions.ravel(), contributions.shape[1]
+    order = np.lexsort((np.arange(len(flat)), -np.abs(flat)))[:MOST_CONTRIBUTIONS]
+    names, classes = analysis.data.labels.names, analysis.data.classes
+    return tuple(Contribution(names[i // c], classes[i % c], float(flat[i])) for i in order.tolist() if flat[i] != 0)
+
+
+def _works(analysis: Analysis) -> tuple[str, ...]:
+    folds = [] if analysis.data.split is not None else ["folds"]
+    return tuple(WORKS[name] for name in ["leakage", "intervals", *folds, *analysis.counted])

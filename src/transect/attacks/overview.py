@@ -1,0 +1,90 @@
+"""How does every label occur with the protected attribute, and what would it cost to balance them?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from transect.attacks.balance import SECONDS, balanced_subset, label_counts, worst_ratio
+from transect.attacks.records import LabelledData
+from transect.effects.intervals import wilson
+
+ALPHAS: Final = (3.0, 2.0, 1.0)
+OUT_OF_TIME: Final = (
+    "α = {alpha:g}: the search for the largest subset was stopped after {seconds:g} seconds: there may be a larger "
+    "one, and another run may keep other items; a larger α is easier to meet"
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What balancing to α keeps of the items: `kept` of `of`; no subset keeps more than `bound`.
+
+    heuristic: what the paper's heuristic keeps; None where the label is one category, whose answer is exact. note: what
+    else is to be said, as that the search ran out of time; "" for nothing.
+    """
+
+    alpha: float
+    kept: int
+    of: int
+    bound: int
+    heuristic: int | None
+    note: str = ""
+
+
+@final
+@dataclass(frozen=True)
+class Overview:
+    """Labels by rows, classes by columns.
+
+    counts int64 [k, c]. share [k, c]: of a class among the items with a label, where classes weigh the same, in [0, 1];
+    low, high: Wilson's interval of the plain share; NaN where the label does not occur. costs: one for each α. worst:
+    the largest ratio between classes.
+    """
+
+    names: tuple[str, ...]
+    classes: tuple[str, ...]
+    counts: Int[np.ndarray, "k c"]
+    share: Float[np.ndarray, "k c"]
+    low: Float[np.ndarray, "k c"]
+    high: Float[np.ndarray, "k c"]
+    costs: tuple[Cost, ...]
+    worst: float
+
+
+def overview(data: LabelledData, alphas: tuple[float, ...] = ALPHAS) -> Overview:
+    """Co-occurrences of the training items (all, where there are no splits), and what balancing them would keep.
+
+    >>> from transect.attacks.records import labelled
+    >>> found = overview(labelled(["cook", "cook", "drive", "drive"], ["woman", "woman", "man", "woman"]))
+    >>> found.counts.tolist(), found.costs[-1]
+    ([[0, 2], [1, 1]], Cost(alpha=1.0, kept=2, of=4, bound=2, heuristic=None, note=''))
+    """
+    taught = _taught(data)
+    counts = label_counts(taught)
+    rates = counts / np.maximum(np.bincount(taught.protected, minlength=data.n_classes), 1)
+    total, n = rates.sum(axis=1, keepdims=True), counts.sum(axis=1, keepdims=True)
+    share = np.divide(rates, total, out=np.full(rates.shape, np.nan), where=total > 0)
+    low, high = wilson(counts, n)
+    names = data.labels.names
+    return Overview(names, data.classes, counts, share, low, high, costs(data, alphas), worst_ratio(counts))
+
+
+def costs(data: LabelledData, alphas: tuple[float, ...]) -> tuple[Cost, ...]:
+    """What balancing the training items (all, where there are no splits) to each α keeps."""
+    return tuple(_cost(_taught(data), alpha) for alpha in alphas)
+
+
+def _cost(data: LabelledData, alpha: float) -> Cost:
+    found = balanced_subset(data, alpha)
+    other = None if data.labels.category is not None else len(balanced_subset(data, alpha, heuristic=True).rows)
+    note = OUT_OF_TIME.format(seconds=SECONDS, alpha=alpha) if found.stopped else ""
+    return Cost(alpha, len(found.rows), len(data), round(found.bound), other, note)
+
+
+def _taught(data: LabelledData) -> LabelledData:
+    return data.take(data.rows_of("train") if data.split is not None else np.arange(len(data)))

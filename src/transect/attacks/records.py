@@ -1,0 +1,236 @@
+"""What an attacker sees, what it has to guess, and what it reaches.
+
+Axes: n items (images), k labels, c classes of the protected attribute. Leakages are in percent, 0 to 100.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal, final
+
+import numpy as np
+from jaxtyping import Float, Int, UInt64
+from numpy.typing import ArrayLike
+
+from transect.attacks.chance import item_keys
+from transect.errors import BadInput
+
+Format = Literal["category", "bits", "scores"]
+"""category: one label of several; bits: any number of labels; scores: a real number for each label."""
+
+
+@final
+@dataclass(frozen=True)
+class Evidence:
+    """What an attacker sees of each item.
+
+    category int64 [n] (values 0 .. k-1) or values [n, k], exactly one of the two. noisy_from: the categories of which
+    this is a noisy copy, where we made it so: the closed-form attacker learns from these, since it knows the channel.
+    """
+
+    names: tuple[str, ...]
+    category: Int[np.ndarray, " n"] | None = None
+    values: np.ndarray | None = None
+    noisy_from: Int[np.ndarray, " n"] | None = None
+
+    def __len__(self) -> int:
+        return len(self.category if self.category is not None else self.matrix)
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """Values [n, k], where the evidence has them."""
+        if self.values is None:
+            raise TypeError("evidence of categories has no matrix of values; use dense(rows)")
+        return np.asarray(self.values)
+
+    @cached_property
+    def format(self) -> Format:
+        """How the evidence is written."""
+        if self.category is not None:
+            return "category"
+        return "bits" if self.matrix.dtype == np.bool_ else "scores"
+
+    def dense(self, rows: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
+        """The chosen rows as float32 [m, k]; a category becomes 1 in its column and 0 elsewhere.
+
+        >>> Evidence(("cooking", "driving"), category=np.array([0, 1])).dense(np.array([1]))
+        array([[0., 1.]], dtype=float32)
+        """
+        if self.category is None:
+            return np.asarray(self.matrix[rows], dtype=np.float32)
+        wide = np.zeros((len(rows), len(self.names)), dtype=np.float32)
+        wide[np.arange(len(rows)), self.category[rows]] = 1
+        return wide
+
+    def take(self, rows: Int[np.ndarray, " m"]) -> Evidence:
+        """The chosen rows, in the chosen order."""
+        arrays = {
+            name: None if getattr(self, name) is None else getattr(self, name)[rows]
+            for name in ("category", "values", "noisy_from")
+        }
+        return Evidence(self.names, **arrays)
+
+
+@final
+@dataclass(frozen=True)
+class LabelledData:
+    """Labels of a data set, its protected attribute and, where it has them, its splits.
+
+    labels: category or bits. protected int64 [n], 0 .. c-1, named in `classes`. split: "train", "development" or "test"
+    for each item, None where the data are to be cross-fitted. keys: what an item's random draws depend on. id_column:
+    the name of the column that `ids` come from, where they come from one.
+
+    Raises BadInput where the protected attribute has fewer than two classes with items.
+    """
+
+    labels: Evidence
+    protected: Int[np.ndarray, " n"]
+    classes: tuple[str, ...]
+    keys: UInt64[np.ndarray, " n"]
+    split: np.ndarray | None = None
+    ids: tuple[str, ...] | None = None
+    attribute: str = "protected"
+    id_column: str | None = None
+
+    def __post_init__(self) -> None:
+        counts = np.bincount(self.protected, minlength=len(self.classes))
+        present = [name for name, count in zip(self.classes, counts, strict=True) if count]
+        if len(present) < 2:
+            shown = f"only {present[0]!r} in {len(self.protected)} rows" if present else "no rows"
+            raise BadInput(
+                f"protected attribute {self.attribute}: expected at least two classes, got {shown}; check the column "
+                "and the filter"
+            )
+
+    def __len__(self) -> int:
+        return len(self.protected)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes of the protected attribute."""
+        return len(self.classes)
+
+    @property
+    def chance(self) -> float:
+        """Balanced accuracy of guessing, in percent."""
+        return 100.0 / len(self.classes)
+
+    def take(self, rows: Int[np.ndarray, " m"]) -> LabelledData:
+        """The chosen rows, in the chosen order."""
+        return replace(
+            self,
+            labels=self.labels.take(rows),
+            protected=self.protected[rows],
+            keys=self.keys[rows],
+            split=None if self.split is None else self.split[rows],
+            ids=None if self.ids is None else tuple(self.ids[row] for row in rows),
+        )
+
+    def own_order(self) -> Int[np.ndarray, " n"]:
+        """Rows sorted by identifier, numbers by value and before texts: the same order whatever the order of the rows.
+
+        Without identifiers: the rows unchanged.
+        """
+        if self.ids is None:
+            return np.arange(len(self))
+        return np.array(sorted(range(len(self)), key=lambda row: _natural((self.ids or ())[row])), dtype=np.int64)
+
+    def rows_of(self, split: str) -> Int[np.ndarray, " m"]:
+        """Positions of the items of one split; none where the data have no splits."""
+        return np.array([], dtype=np.int64) if self.split is None else np.flatnonzero(self.split == split)
+
+
+def _natural(identifier: str) -> tuple[bool, int, str]:
+    number = identifier.isascii() and identifier.isdigit()
+    return not number, int(identifier) if number else 0, identifier
+
+
+def labelled(
+    labels: ArrayLike,
+    protected: ArrayLike,
+    *,
+    split: ArrayLike | None = None,
+    ids: ArrayLike | None = None,
+    label_names: tuple[str, ...] = (),
+    attribute: str = "protected",
+) -> LabelledData:
+    """Data from arrays: labels [n] of any type (one category each) or 0/1 [n, k]; protected [n] of any type.
+
+    Without ids an item is its row. Names of categories and classes are their values, sorted.
+
+    Raises BadInput where lengths differ, labels [n, k] are not 0 and 1, or the protected attribute has one class.
+
+    >>> data = labelled(["cooking", "driving", "cooking"], ["woman", "man", "man"])
+    >>> data.classes, data.labels.category.tolist()
+    (('man', 'woman'), [0, 1, 0])
+    """
+    table, groups = np.asarray(labels), np.asarray(protected)
+    if len(table) != len(groups):
+        raise BadInput(f"expected as many labels as protected values, got {len(table)} and {len(groups)}")
+    classes, codes = np.unique(groups, return_inverse=True)
+    names = tuple(str(i) for i in (np.arange(len(groups)) if ids is None else np.asarray(ids)))
+    return LabelledData(
+        _evidence(table, label_names),
+        codes.astype(np.int64),
+        tuple(str(name) for name in classes),
+        item_keys(names),
+        None if split is None else np.asarray(split).astype(str),
+        names,
+        attribute,
+    )
+
+
+def _evidence(table: np.ndarray, names: tuple[str, ...]) -> Evidence:
+    if table.ndim == 1:
+        categories, codes = np.unique(table, return_inverse=True)
+        return Evidence(names or tuple(str(name) for name in categories), category=codes.astype(np.int64))
+    if not np.isin(table, (0, 1)).all():
+        raise BadInput("labels in several columns: expected 0 and 1 only; give one column of categories instead")
+    return Evidence(names or tuple(str(i) for i in range(table.shape[1])), values=table.astype(np.bool_))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One attack: learn the protected class from the evidence of `train`, guess it for `test`.
+
+    development: rows on which a snapshot may be chosen, where the published protocol asks for it. seed: of this
+    attack's own randomness, so that no other attack changes its result.
+    """
+
+    evidence: Evidence
+    protected: Int[np.ndarray, " n"]
+    n_classes: int
+    train: Int[np.ndarray, " a"]
+    test: Int[np.ndarray, " t"]
+    development: Int[np.ndarray, " d"] = field(default_factory=lambda: np.array([], dtype=np.int64))
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A leakage or an amplification in percentage points with its 95 % interval.
+
+    n: items scored. rounds: trained attackers behind it. sd: between rounds, NaN with one. reason: why the estimate is
+    NaN, "" where it is not.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    n: int
+    rounds: int = 1
+    sd: float = math.nan
+    method: str = ""
+    reason: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """The outcome of an attack: `credit` [t] of each tested item, 1 right, 0 wrong, 1/m in a tie of m classes."""
+
+    rows: Int[np.ndarray, " t"]
+    credit: Float[np.ndarray, " t"]

@@ -1,0 +1,112 @@
+"""The numbers of a leakage analysis as rows of short tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import pyarrow as pa
+
+from transect.attacks.numbers import CurvePoint, LeakageNumbers
+from transect.attacks.overview import Cost
+from transect.attacks.records import Estimate
+
+COUNTED: Final = {
+    "bias_amp": "BiasAmp",
+    "directional": "BiasAmp→, label from class",
+    "multi_attribute": "multi-attribute",
+}
+
+
+def figures(numbers: LeakageNumbers) -> list[tuple[str, Estimate, str]]:
+    """Every leakage and amplification of the result: name, estimate and how it was measured."""
+    rows = [("dataset leakage λ_D", numbers.dataset_leakage, f"{numbers.attacker}, n = {numbers.dataset_leakage.n}")]
+    rows.append(("λ_D if labels said nothing", _null(numbers), "permutations"))
+    for level in numbers.at_accuracy:
+        how = f"{level.noise} at {level.rate:.4g}" if math.isfinite(level.rate) else level.noise
+        at = f"{level.f1:.2f}" if math.isfinite(level.f1) else "of the model"
+        rows.append((f"λ_D at F1 {at}", level, how))
+    at = f" at F1 {numbers.model_f1:.2f}" if math.isfinite(numbers.model_f1) else ""
+    for comparison in numbers.comparisons:
+        how = f"{comparison.name}; labels: {comparison.noise}"
+        rows.append((f"model leakage λ_M{at}", comparison.model_leakage, how))
+        rows.append((f"λ_D of labels as wrong{at}", comparison.dataset_leakage, how))
+        rows.append(("amplification Δ", comparison.amplification, how))
+    for name, value in numbers.counted.items():
+        counted = Estimate(value, math.nan, math.nan, numbers.n)
+        rows.append((COUNTED[name], counted, "counted, without an attacker"))
+    return rows
+
+
+def rows_of(numbers: LeakageNumbers) -> list[list[str]]:
+    """The figures as texts: what, estimate, 95 % interval, how."""
+    return [[name, *_texts(estimate), how] for name, estimate, how in figures(numbers)]
+
+
+def table_of(numbers: LeakageNumbers) -> pa.Table:
+    """The figures as an Arrow table: figure, estimate, low, high, n, how, reason; null where there is no number."""
+    rows = figures(numbers)
+    columns: dict[str, pa.Array] = {"figure": pa.array([name for name, _, _ in rows])}
+    for end in ("estimate", "low", "high"):
+        values = [getattr(estimate, end) for _, estimate, _ in rows]
+        columns[end] = pa.array(values, type=pa.float64(), from_pandas=True)
+    columns["n"] = pa.array([estimate.n for _, estimate, _ in rows], type=pa.int64())
+    columns["how"] = pa.array([how for _, _, how in rows])
+    columns["reason"] = pa.array([estimate.reason for _, estimate, _ in rows])
+    return pa.table(columns)
+
+
+def curve_rows(curve: Sequence[CurvePoint]) -> list[list[str]]:
+    """The learning curve as rows: share of the training rows, estimate, interval."""
+    return [[f"{point.share:.0f} %", *_texts(point)] for point in curve]
+
+
+def cost_rows(costs: Sequence[Cost]) -> list[list[str]]:
+    """What balancing keeps, as texts; the heuristic's share is empty where the answer is exact."""
+    return [
+        [
+            f"{cost.alpha:g}",
+            str(cost.kept),
+            str(cost.of),
+            str(cost.bound),
+            "" if cost.heuristic is None else str(cost.heuristic),
+        ]
+        for cost in costs
+    ]
+
+
+def headline(numbers: LeakageNumbers) -> str:
+    """The answer in one sentence."""
+    leak, protected = numbers.dataset_leakage, numbers.protected
+    sentence = f"From the labels an attacker guesses {protected} correctly {_percent(leak)} of the time"
+    sentence += f" (chance: {numbers.chance:.1f} %)"
+    if numbers.model_leakage is None or numbers.amplification is None:
+        return f"{sentence}."
+    gain = _range(numbers.amplification, signed=True)
+    model = _percent(numbers.model_leakage)
+    return f"{sentence}, from the model's predictions {model} of the time: amplification {gain} percentage points."
+
+
+def _null(numbers: LeakageNumbers) -> Estimate:
+    return Estimate(numbers.chance, numbers.null.low, numbers.null.high, numbers.n)
+
+
+def _percent(estimate: Estimate) -> str:
+    if not math.isfinite(estimate.estimate):
+        return "(not estimable)"
+    return f"{estimate.estimate:.1f} % ({estimate.low:.1f} to {estimate.high:.1f})"
+
+
+def _range(estimate: Estimate, *, signed: bool = False) -> str:
+    sign = "+" if signed else ""
+    if not math.isfinite(estimate.estimate):
+        return "not estimable"
+    return f"{estimate.estimate:{sign}.1f} ({estimate.low:{sign}.1f} to {estimate.high:{sign}.1f})"
+
+
+def _texts(estimate: Estimate) -> list[str]:
+    if not math.isfinite(estimate.estimate):
+        return ["not estimable", estimate.reason]
+    interval = f"{estimate.low:.2f} to {estimate.high:.2f}" if math.isfinite(estimate.low) else ""
+    return [f"{estimate.estimate:.2f}", interval]

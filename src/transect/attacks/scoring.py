@@ -1,0 +1,204 @@
+"""How much leaks? Balanced accuracy of an attacker with its interval, and differences of two on the same items.
+
+Balanced accuracy is the mean over classes of the share of that class that the attacker names rightly: the expected
+accuracy on a draw with equal classes, estimated from all items instead of from one such draw. Chance is 100 / classes,
+and nothing is folded about it: an attacker below chance stays below chance.
+
+Intervals hold for the attacker as trained: they cover the sampling of test items and the spread between rounds, not
+what another training set or a better attacker would find. Leakage is a lower bound on what could be inferred. Folds
+of a cross-fit share training items, so that their errors go together: there the variance is multiplied by
+1 + folds / (folds - 1), the correction of Nadeau and Bengio 2003 (doi:10.1023/A:1024068626366).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.special import stdtrit
+
+from transect.attacks.records import Attack, Estimate
+from transect.effects.intervals import wilson
+
+METHOD: Final = "Wilson intervals of the classes' recalls, combined by the method of variance estimates recovery"
+METHOD_DIFFERENCE: Final = "normal, paired by item within classes"
+METHOD_PUBLISHED: Final = "mean over rounds ± 1.96 SD of a round, as published"
+SOURCE: Final = "Zou and Donner 2008, Construction of confidence limits about effect measures, doi:10.1002/sim.3095"
+Z: Final = 1.959963984540054
+
+
+def credit(scores: Float[np.ndarray, "t c"], truth: Int[np.ndarray, " t"]) -> Float[np.ndarray, " t"]:
+    """1 where the largest score is the true class's alone, 1/m where m classes share it, 0 otherwise.
+
+    >>> credit(np.array([[0.2, 0.8], [0.5, 0.5]]), np.array([1, 0]))
+    array([1. , 0.5])
+    """
+    top = scores == scores.max(axis=1, keepdims=True)
+    return np.asarray(top[np.arange(len(truth)), truth] / top.sum(axis=1))
+
+
+def balanced_accuracy(credits: Float[np.ndarray, " t"], truth: Int[np.ndarray, " t"]) -> float:
+    """Mean over the classes present of the mean credit, in percent; NaN without items.
+
+    >>> balanced_accuracy(np.array([1.0, 0.0, 1.0]), np.array([0, 0, 1]))  # (1/2 + 1) / 2
+    75.0
+    """
+    counts = np.bincount(truth)
+    sums = np.bincount(truth, weights=credits)
+    present = counts > 0
+    return float(100 * (sums[present] / counts[present]).mean()) if present.any() else float("nan")
+
+
+def leakage(rounds: Sequence[Attack], protected: Int[np.ndarray, " n"], n_folds: int = 1) -> Estimate:
+    """Balanced accuracy over rounds (each scores the same items once, in `n_folds` folds), with its interval.
+
+    Returns NaN with a reason where nothing was scored.
+    """
+    if not rounds or not len(rounds[0].rows):
+        return Estimate(np.nan, np.nan, np.nan, 0, reason="no items to score")
+    mean = mean_credit(rounds)
+    truth = protected[mean.rows]
+    between, variance = _between(rounds, protected)
+    recalls, lows, highs = [], [], []
+    for group in np.unique(truth):
+        recall, low, high = _recall(mean.credit[truth == group])
+        recalls.append(recall)
+        lows.append(low)
+        highs.append(high)
+    center = np.array(recalls)
+    n_groups = len(center)
+    extra, wider = (Z / 100) ** 2 * variance, _inflation(n_folds)
+    down = np.sqrt(wider * ((center - lows) ** 2).sum() / n_groups**2 + extra)
+    up = np.sqrt(wider * ((np.array(highs) - center) ** 2).sum() / n_groups**2 + extra)
+    estimate = float(center.mean())
+    low, high = max(0.0, estimate - float(down)), min(1.0, estimate + float(up))
+    return Estimate(100 * estimate, 100 * low, 100 * high, len(truth), len(rounds), between, METHOD)
+
+
+def difference(
+    one: Sequence[Attack], other: Sequence[Attack], protected: Int[np.ndarray, " n"], n_folds: int = 1
+) -> Estimate:
+    """Leakage of `one` minus that of `other` over the same items: credits are paired item by item.
+
+    Returns the difference in percentage points; NaN with a reason where they share no items.
+    """
+    first, second = mean_credit(one), mean_credit(other)
+    shared, at_first, at_second = np.intersect1d(first.rows, second.rows, return_indices=True)
+    if not len(shared):
+        return Estimate(np.nan, np.nan, np.nan, 0, reason="no items that both attackers scored")
+    gained = first.credit[at_first] - second.credit[at_second]
+    truth = protected[shared]
+    groups = [gained[truth == group] for group in np.unique(truth)]
+    estimate = float(np.mean([group.mean() for group in groups]))
+    variance = sum(group.var(ddof=1) / len(group) if len(group) > 1 else 0.25 for group in groups) / len(groups) ** 2
+    variance *= _inflation(n_folds)
+    variance += (_between(one, protected)[1] + _between(other, protected)[1]) / 1e4
+    half = Z * float(np.sqrt(variance))
+    low, high = 100 * (estimate - half), 100 * (estimate + half)
+    n_rounds = max(len(one), len(other))
+    return Estimate(100 * estimate, low, high, len(shared), n_rounds, method=METHOD_DIFFERENCE)
+
+
+def contributions(
+    one: Sequence[Attack],
+    other: Sequence[Attack],
+    protected: Int[np.ndarray, " n"],
+    category: Int[np.ndarray, " n"],
+    k: int,
+) -> Float[np.ndarray, "k c"]:
+    """What the items of each category and class add to `difference`, in percentage points; all sum to it.
+
+    >>> gained, truth = Attack(np.arange(2), np.array([1.0, 1.0])), np.array([0, 1])
+    >>> contributions([gained], [Attack(np.arange(2), np.array([0.0, 1.0]))], truth, np.array([0, 1]), 2)
+    array([[50.,  0.],
+           [ 0.,  0.]])
+    """
+    first, second = mean_credit(one), mean_credit(other)
+    shared, at_first, at_second = np.intersect1d(first.rows, second.rows, return_indices=True)
+    truth = protected[shared]
+    sizes = np.bincount(truth)
+    weight = 100 / (np.count_nonzero(sizes) * sizes[truth])
+    gained = weight * (first.credit[at_first] - second.credit[at_second])
+    c = len(sizes)
+    return np.bincount(category[shared] * c + truth, weights=gained, minlength=k * c).reshape(k, c)
+
+
+def published(rounds: Sequence[Attack], protected: Int[np.ndarray, " n"], n_classes: int) -> Estimate:
+    """The released code's figure: the mean over rounds of each round's accuracy on its own draw, folded about 50.
+
+    A round below 50 is counted as far above it (two classes only), so that noise adds up instead of cancelling.
+    """
+    return _over_rounds(_folded(rounds, protected, n_classes), len(rounds[0].rows))
+
+
+def published_difference(
+    one: Sequence[Attack], other: Sequence[Attack], protected: Int[np.ndarray, " n"], n_classes: int
+) -> Estimate:
+    """The published figure of `one` less that of `other`, round by round: as many rounds of both.
+
+    >>> right, wrong = Attack(np.arange(2), np.ones(2)), Attack(np.arange(2), np.zeros(2))
+    >>> published_difference([right], [wrong], np.array([0, 1]), 2).estimate  # 0 % folds to 100 %
+    0.0
+    """
+    gained = _folded(one, protected, n_classes) - _folded(other, protected, n_classes)
+    return _over_rounds(gained, len(one[0].rows))
+
+
+def _folded(rounds: Sequence[Attack], protected: Int[np.ndarray, " n"], n_classes: int) -> Float[np.ndarray, " r"]:
+    scores = np.array([balanced_accuracy(attack.credit, protected[attack.rows]) for attack in rounds])
+    return 50 + np.abs(scores - 50) if n_classes == 2 else scores
+
+
+def _over_rounds(figures: Float[np.ndarray, " r"], n: int) -> Estimate:
+    sd = float(figures.std()) if len(figures) > 1 else float("nan")
+    half, center = Z * float(figures.std()), float(figures.mean())
+    return Estimate(center, center - half, center + half, n, len(figures), sd, METHOD_PUBLISHED)
+
+
+def null_interval(scores: Float[np.ndarray, " b"]) -> tuple[float, float]:
+    """Where 95 % of new estimates lie when the labels say nothing: Student's prediction interval of the permutations'.
+
+    Returns low and high in percent; NaN with fewer than two permutations.
+
+    >>> low, high = null_interval(np.array([49.0, 50.0, 51.0]))  # 50 ± 4.303 · 1 · sqrt(4/3)
+    >>> round(low, 2), round(high, 2)
+    (45.03, 54.97)
+    """
+    b = len(scores)
+    if b < 2:
+        return float("nan"), float("nan")
+    half = float(stdtrit(b - 1, 0.975) * scores.std(ddof=1) * np.sqrt(1 + 1 / b))
+    center = float(scores.mean())
+    return center - half, center + half
+
+
+def mean_credit(rounds: Sequence[Attack]) -> Attack:
+    """The credit of each item, averaged over the rounds that scored it; rows in order."""
+    rows = np.concatenate([attack.rows for attack in rounds])
+    credits = np.concatenate([attack.credit for attack in rounds])
+    scored, where = np.unique(rows, return_inverse=True)
+    return Attack(scored, np.bincount(where, weights=credits) / np.bincount(where))
+
+
+def _inflation(n_folds: int) -> float:
+    return 1 + n_folds / (n_folds - 1) if n_folds > 1 else 1.0
+
+
+def _between(rounds: Sequence[Attack], protected: Int[np.ndarray, " n"]) -> tuple[float, float]:
+    """SD between rounds, and the variance that it leaves in their mean (percent, percent squared)."""
+    if len(rounds) < 2:
+        return float("nan"), 0.0
+    scores = [balanced_accuracy(attack.credit, protected[attack.rows]) for attack in rounds]
+    sd = float(np.std(scores, ddof=1))
+    return sd, sd**2 / len(rounds)
+
+
+def _recall(credits: Float[np.ndarray, " m"]) -> tuple[float, float, float]:
+    """Mean and Wilson's interval on as many yes-or-no items as have the same variance; never fewer than there are."""
+    n, mean = len(credits), float(credits.mean())
+    variance = float(credits.var(ddof=1)) / n if n > 1 else 0.0
+    effective = max(float(n), mean * (1 - mean) / variance) if variance > 0 else float(n)
+    low, high = wilson(mean * effective, effective)
+    return mean, float(low), float(high)

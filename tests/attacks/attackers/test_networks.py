@@ -1,0 +1,159 @@
+"""The batched networks are the released network, and each is what it would be alone, to the last bit."""
+
+import numpy as np
+import pytest
+import torch
+from leaky_data import planted, planted_bits
+from oracles import networks_one_by_one
+
+from transect.attacks import Evidence, Problem, Settings, dataset_leakage
+from transect.attacks.attackers import Bayes, Converged, Mlp
+from transect.attacks.attackers.mlp import HIDDEN
+from transect.attacks.attackers.networks import Batch, Networks, initial_weights
+from transect.attacks.scoring import balanced_accuracy, credit
+from transect.errors import BadInput
+
+STEPS, ROWS = 60, 32
+
+
+def batches(k, c, n, seed, dense):
+    """STEPS batches of n networks: what the batched model takes, and one-hot or real rows for the loop."""
+    rng = np.random.default_rng(seed)
+    classes = torch.from_numpy(rng.integers(0, c, (STEPS, n, ROWS)))
+    if dense:
+        values = torch.from_numpy(rng.normal(2, 3, (STEPS, n, ROWS, k)).astype(np.float32))
+        return [Batch(values=v) for v in values], values, classes
+    category = torch.from_numpy(rng.integers(0, k, (STEPS, n, ROWS)))
+    return [Batch(category=own) for own in category], torch.nn.functional.one_hot(category, k).float(), classes
+
+
+@pytest.mark.parametrize("hidden", [(20, 12, 20, 16), (20,), (24, 24, 24)])
+@pytest.mark.parametrize(("dense", "c"), [(True, 2), (False, 2), (False, 3)])
+@pytest.mark.parametrize(("cancelling", "apart"), [(False, 3e-4), (True, 2e-2)])
+def test_training_is_that_of_the_released_network(hidden, dense, c, cancelling, apart):
+    sizes, seeds = (9, *hidden, c), (3, 4, 5)
+    ours, values, classes = batches(9, c, 3, 0, dense)
+    together = Networks(sizes, seeds)
+    for batch, labels in zip(ours, classes, strict=True):
+        together.train_step(batch, labels)
+    said = together.logits(ours[0])
+    for i, seed in enumerate(seeds):
+        model = networks_one_by_one.network(sizes, initial_weights(sizes, seed), cancelling)
+        start = model.train()(values[0, i]).detach()
+        model = networks_one_by_one.network(sizes, initial_weights(sizes, seed), cancelling)
+        theirs = networks_one_by_one.train(model, zip(values[:, i], classes[:, i], strict=True))(values[0, i]).detach()
+        assert (theirs - start).abs().max() > 0.05  # they have moved,
+        assert (said[i] - theirs).abs().max() < apart  # and together
+
+
+@pytest.mark.parametrize("c", [2, 4])
+def test_a_single_layer_too(c):
+    ours, values, classes = batches(7, c, 2, 1, True)
+    together = Networks((7, c), (0, 1))
+    for batch, labels in zip(ours, classes, strict=True):
+        together.train_step(batch, labels)
+    for i in range(2):
+        model = networks_one_by_one.network((7, c), initial_weights((7, c), i))
+        model = networks_one_by_one.train(model, zip(values[:, i], classes[:, i], strict=True))
+        assert (together.logits(ours[0])[i] - model(values[0, i])).abs().max() < 2e-4
+
+
+def test_initial_weights_are_pytorchs():
+    first, last, bias = initial_weights((400, 50, 2), seed=0)
+    judge = torch.nn.Linear(400, 50).weight.detach()
+    assert first.abs().max() == pytest.approx(float(judge.abs().max()), rel=0.01)
+    assert first.std() == pytest.approx(float(judge.std()), rel=0.05)
+    assert (last.shape, bias.shape) == ((50, 2), (1, 2))
+    assert (initial_weights((400, 50, 2), seed=0)[0] == first).all()
+    with pytest.raises(ValueError, match="numbers of inputs and of classes"):
+        Networks((3,), (0,))
+
+
+@pytest.mark.parametrize("data", [planted(n=700, k=13), planted_bits(n=700, k=13)], ids=["category", "bits"])
+@pytest.mark.parametrize("name", ["mlp", "mlp-1", "mlp-2x100"])
+def test_a_network_is_the_same_alone_and_in_company(data, name):
+    """The number of inputs and rows are no multiples of a vector's length, so that every tail is met."""
+    rows = np.arange(700)
+    problems = [
+        Problem(
+            data.labels,
+            np.random.default_rng(s).permutation(data.protected),
+            2,
+            rows[: 300 + s % 2],
+            rows[500:],
+            seed=s,
+        )
+        for s in range(5)
+    ]
+    together = Mlp(name, epochs=2, together=5).attack(problems)
+    for problem, answer in zip(problems, together, strict=True):
+        assert (Mlp(name, epochs=2, together=1).attack([problem])[0] == answer).all()
+
+
+@pytest.mark.parametrize("name", ["mlp", "mlp-4", "mlp-2", "mlp-2x100"])
+def test_the_planted_leakage_is_found_by_each(name):
+    found = dataset_leakage(planted(n=3000), Mlp(name, epochs=15), Settings(rounds=2, train_per_class=500))
+    assert found.low < 75 < found.high
+    assert found.rounds == 2
+
+
+def test_the_published_architectures():
+    assert len(HIDDEN["mlp"]) + 1 == 5  # linear layers of the released code
+    assert len(HIDDEN["mlp-4"]) + 1 == 4  # of the text
+    assert {len(hidden) + 1 for hidden in HIDDEN.values()} == {1, 2, 4, 5}
+
+
+def test_the_published_snapshot_is_the_best_on_the_development_rows():
+    """The tested rows are the development rows: what is said of them is the best of all epochs, never the last one's."""
+    data = planted_bits(n=900)
+    noise = Problem(data.labels, np.random.default_rng(0).integers(0, 2, 900), 2, np.arange(300), np.arange(300, 900))
+    chosen = Problem(noise.evidence, noise.protected, 2, noise.train, noise.test, noise.test)
+    truth = noise.protected[noise.test]
+
+    def accuracy(problem, epochs):
+        said = Mlp(epochs=epochs).attack([problem])[0]
+        return (said.argmax(axis=1) == truth).mean()
+
+    each = [accuracy(noise, epochs) for epochs in range(1, 7)]
+    assert accuracy(chosen, 6) == max(each)
+    assert max(each) > each[-1] or each.count(max(each)) > 1
+
+
+def test_the_published_protocol_needs_a_development_split():
+    with pytest.raises(BadInput, match="expected --split with train, val and test, got no val"):
+        dataset_leakage(planted(n=400), Mlp(), Settings(published=True))
+
+
+def test_the_converged_network_says_what_counting_says():
+    data = planted(n=6000, k=24)
+    rows = data.rows_of("train"), data.rows_of("test")
+    problem = Problem(data.labels, data.protected, 2, *rows)
+    converged, counted = Converged().attack([problem])[0], Bayes().attack([problem])[0]
+    assert (converged.argmax(axis=1) == counted.argmax(axis=1)).mean() > 0.97
+
+
+def test_the_converged_network_finds_combinations():
+    rng = np.random.default_rng(0)
+    bits = rng.random((1200, 3)) < 0.5
+    groups = (bits[:, 0] ^ bits[:, 1] ^ (rng.random(1200) < 0.1)).astype(np.int64)
+    problem = Problem(Evidence(("a", "b", "c"), values=bits), groups, 2, np.arange(800), np.arange(800, 1200))
+    scores = Converged().attack([problem])[0]
+    assert balanced_accuracy(credit(scores, groups[800:]), groups[800:]) > 80
+
+
+def test_scores_of_a_model_are_learned_from_too():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(900, 3)).astype(np.float32)
+    groups = (x[:, 0] * x[:, 1] > 0).astype(np.int64)  # no line separates them
+    problem = Problem(Evidence(tuple("abc"), values=x), groups, 2, np.arange(600), np.arange(600, 900))
+    for attacker in (Mlp("mlp-4", epochs=60), Converged(steps=60)):
+        scores = attacker.attack([problem])[0]
+        assert balanced_accuracy(credit(scores, groups[600:]), groups[600:]) > 80, attacker.name
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_gpu_says_nearly_the_same():
+    data = planted(n=600)
+    problem = Problem(data.labels, data.protected, 2, data.rows_of("train"), data.rows_of("test"))
+    one, other = (Mlp(epochs=3, device=device).attack([problem])[0] for device in ("cpu", "cuda"))
+    assert one == pytest.approx(other, abs=1e-2)

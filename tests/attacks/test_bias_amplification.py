@@ -1,0 +1,96 @@
+"""Measures from hard answers, by hand and by loops."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import leakage_by_loops
+
+from transect.attacks.bias_amplification import bias_amp, directional_label, directional_protected, multi_attribute
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10_000), st.integers(2, 3))
+def test_bias_amp_by_loops(seed, c):
+    rng = np.random.default_rng(seed)
+    train, groups = rng.random((40, 3)) < 0.5, rng.integers(0, c, 40)
+    predicted, said = rng.random((30, 3)) < 0.5, rng.integers(0, c, 30)
+    train[0] = predicted[0] = True
+    found = bias_amp(train, groups, predicted, said, c)
+    # The oracle compares with each class leant to in training; the classes of the predicted items are their own.
+    expected = 0.0
+    for column in range(3):
+        for g in range(c):
+            b = np.mean(groups[train[:, column]] == g)
+            if b > 1 / c:
+                expected += np.mean(said[predicted[:, column]] == g) - b
+    assert found.value == pytest.approx(100 * expected / 3)
+    same = bias_amp(train, groups, predicted[:30], groups[:30], c)
+    assert same.contributions.sum() / same.counted == pytest.approx(same.value)
+
+
+def test_bias_amp_of_the_same_items_by_the_oracle():
+    rng = np.random.default_rng(1)
+    truth, predicted, groups = rng.random((50, 4)) < 0.5, rng.random((50, 4)) < 0.5, rng.integers(0, 2, 50)
+    expected = leakage_by_loops.bias_amp(truth.tolist(), predicted.tolist(), groups.tolist(), 2)
+    assert bias_amp(truth, groups, predicted, groups, 2).value == pytest.approx(expected)
+
+
+def test_labels_never_predicted_do_not_count():
+    train = np.array([[True, True], [True, True], [True, False]])
+    predicted = np.array([[True, False], [True, False], [False, False]])
+    groups = np.array([0, 0, 1])
+    # Label 0 leans to class 0 with 2/3 and is predicted for class 0 only: +1/3. Label 1 is never predicted.
+    found = bias_amp(train, groups, predicted, groups, 2)
+    assert found.value == pytest.approx(100 / 3)
+    assert found.counted == 1
+    assert np.isnan(bias_amp(train, groups, np.zeros_like(predicted), groups, 2).value)
+
+
+def test_directional_amplification_by_hand():
+    """Four of each class; cooking: 3/4 of class 1, 1/4 of class 0. Predicted for all of class 1 and none of class 0."""
+    groups = np.repeat([0, 1], 4)
+    labels = np.array([1, 0, 0, 0, 1, 1, 1, 0], dtype=bool)[:, None]
+    predicted = np.repeat([False, True], 4)[:, None]
+    # Class 1 goes with cooking: 1 - 3/4 = +1/4; class 0 does not: -(0 - 1/4) = +1/4.
+    assert directional_label(labels, groups, predicted, 2).value == 25
+    # Training in which it is the other way round turns both signs.
+    assert directional_label(labels, groups, predicted, 2, ~labels, groups).value == -25
+
+
+def test_directional_amplification_of_the_class_by_hand():
+    """Cooking: 1 of class 0, 3 of class 1. Guessed: all of class 1: from 3/4 to 1 and from 1/4 to 0."""
+    groups = np.repeat([0, 1], 4)
+    labels = np.array([1, 0, 0, 0, 1, 1, 1, 0], dtype=bool)[:, None]
+    assert directional_protected(labels, groups, np.ones(8, dtype=int), 2).value == 25
+
+
+def test_a_label_that_leans_away_is_not_mistaken_for_one_that_is_not_amplified():
+    """The fault of BiasAmp that the directional measure mends: unequal class sizes."""
+    groups = np.repeat([0, 1], [80, 20])
+    labels = np.zeros((100, 1), dtype=bool)
+    labels[:40], labels[80:96] = True, True  # 50 % of class 0, 80 % of class 1: leans to 1, yet 40 of 56 are of class 0
+    predicted = np.zeros((100, 1), dtype=bool)
+    predicted[:40], predicted[80:] = True, True  # now all of class 1
+    assert bias_amp(labels, groups, predicted, groups, 2).value < 0
+    assert directional_label(labels, groups, predicted, 2).value == pytest.approx(10)  # (+20 points, 0) / 2
+
+
+def test_rises_and_falls_do_not_cancel_over_combinations():
+    train = np.array([[1, 0], [1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1], [0, 1]], dtype=bool)
+    groups = np.array([0, 0, 0, 1, 0, 0, 0, 1])
+    predicted = train.copy()
+    predicted[3] = False  # label 0: 3/4 to 1: +25
+    predicted[4] = False  # label 1: 3/4 to 2/3: -8.33
+    mean, variance, counted = multi_attribute(train, groups, train, predicted, groups, 2)
+    assert mean == pytest.approx((25 + 100 / 12) / 2)
+    assert counted == 2
+    assert variance == pytest.approx(np.var([25, 0, -100 / 12, 0]))
+    assert bias_amp(train, groups, predicted, groups, 2).value == pytest.approx((25 - 100 / 12) / 2)
+
+
+def test_combinations_are_whole_label_sets_that_tests_hold_too():
+    train = np.array([[1, 1, 0], [1, 0, 1], [1, 1, 0]], dtype=bool)
+    test = np.array([[1, 1, 1], [0, 1, 0]], dtype=bool)
+    assert multi_attribute(train, np.array([0, 1, 0]), test, test, np.array([0, 1]), 2)[2] == 2
+    assert multi_attribute(train, np.array([0, 1, 0]), test[1:], test[1:], np.array([1]), 2)[2] == 0

@@ -1,0 +1,117 @@
+"""The largest balanced subset: by formula for one label, by trying all subsets for several."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from leaky_data import IMSITU
+
+from transect.attacks import balance, labelled
+from transect.attacks.balance import balanced_subset, capped, label_counts, worst_ratio
+from transect.attacks.overview import costs
+from transect.attacks.tables import labelled_data, read_labels
+from transect.errors import BadInput
+
+
+def meets(bits, groups, alpha):
+    """Whether no label occurs more than alpha times as often with one class as with another."""
+    for column in bits.T:
+        counts = [int((column & (groups == g)).sum()) for g in (0, 1)]
+        if max(counts) > alpha * min(counts) + 1e-9:
+            return False
+    return True
+
+
+def largest_by_trying(bits, groups, alpha):
+    n = len(groups)
+    for size in range(n, -1, -1):
+        for rows in itertools.combinations(range(n), size):
+            if meets(bits[list(rows)], groups[list(rows)], alpha):
+                return size
+    return 0
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 10_000), st.sampled_from([1.0, 1.5, 2.0, 3.0]))
+def test_no_subset_is_larger(seed, alpha):
+    rng = np.random.default_rng(seed)
+    bits, groups = rng.random((9, 3)) < 0.5, np.array([0] * 5 + [1] * 4)
+    found = balanced_subset(labelled(bits, groups), alpha)
+    assert meets(bits[found.rows], groups[found.rows], alpha)
+    assert len(found.rows) == largest_by_trying(bits, groups, alpha)
+    assert found.bound >= len(found.rows)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 10_000), st.sampled_from([1.0, 1.5, 2.0]))
+def test_the_papers_heuristic_meets_the_bound_and_keeps_no_more(seed, alpha):
+    rng = np.random.default_rng(seed)
+    bits, groups = rng.random((60, 4)) < 0.4, rng.integers(0, 2, 60)
+    groups[:2] = [0, 1]
+    heuristic = balanced_subset(labelled(bits, groups), alpha, heuristic=True)
+    largest = balanced_subset(labelled(bits, groups), alpha)
+    assert meets(bits[heuristic.rows], groups[heuristic.rows], alpha)
+    assert len(heuristic.rows) <= len(largest.rows) <= largest.bound
+
+
+def test_a_search_out_of_time_falls_back_on_the_heuristic_and_says_so(monkeypatch):
+    rng = np.random.default_rng(0)
+    data = labelled(rng.random((300, 10)) < 0.3, rng.integers(0, 2, 300))
+    whole = balanced_subset(data, 1.5)
+    assert not whole.stopped
+    monkeypatch.setattr(balance, "SECONDS", 0.0)
+    found, heuristic = balanced_subset(data, 1.5), balanced_subset(data, 1.5, heuristic=True)
+    assert found.stopped
+    assert found.rows.tolist() == heuristic.rows.tolist()
+    assert 0 < len(found.rows) <= len(whole.rows) <= found.bound <= 300
+    assert meets(data.labels.matrix[found.rows], data.protected[found.rows], 1.5)
+    (cost,) = costs(data, (1.5,))
+    assert cost.kept == len(heuristic.rows)
+    assert "there may be a larger one" in cost.note
+
+
+def test_one_label_is_capped_exactly():
+    # Three classes: 10, 4 and 5 items of a; b lacks a class. At 2: 8 + 4 + 5; at 1: 4 + 4 + 4.
+    assert capped(np.array([[10, 4, 5], [3, 0, 1]]), 2.0).tolist() == [[8, 4, 5], [0, 0, 0]]
+    category = np.repeat([0, 0, 0, 1, 1], [10, 4, 5, 3, 1])
+    data = labelled(category, np.repeat([0, 1, 2, 0, 2], [10, 4, 5, 3, 1]))
+    assert label_counts(data.take(balanced_subset(data, 1.0).rows)).tolist() == [[4, 4, 4], [0, 0, 0]]
+
+
+def test_which_items_stay_is_drawn_and_belongs_to_the_item():
+    data = labelled(np.zeros(40, dtype=int), np.repeat([0, 1], [30, 10]))
+    order = np.random.default_rng(0).permutation(40)
+    one, other = balanced_subset(data, 1.0), balanced_subset(data.take(order), 1.0)
+    assert sorted(order[other.rows].tolist()) == one.rows.tolist()
+    assert one.rows.tolist() != balanced_subset(data, 1.0, seed=1).rows.tolist()
+    assert one.worst == 1.0
+
+
+def test_ratios_of_nothing_and_of_a_missing_class():
+    assert np.isnan(worst_ratio(np.zeros((2, 2), dtype=np.int64)))
+    assert worst_ratio(np.array([[4, 2], [3, 0]])) == np.inf
+
+
+@pytest.mark.parametrize(("alpha", "shown"), [(0.5, "0.5"), (np.inf, "inf"), (np.nan, "nan")])
+def test_an_alpha_below_1_or_without_end_is_refused(alpha, shown):
+    with pytest.raises(BadInput, match=f"α: expected a finite ratio of at least 1, got {shown}"):
+        balanced_subset(labelled([0, 1], [0, 1]), alpha)
+
+
+@pytest.mark.parametrize("labels", [np.repeat([0, 1], 20), np.repeat([[0, 1], [1, 1]], 20, axis=0)])
+def test_a_ratio_larger_than_any_count_keeps_all(labels):
+    groups = np.tile([0, 1, 1, 1], 10)
+    assert len(balanced_subset(labelled(labels, groups), 1e18).rows) == 40
+
+
+@pytest.mark.skipif(not IMSITU.exists(), reason="needs the imSitu labels beside the repository")
+def test_the_published_subsets_of_imsitu_are_met_label_by_label():
+    table = read_labels(IMSITU)
+    data = labelled_data(table, ["verb_id"], "gender", split="split")
+    part = data.take(data.rows_of("train"))
+    for alpha in (3, 2, 1):
+        theirs = labelled_data(table, ["verb_id"], "gender", split="split", where=f"in_alpha{alpha}")
+        ours = label_counts(part, balanced_subset(part, alpha).rows)
+        assert (ours == label_counts(theirs, theirs.rows_of("train"))).all()

@@ -1,0 +1,119 @@
+"""Balanced accuracy, its interval, differences and the null, by hand and by coverage."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transect.attacks import scoring
+from transect.attacks.records import Attack
+from transect.effects import newcombe, wilson
+
+
+def attack(credit):
+    return Attack(np.arange(len(credit)), np.asarray(credit, dtype=float))
+
+
+def test_ties_count_their_share():
+    scores = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    assert scoring.credit(scores, np.array([0, 1, 0])).tolist() == [0.5, 1 / 3, 0.0]
+
+
+def test_classes_weigh_the_same_whatever_their_sizes():
+    # Class 0: 3 of 4; class 1: 0 of 1; (3/4 + 0) / 2 = 37.5 %
+    assert scoring.balanced_accuracy(np.array([1, 1, 1, 0, 0.0]), np.array([0, 0, 0, 0, 1])) == 37.5
+
+
+def test_the_interval_combines_the_classes_wilson_intervals():
+    truth = np.repeat([0, 1], [40, 20])
+    credit = np.concatenate([np.repeat([1.0, 0.0], [30, 10]), np.repeat([1.0, 0.0], [8, 12])])
+    found = scoring.leakage([attack(credit)], truth)
+    (l0, l1), (h0, h1) = wilson([30, 8], [40, 20])
+    assert found.estimate == pytest.approx(100 * (0.75 + 0.4) / 2)
+    assert found.low == pytest.approx(100 * (0.575 - np.hypot(0.75 - l0, 0.4 - l1) / 2))
+    assert found.high == pytest.approx(100 * (0.575 + np.hypot(h0 - 0.75, h1 - 0.4) / 2))
+    # Newcombe's interval of p0 - p1 is this one of (p0 + q1) / 2 with q1 = 1 - p1, doubled: an implementation as judge.
+    low, high = newcombe((30, 12), (40, 20))
+    mirrored = scoring.leakage([attack(credit)], truth)
+    assert 2 * mirrored.low / 100 - 1 == pytest.approx(float(low))
+    assert 2 * mirrored.high / 100 - 1 == pytest.approx(float(high))
+
+
+def test_one_item_all_right_has_an_interval_below_100():
+    found = scoring.leakage([attack([1.0, 1.0])], np.array([0, 1]))
+    assert found.estimate == 100
+    assert found.low < 50
+    assert found.high == 100
+
+
+def test_nothing_scored_is_no_number():
+    found = scoring.leakage([], np.array([0, 1]))
+    assert np.isnan(found.estimate)
+    assert found.reason == "no items to score"
+
+
+def test_rounds_are_averaged_item_by_item_and_their_spread_widens_the_interval():
+    truth = np.repeat([0, 1], 50)
+    one, other = np.repeat([1.0, 0.0], [60, 40]), np.repeat([0.0, 1.0], [20, 80])
+    found = scoring.leakage([attack(one), attack(other)], truth)
+    # Round 1: recalls 50/50 and 10/50: 60 %; round 2: 30/50 and 50/50: 80 %; their SD is sqrt(200) = 14.14.
+    assert (found.estimate, found.rounds) == (70.0, 2)
+    assert found.sd == pytest.approx(np.sqrt(200))
+    assert found.high - found.low > 2 * 1.9 * 10  # z times sqrt(200 / 2) on either side, at least
+
+
+def test_folds_widen_intervals():
+    """Five folds: variance times 1 + 5/4, so that ends are 1.5 times as far away."""
+    truth, same = np.repeat([0, 1], 50), [attack(np.tile([1.0, 1.0, 0.0, 1.0], 25))]
+    one, five = scoring.leakage(same, truth), scoring.leakage(same, truth, n_folds=5)
+    assert five.estimate - five.low == pytest.approx(1.5 * (one.estimate - one.low))
+    assert five.high - five.estimate == pytest.approx(1.5 * (one.high - one.estimate))
+
+
+def test_identical_attackers_differ_by_nothing():
+    truth = np.repeat([0, 1], 10)
+    same = attack(np.tile([1.0, 0.0], 10))
+    found = scoring.difference([same], [same], truth)
+    assert (found.estimate, found.low, found.high, found.n) == (0, 0, 0, 20)
+
+
+def test_differences_are_paired_by_item_and_class():
+    truth = np.array([0, 0, 0, 0, 1, 1])
+    model, data = attack([1, 1, 1, 0, 1, 1]), attack([0, 1, 0, 0, 1, 0])
+    found = scoring.difference([model], [data], truth)
+    # Class 0 gains (1, 0, 1, 0): mean 1/2, variance 1/3; class 1 gains (0, 1): mean 1/2, variance 1/2.
+    half = 1.959964 * np.sqrt((1 / 3 / 4 + 1 / 2 / 2) / 4)
+    assert found.estimate == 50
+    assert found.high == pytest.approx(100 * (0.5 + half), rel=1e-6)
+
+
+def test_published_scores_are_folded_round_by_round():
+    truth = np.repeat([0, 1], 10)
+    low = attack(np.tile([1.0, 0, 0, 0, 0], 4))  # 20 %, counted as 80
+    high = attack(np.tile([1.0, 1, 1, 0, 0], 4))  # 60 %
+    found = scoring.published([low, high], truth, 2)
+    assert (found.estimate, found.sd) == (70.0, 10.0)
+    assert scoring.published([low, high], truth, 3).estimate == 40.0  # no fold with three classes
+
+
+def test_no_permutations_no_null():
+    assert np.isnan(scoring.null_interval(np.array([50.0]))).all()
+
+
+@settings(deadline=None)
+@given(st.integers(2, 60), st.integers(2, 60), st.integers(0, 1000))
+def test_estimates_lie_in_their_intervals(n0, n1, seed):
+    truth = np.repeat([0, 1], [n0, n1])
+    credit = np.random.default_rng(seed).choice([0, 0.5, 1.0], n0 + n1)
+    found = scoring.leakage([attack(credit)], truth)
+    assert 0 <= found.low <= found.estimate <= found.high <= 100
+
+
+def test_intervals_cover():
+    """Recalls .8 and .6 of 60 and 140 items: 95 % intervals of 70 % cover 93 to 97 % of 4,000 tests."""
+    rng = np.random.default_rng(1)
+    truth = np.repeat([0, 1], [60, 140])
+    credits = (rng.random((4000, 200)) < np.where(truth == 0, 0.8, 0.6)).astype(float)
+    found = [scoring.leakage([attack(credit)], truth) for credit in credits]
+    covered = np.mean([e.low <= 70 <= e.high for e in found])
+    assert 0.93 <= covered <= 0.97

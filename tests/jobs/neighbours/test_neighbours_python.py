@@ -1,0 +1,65 @@
+"""`transect.neighbours`: the same numbers from every kind of table, a page, and JSON that fits its schema."""
+
+import json
+
+import html5lib
+import jsonschema
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from arrow_streams import Stream
+from commands import printed
+
+import transect
+from transect.errors import BadInput, UnknownName
+
+COLUMNS = {"who": list("ppqq"), "age": [20.0, 30.0, 60.0, 62.0], "hat": [0, 0, 1, 1], "place": list("xyxy")}
+NEAR = np.array([[0.0], [1.0], [5.0], [6.0]])
+FAR = np.array([[0.0], [7.0], [1.0], [20.0]])
+
+
+def untimed(result):
+    return {name: value for name, value in result.to_json().items() if name != "seconds"}
+
+
+@pytest.mark.parametrize("kind", ["path", "arrow", "pandas", "stream", "columns"])
+def test_every_kind_of_table_gives_the_commands_numbers(tmp_path, kind):
+    arrow = pa.table(COLUMNS)
+    pq.write_table(arrow, tmp_path / "t.parquet")
+    np.save(tmp_path / "near.npy", NEAR)
+    tables = {"path": tmp_path / "t.parquet", "arrow": arrow, "pandas": pd.DataFrame(COLUMNS)}
+    tables |= {"stream": Stream(arrow), "columns": COLUMNS}
+    more = {"attributes": ["age", "hat", "place"], "identity": "who", "k": 1}
+    result = transect.neighbours({"near": NEAR}, tables[kind], **more)
+    words = ["--features", tmp_path / "near.npy", "--table", tmp_path / "t.parquet", "--identity", "who", "--k", "1"]
+    words += [part for name in more["attributes"] for part in ("--attribute", name)]
+    command = json.loads(printed("neighbours", *map(str, words), "--json"))
+    assert untimed(result) == {name: value for name, value in command.items() if name != "seconds"}
+    assert result.numbers.distances[0].attributes[0].error == 6.0
+
+
+def test_table_json_and_page(tmp_path):
+    result = transect.neighbours([NEAR, FAR], COLUMNS, identity="who", k=1, second=FAR, second_threshold=2.0)
+    jsonschema.validate(result.to_json(), result.schema())
+    assert [row.distance for row in result.numbers.distances] == [
+        "features 1",
+        "features 1, second < 2",
+        "features 2",
+        "images at random",
+    ]
+    first = result.table.slice(0, 1).to_pylist()[0]
+    assert (first["distance"], first["attribute"], first["error"]) == ("features 1", "age", 6.0)
+    page = result.report(tmp_path / "page")
+    html5lib.HTMLParser(strict=True).parse(page.read_text())
+    assert "6 ± 4" in page.read_text()
+    assert json.loads((tmp_path / "page" / "neighbours.json").read_text()) == result.to_json()
+    assert "<td>6 ± 4</td>" in result._repr_html_()
+
+
+def test_what_cannot_be_used_is_refused():
+    with pytest.raises(BadInput, match=r"features 1: expected as many rows as the table \(4\), got 3"):
+        transect.neighbours([np.ones((3, 2))], COLUMNS, k=1)
+    with pytest.raises(UnknownName, match="did you mean age"):
+        transect.neighbours(NEAR, COLUMNS, attributes=["aeg"], k=1)

@@ -1,0 +1,34 @@
+"""PNG files of the run folder: what goes in comes out, and no larger than a general encoder makes it."""
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from transect.generators import load
+from transect.runs.png import png
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 3), (5, 3, 3), (1, 7), (6, 4)])
+def test_pixels_come_back(shape):
+    pixels = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
+    with Image.open(io.BytesIO(png(pixels))) as image:
+        assert image.mode == ("RGB" if len(shape) == 3 else "L")
+        np.testing.assert_array_equal(np.asarray(image), pixels)
+
+
+def test_a_face_takes_no_more_bytes_than_from_pillow():
+    world = load("faceworld", image_size=64)
+    ours = theirs = 0
+    for pixels in world.render(world.sample(range(16))).pixels:
+        sink = io.BytesIO()
+        Image.fromarray(pixels).save(sink, "PNG", compress_level=1)
+        ours, theirs = ours + len(png(pixels)), theirs + sink.tell()
+    assert ours < 1.05 * theirs
+
+
+def test_a_flat_mask_is_small():
+    mask = np.zeros((128, 128), dtype=np.uint8)
+    mask[30:90, 40:100] = 255
+    assert len(png(mask)) < 600
