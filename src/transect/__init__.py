@@ -27,6 +27,7 @@ _HOME = {
     "leakage": "transect.jobs.leakage.run",
     "LeakageOptions": "transect.jobs.leakage.run",
     "match": "transect.jobs.match.run",
+    "mitigate": "transect.jobs.mitigate.run",
     "neighbours": "transect.jobs.neighbours.run",
     "MatchOptions": "transect.jobs.match.options",
     "generators": "",
