@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from transect.jobs.search import page as search_page
 from transect.jobs.search.errors import conditions_of, error_tables, mean_faces
 from transect.jobs.search.results import summary
 from transect.records import Attribute
+from transect.runs.plain_json import dumps, plain
 from transect.targets import as_target
 
 TONE = Attribute("skin_tone", "continuous", "tone", low=0, high=9)
@@ -24,12 +26,12 @@ SPACE = Space((TONE, GLASSES), np.array([np.linspace(0, 9, 4097), np.repeat([0.0
 NO_FACE = "failed: no face: as the answer says"
 
 
-class Searched:
+class FakeSearch:
     target = as_target(lambda pixels: [0.5] * len(pixels), name="reader", task="binary")
     space, goal, outcome, budget, strategy = SPACE, "failures", "error", 10, eager(0)
 
 
-class Missing(Searched):
+class Missing(FakeSearch):
     outcome = "miss"
 
 
@@ -43,11 +45,7 @@ FAILURES = [0, 0, 0, np.nan, 0, 1, 0, 1, 1, np.nan]
 
 
 def rates(tables, sample, measure):
-    return {
-        (row["by"], row["group"], row["uniform"]): row
-        for row in tables["samples"][sample]["rows"]
-        if row["measure"] == measure
-    }
+    return {(row.by, row.group, row.uniform): row for row in tables.samples[sample].rows if row.measure == measure}
 
 
 def test_conditions_are_thirds_of_the_space_and_levels():
@@ -71,26 +69,26 @@ def test_each_sampler_has_its_own_rates():
     """Four of ten calls are explored whatever is found, the first four: no failure and one call without an outcome."""
     tables = error_tables(Missing(), history(FAILURES), [""] * 10)
     explored, everything = (rates(tables, sample, DETECTION) for sample in (0, 1))
-    assert [(one["sampler"], one["calls"]) for one in tables["samples"]] == [("Sobol points", 4), ("active search", 10)]
-    assert (explored["", "", False]["errors"], explored["", "", False]["images"]) == (0, 3)
-    assert everything["", "", False]["rate"] == pytest.approx(3 / 8)
-    assert everything["skin_tone", "6 to 9", False]["rate"] == 1.0
-    assert explored["skin_tone", "6 to 9", False]["rate"] is None, "nothing was explored there"
-    assert "6 to 9" in explored["skin_tone", "", True]["reason"]
-    assert everything["skin_tone", "", True]["rate"] == pytest.approx((0 + 1 / 3 + 1) / 3)
+    assert [(sample.sampler, sample.calls) for sample in tables.samples] == [("Sobol points", 4), ("active search", 10)]
+    assert (explored["", "", False].errors, explored["", "", False].images) == (0, 3)
+    assert everything["", "", False].rate == pytest.approx(3 / 8)
+    assert everything["skin_tone", "6 to 9", False].rate == 1.0
+    assert np.isnan(explored["skin_tone", "6 to 9", False].rate), "nothing was explored there"
+    assert "6 to 9" in explored["skin_tone", "", True].reason
+    assert everything["skin_tone", "", True].rate == pytest.approx((0 + 1 / 3 + 1) / 3)
 
 
 def test_no_face_found_is_a_miss_and_other_reasons_are_not():
     reasons = [""] * 10
     reasons[3], reasons[9] = NO_FACE, "failed: timed out after 10 s"
-    tables = error_tables(Searched(), history(FAILURES), reasons)
+    tables = error_tables(FakeSearch(), history(FAILURES), reasons)
     at = ("", "", False)
     detection, given, counted = (rates(tables, 1, name)[at] for name in (DETECTION, GIVEN, COUNTED))
-    assert (detection["errors"], detection["images"], detection["left_out"]) == (1, 9, 1)
-    assert (given["errors"], given["images"]) == (3, 8)
-    assert (counted["errors"], counted["images"]) == (4, 9)
-    silent = error_tables(Searched(), history(FAILURES), ["", *["failed: timed out"] * 9])
-    assert {row["measure"] for row in silent["samples"][1]["rows"]} == {ATTRIBUTE}
+    assert (detection.errors, detection.images, detection.left_out) == (1, 9, 1)
+    assert (given.errors, given.images) == (3, 8)
+    assert (counted.errors, counted.images) == (4, 9)
+    silent = error_tables(FakeSearch(), history(FAILURES), ["", *["failed: timed out"] * 9])
+    assert {row.measure for row in silent.samples[1].rows} == {ATTRIBUTE}
 
 
 def pictures(part):
@@ -104,38 +102,38 @@ def shown(png):
 
 
 def test_mean_faces_are_means_of_right_and_of_wrong_answers():
-    faces = mean_faces(Searched(), history(FAILURES), ["skin_tone"], 2, pictures)
+    faces = mean_faces(FakeSearch(), history(FAILURES), ["skin_tone"], 2, pictures)
     everyone, dark, _, light = faces
     # right: calls 0, 1, 2, 4, 6, mean 26; wrong: 5, 7, 8, mean 66.67
-    assert (everyone["right"], everyone["wrong"]) == (5, 3)
-    assert shown(everyone["right_picture"]).shape == (SIDE, SIDE, 3)
-    assert np.unique(shown(everyone["right_picture"])).tolist() == [26]
-    assert np.unique(shown(everyone["wrong_picture"])).tolist() == [67]
-    assert (dark["group"], dark["right"], dark["wrong"], dark["wrong_picture"]) == ("0 to 3", 3, 0, None)
-    assert (light["right_picture"], light["wrong"]) == (None, 2)
-    assert np.unique(shown(light["wrong_picture"])).tolist() == [75]
+    assert (everyone.right, everyone.wrong) == (5, 3)
+    assert shown(everyone.right_picture).shape == (SIDE, SIDE, 3)
+    assert np.unique(shown(everyone.right_picture)).tolist() == [26]
+    assert np.unique(shown(everyone.wrong_picture)).tolist() == [67]
+    assert (dark.group, dark.right, dark.wrong, dark.wrong_picture) == ("0 to 3", 3, 0, None)
+    assert (light.right_picture, light.wrong) == (None, 2)
+    assert np.unique(shown(light.wrong_picture)).tolist() == [75]
 
 
 def test_combinations_of_searched_attributes_are_a_condition():
     """Of the thirds of tone and glasses: the last three calls have light skin and glasses on, both failures of two."""
     tables = error_tables(Missing(), history(FAILURES), [""] * 10, by=["skin_tone", "glasses"])
     row = rates(tables, 1, DETECTION)["skin_tone × glasses", "skin tone 6 to 9, glasses on", False]
-    assert (row["errors"], row["images"], row["left_out"]) == (2, 2, 1)
-    assert tables["shown"] == ["skin_tone × glasses"]
-    faces = mean_faces(Searched(), history(FAILURES), tables["shown"], 2, pictures, ["skin_tone", "glasses"])
-    assert (faces[-1]["group"], faces[-1]["wrong"]) == ("skin tone 6 to 9, glasses on", 2)
+    assert (row.errors, row.images, row.left_out) == (2, 2, 1)
+    assert tables.shown == ("skin_tone × glasses",)
+    faces = mean_faces(FakeSearch(), history(FAILURES), tables.shown, 2, pictures, ["skin_tone", "glasses"])
+    assert (faces[-1].group, faces[-1].wrong) == ("skin tone 6 to 9, glasses on", 2)
 
 
 def test_the_page_shows_the_table_and_the_faces():
     asked = history(FAILURES)
-    tables = error_tables(Searched(), asked, [""] * 10)
-    assert set(tables["shown"]) == {"skin_tone", "glasses"}
-    faces = mean_faces(Searched(), asked, tables["shown"], 2, pictures)
-    found = {**summary(Searched(), asked, (10, 0.0)), "errors": tables}
+    tables = error_tables(FakeSearch(), asked, [""] * 10)
+    assert set(tables.shown) == {"skin_tone", "glasses"}
+    faces = mean_faces(FakeSearch(), asked, tables.shown, 2, pictures)
+    found = replace(summary(FakeSearch(), asked, (10, 0.0)), errors=tables)
     page = search_page.build(found, faces)
-    assert json.loads(search_page.to_json(found))["errors"] == tables
+    assert json.loads(dumps(found))["errors"] == plain(tables)
     assert 'data-source="/errors/samples/1/rows/0/rate"' in page
     assert page.count("all, weighted equally</th>") == 2
-    assert base64.b64encode(faces[0]["wrong_picture"]).decode() in page
+    assert base64.b64encode(faces[0].wrong_picture).decode() in page
     assert "Mean face of 3 wrong answers, all calls" in page
     assert "<script" not in page

@@ -11,6 +11,7 @@ from transect.designs.search.space import Space
 from transect.jobs.search import page as search_page
 from transect.jobs.search.results import CELLS, NO_FRESH, NO_REGION, best_rule, summary
 from transect.records import Attribute
+from transect.runs.plain_json import dumps, plain
 from transect.targets import as_target
 
 TONE = Attribute("tone", "continuous", "tone", low=0, high=10)
@@ -18,7 +19,7 @@ LIGHT = Attribute("light", "continuous", "light", unit="stops", low=-6, high=0)
 SPACE = Space((TONE, LIGHT), np.array([np.linspace(0, 10, 4097), np.linspace(-6, 0, 4097)]))
 
 
-class Searched:
+class FakeSearch:
     target = as_target(lambda pixels: [0.5] * len(pixels), name="reader <b>", task="binary")
     space, goal, outcome, budget = SPACE, "regions", "miss", 40
 
@@ -35,25 +36,26 @@ def history(points, failures):
 def test_a_map_counts_calls_and_failures_by_cell():
     """Cells of a sixth: (.1, .1) lies in the first of both, (.99, 0) in the last column of the first row, 1 in the last."""
     asked = history([[0.1, 0.1], [0.12, 0.1], [0.99, 0.0], [1.0, 1.0], [0.5, 0.5]], [1, 0, 1, 0, np.nan])
-    (one,) = summary(Searched(eager(0), goal="failures"), asked, (5, 0.5))["maps"]
-    calls, failures = np.array(one["calls"]), np.array(one["failures"])
-    assert (one["x"], one["y"]) == ("tone", "light")
+    (one,) = summary(FakeSearch(eager(0), goal="failures"), asked, (5, 0.5)).maps
+    calls, failures = np.array(one.calls), np.array(one.failures)
+    assert (one.x, one.y) == ("tone", "light")
     assert calls.sum() == 4, "a call without an answer is no call of a map"
     assert (calls[0, 0], failures[0, 0]) == (2, 1)
     assert (calls[0, CELLS - 1], failures[0, CELLS - 1]) == (1, 1)
     assert (calls[CELLS - 1, CELLS - 1], failures[CELLS - 1, CELLS - 1]) == (1, 0)
-    assert (one["x_edges"][0], one["x_edges"][3], one["y_edges"][-1]) == (0.0, 5.0, 0.0)
+    assert (one.x_edges[0], one.x_edges[3], one.y_edges[-1]) == (0.0, 5.0, 0.0)
 
 
 def test_what_cannot_be_said_has_its_reason():
     nothing = history(np.random.default_rng(0).random((40, 2)), np.zeros(40))
-    assert summary(Searched(ConfirmedSearch(0, 40)), nothing, (40, 0.0))["regions_reason"] == NO_REGION
-    made = summary(Searched(eager(0), goal="failures"), nothing, (40, 0.0))
-    assert made["regions_reason"] == "the goal failures confirms no regions: search with --goal regions"
-    assert made["estimate"]["reason"] == ""
+    assert summary(FakeSearch(ConfirmedSearch(0, 40)), nothing, (40, 0.0)).regions_reason == NO_REGION
+    made = summary(FakeSearch(eager(0), goal="failures"), nothing, (40, 0.0))
+    assert made.regions_reason == "the goal failures confirms no regions: search with --goal regions"
+    assert made.estimate.reason == ""
     silent = history(nothing.points, np.full(40, np.nan))
-    estimate = summary(Searched(eager(0)), silent, (40, 0.0))["estimate"]
-    assert (estimate["rate"], estimate["reason"]) == (None, "no call that was drawn for it was answered")
+    estimate = summary(FakeSearch(eager(0)), silent, (40, 0.0)).estimate
+    assert plain(estimate)["rate"] is None
+    assert estimate.reason == "no call that was drawn for the overall rate was answered"
 
 
 def searched():
@@ -63,21 +65,21 @@ def searched():
     while len(asked) < 200:
         chosen = strategy.suggest(asked, min(8, 200 - len(asked)))
         asked = asked.told(chosen, ((chosen.points[:, 0] > 0.7) & (chosen.points[:, 1] < 0.4)).astype(float))
-    return Searched(strategy, budget=200), asked
+    return FakeSearch(strategy, budget=200), asked
 
 
 def test_rules_stand_on_the_map_and_in_the_progress():
     search, asked = searched()
     found = summary(search, asked, (200, 0.25))
-    assert found["regions"][0]["rate"] > 0.8
-    (box,) = found["maps"][0]["rules"]
-    assert box["x"] == pytest.approx([0.7, 1.0], abs=0.06)
-    assert box["y"] == pytest.approx([0.0, 0.4], abs=0.06)
+    assert found.regions[0].rate > 0.8
+    (box,) = found.maps[0].rules
+    assert box.x == pytest.approx([0.7, 1.0], abs=0.06)
+    assert box.y == pytest.approx([0.0, 0.4], abs=0.06)
     assert best_rule(SPACE, asked).startswith("tone > ")
     assert best_rule(SPACE, history([[0.1, 0.2]], [0])) == ""
-    assert found["curve"][-1] == found["found"] > 5
-    assert np.diff(found["curve"]).min() >= 0
-    assert (found["paid_calls"], found["cost"]) == (200, 0.25)
+    assert found.curve[-1] == found.found > 5
+    assert np.diff(found.curve).min() >= 0
+    assert (found.paid_calls, found.cost) == (200, 0.25)
 
 
 def test_the_page_holds_every_rule_and_no_markup_of_a_name():
@@ -100,10 +102,10 @@ def test_a_page_without_failures_regions_or_pairs():
     space = Space((TONE,), np.linspace(0, 10, 4097)[None])
     asked = Random(0).suggest(History.empty(1), 40)
     asked = History.empty(1).told(asked, np.zeros(40))
-    found = summary(Searched(ConfirmedSearch(0, 40), space=space), asked, (0, 0.0))
+    found = summary(FakeSearch(ConfirmedSearch(0, 40), space=space), asked, (0, 0.0))
     page = search_page.build(found)
     assert "there is no pair to draw" in page
     assert "No failure was found" in page
     assert NO_REGION in page
     assert NO_FRESH
-    json.loads(search_page.to_json(found))
+    json.loads(dumps(found))

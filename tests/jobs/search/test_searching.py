@@ -2,16 +2,19 @@
 
 import json
 
+import jsonschema
 import numpy as np
 import pyarrow as pa
 import pytest
 
+import transect
 from transect.analysis import reporting
 from transect.designs.search.space import space_of
 from transect.errors import BadInput, FolderOfAnotherSpec, Interrupted, UnknownName
-from transect.jobs.search import results
+from transect.jobs.search import request, results
 from transect.jobs.search import run as searching
-from transect.jobs.search.run import run, search_for
+from transect.jobs.search.numbers import Estimate
+from transect.jobs.search.request import SearchOptions, search_for
 from transect.records import Attribute, Images, Latents, Predictions, Task
 from transect.targets import as_target
 
@@ -66,17 +69,22 @@ class Counting:
         return Predictions(Task.BINARY, yes[:, None], ("",) * len(images))
 
 
-def made(counting, goal="regions", budget=120, **options):
+def made(counting, goal="regions", budget=120, seed=0, **options):
     world = Panes()
-    return search_for(world, as_target(counting), space_of(world), truth="face", budget=budget, goal=goal, **options)
+    settings = {"truth": "face", "budget": budget, "goal": goal, "seed": seed, "options": SearchOptions(**options)}
+    return search_for(world, as_target(counting), space_of(world), **settings)
 
 
-@pytest.mark.parametrize("goal", searching.GOALS)
+def run(search, out, quiet=True):
+    return searching.run(search, out, quiet=quiet).to_json()
+
+
+@pytest.mark.parametrize("goal", request.GOALS)
 def test_a_killed_search_goes_on_and_asks_nothing_twice(tmp_path, goal):
     whole, first, second = Counting(), Counting(stop_at=70), Counting()
     found = run(made(whole, goal), tmp_path / "whole", quiet=True)
     assert whole.seen == found["calls"] == 120
-    with pytest.raises(Interrupted, match="the same command goes on"):
+    with pytest.raises(Interrupted, match="rerun the command to resume"):
         run(made(first, goal), tmp_path / "killed", quiet=True)
     assert run(made(second, goal), tmp_path / "killed", quiet=True) == found
     assert first.seen + second.seen - 8 <= 120  # the batch under way was lost
@@ -99,11 +107,12 @@ def test_regions_are_in_words_with_an_interval_that_holds_the_truth(tmp_path):
     assert json.loads((tmp_path / "run" / "search.json").read_text()) == found
 
 
-def conditioned(counting, goal, **options):
+def conditioned(counting, goal, budget=120, **options):
     """Six conditions, of which the one that is dark and large always fails."""
     world = Panes()
     space = space_of(world, ["tone=0.2,0.5,0.8", "size=0.3,0.9"], kind="conditions")
-    return search_for(world, as_target(counting), space, truth="face", goal=goal, **options)
+    options = SearchOptions(**options)
+    return search_for(world, as_target(counting), space, truth="face", goal=goal, budget=budget, options=options)
 
 
 def test_a_condition_that_fails_is_said_by_its_levels(tmp_path):
@@ -157,12 +166,13 @@ def test_images_without_a_valid_answer_are_counted(tmp_path):
     def nothing_on_large(pixels):
         return np.where(pixels[:, 0, 0, 1] > 240, np.nan, 1.0)
 
-    search = made(as_target(nothing_on_large, name="reader"), budget=40, limits=searching.Limits(max_failures=1.0))
-    found = run(search, tmp_path / "run", quiet=True)
+    search = made(as_target(nothing_on_large, name="reader"), budget=40, limits=request.Limits(max_failures=1.0))
+    result = searching.run(search, tmp_path / "run", quiet=True)
+    found = result.to_json()
     assert found["failed"] > 0
     assert found["failures"] == 0
     assert found["estimate"]["n"] <= 40 - found["failed"]
-    assert f"; {found['failed']} calls without a valid answer" in results.lines(found)[0]
+    assert f"; {found['failed']} calls without a valid answer" in results.lines(result.numbers)[0]
 
 
 def test_another_budget_is_another_run(tmp_path):
@@ -202,17 +212,9 @@ def test_the_truth_must_be_known_and_answers_right_or_wrong():
 
 
 def test_an_estimate_of_nothing_is_said():
-    nothing = {"rate": None, "low": None, "high": None, "n": 0}
-    told = {
-        "calls": 20,
-        "failures": 0,
-        "found": 0,
-        "failed": 20,
-        "outcome": "error",
-        "estimate": nothing,
-        "regions": [],
-    }
-    assert results.lines(told)[-1] == "overall: errs on not estimable, from 0 calls"
+    nothing = Estimate(np.nan, np.nan, np.nan, results.NO_CALLS, 0, "")
+    assert results.percent(nothing) == "not estimable"
+    assert results.counted(nothing.n, "call") == "0 calls"
 
 
 class Metered(Counting):
@@ -249,3 +251,46 @@ def test_the_report_of_an_audit_is_not_that_of_a_search(tmp_path):
         BadInput, match=r"expected the folder of an audit, got that of a search: its page is search.html"
     ):
         reporting.report(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    out = tmp_path_factory.mktemp("search") / "run"
+    return transect.search(Counting(), truth="face", budget=240, generator=Panes(), out=out)
+
+
+class TestThePythonFunction:
+    def test_numbers_are_records_and_what_the_command_writes(self, result):
+        region = result.numbers.regions[0]
+        assert "tone > 0." in region.rule
+        assert region.low <= region.rate <= region.high
+        assert json.loads((result.folder / "search.json").read_text()) == result.to_json()
+        assert result.headline().startswith(f"{region.rule}: misses")
+        assert "<td>overall</td>" in result._repr_html_()
+
+    def test_the_table_has_a_row_per_call(self, result):
+        assert result.table.column_names == ["tone", "size", "explored", "failure", "reason"]
+        assert (len(result.table), result.table["failure"].to_numpy().sum()) == (240, result.numbers.failures)
+
+    def test_the_report_repeats_the_page_of_the_folder(self, result, tmp_path):
+        page = result.report(tmp_path / "page")
+        assert page.read_text() == (result.folder / "search.html").read_text()
+
+    def test_the_json_follows_the_schema(self, result):
+        jsonschema.validate(result.to_json(), transect.jobs.search.run.SearchResult.schema())
+
+    def test_it_takes_a_function_and_options(self, tmp_path):
+        options = SearchOptions(space="conditions", limits=request.Limits(max_failures=1.0), target={"name": "dark"})
+        result = transect.search(
+            lambda pixels: [0.5] * len(pixels),
+            truth="tone",
+            budget=20,
+            goal="rate",
+            vary=["tone=0,1"],
+            generator=Panes(),
+            out=tmp_path / "run",
+            options=options,
+        )
+        assert result.numbers.target == "dark"
+        assert result.numbers.estimate.low < 0.5 < result.numbers.estimate.high  # wrong at one of the two levels
+        assert result.numbers.regions_reason.startswith("the goal rate confirms no regions")

@@ -1,8 +1,7 @@
-"""`transect search`: where does a target fail, found with few calls?"""
+"""`transect search`: the options of `transect.search`."""
 
 from __future__ import annotations
 
-import json as json_format
 from pathlib import Path
 from typing import Annotated
 
@@ -12,27 +11,30 @@ from transect.console.audit_options import RequireValidation
 
 
 def search(
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="What to search; see: transect targets.")],
-    budget: Annotated[int, typer.Option(help="Images to ask about, those that confirm included; 20 or more.")] = 400,
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="The model to search; see: transect targets.")],
+    budget: Annotated[int, typer.Option(help="Calls in all, confirmation included; 20 or more.")] = 400,
     goal: Annotated[
         str,
-        typer.Option(help="regions: rules, confirmed on fresh images; failures: as many as can be; rate: the overall."),
+        typer.Option(
+            help="regions: rules, confirmed on fresh images; failures: as many as possible, far apart; rate: the "
+            "overall failure rate."
+        ),
     ] = "regions",
     vary: Annotated[
         list[str] | None,
         typer.Option(
-            help="An attribute to search along: NAME as the population has it, NAME=LOW:HIGH evenly, or NAME=A,B by "
-            "level; repeat. Default every continuous attribute."
+            help="An attribute to search along: NAME over the population's values, NAME=LOW:HIGH evenly, or NAME=A,B "
+            "by level; repeat. Default: every continuous attribute."
         ),
     ] = None,
     space: Annotated[
         str,
         typer.Option(
-            help="attributes; conditions: levels alone, each call a fresh subject, as McDuff et al. 2019; latent: "
+            help="attributes; conditions: levels only, each call a new subject, as McDuff et al. 2019; latent: "
             "attributes and latent coordinates."
         ),
     ] = "attributes",
-    latent_dims: Annotated[int, typer.Option(help="Latent coordinates that --space latent searches.")] = 4,
+    latent_dims: Annotated[int, typer.Option(help="Number of latent coordinates of --space latent.")] = 4,
     method: Annotated[
         str, typer.Option(help="ours, or mcduff2019 (with --goal failures): their Eq. 4, one call at a time.")
     ] = "ours",
@@ -40,13 +42,13 @@ def search(
     population: Annotated[str, typer.Option(help="A shipped population or a TOML file. See the how-to.")] = "balanced",
     truth: Annotated[
         str | None,
-        typer.Option(help="What the right answer is: 'smile>0.5', an attribute, or face (default for detectors)."),
+        typer.Option(help="The right answer: 'smile>0.5', an attribute, or face (default for detectors)."),
     ] = None,
     by: Annotated[
         list[str] | None,
-        typer.Option(help="Count errors by the combinations of these searched attributes too; repeat; two or three."),
+        typer.Option(help="Also count errors by all combinations of these searched attributes; repeat for 2 or 3."),
     ] = None,
-    generator: Annotated[str, typer.Option(help="What makes the images.")] = "faceworld",
+    generator: Annotated[str, typer.Option(help="The generator of the images.")] = "faceworld",
     directions: Annotated[
         Path | None, typer.Option(help="Fitted directions that set the attributes of a learned generator.")
     ] = None,
@@ -56,57 +58,66 @@ def search(
     task: Annotated[
         str | None, typer.Option(help="What a model answers: binary, multiclass, multilabel, detection.")
     ] = None,
-    preprocess: Annotated[Path | None, typer.Option(help="TOML file that says how images enter the model.")] = None,
+    preprocess: Annotated[Path | None, typer.Option(help="TOML file: how images are prepared for the model.")] = None,
     labels: Annotated[str | None, typer.Option(help="Names of the model's classes, separated by commas.")] = None,
     positive: Annotated[str | None, typer.Option(help="The class or label that counts as yes.")] = None,
     threshold: Annotated[float | None, typer.Option(help="Score from which the answer is yes.")] = None,
     output: Annotated[str | None, typer.Option(help="What the model returns: probability or logit.")] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds that a target may take for an image.")] = 10.0,
-    max_failures: Annotated[float, typer.Option(help="Share of images without a valid answer that stops it.")] = 0.05,
+    timeout: Annotated[float, typer.Option(help="Seconds that a target may take per image.")] = 10.0,
+    max_failures: Annotated[
+        float, typer.Option(help="Stop when more than this share of the images has no valid answer.")
+    ] = 0.05,
     require_validation: RequireValidation = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say how many calls and how much money at most, and stop.")
+        bool, typer.Option("--dry-run", help="Print the number of calls and their maximum cost, and stop.")
     ] = False,
     out: Annotated[Path | None, typer.Option(help="The run folder; default runs/search-<target>.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of lines.")] = False,
 ) -> None:
-    """Find where a target fails, with few calls: failures far apart, regions in words, or the overall rate.
+    """Find where a target fails, with few calls: regions in words, failures far apart, or the overall rate.
 
-    A search that was stopped goes on with the same command, and asks about nothing twice.
+    Rerun the command to resume a stopped search; no call is repeated.
     """
     from transect.console import target_options
-    from transect.designs.search.space import space_of
-    from transect.experiment import costs, study, worlds
-    from transect.jobs.search import results, run
-    from transect.runs.folder import slug
+    from transect.experiment import costs
+    from transect.jobs.search import run
+    from transect.jobs.search.request import SearchOptions, prepare
+    from transect.jobs.search.results import lines
+    from transect.runs.plain_json import dumps
     from transect.targets.limits import Limits
 
-    options = target_options.given(
+    settings = target_options.given(
         task=task, preprocess=preprocess, labels=labels, positive=positive, threshold=threshold, output=output
     )
-    resolved = study.resolve_targets(target, options)
-    world = worlds.open_world(generator, size, population, device, directions)
-    asked = run.search_for(
-        world,
-        resolved[0],
-        space_of(world, vary or (), kind=space, latent_dims=latent_dims),
+    options = SearchOptions(
+        space=space,
+        latent_dims=latent_dims,
+        method=method,
+        alpha=alpha,
+        by=tuple(by or ()),
+        directions=directions,
+        size=size,
+        device=device,
+        limits=Limits(timeout=timeout, max_failures=max_failures),
+        require_validation=require_validation,
+        target=settings,
+    )
+    request = prepare(
+        target,
         truth=truth,
         budget=budget,
         goal=goal,
+        vary=vary or (),
+        population=population,
+        generator=generator,
         seed=seed,
-        population=worlds.population_of(world),
-        limits=Limits(timeout=timeout, max_failures=max_failures),
-        by=by or (),
-        method=method,
-        alpha=alpha,
-        require_validation=require_validation,
+        options=options,
     )
     if dry_run:
-        costs.show(costs.total(costs.quotes([asked.target], asked.budget)), json)
-        costs.close(resolved)
-        return
-    if not json:
-        run.announce(asked)
-    found = run.run(asked, out or Path("runs") / f"search-{slug(resolved[0].name)}", quiet=json)
-    print(json_format.dumps(found, indent=2, allow_nan=False) if json else "\n".join(results.lines(found)))
-    costs.close(resolved)
+        costs.show(costs.total(costs.quotes([request.target], request.budget)), json)
+    else:
+        if not json:
+            run.announce(request)
+        result = run.run(request, out or run.default_folder(request), quiet=json)
+        print(dumps(result.to_json()) if json else "\n".join(lines(result.numbers)))
+    costs.close([request.target])

@@ -1,15 +1,14 @@
 """The error table of a search by condition, and mean faces of right and wrong answers (McDuff et al. 2019).
 
 Conditions are thirds of the searched space along each attribute, or its levels. Each sampler has its own column, since
-a search that follows up failures finds more of them than there are.
+a search that follows up failures overstates their rate.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Final, Literal
 
 import numpy as np
 from jaxtyping import Float, UInt8
@@ -18,10 +17,11 @@ from transect.analysis.mean_faces import means
 from transect.designs.search import History, Interrogation
 from transect.designs.search.space import Space
 from transect.effects import interrogation
-from transect.effects.interrogation import Condition, crossed, crossing
+from transect.effects.interrogation import Condition, ErrorRate, crossed, crossing
 from transect.effects.outcomes import FAILED
-from transect.jobs.search.results import Searched, surely_explored
-from transect.records import declared
+from transect.jobs.search.numbers import AnswerFaces, ErrorTables, SamplerErrors
+from transect.jobs.search.results import SearchSetup, surely_explored
+from transect.records import Attribute, declared
 
 EXPLORATION: Final = "Sobol points"
 IN_TURN: Final = "conditions in turn"
@@ -33,34 +33,31 @@ SHOWN: Final = 3
 _NO_FACE: Final = f"{FAILED}: no face"
 
 
-def error_tables(search: Searched, history: History, reasons: Sequence[str], by: Sequence[str] = ()) -> dict[str, Any]:
-    """The tables as JSON has them, one per sampler: of the exploration's first calls, and of all calls.
+def error_tables(search: SearchSetup, history: History, reasons: Sequence[str], by: Sequence[str] = ()) -> ErrorTables:
+    """One table per sampler: of the exploration's first calls, and of all calls.
 
     reasons: why a call has no outcome, "" where it has one. by: searched attributes whose combinations are a condition
-    too. The target's own word that it found no face is a miss
-    where the attribute was asked for; without it an attribute's errors stand alone.
-
-    samples: {sampler, calls, rows}, rows as `transect.effects.interrogation.ErrorRate`, null for NaN, the same places
-    in the same order in every sample; shown: conditions with mean faces, the combinations or those that differ most.
+    too. Where the target reports that it found no face, that is a miss of the attribute's table; without such answers
+    the attribute's errors stand alone. Every table has the same rows in the same order.
     """
     conditions = conditions_of(search.space, history, by)
     missed, wrong = _misses_and_errors(search.outcome, history.failures, reasons)
-    samples: list[dict[str, Any]] = []
+    samples = []
     for sampler, rows in (
         (_exploration(search), surely_explored(search, history)),
         (search.strategy.name, np.arange(len(history))),
     ):
-        own = {name: Condition(one.groups, one.codes[rows]) for name, one in conditions.items()}
-        made = interrogation.error_rates(
-            None if missed is None else missed[rows], None if wrong is None else wrong[rows], own
+        groups = {name: Condition(condition.groups, condition.codes[rows]) for name, condition in conditions.items()}
+        rates = interrogation.error_rates(
+            None if missed is None else missed[rows], None if wrong is None else wrong[rows], groups
         )
-        samples.append({"sampler": sampler, "calls": len(rows), "rows": [_plain(asdict(rate)) for rate in made]})
-    shown = [crossing(by)] if by else _most_uneven(samples[0]["rows"])
-    return {"samples": samples, "shown": shown, "source": interrogation.SOURCE}
+        samples.append(SamplerErrors(sampler, len(rows), tuple(rates)))
+    shown = [crossing(by)] if by else _most_uneven(samples[0].rows)
+    return ErrorTables(tuple(samples), tuple(shown), interrogation.SOURCE)
 
 
-def _exploration(search: Searched) -> str:
-    """How the calls were drawn that there would be whatever was found."""
+def _exploration(search: SearchSetup) -> str:
+    """How the calls were drawn that do not depend on the answers."""
     if isinstance(search.strategy, Interrogation):
         return AT_RANDOM
     return IN_TURN if search.space.conditions_alone else EXPLORATION
@@ -72,22 +69,30 @@ def conditions_of(space: Space, history: History, by: Sequence[str] = ()) -> dic
     by: attributes whose combinations come last, as one condition.
     """
     values = space.values(history.points)
-    made = {}
+    conditions = {}
     for attribute, ranked in zip(space.attributes, space.ranked, strict=True):
-        asked = values[attribute.name]
-        if space.by_level(attribute):
-            levels = np.unique(ranked)
-            groups = tuple(str(attribute.label(float(level))) for level in levels)
-            made[attribute.name] = Condition(groups, np.searchsorted(levels, asked).astype(np.int64))
-            continue
-        inner = np.quantile(ranked, np.arange(1, GROUPS) / GROUPS)
-        inner = np.unique(inner[(inner > ranked[0]) & (inner < ranked[-1])])
-        ends = [float(ranked[0]), *inner.tolist(), float(ranked[-1])]
-        groups = tuple(f"{low:.3g} to {high:.3g}" for low, high in itertools.pairwise(ends))
-        made[attribute.name] = Condition(groups, np.searchsorted(inner, asked, side="right").astype(np.int64))
+        of_levels = space.by_level(attribute)
+        group = _levels(attribute, ranked) if of_levels else _thirds(ranked)
+        side: Literal["left", "right"] = "left" if of_levels else "right"
+        codes = np.searchsorted(group[1], values[attribute.name], side=side).astype(np.int64)
+        conditions[attribute.name] = Condition(group[0], codes)
     if len(by) > 1:
-        made[crossing(by)] = crossed({name: made[name] for name in by})
-    return made
+        conditions[crossing(by)] = crossed({name: conditions[name] for name in by})
+    return conditions
+
+
+def _levels(attribute: Attribute, ranked: Float[np.ndarray, " q"]) -> tuple[tuple[str, ...], Float[np.ndarray, " m"]]:
+    """Names of the levels, and the levels."""
+    levels = np.unique(ranked)
+    return tuple(str(attribute.label(float(level))) for level in levels), levels
+
+
+def _thirds(ranked: Float[np.ndarray, " q"]) -> tuple[tuple[str, ...], Float[np.ndarray, " m"]]:
+    """Names of the thirds, and the values between them."""
+    inner = np.quantile(ranked, np.arange(1, GROUPS) / GROUPS)
+    inner = np.unique(inner[(inner > ranked[0]) & (inner < ranked[-1])])
+    ends = [float(ranked[0]), *inner.tolist(), float(ranked[-1])]
+    return tuple(f"{low:.3g} to {high:.3g}" for low, high in itertools.pairwise(ends)), inner
 
 
 def _misses_and_errors(
@@ -101,49 +106,37 @@ def _misses_and_errors(
     return np.where(unseen, 1.0, np.where(np.isfinite(failures), 0.0, np.nan)), failures
 
 
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: None if isinstance(value, float) and not np.isfinite(value) else value for name, value in row.items()}
-
-
-def _most_uneven(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def _most_uneven(rows: Sequence[ErrorRate]) -> list[str]:
     """Attributes by the largest difference between two groups' rates, of the first measure."""
     spread: dict[str, list[float]] = {}
     for row in rows:
-        if row["group"] and row["measure"] == rows[0]["measure"]:
-            spread.setdefault(row["by"], []).extend([] if row["rate"] is None else [row["rate"]])
+        if row.group and row.measure == rows[0].measure:
+            spread.setdefault(row.by, []).extend([row.rate] if np.isfinite(row.rate) else [])
     return sorted(spread, key=lambda name: -float(np.ptp(spread[name] or [0.0])))[:SHOWN]
 
 
 def mean_faces(
-    search: Searched,
+    search: SearchSetup,
     history: History,
     names: Sequence[str],
     parts: int,
     pixels: Callable[[int], UInt8[np.ndarray, "m h w 3"]],
     by: Sequence[str] = (),
-) -> list[dict[str, Any]]:
+) -> list[AnswerFaces]:
     """Mean pictures of right and of wrong answers: of all calls, then of each group of the named conditions.
 
     pixels: a part's pictures, in the order of the calls, one part in memory at a time. Calls without an outcome are in
-    neither. Returns {by, group, right, wrong, right_picture, wrong_picture} (PNG, None where there is no call).
+    neither.
     """
     conditions = conditions_of(search.space, history, by)
     places: list[tuple[str, str, np.ndarray]] = [("", "", np.ones(len(history), dtype=np.bool_))]
     for name in names:
-        one = conditions[name]
-        places += [(name, group, one.codes == code) for code, group in enumerate(one.groups)]
+        condition = conditions[name]
+        places += [(name, group, condition.codes == code) for code, group in enumerate(condition.groups)]
     chosen = np.array([rows & (history.failures == answer) for _, _, rows in places for answer in (0.0, 1.0)])
-    counts = chosen.sum(axis=1).astype(np.int64)
-    every = (one for part in range(parts) for one in pixels(part))
-    pictures = means(chosen, enumerate(every))
+    counts = chosen.sum(axis=1).tolist()
+    pictures = means(chosen, enumerate(picture for part in range(parts) for picture in pixels(part)))
     return [
-        {
-            "by": by,
-            "group": group,
-            "right": int(counts[2 * i]),
-            "wrong": int(counts[2 * i + 1]),
-            "right_picture": pictures[2 * i],
-            "wrong_picture": pictures[2 * i + 1],
-        }
-        for i, (by, group, _) in enumerate(places)
+        AnswerFaces(name, group, counts[2 * i], counts[2 * i + 1], pictures[2 * i], pictures[2 * i + 1])
+        for i, (name, group, _) in enumerate(places)
     ]

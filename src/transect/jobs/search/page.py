@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
 
+from transect.jobs.search.numbers import AnswerFaces, SearchNumbers
+from transect.jobs.search.results import verb_of
 from transect.report.document import WrittenDocument
 from transect.report.page import environment
+from transect.runs.plain_json import plain
 
 STEPS: Final = 60
 """Points of the curve of failures by calls."""
@@ -39,11 +41,6 @@ class MapView:
     boxes: tuple[tuple[int, float, float, float, float], ...]
 
 
-def to_json(found: Mapping[str, Any]) -> str:
-    """The text of `search.json`."""
-    return json.dumps(found, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-
-
 @final
 @dataclass(frozen=True)
 class ErrorRow:
@@ -67,22 +64,19 @@ class MeanFace:
     n_wrong: int
 
 
-def build(found: Mapping[str, Any], faces: Sequence[Mapping[str, Any]] = ()) -> str:
-    """The whole page as one HTML text: no network, no script, no other file.
-
-    faces: by, group, right, wrong (answers), right_picture and wrong_picture (PNG or None).
-    """
-    content = json.loads(to_json(found))
+def build(numbers: SearchNumbers, faces: Sequence[AnswerFaces] = ()) -> str:
+    """The whole page as one HTML text: no network, no script, no other file."""
+    content = plain(numbers)
     return (
         environment()
         .get_template("search.html.j2")
         .render(
             doc=WrittenDocument(content),
             found=content,
-            verb={"miss": "misses"}.get(content["outcome"], "errs on"),
+            verb=verb_of(numbers.outcome),
             maps=[_map(f"/maps/{i}", entry) for i, entry in enumerate(content["maps"])],
             curve=_curve(content["curve"]),
-            errors=_error_rows(content.get("errors")),
+            errors=_error_rows(content["errors"]),
             faces=[_mean_face(face) for face in faces],
         )
     )
@@ -106,11 +100,10 @@ def _error_rows(errors: Mapping[str, Any] | None) -> list[ErrorRow]:
     ]
 
 
-def _mean_face(face: Mapping[str, Any]) -> MeanFace:
-    name = f"{face['by'].replace('_', ' ')}: {face['group']}" if face["by"] else "all calls"
-    name = face["group"] if "×" in face["by"] else name  # it names the attributes itself
-    right, wrong = (_address(face[f"{answer}_picture"]) for answer in ("right", "wrong"))
-    return MeanFace(name, right, wrong, face["right"], face["wrong"])
+def _mean_face(face: AnswerFaces) -> MeanFace:
+    name = f"{face.by.replace('_', ' ')}: {face.group}" if face.by else "all calls"
+    name = face.group if "×" in face.by else name  # the group names its attributes
+    return MeanFace(name, _address(face.right_picture), _address(face.wrong_picture), face.right, face.wrong)
 
 
 def _address(png: bytes | None) -> str:

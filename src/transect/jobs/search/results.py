@@ -1,10 +1,10 @@
-"""What a search found, as JSON has it and in words: regions, maps over pairs of attributes, the overall rate."""
+"""From a search's calls to its numbers: regions, maps over pairs of attributes, the overall rate."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol, runtime_checkable
+from collections.abc import Sequence
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -17,27 +17,34 @@ from transect.designs.search.space import Space
 from transect.designs.search.testing import Phases
 from transect.effects.combinations import METHOD, weighted_sum
 from transect.effects.intervals import wilson
+from transect.jobs.search.numbers import (
+    AttributeMap,
+    Estimate,
+    Region,
+    RuleBox,
+    SearchedAttribute,
+    SearchNumbers,
+)
 from transect.protocols import Target
 from transect.report.records import Section
-from transect.runs.plain_json import plain
 
 MAPS: Final = 6
-"""Pairs of attributes that are drawn: those of the regions first, then those that tell failures best."""
+"""Pairs of attributes that are drawn: those of the regions first, then those that separate failures best."""
 CELLS: Final = 6
 """Rows and columns of a map, of equal shares of the searched space."""
 NO_FRESH: Final = "no fresh image inside it was answered"
-NO_CALLS: Final = "no call that was drawn for it was answered"
-NO_REGION: Final = "no rule told failures apart on one half of the calls and on the other: nothing was confirmed"
+NO_CALLS: Final = "no call that was drawn for the overall rate was answered"
+NO_REGION: Final = "no rule separates failures on both halves of the calls: nothing was confirmed"
 OTHER_GOAL: Final = "the goal {goal} confirms no regions: search with --goal regions"
 
 
 @runtime_checkable
-class Searched(Protocol):
-    """A search, as far as its results hang on it."""
+class SearchSetup(Protocol):
+    """The parts of a search that its results depend on."""
 
     @property
     def target(self) -> Target:
-        """What was asked."""
+        """The model that was called."""
         ...
 
     @property
@@ -47,12 +54,12 @@ class Searched(Protocol):
 
     @property
     def strategy(self) -> Strategy:
-        """How it was searched."""
+        """How points were chosen."""
         ...
 
     @property
     def goal(self) -> str:
-        """What for."""
+        """One of `GOALS`."""
         ...
 
     @property
@@ -67,42 +74,35 @@ class Searched(Protocol):
 
 
 def summary(
-    search: Searched, history: History, paid: tuple[int, float], sections: Sequence[Section] = ()
-) -> dict[str, Any]:
-    """What was found, as JSON has it.
-
-    calls, paid_calls, cost: images asked about, and calls and money of all programs that took part; found: failures at
-    least a tenth of the diagonal apart, failures: all, failed: calls without a valid answer; regions: rules with rate,
-    interval (of `CONFIDENCE`, as calls stop when it is narrow) and n of fresh images alone, reason where there is no
-    rate; regions_reason: why there are none; estimate: the overall rate; curve: failures apart by calls; maps;
-    sections: of canaries and required gates.
-    """
+    search: SearchSetup, history: History, paid: tuple[int, float], sections: Sequence[Section] = ()
+) -> SearchNumbers:
+    """The numbers of a search, without its error tables. paid: calls and money of all programs that took part."""
     regions = _regions(search, history)
-    return {
-        "target": search.target.name,
-        "goal": search.goal,
-        "outcome": search.outcome,
-        "strategy": search.strategy.name,
-        "calls": len(history),
-        "paid_calls": paid[0],
-        "cost": paid[1],
-        "found": len(apart(history.found, APART)),
-        "failures": int(history.failed.sum()),
-        "failed": int(np.isnan(history.failures).sum()),
-        "regions": [region for region, _ in regions],
-        "regions_reason": _no_regions(search, regions),
-        "estimate": _estimate(search, history),
-        "space": _space(search.space),
-        "curve": _curve(history),
-        "maps": _maps(search.space, history, [rule for _, rule in regions]),
-        "sections": plain(sections),
-    }
+    return SearchNumbers(
+        target=search.target.name,
+        goal=search.goal,
+        outcome=search.outcome,
+        strategy=search.strategy.name,
+        calls=len(history),
+        paid_calls=paid[0],
+        cost=paid[1],
+        found=len(apart(history.found, APART)),
+        failures=int(history.failed.sum()),
+        failed=int(np.isnan(history.failures).sum()),
+        regions=tuple(region for region, _ in regions),
+        regions_reason=_no_regions(search, regions),
+        estimate=_estimate(search, history),
+        space=_space(search.space),
+        curve=_curve(history),
+        maps=_maps(search.space, history, [rule for _, rule in regions]),
+        sections=tuple(sections),
+    )
 
 
 def best_rule(space: Space, history: History) -> str:
-    """The rule that tells failures best in what was asked until now, in words; "" where none does.
+    """The rule that separates failures best in the calls until now, in words; "" where none does.
 
-    For a progress line: it was looked for in the calls that it is counted on.
+    For a progress line: it is chosen on the calls that it is counted on.
     """
     rules = find_rules(history, space.thresholds)
     if not rules:
@@ -111,42 +111,42 @@ def best_rule(space: Space, history: History) -> str:
     return f"{space.words(rules[0])} ({int(history.failed[inside].sum())} of {int(inside.sum())})"
 
 
-def _no_regions(search: Searched, regions: Sequence[Any]) -> str:
+def _no_regions(search: SearchSetup, regions: Sequence[object]) -> str:
     if regions:
         return ""
     return NO_REGION if isinstance(search.strategy, ConfirmedSearch) else OTHER_GOAL.format(goal=search.goal)
 
 
-def _regions(search: Searched, history: History) -> list[tuple[dict[str, Any], Rule]]:
+def _regions(search: SearchSetup, history: History) -> list[tuple[Region, Rule]]:
     strategy = search.strategy
     if not isinstance(strategy, ConfirmedSearch):
         return []
     regions = []
     for rule, rows in strategy.confirmed(history):
-        k = float(history.failed[rows].sum())
-        rate = _numbers(*weighted_sum([1.0], [k], [len(rows)], CONFIDENCE), NO_FRESH)
-        made = {"rule": search.space.words(rule), **rate, "n": len(rows), "share": rule.volume}
-        regions.append((made, rule))
-    return sorted(regions, key=lambda region: -(region[0]["low"] or 0.0))
+        failures = float(history.failed[rows].sum())
+        rate, low, high = weighted_sum([1.0], [failures], [len(rows)], CONFIDENCE)
+        reason = "" if np.isfinite(rate) else NO_FRESH
+        regions.append((Region(search.space.words(rule), rate, low, high, reason, len(rows), rule.volume), rule))
+    return sorted(regions, key=lambda region: -(region[0].low if np.isfinite(region[0].low) else 0.0))
 
 
-def _estimate(search: Searched, history: History) -> dict[str, Any]:
-    """The overall rate, from calls that were drawn for it: by stratum, or the exploration's first, however it went."""
+def _estimate(search: SearchSetup, history: History) -> Estimate:
+    """The overall rate, from calls that were drawn for it: by stratum, or the exploration's first calls."""
     strategy = search.strategy
     if isinstance(strategy, Phases):
         strata = strategy.strata(history)
-        parts = [(one.weight, float(history.failed[one.rows].sum()), len(one.rows)) for one in strata]
+        parts = [(part.weight, float(history.failed[part.rows].sum()), len(part.rows)) for part in strata]
     else:
         rows = surely_explored(search, history)
         rows = rows[np.isfinite(history.failures[rows])]
         parts = [(1.0, float(history.failed[rows].sum()), len(rows))]
     weights, failures, sizes = np.array(parts).T
-    rate = _numbers(*weighted_sum(weights, failures, sizes), NO_CALLS)
-    return {**rate, "n": int(sizes.sum()), "method": METHOD}
+    rate, low, high = weighted_sum(weights, failures, sizes)
+    return Estimate(rate, low, high, "" if np.isfinite(rate) else NO_CALLS, int(sizes.sum()), METHOD)
 
 
-def surely_explored(search: Searched, history: History) -> Int[np.ndarray, " m"]:
-    """The explored calls that there would be whatever was found: how many more there are depends on the answers."""
+def surely_explored(search: SearchSetup, history: History) -> Int[np.ndarray, " m"]:
+    """The explored calls that do not depend on the answers; how many more there are does."""
     strategy = search.strategy
     calls, most = search.budget, eager(0).most
     if isinstance(strategy, ConfirmedSearch):
@@ -160,31 +160,24 @@ def surely_explored(search: Searched, history: History) -> Int[np.ndarray, " m"]
     return np.asarray(np.flatnonzero(history.explored)[: int((1 - most) * calls)])
 
 
-def _numbers(rate: float, low: float, high: float, reason: str) -> dict[str, Any]:
-    """NaN is null in JSON, with the reason."""
-    values = {"rate": rate, "low": low, "high": high}
-    known = bool(np.isfinite(rate))
-    return {**{name: value if known else None for name, value in values.items()}, "reason": "" if known else reason}
+def _space(space: Space) -> tuple[SearchedAttribute, ...]:
+    return tuple(
+        SearchedAttribute(attribute.name, attribute.unit, float(row[0]), float(row[-1]))
+        for attribute, row in zip(space.attributes, space.ranked, strict=True)
+    )
 
 
-def _space(space: Space) -> list[dict[str, Any]]:
-    return [
-        {"name": one.name, "unit": one.unit, "low": float(row[0]), "high": float(row[-1])}
-        for one, row in zip(space.attributes, space.ranked, strict=True)
-    ]
-
-
-def _curve(history: History) -> list[int]:
+def _curve(history: History) -> tuple[int, ...]:
     """Failures apart after each call."""
     counted = np.zeros(len(history), dtype=int)
     counted[np.flatnonzero(history.failed)[apart(history.found, APART)]] = 1
-    return [int(n) for n in counted.cumsum()]
+    return tuple(counted.cumsum().tolist())
 
 
-def _maps(space: Space, history: History, rules: Sequence[Rule]) -> list[dict[str, Any]]:
+def _maps(space: Space, history: History, rules: Sequence[Rule]) -> tuple[AttributeMap, ...]:
     answered = np.isfinite(history.failures)
     points, failed = history.points[answered], history.failed[answered]
-    return [_map(space, points, failed, x, y, rules) for x, y in _pairs(points, failed, rules)]
+    return tuple(_map(space, points, failed, x, y, rules) for x, y in _pairs(points, failed, rules))
 
 
 def _pairs(points: Float[np.ndarray, "n d"], failed: np.ndarray, rules: Sequence[Rule]) -> list[tuple[int, int]]:
@@ -204,54 +197,64 @@ def _unevenness(values: Float[np.ndarray, " n"], failed: np.ndarray) -> float:
     if not failed.any():
         return 0.0
     grid = np.sort(values)
-    shares = [np.searchsorted(np.sort(one), grid, side="right") / len(one) for one in (values[failed], values)]
+    shares = [np.searchsorted(np.sort(sample), grid, side="right") / len(sample) for sample in (values[failed], values)]
     return float(np.abs(shares[0] - shares[1]).max())
 
 
 def _map(
     space: Space, points: Float[np.ndarray, "n d"], failed: np.ndarray, x: int, y: int, rules: Sequence[Rule]
-) -> dict[str, Any]:
-    """Calls and failures by cell of two attributes (rows: y from low to high), and the rules' edges as shares."""
+) -> AttributeMap:
+    """Calls and failures by cell of two attributes, and the rules' edges as shares."""
     cell = np.minimum((points[:, [x, y]] * CELLS).astype(int), CELLS - 1)
     calls, failures = np.zeros((CELLS, CELLS), dtype=int), np.zeros((CELLS, CELLS), dtype=int)
     np.add.at(calls, (cell[:, 1], cell[:, 0]), 1)
     np.add.at(failures, (cell[:, 1], cell[:, 0]), failed.astype(int))
-    edges = np.linspace(0, 1, CELLS + 1)
-    ends = {
-        axis: [float(value) for value in np.interp(edges, np.linspace(0, 1, space.ranked.shape[1]), space.ranked[j])]
-        for axis, j in (("x_edges", x), ("y_edges", y))
-    }
     low, high = wilson(failures.astype(float).ravel(), calls.astype(float).ravel())
-    boxes = [
-        {"rule": number, "x": [float(rule.low[x]), float(rule.high[x])], "y": [float(rule.low[y]), float(rule.high[y])]}
+    boxes = (
+        RuleBox(number, (float(rule.low[x]), float(rule.high[x])), (float(rule.low[y]), float(rule.high[y])))
         for number, rule in enumerate(rules)
         if rule.conditions[[x, y]].any()
+    )
+    return AttributeMap(
+        space.attributes[x].name,
+        space.attributes[y].name,
+        _edges(space, x),
+        _edges(space, y),
+        tuple(map(tuple, calls.tolist())),
+        tuple(map(tuple, failures.tolist())),
+        tuple(np.asarray(low).tolist()),
+        tuple(np.asarray(high).tolist()),
+        tuple(boxes),
+    )
+
+
+def _edges(space: Space, attribute: int) -> tuple[float, ...]:
+    """The values at the edges of a map's cells."""
+    ranks = np.linspace(0, 1, space.ranked.shape[1])
+    return tuple(np.interp(np.linspace(0, 1, CELLS + 1), ranks, space.ranked[attribute]).tolist())
+
+
+def lines(numbers: SearchNumbers) -> list[str]:
+    """The result in words: calls and failures, a line per region, the overall rate."""
+    verb = verb_of(numbers.outcome)
+    overall = (
+        f"{counted(numbers.calls, 'call')}, {counted(numbers.failures, 'failure')}, {numbers.found} of them far apart"
+    )
+    unanswered = f"; {counted(numbers.failed, 'call')} without a valid answer" if numbers.failed else ""
+    regions = [
+        f"{region.rule}: {verb} {percent(region)} of {counted(region.n, 'fresh image')}" for region in numbers.regions
     ]
-    return {
-        "x": space.attributes[x].name,
-        "y": space.attributes[y].name,
-        **ends,
-        "calls": calls.tolist(),
-        "failures": failures.tolist(),
-        "low": [None if np.isnan(value) else float(value) for value in low],
-        "high": [None if np.isnan(value) else float(value) for value in high],
-        "rules": boxes,
-    }
+    estimate = numbers.estimate
+    return [overall + unanswered, *regions, f"overall: {verb} {percent(estimate)}, from {counted(estimate.n, 'call')}"]
 
 
-def lines(found: Mapping[str, Any]) -> Sequence[str]:
-    """What was found, in words.
+def counted(n: int, noun: str) -> str:
+    """A number and its noun.
 
-    >>> lines({"calls": 400, "failures": 90, "found": 60, "failed": 0, "outcome": "miss",
-    ...        "estimate": {"rate": 0.04, "low": 0.02, "high": 0.07, "n": 210},
-    ...        "regions": [{"rule": "skin_tone > 7.5", "rate": 0.41, "low": 0.34, "high": 0.48, "n": 100}]})[1]
-    'skin_tone > 7.5: misses 41 % [34, 48] of 100 fresh images'
+    >>> counted(1, "call"), counted(2, "call")
+    ('1 call', '2 calls')
     """
-    verb = verb_of(found["outcome"])
-    overall = f"{found['calls']} calls, {found['failures']} failures, {found['found']} of them far apart"
-    said = [overall + (f"; {found['failed']} calls without a valid answer" if found["failed"] else "")]
-    said += [f"{one['rule']}: {verb} {percent(one)} of {one['n']} fresh images" for one in found["regions"]]
-    return [*said, f"overall: {verb} {percent(found['estimate'])}, from {found['estimate']['n']} calls"]
+    return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 def verb_of(outcome: str) -> str:
@@ -263,14 +266,14 @@ def verb_of(outcome: str) -> str:
     return {"miss": "misses"}.get(outcome, "errs on")
 
 
-def percent(numbers: Mapping[str, Any]) -> str:
+def percent(estimate: Region | Estimate) -> str:
     """A rate with its interval, in per cent.
 
-    >>> percent({"rate": 0.41, "low": 0.34, "high": 0.48})
+    >>> percent(Estimate(0.41, 0.34, 0.48, "", 100, ""))
     '41 % [34, 48]'
     """
-    if numbers["rate"] is None:
+    if not np.isfinite(estimate.rate):
         return "not estimable"
-    rate, low, high = (100 * numbers[name] for name in ("rate", "low", "high"))
+    rate, low, high = (100 * share for share in (estimate.rate, estimate.low, estimate.high))
     digits = 1 if high - low < 5 else 0
     return f"{rate:.{digits}f} % [{low:.{digits}f}, {high:.{digits}f}]"

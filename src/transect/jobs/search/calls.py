@@ -1,0 +1,139 @@
+"""The calls of a search: points are chosen, rendered as new subjects, and answered by the target.
+
+The run folder holds images and predictions as an audit's does, and `calls`: the point, the outcome and why there is
+none, one part per batch. A resumed search reads its calls back and repeats none.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float, UInt8
+
+from transect.designs.search import History, Suggestions
+from transect.effects.outcomes import compute
+from transect.jobs.search.request import Search
+from transect.jobs.search.results import best_rule, counted
+from transect.protocols import Target
+from transect.records import Predictions, Task
+from transect.runs import tables as columns
+from transect.runs.folder import RunFolder, canonical_json, slug, write_atomically
+from transect.targets.boxes import BoxConvention
+from transect.targets.guard import FailureBudget, guarded
+
+
+def reasons_of(folder: RunFolder, parts: int) -> list[str]:
+    """Why calls have no outcome, in their order; "" where they have one."""
+    return [str(reason) for part in range(parts) for reason in folder.read_part("calls", part)["reason"].to_pylist()]
+
+
+def pixels_of(folder: RunFolder, part: int) -> UInt8[np.ndarray, "m h w 3"]:
+    """The pictures of one batch."""
+    return columns.images_of(folder.read_part("images", part)).pixels
+
+
+def progress_label(search: Search, folder: RunFolder, history: History) -> str:
+    """The progress line: failures, calls paid, and the region that looks best until now."""
+    calls, money = paid(folder, len(history) // search.batch + 1)
+    spent = f", {money:.9g} spent" if money else f", {counted(calls, 'call')} paid" if calls else ""
+    best = best_rule(search.space, history)
+    return f"search: {counted(int(history.failed.sum()), 'failure')}{spent}{f', best region {best}' if best else ''}"
+
+
+def paid(folder: RunFolder, parts: int) -> tuple[int, float]:
+    """Calls and money of all batches, of every program that took part."""
+    rows = [folder.read_part("calls", part) for part in range(parts) if folder.has_part("calls", part)]
+    calls = sum(int(batch["paid_calls"][0].as_py()) for batch in rows)
+    return calls, round(sum(float(batch["paid"][0].as_py()) for batch in rows), 9)
+
+
+def next_batch(search: Search, folder: RunFolder, part: int, history: History, budget: FailureBudget) -> History:
+    """The history with one more batch: read back where it is there, else chosen, rendered and answered."""
+    if folder.has_part("calls", part):
+        rows = folder.read_part("calls", part)
+        budget.add([reason if failed else "" for reason, failed in zip(*_answers(rows), strict=True)])
+        points = np.array(rows["point"].to_pylist(), dtype=np.float64).reshape(len(rows), history.dimensions)
+        calls = Suggestions(points, np.array(rows["explored"].to_pylist(), dtype=np.bool_))
+        return history.told(calls, rows["failure"].to_numpy().astype(np.float64))
+    chosen = search.strategy.suggest(history, min(search.batch, search.budget - len(history)))
+    calls = Suggestions(search.space.snapped(chosen.points), chosen.explored)
+    images = _images(search, folder, part, len(history), calls.points)
+    before = _before(search, folder, part)
+    answers = _predictions(search, folder, part, images, budget)
+    cost = np.array(_spent(search.target)) - before
+    values, reasons = _outcome(search, images, answers)
+    table = {
+        "id": images["id"].to_pylist(),
+        "point": pa.array(calls.points.tolist(), pa.list_(pa.float64())),
+        "explored": calls.explored,
+        "failure": pa.array(values, pa.float64()),
+        "reason": reasons,
+        "failed": answers.failed,
+        # of the whole batch, in its first row
+        "paid_calls": pa.array([round(cost[0])] + [0] * (len(calls) - 1), pa.int64()),
+        "paid": pa.array([round(float(cost[1]), 9)] + [0.0] * (len(calls) - 1), pa.float64()),
+    }
+    folder.write_part("calls", part, pa.table(table))
+    return history.told(calls, values)
+
+
+def _spent(target: Target) -> tuple[float, float]:
+    """Calls and money that a metered target has spent in all; 0 for the others."""
+    quote = target.quote(0) if hasattr(target, "quote") else {}
+    return float(quote.get("calls_spent", 0)), float(quote.get("money_spent", 0.0))
+
+
+def _before(search: Search, folder: RunFolder, part: int) -> Float[np.ndarray, " 2"]:
+    """What was spent before a batch, stored on disk so that a killed program's part of it counts."""
+    path = folder.path / "metering.json"
+    if path.exists():
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        if stored["part"] == part:
+            return np.array(stored["spent"], dtype=np.float64)
+    spent = _spent(search.target)
+    if any(spent) or hasattr(search.target, "quote"):
+        write_atomically(path, canonical_json({"part": part, "spent": spent}).encode())
+    return np.array(spent)
+
+
+def _answers(rows: pa.Table) -> tuple[list[str], list[bool]]:
+    return rows["reason"].to_pylist(), rows["failed"].to_pylist()
+
+
+def _images(search: Search, folder: RunFolder, part: int, start: int, points: Float[np.ndarray, "m d"]) -> pa.Table:
+    if not folder.has_part("images", part):
+        seeds = search.design.subject_seeds(start, start + len(points))
+        latents = search.space.subjects(search.world, seeds, points)
+        rows = columns.images_table(search.design, seeds, search.world.read(latents), search.world.render(latents))
+        folder.write_part("images", part, rows)
+    return folder.read_part("images", part)
+
+
+def _predictions(search: Search, folder: RunFolder, part: int, images: pa.Table, budget: FailureBudget) -> Predictions:
+    table, limits = f"predictions/{slug(search.target.name)}", search.limits
+    if not folder.has_part(table, part):
+        pixels = columns.images_of(images)
+        answers = guarded(search.target, pixels, timeout=limits.timeout, batch=limits.batch, budget=budget)
+        folder.write_part(table, part, columns.predictions_table(images["id"].to_pylist(), answers))
+    return columns.predictions_of(folder.read_part(table, part), Task(search.target.task))
+
+
+def _outcome(search: Search, images: pa.Table, answers: Predictions) -> tuple[Float[np.ndarray, " m"], list[str]]:
+    """1 for a failure, 0 for none, NaN with a reason."""
+    true = columns.columns_of(images, "true")
+    convention = getattr(search.target, "box_convention", None)
+    faces = columns.face_boxes_of(images)
+    threshold = getattr(search.target, "threshold", None)
+    outcomes = compute(
+        search.outcome,
+        answers,
+        truth=search.truth.of({**true, "": np.zeros(len(answers))}),
+        threshold=0.5 if threshold is None else float(threshold),
+        positive=getattr(search.target, "positive", None),
+        expected_boxes=convention.expected_box(faces)
+        if isinstance(convention, BoxConvention) and faces is not None
+        else None,
+    )
+    return outcomes.values, [str(reason) for reason in outcomes.reasons]

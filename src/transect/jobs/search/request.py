@@ -1,0 +1,241 @@
+"""What a search is asked to do: its settings, and the checks before anything is rendered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeAlias, final
+
+import numpy as np
+
+from transect.designs.search import Interrogation, Strategy, Thompson, eager
+from transect.designs.search.confirmation import ConfirmedSearch
+from transect.designs.search.latents import DIRECTIONS
+from transect.designs.search.space import Space, space_of
+from transect.designs.search.testing import Phases
+from transect.effects.truth import FACE, Truth
+from transect.errors import BadInput, UnknownName
+from transect.experiment import study, worlds
+from transect.experiment.outcome_choice import choose_outcomes, rehearse
+from transect.protocols import Target, World
+from transect.ratings import gates as required
+from transect.records import Design, Task
+from transect.runs import error_conditions
+from transect.runs.capabilities import generator_entry, world_entry
+from transect.runs.provenance import versions
+from transect.runs.search_spec import SearchedAttribute, SearchMethod, SearchSpec
+from transect.runs.spec import LimitsEntry, StatedTruth, TargetDescription
+from transect.targets.limits import Limits
+
+TargetLike: TypeAlias = "str | Target | object"
+"""A spec as `transect targets` lists them, a Target, or any object that `transect.targets.as_target` takes."""
+
+GOALS: Final = ("regions", "failures", "rate")
+METHODS: Final = ("ours", "mcduff2019")
+BATCH: Final = 8
+SMALLEST: Final = 20
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """The less common settings of a search.
+
+    space: "attributes", "conditions" (levels alone, each call a new subject, as McDuff et al. 2019) or "latent"
+    (attributes and latent_dims coordinates). method: "ours" or "mcduff2019" with its weight of diversity alpha, for the
+    goal "failures" alone. by: searched attributes by whose combinations errors are counted. directions, size, device:
+    how images are made, as in `transect.audit`. limits: of calls to the target. require_validation: the validation.json
+    that the generator and every searched level must have passed. target: the target's own options (task, preprocess,
+    labels, positive, threshold, output).
+    """
+
+    space: str = "attributes"
+    latent_dims: int = DIRECTIONS
+    method: str = "ours"
+    alpha: float = 0.6
+    by: tuple[str, ...] = ()
+    directions: str | Path | None = None
+    size: int | None = None
+    device: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    require_validation: str | Path | None = None
+    target: Mapping[str, Any] = field(default_factory=dict)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A search, checked: where `target` errs by `truth` on subjects of `world`, over `space`, with `budget` calls.
+
+    by: attributes by whose combinations errors are counted; gates: raters' validation that the search requires. Neither
+    is part of the spec, since they change no call.
+    """
+
+    world: World
+    target: Target
+    space: Space
+    truth: Truth
+    outcome: str
+    budget: int
+    goal: str = "regions"
+    seed: int = 0
+    population: str = "balanced"
+    limits: Limits = field(default_factory=Limits)
+    method: str = "ours"
+    alpha: float = 0.6
+    by: tuple[str, ...] = ()
+    gates: required.Required | None = None
+
+    @property
+    def batch(self) -> int:
+        """Calls that are chosen at once: one for the method of McDuff et al. 2019, else eight."""
+        return BATCH if self.method == "ours" else 1
+
+    @property
+    def design(self) -> Design:
+        """One new subject per call."""
+        return Design({}, self.budget, self.seed, self.population)
+
+    @property
+    def strategy(self) -> Strategy:
+        """The strategy for the goal."""
+        if self.method == "mcduff2019":
+            return Interrogation(self.seed, self.alpha, self.space.steps)
+        sampler = Thompson(self.space.steps, self.seed) if self.space.conditions_alone else None
+        if self.goal == "regions":
+            return ConfirmedSearch(self.seed, self.budget, self.space.thresholds, own=sampler)
+        if self.goal == "rate":
+            return Phases(self.seed, self.budget, self.space.thresholds, own=sampler)
+        return eager(self.seed) if sampler is None else sampler
+
+    def spec(self) -> SearchSpec:
+        """What recreates the run."""
+        from transect.targets import describe
+
+        return SearchSpec(
+            versions=versions(),
+            name="search",
+            generator=generator_entry(self.world),
+            world=world_entry(self.world),
+            goal=self.goal,
+            budget=self.budget,
+            seed=self.seed,
+            batch=self.batch,
+            method=SearchMethod(self.method, self.alpha if self.method == "mcduff2019" else None),
+            space=tuple(
+                SearchedAttribute(
+                    attribute,
+                    float(row[0]),
+                    float(np.median(row)),
+                    float(row[-1]),
+                    tuple(np.unique(row).tolist()) if attribute.name in self.space.stepped else None,
+                )
+                for attribute, row in zip(self.space.attributes, self.space.ranked, strict=True)
+            ),
+            truth=StatedTruth(self.truth.text, self.truth.attribute, self.truth.comparison, self.truth.value),
+            outcome=self.outcome,
+            target=TargetDescription(describe(self.target)),
+            limits=LimitsEntry(self.limits.timeout, self.limits.batch),
+        )
+
+
+def prepare(
+    target: TargetLike,
+    *,
+    truth: str | None = None,
+    budget: int = 400,
+    goal: str = "regions",
+    vary: Sequence[str] = (),
+    population: str | None = None,
+    generator: Any = "faceworld",
+    seed: int = 0,
+    options: SearchOptions | None = None,
+) -> Search:
+    """The search that `search` runs, opened and checked before anything is rendered; see there."""
+    options = options or SearchOptions()
+    (resolved,) = study.resolve_targets([target], options.target)
+    world = worlds.open_world(generator, options.size, population, options.device, options.directions)
+    space = space_of(world, vary, kind=options.space, latent_dims=options.latent_dims)
+    return search_for(world, resolved, space, truth=truth, budget=budget, goal=goal, seed=seed, options=options)
+
+
+def search_for(
+    world: World,
+    target: Target,
+    space: Space,
+    *,
+    truth: str | None = None,
+    budget: int = 400,
+    goal: str = "regions",
+    seed: int = 0,
+    options: SearchOptions | None = None,
+) -> Search:
+    """The search of a world's space, checked.
+
+    Raises BadInput for fewer than 20 calls, a bad seed or alpha, a target whose answers are not right or wrong, or a
+    missing truth; UnknownName for another goal or method.
+    """
+    options = options or SearchOptions()
+    _check_method(options.method, goal, options.alpha)
+    if budget < SMALLEST:
+        raise BadInput(f"expected a --budget of at least {SMALLEST} calls, got {budget}")
+    if not 0 <= seed < 1 << 31:
+        raise BadInput(f"expected a --seed from 0 to {(1 << 31) - 1}, got {seed}")
+    stated, outcome = _truth_and_outcome(world, target, truth)
+    return Search(
+        world,
+        target,
+        space,
+        stated,
+        outcome,
+        budget,
+        goal,
+        seed,
+        worlds.population_of(world),
+        options.limits,
+        method=options.method,
+        alpha=options.alpha,
+        by=error_conditions.check(options.by, [[attribute.name for attribute in space.attributes]]),
+        gates=_gates(options.require_validation, world, space),
+    )
+
+
+def _truth_and_outcome(world: World, target: Target, truth: str | None) -> tuple[Truth, str]:
+    task = Task(target.task)
+    if task in (Task.REGRESSION, Task.EMBEDDING):
+        raise BadInput(f"a search needs answers that are right or wrong; {target.name} is a {task} target")
+    text = truth or (FACE if task is Task.DETECTION else None)
+    if text is None:
+        raise BadInput("a search needs a truth, got none; give --truth, for example 'smile>0.5'")
+    attributes = {attribute.name: attribute for attribute in world.attributes}
+    stated = Truth.parse(text, attributes)
+    outcome = "miss" if stated.text == FACE else "error"
+    rehearse(target, choose_outcomes(task, text, (outcome,)), stated, attributes)
+    return stated, outcome
+
+
+def _gates(path: str | Path | None, world: World, space: Space) -> required.Required | None:
+    """Raters' validation, met by the generator, by all levels searched and over all ranges searched."""
+    gates = required.given(path, [(world, {})])
+    generator = generator_entry(world)
+    latent = () if space.latent is None else space.latent.attributes
+    for attribute, row in zip(space.attributes, space.ranked, strict=True):
+        if gates is None or attribute in latent:
+            continue
+        if space.by_level(attribute):
+            required.check(gates, generator, {attribute.name: np.unique(row).tolist()})
+        else:
+            required.check_range(gates, generator, attribute.name, float(row[0]), float(row[-1]))
+    return gates
+
+
+def _check_method(method: str, goal: str, alpha: float) -> None:
+    if goal not in GOALS:
+        raise UnknownName("goal", goal, GOALS)
+    if method not in METHODS:
+        raise UnknownName("method", method, METHODS)
+    if method == "mcduff2019" and goal != "failures":
+        raise BadInput(f"--method mcduff2019 searches for failures only, got the goal {goal}; give --goal failures")
+    if not 0 <= alpha <= 1:
+        raise BadInput(f"expected an --alpha from 0 to 1, got {alpha:g}")
