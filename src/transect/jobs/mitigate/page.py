@@ -1,8 +1,7 @@
-"""The page of a mitigation: `mitigation.html` beside `results.json`, which holds every number on it."""
+"""The page of a mitigation: `mitigation.html`; `results.json` holds every number on it."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +9,14 @@ from typing import Any, Final, final
 
 from markupsafe import Markup
 
+from transect.mitigation.numbers import MitigateNumbers
 from transect.report.document import WrittenDocument
 from transect.report.drawing import svg
 from transect.report.drawing.scales import Scale, covering, tick_text
 from transect.report.drawing.svg import Tick
 from transect.report.environment import render
 from transect.runs.folder import write_atomically
+from transect.runs.plain_json import plain
 
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 HEIGHT: Final = 340
@@ -54,15 +55,15 @@ class Scatter:
     points: tuple[tuple[float, float], ...]
 
 
-def write(found: Mapping[str, Any], folder: Path) -> Path:
-    """Write `mitigation.html` from what `results.json` holds and return its path; the same numbers, the same bytes."""
-    write_atomically(folder / "mitigation.html", build(found).encode())
+def write(numbers: MitigateNumbers, folder: Path) -> Path:
+    """Write `mitigation.html` and return its path; the same numbers give the same bytes."""
+    write_atomically(folder / "mitigation.html", build(numbers).encode())
     return folder / "mitigation.html"
 
 
-def build(found: Mapping[str, Any]) -> str:
+def build(numbers: MitigateNumbers) -> str:
     """The whole page as one HTML text: no network, no script, no other file."""
-    content = json.loads(json.dumps(found, allow_nan=False))
+    content = plain(numbers)
     rows = content["mitigations"]
     return render(
         "mitigation",
