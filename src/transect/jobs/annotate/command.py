@@ -63,7 +63,7 @@ def serve(
     check_address(host, port)
     project = _open(run, database, questions)
     password = sessions.set_password(project.database)
-    folder = render_examples(project.asked, run) if examples else None
+    folder = render_examples(project.questionnaire, run) if examples else None
     secure = bool(public_url and public_url.startswith("https://"))
     public = (url or "").partition("://")[2]
     app = create_app(project, hosts, examples=folder, secure=secure, public=public)
