@@ -208,7 +208,7 @@ def test_one_set_of_answers_has_one_figure_each(rated):
     told = {one["question"]: one for one in plain(summary(project, resamples=200))["questions"]}
     for (answered,) in (rater_report.from_project(run, project), rater_report.from_kept(run)):
         section = rater_report.study_sections(answered, resamples=200)[0]
-        agreement, each = section["tables"][1]["rows"], {row[0]: row[1:] for row in section["tables"][2]["rows"]}
+        agreement, each = section.tables[1].rows, {row[0]: row[1:] for row in section.tables[2].rows}
         for name, _, *figures, _ in agreement:
             own = told[name]
             keys = ("percent_agreement", "alpha", "alpha_low", "alpha_high", "median_spread")
@@ -219,7 +219,7 @@ def test_one_set_of_answers_has_one_figure_each(rated):
                 assert each[name] == pytest.approx(ends, abs=1e-9), name
         assert each.keys() == {"gender", "fakeness"}
         assert {name: one["cannot_tell"] for name, one in told.items() if name in LEVELS} == {
-            row[0]: row[-1] for row in section["tables"][0]["rows"][: len(LEVELS)]
+            row[0]: row[-1] for row in section.tables[0].rows[: len(LEVELS)]
         }
 
 
