@@ -124,12 +124,12 @@ class Pictures:
         write_atomically(file, content.getvalue())
 
 
-def open_source(text: str, size: int, population: str = "balanced", device: str = "cpu") -> Any:
+def open_source(text: str, size: int, population: str = "balanced", device: str = "cpu") -> Source:
     """FaceWorld by its name, or the data set that READER:PATH names. Raises BadInput or UnknownName for another."""
     if text == "faceworld":
-        from transect.generators import load
+        from transect.generators.faceworld.world import FaceWorld
 
-        return load(text, image_size=size, population=population, device=device)
+        return FaceWorld(image_size=size, population=population, device=device)
     from transect.datasets import open_dataset
 
     return open_dataset(text, image_size=size, labelled=False)

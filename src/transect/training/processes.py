@@ -91,6 +91,11 @@ class Processes:
             one.copy_(part.view_as(one))
 
 
+def is_first() -> bool:
+    """Whether this process is the one that prints, as the launcher's RANK says."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 def started() -> int:
     """How many processes the launcher started, as WORLD_SIZE says. Raises BadInput where that is no number."""
     text = os.environ.get("WORLD_SIZE", "1")

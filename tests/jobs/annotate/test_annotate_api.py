@@ -3,6 +3,7 @@
 import json
 
 import audited
+import auditing
 import jsonschema
 import pytest
 
@@ -17,7 +18,7 @@ pytest.importorskip("sqlalchemy")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("api") / "run"
     options = {"image_size": 32, "quiet": True, "control": False}
-    transect.audit(audited.brightness, vary=["face_shape=0:1:2"], subjects=3, out=folder, **options)
+    auditing.audit(audited.brightness, vary=["face_shape=0:1:2"], subjects=3, out=folder, **options)
     return folder
 
 

@@ -110,7 +110,7 @@ class AnnotationProject:
             raise BadInput(f"{', '.join(empty)}: expected images with answers of raters, got none; have them rated")
         entries = {
             study.name: StudyValidation.of(
-                validation.of_generator(study, condition, quality, gates), study.run.spec["generator"]
+                validation.of_generator(study, condition, quality, gates), study.run.spec.generator.facts
             )
             for study in studies
         }

@@ -1,0 +1,249 @@
+"""`transect.train_gan`, `train_encoder`, `train_classifier`: call again to resume; the files are byte-identical.
+
+On several GPUs start the command line with `accelerate launch`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence, Sized
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, final
+
+import numpy as np
+
+from transect.errors import BadInput
+from transect.jobs.train.result import (
+    ClassifierNumbers,
+    ClassifierResult,
+    EncoderNumbers,
+    EncoderResult,
+    GanNumbers,
+    GanResult,
+    epochs_of,
+    last_row,
+    steps_of,
+)
+from transect.protocols import Generator
+from transect.records import Images
+
+if TYPE_CHECKING:
+    from transect.training.pictures import Source
+    from transect.training.schedules import Schedule
+
+_SIZE: Final = 64
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GanOptions:
+    """Settings of a GAN's networks and optimisation, as the help of `transect train gan` explains them.
+
+    every: images between kept states and sample sheets. Others: see `transect.training.gans.Plan`, whose defaults they
+    share.
+    """
+
+    batch: int = 16
+    z_dim: int | None = None
+    channels: int = 16_384
+    max_channels: int = 512
+    mapping_layers: int = 8
+    precision: str = "full"
+    grow: str | None = None
+    fade: int | None = None
+    rate: float | None = None
+    r1: float | None = None
+    path: float = 2.0
+    mixing: float = 0.9
+    half_life: float = 10_000.0
+    mirror: bool = False
+    every: int = 20_000
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ClassifierOptions:
+    """Changes to a schedule, and how it is trained.
+
+    architecture: resnet18, resnet34 or resnet50; size, epochs, batch, balanced: None for the schedule's. weights: a
+    safetensors file with torchvision's names to start from. held_out: share of the subjects that only measure.
+    precision: full or mixed (bfloat16).
+    """
+
+    architecture: str | None = None
+    size: int | None = None
+    epochs: int | None = None
+    batch: int | None = None
+    balanced: bool | None = None
+    weights: Path | None = None
+    held_out: float = 0.1
+    precision: str = "full"
+
+
+def train_gan(
+    source: str | np.ndarray | Images | Source,
+    out: str | Path,
+    *,
+    arch: str = "stylegan2",
+    size: int | None = None,
+    images: int = 1_000_000,
+    count: int = 50_000,
+    population: str | Path = "balanced",
+    conditions: Sequence[str] = (),
+    seed: int = 0,
+    device: str = "cpu",
+    quiet: bool = False,
+    options: GanOptions | None = None,
+) -> GanResult:
+    """Train a generative adversarial network on pictures.
+
+    source: faceworld, READER:PATH of a data set, pixels uint8 [n, h, h, 3], or an object that renders rows. out: the
+    folder of states, figures and sheets; call again to resume. arch: stylegan2, progressive or conditional. size: width
+    and height, a power of two (default 64, or that of the pixels). images: shown in all. count: pictures that FaceWorld
+    draws. conditions: of a conditional GAN, an attribute with levels or NAME=CUT,CUT.
+
+    Nothing is rendered before all that can be refused is checked. Raises BadInput and UnknownName for settings that do
+    not fit, and RunFolderError for a folder of another training.
+
+    Sources: Karras et al. 2020, arXiv:1912.04958; Karras et al. 2018, arXiv:1710.10196; McDuff et al. 2019.
+    """
+    from transect.training.gans import Plan, check, fit
+    from transect.training.pictures import Pictures
+    from transect.training.processes import Processes
+
+    options, folder = options or GanOptions(), Path(out)
+    settings = {name: value for name, value in asdict(options).items() if name != "every"}
+    plan = Plan(arch, images, seed=seed, conditions=tuple(conditions), **settings)
+    pictures = _source(source, size, str(population), device)
+    check(plan, pictures.image_size, pictures.attributes)
+    crew = Processes.found(device)
+    silent = quiet or not crew.first
+    data = Pictures(pictures, _count(pictures, count), folder / "pictures", quiet=silent)
+    file = fit(plan, data, folder, crew, every=options.every, quiet=silent)
+    crew.together()
+    last = last_row(steps_of(folder))
+    numbers = GanNumbers(str(file), int(last.pop("shown", 0) or 0), int(last.pop("step", 0) or 0), last)
+    return GanResult(numbers, folder)
+
+
+def train_encoder(
+    generator: str | Path | Generator,
+    out: str | Path,
+    *,
+    space: str = "z",
+    images: int = 200_000,
+    batch: int = 32,
+    size: int = 64,
+    rate: float = 0.002,
+    every: int = 20_000,
+    seed: int = 0,
+    device: str = "cpu",
+    quiet: bool = False,
+) -> EncoderResult:
+    """Train the encoder E of a generator on what it makes: min E‖z − E(G(z))‖.
+
+    generator: a safetensors file, reference, or an opened StyleGAN2 or progressive GAN. space: z, or w of a StyleGAN2.
+    images: shown in all; the learning rate falls to 0 over them. size: pictures are averaged down to this power of two.
+    every: images between kept states. Call again to resume. Raises BadInput for settings that do not fit, and
+    RunFolderError for a folder of another training.
+
+    Source: Denton et al. 2019, arXiv:1906.06439, equation 2.
+    """
+    from transect.generators import load
+    from transect.training.encoder import EncoderRecipe, Generated
+    from transect.training.loop import Run, train
+    from transect.training.processes import started
+
+    if size < 16 or size & (size - 1):
+        raise BadInput(f"size: expected a power of two from 16, got {size}; choose 64")
+    if batch < 2:
+        raise BadInput(f"--batch: expected at least 2, got {batch}; batches are normalised together")
+    if not (math.isfinite(rate) and rate > 0):
+        raise BadInput(f"--rate: expected a number above 0, got {rate}; change it")
+    if (processes := started()) > 1:
+        raise BadInput(f"train encoder: expected one process, got {processes}; start it without accelerate launch")
+    folder = Path(out)
+    Run(images, batch, folder, {}, every, seed)  # refuses numbers before the generator is read
+    model = load(generator, device=device) if isinstance(generator, str | Path) else generator
+    recipe = EncoderRecipe(model, images, space, size, rate=rate, seed=seed)
+    facts = {**getattr(model, "facts", {}), **getattr(model, "options", {})}
+    spec = {"generator": facts, "space": space, "size": size, "images": images, "batch": batch, "seed": seed}
+    if rate != EncoderRecipe.rate:  # which folders without this option have
+        spec["rate"] = rate
+    run = Run(images, batch, folder, spec, every, seed, device, result="encoder.safetensors", quiet=quiet)
+    file = train(recipe, Generated(), run)
+    last = last_row(steps_of(folder))
+    shown, step = int(last.get("shown", 0) or 0), int(last.get("step", 0) or 0)
+    numbers = EncoderNumbers(str(file), shown, step, last.get("distance"), last.get("held_out_distance"))
+    return EncoderResult(numbers, folder)
+
+
+def train_classifier(
+    source: str | np.ndarray | Images | Source,
+    label: str | Sequence[int] | np.ndarray,
+    out: str | Path,
+    *,
+    schedule: str | Schedule = "quick",
+    count: int = 10_000,
+    population: str | Path = "balanced",
+    seed: int = 0,
+    device: str = "cpu",
+    quiet: bool = False,
+    options: ClassifierOptions | None = None,
+) -> ClassifierResult:
+    """Train a ResNet to predict an attribute, for `transect.audit(["classifier:OUT"])`.
+
+    source: faceworld, READER:PATH, pixels uint8 [n, h, h, 3], or an object that renders rows. label: an attribute with
+    levels, a cut as "smile>0.5", or with pixels a class per picture (0, 1, ...; -1 for none). schedule: quick,
+    balakrishnan-2020, denton-2019, or a record. count: pictures that FaceWorld draws. Call again to resume after the
+    last finished epoch. Raises BadInput and UnknownName for settings that do not fit, and RunFolderError for a folder
+    of another training.
+
+    Sources: Balakrishnan et al. 2020, arXiv:2007.06570, §5.1; Denton et al. 2019, arXiv:1906.06439, §5.1.
+    """
+    from transect.training.arrays import LABEL
+    from transect.training.classifier import Plan, train
+    from transect.training.labels import Label
+    from transect.training.pictures import Pictures
+    from transect.training.schedules import schedule as named
+
+    options, folder = options or ClassifierOptions(), Path(out)
+    names = ("architecture", "size", "epochs", "batch", "balanced")
+    changes = {name: getattr(options, name) for name in names}
+    chosen = named(schedule, **changes) if isinstance(schedule, str) else schedule.changed(**changes)
+    classes = None if isinstance(label, str) else np.asarray(label)
+    pictures = _source(source, chosen.size, str(population), device, classes)
+    text = label if isinstance(label, str) else LABEL
+    plan = Plan(
+        chosen, Label.parse(text, pictures.attributes), seed, device, options.precision, options.held_out,
+        options.weights,
+    )  # fmt: skip
+    data = Pictures(pictures, _count(pictures, count), folder / "pictures", quiet=quiet)
+    card = train(data, plan, folder, quiet=quiet)
+    return ClassifierResult(ClassifierNumbers(str(card), **epochs_of(folder).to_pylist()[-1]), folder)
+
+
+def _source(
+    source: str | np.ndarray | Images | Source,
+    size: int | None,
+    population: str,
+    device: str,
+    classes: np.ndarray | None = None,
+) -> Source:
+    from transect.training.arrays import PixelSource
+    from transect.training.pictures import open_source
+
+    if classes is not None and not isinstance(source, np.ndarray | Images):
+        raise BadInput("label: expected the name of an attribute, got classes by row, which pixels alone can have")
+    if isinstance(source, str):
+        return open_source(source, size or _SIZE, population, device)
+    pictures = PixelSource(source, classes) if isinstance(source, np.ndarray | Images) else source
+    if size not in (None, pictures.image_size):
+        raise BadInput(f"size: expected pictures of {size} pixels, got {pictures.image_size}; resize them")
+    return pictures
+
+
+def _count(pictures: Source, count: int) -> int:
+    """How many pictures: all of a data set, `count` of a world, which draws any number."""
+    return len(pictures) if isinstance(pictures, Sized) else count

@@ -1,0 +1,81 @@
+"""`transect.train_gan`, `train_encoder`, `train_classifier`: pixels and names in, histories and files out."""
+
+import dataclasses
+import json
+
+import jsonschema
+import numpy as np
+import pytest
+
+import transect
+from transect.errors import BadInput
+from transect.generators import load
+from transect.jobs.train.run import ClassifierOptions, GanOptions
+from transect.targets import resolve
+from transect.training.schedules import Schedule
+
+TINY = GanOptions(z_dim=8, channels=64, max_channels=8, every=16, mapping_layers=2)
+SCHEDULE = Schedule("resnet18", 32, ((1, 1e-3), (1, 1e-4)), batch=16)
+
+
+@pytest.fixture(scope="module")
+def pixels():
+    """40 pictures of noise of 32 pixels, every fourth bright."""
+    noise = np.random.default_rng(0).integers(0, 60, (40, 32, 32, 3))
+    return (noise + 190 * (np.arange(40) % 4 == 0)[:, None, None, None]).astype(np.uint8)
+
+
+@pytest.fixture(scope="module")
+def gan(pixels, tmp_path_factory):
+    out = tmp_path_factory.mktemp("gan")
+    return transect.train_gan(pixels, out, images=32, quiet=True, options=TINY)
+
+
+def test_a_gan_of_pixels_loads_and_tells_its_history(gan, tmp_path):
+    generator = load(gan.model)
+    assert (generator.image_size, generator.latent_dim) == (32, 8)
+    assert (gan.numbers.images, gan.numbers.steps) == (32, 2)
+    assert gan.history["step"].to_pylist() == [1, 2]
+    lines = [json.loads(line) for line in (gan.folder / "metrics.jsonl").read_text().splitlines()]
+    last = {name: figure for name, figure in gan.numbers.last.items() if figure is not None}
+    assert last == {name: lines[-1][name] for name in lines[-1] if name not in ("step", "shown")}
+    jsonschema.validate(gan.to_json(), gan.schema())
+    page = gan.report(tmp_path).read_text()
+    assert "Samples after 32 images" in page
+    assert "Generator trained on 32 images" in gan._repr_html_()
+
+
+def test_an_encoder_of_an_opened_generator(gan, tmp_path):
+    result = transect.train_encoder(load(gan.model), tmp_path / "e", space="w", images=64, size=32, quiet=True)
+    assert result.numbers.steps == 2
+    assert result.numbers.held_out_distance == result.history["held_out_distance"].to_pylist()[-1]
+    jsonschema.validate(result.to_json(), result.schema())
+    again = transect.train_encoder(load(gan.model), tmp_path / "e", space="w", images=64, size=32, quiet=True)
+    assert again == result
+
+
+def test_a_classifier_of_pixels_and_classes(pixels, tmp_path):
+    classes = (np.arange(40) % 4 == 0).astype(int)
+    options = ClassifierOptions(held_out=0.3)
+    result = transect.train_classifier(pixels, classes, tmp_path / "c", schedule=SCHEDULE, quiet=True, options=options)
+    assert result.numbers.epoch == 2
+    assert result.numbers.accuracy == result.history["accuracy"].to_pylist()[-1]
+    assert resolve(f"classifier:{tmp_path / 'c'}").name == "classifier:c"
+    jsonschema.validate(result.to_json(), result.schema())
+    shorter = transect.train_classifier(
+        pixels, classes, tmp_path / "s", schedule=SCHEDULE, quiet=True, options=dataclasses.replace(options, batch=8)
+    )
+    assert shorter.history.num_rows == 2
+
+
+def test_pixels_that_do_not_fit_are_refused(pixels, tmp_path):
+    with pytest.raises(BadInput, match="expected as high as wide, got 32 x 16"):
+        transect.train_gan(pixels[:, :, :16], tmp_path)
+    with pytest.raises(BadInput, match="expected pictures of 64 pixels, got 32"):
+        transect.train_gan(pixels, tmp_path, size=64)
+    for classes in (np.full(40, 0.5), [0] * 39, [0] * 40, [-2, 1] * 20):
+        with pytest.raises(BadInput, match="label: expected"):
+            transect.train_classifier(pixels, classes, tmp_path, schedule=SCHEDULE)
+    with pytest.raises(BadInput, match="which pixels alone can have"):
+        transect.train_classifier("faceworld", [0, 1], tmp_path)
+    assert not list(tmp_path.iterdir())
