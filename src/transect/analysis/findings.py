@@ -27,6 +27,7 @@ from transect.experiment.verification import NON_MATCH
 from transect.records import Annotations, Attribute, Design, Effect, Predictions, Task
 from transect.report import selection
 from transect.report.records import Gallery
+from transect.runs.progress import stage
 from transect.runs.spec import RunSpec, TargetEntry
 
 Groups = Mapping[float, str]
@@ -92,6 +93,7 @@ def analyse(run: Run, boundary: tuple[float, float] | None = None, by: Sequence[
     for target in run.spec.targets:
         outcomes = TargetOutcomes(run, target)
         for outcome in (outcomes.outcome(name) for name in run.outcomes(target)):
+            stage(f"{run.spec.name}: effects and tests of {target.name}, {outcome.name}")
             analysis = estimate(run, target.name, outcome)
             answered += [_transect_outcome(run, target.name, outcome)] if run.design.levels else []
             groups, left_out = _groups(run, analysis.rates), analysis.cells_left_out
