@@ -29,6 +29,7 @@ from transect.experiment.verification import NON_MATCH
 from transect.records import Annotations, Attribute, Design, Effect, Predictions, Task
 from transect.report import selection
 from transect.report.records import Gallery
+from transect.runs.progress import stage
 from transect.runs.spec import RunSpec, TargetEntry
 
 Groups = Mapping[float, str]
@@ -96,6 +97,7 @@ def analyse(path: Path, boundary: tuple[float, float] | None = None, by: Sequenc
         predictions = run.predictions(target)
         outcomes = [outcome_of(run, target, predictions, name) for name in run.outcomes(target)]
         for outcome in outcomes:
+            stage(f"{run.spec.name}: effects and tests of {target.name}, {outcome.name}")
             analysis = estimate(run, target.name, outcome)
             answered += [_answered(run, target.name, outcome)] if run.design.levels else []
             groups, left_out = _groups(run, analysis.rates), analysis.cells_left_out

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from transect.analysis import edits, findings, interpolation, negative_control, pruned, publication
+from transect.analysis.audit_result import AuditResult
 from transect.analysis.sections import directions as fitted_directions
 from transect.analysis.sections import steady
 from transect.effects.shares import read_shares
@@ -38,7 +39,7 @@ def report(
     models: Sequence[str] = (),
     near: tuple[float, float] | None = None,
     by: Sequence[str] = (),
-) -> publication.Result:
+) -> AuditResult:
     """Analyse a finished run folder, or every study under it, and write its effects, results and page anew.
 
     shares: files of populations' shares (CSV, TOML) to project to. correction: for many tests,
