@@ -216,9 +216,9 @@ def test_what_is_no_validation_is_said_in_one_line(text, tmp_path):
 
 
 def test_photographs_have_no_generator_to_validate(failing, tmp_path):
-    shown = np.zeros((1, 8, 8, 3), dtype=np.uint8)
-    Image.fromarray(shown[0]).save(tmp_path / "0.png")
-    (tmp_path / "labels.csv").write_text("file,age\n0.png,30\n")
+    for number in range(2):
+        Image.fromarray(np.full((8, 8, 3), number, dtype=np.uint8)).save(tmp_path / f"{number}.png")
+    (tmp_path / "labels.csv").write_text("file,age\n0.png,30\n1.png,40\n")
     photographs = open_dataset(f"folder:{tmp_path}")
     with pytest.raises(BadInput, match="expected images of a generator, got photographs"):
         required.given(failing, [(photographs, {})])

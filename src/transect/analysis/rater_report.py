@@ -70,7 +70,7 @@ def from_project(folder: Path, project: Project, scale: str = "attribute") -> li
 
 def from_kept(folder: Path) -> list[RatedStudy]:
     """The single answers kept beside each study by `--ratings`."""
-    return [_kept(place, path) for place, path in _runs(folder)]
+    return [_kept(place, finished_run.read(path)) for place, path in _runs(folder)]
 
 
 def _runs(folder: Path) -> list[tuple[str, Path]]:
@@ -79,15 +79,14 @@ def _runs(folder: Path) -> list[tuple[str, Path]]:
     return [(one.name, one) for one in studies] or [("", folder)]
 
 
-def _kept(place: str, path: Path) -> RatedStudy:
-    run = finished_run.read(path)
+def _kept(place: str, run: finished_run.Run) -> RatedStudy:
     ids = tuple(run.images["id"].to_pylist())
     return RatedStudy(run, run.spec.name, place, ids, kept_answers(run), _left_out(run))
 
 
-def sections(path: Path) -> list[Section]:
+def sections(run: finished_run.Run) -> list[Section]:
     """The sections on a finished run's raters; none where nobody's single answers are beside it."""
-    one = _kept(path.name, path)
+    one = _kept(run.folder.path.name, run)
     return study_sections(one) if one.rated else []
 
 
@@ -181,19 +180,19 @@ def _excluded(said: Sequence[Row]) -> Excluded:
 
 
 def page(
-    answered: Sequence[RatedStudy], rules: Sequence[Rule] = (), resamples: int = 1000, title: str = ""
+    studies: Sequence[RatedStudy], rules: Sequence[Rule] = (), resamples: int = 1000, title: str = ""
 ) -> RaterPage:
     """What the page shows: facts, sections and galleries, as `report.rater_page.write` takes it.
 
     rules: by which images are left out, in the units of the page, besides those kept beside each study, which are
-    judged on the ratings kept there. Raises BadInput where nobody answered anything, or for published rules on answers
+    judged on the ratings kept there. Raises BadInput where nobody studies anything, or for published rules on answers
     that are not from 0 to 1; UnknownName for a rule about what was not asked.
     """
-    if not any(one.rated for one in answered):
+    if not any(one.rated for one in studies):
         raise BadInput("expected answers about single images, got none yet; have people answer, or give --ratings")
     sections: list[Section] = []
     shown: list[PictureGallery] = []
-    for one in answered:
+    for one in studies:
         if one.rated:
             sections += study_sections(one, resamples)
             _check(one, rules)
@@ -201,7 +200,7 @@ def page(
             for found in _deviations(one):
                 sections.append(deviations.section(found, list(one.ids)))
                 shown.append(galleries.farthest(found, one.place, one.ids))
-    return RaterPage(title or ", ".join(one.name for one in answered), _facts(answered), sections, shown)
+    return RaterPage(title or ", ".join(one.name for one in studies), _facts(studies), sections, shown)
 
 
 def study_sections(one: RatedStudy, resamples: int = 1000) -> list[Section]:
