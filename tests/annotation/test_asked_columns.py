@@ -3,6 +3,7 @@
 import shutil
 
 import audited
+import auditing
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -35,7 +36,7 @@ def rated(tmp_path_factory):
     folder = tmp_path_factory.mktemp("asked")
     run = folder / "run"
     options = {"image_size": 32, "quiet": True, "control": False}
-    transect.audit(audited.brightness, vary=["face_shape=0,1"], subjects=8, out=run, **options)
+    auditing.audit(audited.brightness, vary=["face_shape=0,1"], subjects=8, out=run, **options)
     (folder / "hair.toml").write_text(HAIR)
     project = open_project(run, None, ("paper", "quality", str(folder / "hair.toml")))
     rng, given = np.random.default_rng(0), []

@@ -157,30 +157,43 @@ def for_world(world: World, design: Design, check: EditCheck | None) -> EditChec
 
 
 def check_of(
-    attributes: Sequence[str] = (), identity: str | None = None, realism: str | None = None, redraw: int = 0
+    attributes: Sequence[str] | Mapping[str, Any] = (),
+    identity: Any = None,
+    realism: Any = None,
+    redraw: int = 0,
 ) -> EditCheck:
-    """The check that the command line asks for: NAME=TARGET texts, target specs, further draws of a subject.
+    """The check of these targets, given as spec strings or objects. attributes: NAME=TARGET texts, or by name.
 
-    Raises BadInput for a text without a name, a name twice, or a target that answers otherwise.
+    Raises BadInput for a text without a name, a name twice, or a target of another task.
     """
-    read: dict[str, Target] = {}
-    for text in attributes:
+    readers = attributes if isinstance(attributes, Mapping) else _named(attributes)
+    return EditCheck(
+        {name: _resolved(target, "regression") for name, target in readers.items()},
+        None if identity is None else _resolved(identity, "embedding"),
+        None if realism is None else _resolved(realism, "regression"),
+        redraw,
+    )
+
+
+def _named(texts: Sequence[str]) -> dict[str, str]:
+    specs: dict[str, str] = {}
+    for text in texts:
         name, equals, spec = (piece.strip() for piece in text.partition("="))
-        if not (name and equals and spec) or name in read:
+        if not (name and equals and spec) or name in specs:
             raise BadInput(f"--check-attribute {text!r}: expected NAME=TARGET, each name once")
-        read[name] = _resolved(spec, "regression")
-    told = [
-        None if spec is None else _resolved(spec, task)
-        for spec, task in ((identity, "embedding"), (realism, "regression"))
-    ]
-    return EditCheck(read, told[0], told[1], redraw)
+        specs[name] = spec
+    return specs
 
 
-def _resolved(spec: str, task: str) -> Target:
-    from transect.targets import resolve
+def _resolved(target: Any, task: str) -> Target:
+    from transect.targets import as_target, resolve
 
-    settled = spec.endswith(".toml") or spec.partition(":")[0] in ("opencv", "dlib")
-    return resolve(spec) if settled else resolve(spec, task=task)
+    if isinstance(target, Target):
+        return target
+    if not isinstance(target, str):
+        return as_target(target, task=task)
+    settled = target.endswith(".toml") or target.partition(":")[0] in ("opencv", "dlib")
+    return resolve(target) if settled else resolve(target, task=task)
 
 
 def _scores(target: Target, images: Images) -> np.ndarray:

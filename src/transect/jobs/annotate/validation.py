@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float
 
-from transect.analysis.rater_report import Answered
+from transect.analysis.rater_report import RatedStudy
 from transect.analysis.sections.answers import table, words
 from transect.analysis.sections.raters import Rated
 from transect.effects.identity_pairs import against_distance, same_shares
@@ -35,7 +35,7 @@ _ANSWERS: Final = pa.schema(
 
 
 def of_generator(
-    answered: Answered, condition: str = "condition", quality: str = "quality", gates: Gates | None = None
+    answered: RatedStudy, condition: str = "condition", quality: str = "quality", gates: Gates | None = None
 ) -> Validation:
     """Whether a study's images show what was asked for and look equally good, by its raters' majority and mean.
 
@@ -76,7 +76,7 @@ def _nearest(intended: Float[np.ndarray, " n"], values: Float[np.ndarray, " leve
     return np.where(halfway, np.nan, values[away.argmin(axis=1)])
 
 
-def _named(answered: Answered, name: str) -> Rated:
+def _named(answered: RatedStudy, name: str) -> Rated:
     for one in answered.rated:
         if one.name == name:
             return one
@@ -105,7 +105,7 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def keep(folder: Path, found: Sequence[tuple[Answered, Validation]]) -> Path:
+def keep(folder: Path, found: Sequence[tuple[RatedStudy, Validation]]) -> Path:
     """Write `validation.json`: an entry by study. Returns its path."""
     made = {answered.name: entry(one, answered.run.spec.generator.facts) for answered, one in found}
     write_atomically(folder / FILE, (json.dumps(made, indent=1, allow_nan=False) + "\n").encode())
