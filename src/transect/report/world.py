@@ -39,9 +39,8 @@ def _light(document: Document) -> Markup:
     at = "/world/photometry"
     return Markup(
         "Lighting compared with photographs ({} subjects; luminances of parts of the face, by fifth of cheek "
-        "luminance): {} of {} medians lie between the photographs\u2019 quartiles, {} beyond what nine in ten photographs "
-        "show; "
-        "the smallest share of faces within the latter is {}; the smallest fifth has {} faces."
+        "luminance): {} of {} medians lie between the photographs\u2019 quartiles, {} beyond what nine in ten "
+        "photographs show; the smallest share of faces within the latter is {}; the smallest fifth has {} faces."
     ).format(
         document.number(f"{at}/subjects", "count"),
         document.number(f"{at}/medians_inside", "count"),
