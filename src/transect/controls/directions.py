@@ -141,7 +141,7 @@ def _method(name: str, kind: str, method: str | None) -> Method:
         raise BadInput(f"{name}: expected a continuous, ordinal or binary attribute, got a {kind} one; fit its levels")
     if method is not None and method not in allowed:
         raise BadInput(f"{name}: expected {' or '.join(allowed)} for a {kind} attribute, got {method!r}; change it")
-    return next(one for one in _FITS if one == (method or allowed[0]))
+    return next(known for known in _FITS if known == (method or allowed[0]))
 
 
 def check_labels(name: str, y: Float[np.ndarray, " n"], kind: str, lost: str = "") -> None:
@@ -220,11 +220,11 @@ def _classified(make: Any, z: np.ndarray, y: np.ndarray, weights: np.ndarray) ->
     folds = list(StratifiedKFold(_FOLDS, shuffle=True, random_state=0).split(z, y))
 
     def score(cost: float) -> float:
-        found = []
+        scores = []
         for train, test in folds:
             model = make(cost).fit(z[train], y[train], sample_weight=weights[train])
-            found.append(_balanced_accuracy(y[test], model.decision_function(z[test]), weights[test]))
-        return float(np.mean(found))
+            scores.append(_balanced_accuracy(y[test], model.decision_function(z[test]), weights[test]))
+        return float(np.mean(scores))
 
     best = max(_COSTS, key=lambda cost: (round(score(cost), 6), -cost))
     model = make(best).fit(z, y, sample_weight=weights)
@@ -264,5 +264,7 @@ def labelled_by_a_model(origin: Mapping[str, Any]) -> bool:
 
 def hyperplanes(directions: Sequence[Direction]) -> Hyperplanes:
     """The directions' hyperplanes together."""
-    normals = np.array([one.normal for one in directions])
-    return Hyperplanes.of([one.name for one in directions], normals, np.array([one.offset for one in directions]))
+    normals = np.array([direction.normal for direction in directions])
+    return Hyperplanes.of(
+        [direction.name for direction in directions], normals, np.array([direction.offset for direction in directions])
+    )

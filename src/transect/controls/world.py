@@ -70,8 +70,8 @@ class LearnedWorld:
     def truth_attributes(self) -> tuple[Attribute, ...]:
         """What `truths` has a column of: the generator's, where it knows them, before those of the directions."""
         known = tuple(getattr(self.generator, "truth_attributes", ()))
-        names = {one.name for one in known}
-        return (*known, *(one for one in self.attributes if one.name not in names))
+        names = {attribute.name for attribute in known}
+        return (*known, *(attribute for attribute in self.attributes if attribute.name not in names))
 
     @property
     def usual_levels(self) -> Mapping[str, tuple[float, ...]]:
@@ -102,19 +102,19 @@ class LearnedWorld:
     def truths(self, latents: Latents) -> pa.Table:
         """What each attribute became, by the generator where it knows, else the value along the direction."""
         known = self.generator.truths(latents) if hasattr(self.generator, "truths") else None
-        own = self.read(latents)
+        along = self.read(latents)
         if known is None:
-            return own
-        for name in own.column_names:
-            known = known if name in known.column_names else known.append_column(name, own[name])
+            return along
+        for name in along.column_names:
+            known = known if name in known.column_names else known.append_column(name, along[name])
         return known
 
     def describe(self) -> dict[str, Any]:
         """The generator's description, and where the directions come from."""
         generator: Any = self.generator
         plain = {"name": self.name, "image_size": self.image_size, "class": type(generator).__qualname__}
-        own = dict(generator.describe()) if hasattr(generator, "describe") else plain
-        return {**own, "directions": {**self.fitted.describe(), "truth_known": hasattr(generator, "truths")}}
+        description = dict(generator.describe()) if hasattr(generator, "describe") else plain
+        return {**description, "directions": {**self.fitted.describe(), "truth_known": hasattr(generator, "truths")}}
 
     def validity(self) -> dict[str, Any]:
         """The generator's; none stated where it states none."""
@@ -130,10 +130,10 @@ class LearnedWorld:
 
     def _check_weights(self) -> None:
         generator: Any = self.generator
-        own = dict(generator.describe()) if hasattr(generator, "describe") else {}
+        description = dict(generator.describe()) if hasattr(generator, "describe") else {}
         theirs = self.fitted.origin.get("generator", {})
         for key in ("architecture", "weights_sha256"):
-            if key in theirs and theirs[key] != own.get(key):
+            if key in theirs and theirs[key] != description.get(key):
                 raise BadInput(
                     f"directions: expected ones of generator {self.name}, got ones fitted on {theirs.get('name')}"
                     f" (another {key.replace('_', ' ')}); fit them on this one: transect directions fit"

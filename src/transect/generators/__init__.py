@@ -84,14 +84,14 @@ def _file_of(name: str) -> tuple[Path, dict[str, Any]]:
     path, mark, query = name.rpartition("?")
     if not mark or (path != "reference" and Path(path).suffix.lower() not in _CHECKPOINTS):
         return Path(name), {}
-    given: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for option, value in parse_qsl(query, keep_blank_values=True):
         if option not in _OPTIONS:
             raise UnknownName("option of a StyleGAN2", option, _OPTIONS, "as in file.safetensors?label=3")
-        if option in given:
+        if option in options:
             raise BadInput(f"{option}: expected it once, got it again as {value!r}; leave one out")
-        given[option] = _READ.get(option, str)(value)
-    return Path(path), given
+        options[option] = _READ.get(option, str)(value)
+    return Path(path), options
 
 
 def _label(text: str) -> int:

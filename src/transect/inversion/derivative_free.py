@@ -169,8 +169,8 @@ def _descend(
         reached = (misses**2).sum(axis=1) + penalty * (tried**2).sum(axis=1)
         renders[moving] += 1
         better = reached < value[moving]
-        kept = moving[better]
-        z[kept], left[kept], value[kept] = tried[better], misses[better], reached[better]
+        improved = moving[better]
+        z[improved], left[improved], value[improved] = tried[better], misses[better], reached[better]
         length[moving[~better]] /= 2
     return Found(z, value, (left**2).sum(axis=1), renders)
 

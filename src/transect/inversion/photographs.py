@@ -28,18 +28,18 @@ class InvertedPhotographs:
     not the photograph. Raises BadInput for codes of another generator, or none that are finite.
     """
 
-    def __init__(self, generator: Generator, found: InvertedCodes, path: Path) -> None:
-        own: Any = generator
-        check_generator(found, described(generator), path)
-        finite = np.isfinite(found.codes).all(axis=1)
+    def __init__(self, generator: Generator, inverted: InvertedCodes, path: Path) -> None:
+        model: Any = generator
+        check_generator(inverted, described(generator), path)
+        finite = np.isfinite(inverted.codes).all(axis=1)
         if not finite.any():
             raise BadInput(f"{path}: expected inverted photographs, got {len(finite)} that failed; invert them again")
-        self.generator, self.found, self.path = generator, found, path
-        self.ids = tuple(name for name, known in zip(found.ids, finite, strict=True) if known)
-        self.left_out = tuple(name for name, known in zip(found.ids, finite, strict=True) if not known)
-        self._codes = found.codes[finite]
+        self.generator, self.found, self.path = generator, inverted, path
+        self.ids = tuple(name for name, known in zip(inverted.ids, finite, strict=True) if known)
+        self.left_out = tuple(name for name, known in zip(inverted.ids, finite, strict=True) if not known)
+        self._codes = inverted.codes[finite]
         self.name, self.image_size, self.latent_dim = generator.name, generator.image_size, self._codes.shape[1]
-        self.layers = getattr(own, "layers", None)
+        self.layers = getattr(model, "layers", None)
 
     @classmethod
     def open(cls, generator: Generator, path: str | Path) -> InvertedPhotographs:
@@ -73,9 +73,9 @@ class InvertedPhotographs:
 
     def to_space(self, latents: Latents, space: str) -> Latents:
         """As the generator maps z; there is no way back from w. Raises BadInput where there is none."""
-        own: Any = self.generator
-        if latents.space == "z" and hasattr(own, "to_space"):
-            mapped: Latents = own.to_space(latents, space)
+        model: Any = self.generator
+        if latents.space == "z" and hasattr(model, "to_space"):
+            mapped: Latents = model.to_space(latents, space)
             return mapped
         raise BadInput(
             f"--latents {self.path}: expected codes of space {space}, as the directions are, got {latents.space};"
@@ -88,6 +88,6 @@ class InvertedPhotographs:
 
     def describe(self) -> dict[str, Any]:
         """The generator's description, and the photographs'."""
-        told = {"sha256": self.found.sha256, "space": self.found.space, "count": self.subjects}
-        told["failed"] = len(self.left_out)
-        return {**described(self.generator), PHOTOGRAPHS: told}
+        facts = {"sha256": self.found.sha256, "space": self.found.space, "count": self.subjects}
+        facts["failed"] = len(self.left_out)
+        return {**described(self.generator), PHOTOGRAPHS: facts}

@@ -89,7 +89,7 @@ class Discriminator(nn.Module):
         """
         size = images.shape[-1]
         x = self._enter(images, precision)
-        for here in (one for one in self.sizes[:-1] if one <= size):
+        for here in (known for known in self.sizes[:-1] if known <= size):
             x = self.blocks[str(here)](x)
             if here == size and share < 1:
                 x = share * x + (1 - share) * self._enter(functional.avg_pool2d(images, 2), precision)

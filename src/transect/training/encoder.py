@@ -21,7 +21,7 @@ from transect.errors import BadInput
 from transect.generators.encoder import KIND, SPACES, Network
 from transect.generators.progressive.generator import Progressive
 from transect.generators.stylegan2.generator import StyleGAN2
-from transect.training.recipe import Batch, Share, descend, follow, in_parts, told
+from transect.training.recipe import Batch, Share, descend, follow, in_parts, replacements
 
 Make = Callable[[Tensor], Tensor]
 
@@ -80,7 +80,7 @@ class EncoderRecipe:
         replaced = descend(self.optimizers["encoder"], loss, share)
         after = batch.shown + batch.whole
         follow(self.parts["average"], self.parts["encoder"], batch.whole, after, self.half_life)
-        return {"distance": loss.item(), "held_out_distance": held_out.item(), **told("encoder", replaced)}
+        return {"distance": loss.item(), "held_out_distance": held_out.item(), **replacements("encoder", replaced)}
 
     def draw(self, seeds: Sequence[int], shown: int) -> Float[Tensor, "b 3 h w"]:
         """Pictures, and in the row below each the picture of what the encoder read from it."""
@@ -105,9 +105,9 @@ class EncoderRecipe:
         }
 
 
-def _distance(said: Tensor, wanted: Tensor) -> Tensor:
+def _distance(latents: Tensor, wanted: Tensor) -> Tensor:
     """The mean length of the difference."""
-    lengths: Tensor = (said - wanted).norm(dim=1)
+    lengths: Tensor = (latents - wanted).norm(dim=1)
     return lengths.mean()
 
 

@@ -78,8 +78,10 @@ class Plan:
         if self.precision not in PRECISIONS:
             raise UnknownName("precision", self.precision, PRECISIONS)
         if (self.arch == "conditional") != bool(self.conditions):
-            asked = "at least one --condition" if self.arch == "conditional" else "no --condition"
-            raise BadInput(f"{self.arch}: expected {asked}, got {len(self.conditions)}; see: transect train gan --help")
+            expected = "at least one --condition" if self.arch == "conditional" else "no --condition"
+            raise BadInput(
+                f"{self.arch}: expected {expected}, got {len(self.conditions)}; see: transect train gan --help"
+            )
         names = [text.partition("=")[0] for text in self.conditions]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise BadInput(f"--condition: expected each attribute once, got {twice[0]} again; put its cuts into one")
@@ -119,17 +121,18 @@ def _spec(plan: Plan, data: Pictures) -> dict[str, Any]:
 
     What was left to its default is left out: a folder stays usable when there are further options.
     """
-    kept = {name: value for name, value in asdict(plan).items() if value is not None}
-    kept["conditions"] = list(plan.conditions)
+    settings = {name: value for name, value in asdict(plan).items() if value is not None}
+    settings["conditions"] = list(plan.conditions)
     if plan.grow is not None or plan.arch == "stylegan2":
-        del kept["images"]
-    return {"plan": kept, "data": data.settings, "pictures": len(data)}
+        del settings["images"]
+    return {"plan": settings, "data": data.settings, "pictures": len(data)}
 
 
 def check(plan: Plan, size: int, attributes: Sequence[Attribute]) -> None:
     """Raise what `fit` would, before any picture is drawn."""
     conditions = [
-        (one.name, levels_of(one, cuts)) for one, cuts in (parse(text, attributes) for text in plan.conditions)
+        (attribute.name, levels_of(attribute, cuts))
+        for attribute, cuts in (parse(text, attributes) for text in plan.conditions)
     ]
     with torch.device("meta"):
         recipe_of(plan, size, "meta", conditions)
@@ -162,9 +165,11 @@ def recipe_of(plan: Plan, size: int, device: str, conditions: Sequence[tuple[str
     growth = even(sorted(channels), plan.images) if plan.grow is None else growth_of(plan.grow, size, plan.fade)
     classes = _combinations(conditions)
     more: dict[str, Any] = {} if plan.r1 is None else {"r1": plan.r1}
-    kept = tuple((name, tuple(levels)) for name, levels in conditions)
+    condition_levels = tuple((name, tuple(levels)) for name, levels in conditions)
     rate = 0.001 if plan.rate is None else plan.rate
-    chosen = progressive.Options(growth, rate, half_life=plan.half_life, precision=precision, conditions=kept, **more)
+    chosen = progressive.Options(
+        growth, rate, half_life=plan.half_life, precision=precision, conditions=condition_levels, **more
+    )
     return progressive.ProgressiveRecipe(Shape(z_dim, classes, channels), chosen, plan.seed, device)
 
 
@@ -177,11 +182,11 @@ def growth_of(text: str, size: int, fade: int | None = None) -> Growth:
     Growth(sizes=(16, 32, 64), shown=(800, 400), fade=100)
     """
     try:
-        phases = [tuple(int(part) for part in one.split(":")) for one in text.split(",")]
+        phases = [tuple(int(part) for part in phase.split(":")) for phase in text.split(",")]
         sizes, shown = zip(*phases, strict=True)
     except ValueError:
         raise BadInput(f"grow: expected SIZE:IMAGES,SIZE:IMAGES, got {text!r}; for example 16:50000,32:50000") from None
-    if not all(one >= 8 for one in sizes):
+    if not all(side >= 8 for side in sizes):
         raise BadInput(f"grow: expected sizes from 8, got {text!r}; start with 8 or 16")
     return Growth((*sizes, size), tuple(shown), min(shown) // 4 if fade is None else fade)
 

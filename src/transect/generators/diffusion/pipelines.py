@@ -44,7 +44,7 @@ def check_folder(folder: Path) -> dict[str, Any]:
         if isinstance(part, list) and part[:1] not in ([None], *([library] for library in _LIBRARIES)):
             raise BadInput(f"{folder / _INDEX}: {name} is of {part[0]!r}: expected {' or '.join(_LIBRARIES)} alone")
     for file in sorted(folder.rglob("*.json")):
-        if "auto_map" in (found := _json(file)) or "custom_pipelines" in found:
+        if "auto_map" in (settings := _json(file)) or "custom_pipelines" in settings:
             raise BadInput(f"{file}: expected settings, found a reference to code of its own; it is not run")
     return index
 
@@ -55,7 +55,7 @@ def _check_file(file: Path) -> None:
     if file.suffix.lower() in _PICKLED and not any(file.parent.glob("*.safetensors")):
         raise BadInput(f"{file}: expected safetensors, found {file.suffix}; save with safe_serialization=True")
     if file.is_symlink() and not file.resolve().exists():
-        raise BadInput(f"{file}: expected a file, found a broken link; copy the pipeline anew")
+        raise BadInput(f"{file}: expected a file, found a broken link; copy the pipeline again")
 
 
 def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Any:
@@ -79,8 +79,8 @@ def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Any:
         try:
             pipeline = getattr(diffusers, LOADERS[mode]).from_pretrained(folder, **options)
         except (ValueError, OSError, TypeError, KeyError, AttributeError, ImportError) as error:
-            said = " ".join(str(error).split())[:200]
-            raise BadInput(f"{folder}: {index['_class_name']} cannot be opened for mode {mode}: {said}") from None
+            reason = " ".join(str(error).split())[:200]
+            raise BadInput(f"{folder}: {index['_class_name']} cannot be opened for mode {mode}: {reason}") from None
     _check_kind(pipeline, mode, folder)
     pipeline.set_progress_bar_config(disable=True)
     return pipeline.to(device)
@@ -130,8 +130,8 @@ def _check_device(device: str, half: bool) -> None:
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        said = (str(error).splitlines() or [""])[0][:120]
-        raise BadInput(f"device: expected one that PyTorch has here, got {device!r} ({said}); change it") from None
+        reason = (str(error).splitlines() or [""])[0][:120]
+        raise BadInput(f"device: expected one that PyTorch has here, got {device!r} ({reason}); change it") from None
     if half and device == "cpu":
         raise BadInput("half: expected a GPU for half precision, got the CPU; drop it or give --device cuda")
 
@@ -150,10 +150,10 @@ def _check_kind(pipeline: Any, mode: str, folder: Path) -> None:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise BadInput(f"{path}: expected JSON, got {str(error)[:80]}; copy the pipeline anew") from None
-    return found if isinstance(found, dict) else {}
+        raise BadInput(f"{path}: expected JSON, got {str(error)[:80]}; copy the pipeline again") from None
+    return content if isinstance(content, dict) else {}
 
 
 @contextmanager
@@ -166,15 +166,15 @@ def _quiet() -> Iterator[None]:
 
     of_transformers = transformers.utils.logging
     loggers = (of_diffusers, of_transformers)
-    before = [one.get_verbosity() for one in loggers]
-    for one in loggers:
-        one.set_verbosity_error()
-        one.disable_progress_bar()
+    before = [logger.get_verbosity() for logger in loggers]
+    for logger in loggers:
+        logger.set_verbosity_error()
+        logger.disable_progress_bar()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        for one, level in zip(loggers, before, strict=True):
-            one.set_verbosity(level)
-            one.enable_progress_bar()
+        for logger, level in zip(loggers, before, strict=True):
+            logger.set_verbosity(level)
+            logger.enable_progress_bar()

@@ -54,7 +54,9 @@ def defocus(radiance: Tensor, deviations: Float[np.ndarray, " b"], size: int) ->
     deviations: in pixels, above 0. size: rows and columns of the picture, from the first; beyond is black.
     """
     b, channels, height, width = radiance.shape
-    kernels = torch.from_numpy(np.stack([blur_kernel(float(one), size, max(height, width)) for one in deviations]))
+    kernels = torch.from_numpy(
+        np.stack([blur_kernel(float(deviation), size, max(height, width)) for deviation in deviations])
+    )
     kernels = kernels.to(radiance.device)
     across = kernels[:, :width, :width].transpose(1, 2).contiguous()
     down = kernels[:, :height, :height].unsqueeze(1).expand(-1, channels, -1, -1).reshape(-1, height, height)

@@ -46,8 +46,8 @@ def background(frame: Frame, p: Rows, lattices: dict[str, Tensor]) -> Tensor:
     for name, structure in (("studio", _studio), ("wall", _wall), ("interior", _interior), ("outdoors", _outdoors)):
         pick = p.with_any(name)
         if pick is not None:
-            own = {name: some(lattices[name], pick) for name in ("backdrop_shapes", "backdrop_fine")}
-            structured, tinted = structure(view, own, some(field["backdrop"], pick))
+            textures = {name: some(lattices[name], pick) for name in ("backdrop_shapes", "backdrop_fine")}
+            structured, tinted = structure(view, textures, some(field["backdrop"], pick))
             put(depth, pick, structured)
             put(warmth, pick, some(warmth, pick) + tinted)
     shade = torch.exp(falloff + depth + 0.025 * field["backdrop_fine"])

@@ -165,8 +165,8 @@ class StyleGAN2:
             raise BadInput(f"w: expected [b, {wanted[0]}, {wanted[1]}], got {list(w.shape)}; give latents of space w+")
         with torch.inference_mode(not gradients):
             styles = self.styles(w, gradients=gradients) if isinstance(w, Tensor) else w
-            made: Tensor = self._network.synthesis(styles, self._noise(self.noise if noise is None else noise, seed))
-            return made
+            images: Tensor = self._network.synthesis(styles, self._noise(self.noise if noise is None else noise, seed))
+            return images
 
     def render(self, latents: Latents) -> Images:
         """Pixels uint8 [n, h, w, 3] of latents of space z, w, w+ (flattened) or s (styles, flattened).
