@@ -7,7 +7,7 @@ al. 2020, arXiv:2007.06570, §4.1.1 (ridge and SVM hyperplanes from human rating
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -60,7 +60,7 @@ class Direction:
     quality_measure: str
     labels: int
     held_out: int
-    origin: Mapping[str, Any] = field(default_factory=dict)
+    origin: Mapping[str, object] = field(default_factory=dict)
     shown_low: float = float("nan")
     shown_high: float = float("nan")
 
@@ -213,7 +213,7 @@ def _svm(z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
     return _classified(lambda cost: LinearSVC(C=cost, dual=False, max_iter=5000), z, y, weights)
 
 
-def _classified(make: Any, z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
+def _classified(make: Callable[[float], Any], z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
     """The cost with the best cross-validated balanced accuracy; the smallest of equals."""
     from sklearn.model_selection import StratifiedKFold
 
@@ -231,7 +231,11 @@ def _classified(make: Any, z: np.ndarray, y: np.ndarray, weights: np.ndarray) ->
     return np.asarray(model.coef_[0], dtype=np.float64), float(model.intercept_[0]), float("nan"), best
 
 
-_FITS: dict[Method, Any] = {"ridge": _ridge, "logistic": _logistic, "svm": _svm}
+_FITS: dict[Method, Callable[..., _Fit]] = {
+    "ridge": _ridge,
+    "logistic": _logistic,
+    "svm": _svm,
+}
 
 
 def _quality(kind: str, y: np.ndarray, decisions: np.ndarray, weights: np.ndarray, slope: float, mean: float) -> float:
@@ -257,7 +261,7 @@ def from_a_model(direction: Direction) -> bool:
     return labelled_by_a_model(direction.origin)
 
 
-def labelled_by_a_model(origin: Mapping[str, Any]) -> bool:
+def labelled_by_a_model(origin: Mapping[str, object]) -> bool:
     """Whether an origin says that the labels are a model's answers."""
     return str(origin.get("labels", "")).partition(":")[0] in MODELS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 import pyarrow as pa
@@ -107,7 +107,7 @@ class LearnedControls:
     def _layers(self, latents: Latents) -> Float[np.ndarray, "n layers d"]:
         return layered(latents, self.space, self._planes.normals.shape[1])
 
-    def _checked(self, name: str, values: Any, rows: int) -> Float[np.ndarray, " n"]:
+    def _checked(self, name: str, values: object, rows: int) -> Float[np.ndarray, " n"]:
         attribute = _attribute(self.directions[name])
         column = np.asarray(values, dtype=np.float64)
         if column.ndim > 1 or (column.ndim == 1 and len(column) != rows):

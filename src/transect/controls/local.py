@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 import pyarrow as pa
@@ -55,7 +55,7 @@ class AttributeModel:
     quality: float
     labels: int
     held_out: int
-    origin: Mapping[str, Any] = field(default_factory=dict)
+    origin: Mapping[str, object] = field(default_factory=dict)
     shown_low: float = float("nan")
     shown_high: float = float("nan")
 
@@ -264,7 +264,7 @@ class LocalControls:
         return layered(latents, self.space, next(iter(self.models.values())).centers.shape[1])
 
 
-def _checked(model: AttributeModel, values: Any, rows: int) -> Float[np.ndarray, " n"]:
+def _checked(model: AttributeModel, values: object, rows: int) -> Float[np.ndarray, " n"]:
     column = np.asarray(values, dtype=np.float64)
     if column.ndim > 1 or (column.ndim == 1 and len(column) != rows):
         raise BadInput(f"{model.name}: expected one value or {rows}, got {list(column.shape)}; give one for each row")

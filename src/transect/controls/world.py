@@ -78,11 +78,11 @@ class LearnedWorld:
         """Five evenly spaced values from where the labels see little of an attribute to where they see much of it."""
         return self.controls.usual_levels
 
-    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """The generator's subjects, in the space of the directions, or in w+ where directions are of w."""
         return self._moved(self.generator.sample(seeds))
 
-    def unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+    def unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """Subjects by which limits of edits are set: the generator's own also where those of the study are inverted."""
         generator: Any = self.generator
         return self._moved(getattr(generator, "unedited", generator.sample)(seeds))
@@ -109,14 +109,14 @@ class LearnedWorld:
             known = known if name in known.column_names else known.append_column(name, along[name])
         return known
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """The generator's description, and where the directions come from."""
         generator: Any = self.generator
         plain = {"name": self.name, "image_size": self.image_size, "class": type(generator).__qualname__}
         description = dict(generator.describe()) if hasattr(generator, "describe") else plain
         return {**description, "directions": {**self.fitted.describe(), "truth_known": hasattr(generator, "truths")}}
 
-    def validity(self) -> dict[str, Any]:
+    def validity(self) -> dict[str, object]:
         """The generator's; none stated where it states none."""
         generator: Any = self.generator
         if hasattr(generator, "validity"):
@@ -131,7 +131,8 @@ class LearnedWorld:
     def _check_weights(self) -> None:
         generator: Any = self.generator
         description = dict(generator.describe()) if hasattr(generator, "describe") else {}
-        theirs = self.fitted.origin.get("generator", {})
+        theirs = self.fitted.origin.get("generator")
+        theirs = theirs if isinstance(theirs, Mapping) else {}
         for key in ("architecture", "weights_sha256"):
             if key in theirs and theirs[key] != description.get(key):
                 raise BadInput(

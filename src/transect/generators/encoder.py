@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
@@ -101,7 +101,7 @@ class Encoder:
         values = torch.stack(rows).double().cpu().numpy() if rows else np.empty((0, self.network.head.out_features))
         return Latents(np.arange(len(rows)) if seeds is None else np.asarray(seeds), values, self.space)
 
-    def __call__(self, pixels: Any) -> Float[Tensor, "b d"]:
+    def __call__(self, pixels: Tensor) -> Float[Tensor, "b d"]:
         """Latents of pixels uint8 [b, h, w, 3]."""
         images = pixels.to(self.device).permute(0, 3, 1, 2).float() / 127.5 - 1
         with torch.inference_mode():

@@ -60,14 +60,14 @@ class InvertedPhotographs:
                 f" inverted{lost}, got {wanted:,}; give --subjects {self.subjects}"
             )
 
-    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """The codes of those subjects. Raises BadInput beyond the last photograph."""
         checked = check_seeds(seeds)
         rows = checked % SUBJECTS_PER_SEED
         self.check_subjects(int(rows.max(initial=0)) + 1)
         return Latents(checked, self._codes[rows], self.found.space)
 
-    def unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+    def unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """Subjects that are no photographs: the generator's own draws, by which limits of edits are set."""
         return self.generator.sample(seeds)
 
@@ -86,7 +86,7 @@ class InvertedPhotographs:
         """The generator's images."""
         return self.generator.render(latents)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """The generator's description, and the photographs'."""
         facts = {"sha256": self.found.sha256, "space": self.found.space, "count": self.subjects}
         facts["failed"] = len(self.left_out)

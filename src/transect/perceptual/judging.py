@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from transect.errors import BadInput
 from transect.perceptual.features import features
@@ -24,7 +25,7 @@ _FIRST_SEED = 1 << 44
 class Draws(Protocol):
     """Anything that samples seeds and renders them."""
 
-    def sample(self, seeds: Any) -> Latents:
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """Latents of those seeds."""
         ...
 

@@ -94,7 +94,7 @@ class Lessons:
 
 def quality(
     outputs: Float[np.ndarray, "n o"], truths: Float[np.ndarray, "n k"], center: np.ndarray, scale: np.ndarray
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, dict[str, str | float | None]]:
     """By name: R2 of numbers (of 1; 0 is no better than the mean), AUC of switches, mean AUC over levels of choices.
 
     None with a reason where the held-out subjects do not vary.

@@ -175,7 +175,7 @@ def _restore(network: FeatureNetwork, optimizer: torch.optim.Optimizer, file: Pa
     if metadata["plan"] != json.dumps(asdict(plan)):
         raise BadInput(f"{file}: expected a checkpoint of {asdict(plan)}, got {metadata['plan']}; choose another --out")
     network.load_state_dict({k.removeprefix("network."): v for k, v in tensors.items() if k.startswith("network.")})
-    state: dict[int, dict[str, Any]] = {}
+    state: dict[int, dict[str, object]] = {}
     for name, value in tensors.items():
         kind, _, rest = name.partition(".")
         if kind == "optimizer":
@@ -192,7 +192,7 @@ def said_of(network: FeatureNetwork, pixels: UInt8[np.ndarray, "n h w 3"]) -> Fl
     return torch.cat(parts).double().numpy()
 
 
-def write(network: FeatureNetwork, plan: Plan, taught: Pictures, held_out: Pictures, folder: Path) -> dict[str, Any]:
+def write(network: FeatureNetwork, plan: Plan, taught: Pictures, held_out: Pictures, folder: Path) -> dict[str, object]:
     """features.safetensors in half precision and features.json; returns the latter's figures.
 
     The quality is that of the half-precision weights.

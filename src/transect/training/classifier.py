@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 import torch
@@ -69,7 +69,7 @@ class Plan:
         """Logits: one for two classes, else one per class."""
         return 1 if len(self.label.classes) == 2 else len(self.label.classes)
 
-    def spec(self, data: Pictures) -> dict[str, Any]:
+    def spec(self, data: Pictures) -> dict[str, object]:
         """What the trained weights depend on, as JSON has it."""
         return {
             "versions": spec.versions(),
@@ -302,6 +302,6 @@ def _card(examples: Examples, plan: Plan, last: dict[str, float], weights: Path)
     return "\n".join(tables)
 
 
-def _toml(values: dict[str, Any]) -> str:
+def _toml(values: dict[str, object]) -> str:
     """Keys and values; JSON's texts, numbers, lists and truths are TOML's too."""
     return "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in values.items())

@@ -111,7 +111,7 @@ def _distance(latents: Tensor, wanted: Tensor) -> Tensor:
     return lengths.mean()
 
 
-def _of(generator: Any, space: str) -> tuple[Make, Make, int]:
+def _of(generator: object, space: str) -> tuple[Make, Make, int]:
     """From z to the space's latent; from that to pictures; how many coordinates it has."""
     if space not in SPACES:
         raise BadInput(f"space: expected one of {', '.join(SPACES)}, got {space!r}; change it")
@@ -129,5 +129,5 @@ def _styled(generator: StyleGAN2, w: Tensor) -> Tensor:
     return generator.synthesize(w.unsqueeze(1).repeat(1, generator.layers, 1))
 
 
-def _conditional(generator: Any) -> bool:
+def _conditional(generator: object) -> bool:
     return isinstance(generator, Progressive) and bool(generator.attributes)

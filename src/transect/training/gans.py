@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 import torch
 
@@ -116,7 +116,7 @@ def fit(plan: Plan, data: Pictures, out: Path, crew: Processes, *, every: int = 
     return train(recipe, chosen, run, crew)
 
 
-def _spec(plan: Plan, data: Pictures) -> dict[str, Any]:
+def _spec(plan: Plan, data: Pictures) -> dict[str, object]:
     """What makes a training another one. More images do not, unless they stretch the published growth.
 
     What was left to its default is left out: a folder stays usable when there are further options.
@@ -164,7 +164,7 @@ def recipe_of(plan: Plan, size: int, device: str, conditions: Sequence[tuple[str
         return stylegan2.StyleGAN2Recipe(shape, options, plan.seed, device)
     growth = even(sorted(channels), plan.images) if plan.grow is None else growth_of(plan.grow, size, plan.fade)
     classes = _combinations(conditions)
-    more: dict[str, Any] = {} if plan.r1 is None else {"r1": plan.r1}
+    more: dict[str, float] = {} if plan.r1 is None else {"r1": plan.r1}
     condition_levels = tuple((name, tuple(levels)) for name, levels in conditions)
     rate = 0.001 if plan.rate is None else plan.rate
     chosen = progressive.Options(

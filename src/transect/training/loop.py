@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, final, runtime_checkable
+from typing import Protocol, final, runtime_checkable
 
 import numpy as np
 import torch
@@ -62,7 +62,7 @@ class Run:
     images: int
     batch: int
     out: Path
-    spec: dict[str, Any]
+    spec: dict[str, object]
     every: int = 20_000
     seed: int = 0
     device: str = "cpu"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol, final, runtime_checkable
+from typing import Protocol, final, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +33,7 @@ class Source(Protocol):
         """What is known of the pictures."""
         ...
 
-    def sample(self, seeds: Any) -> Latents:
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """The rows of those numbers."""
         ...
 
@@ -44,7 +45,7 @@ class Source(Protocol):
         """Their pictures."""
         ...
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """What the pictures depend on."""
         ...
 

@@ -85,7 +85,7 @@ class Schedule:
             done += count_here
         return tuple(rates)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Every setting, as JSON has it."""
         return {**asdict(self), "rates": [list(phase) for phase in self.rates]}
 

@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import pyarrow as pa
@@ -66,7 +66,7 @@ class DiffusionGenerator:
         """What can be read and set."""
         return self.settings.shown
 
-    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[object]) -> Latents:
         """One subject per seed: its own levels (text, each equally probable) or photograph (row i of a run's seed).
 
         Raises BadInput for more subjects than there are photographs, and for seeds that are not whole.
@@ -109,14 +109,14 @@ class DiffusionGenerator:
                 pixels[row] = self._edited(self._source.pixels([int(latents.values[row, 0])])[0], seed, chosen)
         return Images(pixels)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """What recreates the pictures, for a run's spec; folders are left out, which tell of people and machines."""
         settings = {**self.settings.model_dump(), "pipeline": Path(self.settings.pipeline).name, "source": None}
         source = None if self._source is None else self._source.describe()
         description = {"name": self.name, "image_size": self.image_size, "device": self.device, "source": source}
         return {**description, "settings": settings, **self._facts}
 
-    def validity(self) -> dict[str, Any]:
+    def validity(self) -> dict[str, object]:
         """What a report says of the images."""
         how = "prompts" if self._source is None else "edits of photographs"
         statement = (
@@ -164,7 +164,7 @@ class DiffusionGenerator:
             columns[attribute.name] = np.where(np.isnan(setting), column, setting)
         return columns
 
-    def _checked(self, attribute: Attribute, values: Any, rows: int) -> Float[np.ndarray, " n"]:
+    def _checked(self, attribute: Attribute, values: object, rows: int) -> Float[np.ndarray, " n"]:
         column = np.asarray(values, dtype=np.float64)
         if column.ndim > 1 or (column.ndim == 1 and len(column) != rows):
             name, shape = attribute.name, list(column.shape)
@@ -188,7 +188,7 @@ class DiffusionGenerator:
         for place, (name, level) in enumerate(values.items()):
             if level > 0:
                 prompt = self.settings.attributes[name].prompt
-                arguments: dict[str, Any] = {"prompt": prompt, "image": Image.fromarray(picture)}
+                arguments: dict[str, object] = {"prompt": prompt, "image": Image.fromarray(picture)}
                 picture = self._run({**arguments, **self._strength(level)}, seed, place)
         return picture
 
@@ -198,7 +198,7 @@ class DiffusionGenerator:
         settings = self.settings
         return {"guidance_scale": 1 + level * (settings.guidance - 1), "image_guidance_scale": settings.image_guidance}
 
-    def _run(self, arguments: dict[str, Any], seed: int, place: int) -> UInt8[np.ndarray, "h w 3"]:
+    def _run(self, arguments: dict[str, object], seed: int, place: int) -> UInt8[np.ndarray, "h w 3"]:
         """One image; the noise comes from the subject's seed and the edit's place, on the CPU for every device."""
         drawn = int(generator(seed, Stream.TEXTURE).integers(0, 1 << 62)) + place
         chance = torch.Generator("cpu").manual_seed(drawn)
@@ -214,5 +214,5 @@ class DiffusionGenerator:
         return np.asarray(np.rint(np.clip(output, 0, 1) * 255), dtype=np.uint8)
 
 
-def _columns(values: Table) -> Mapping[str, Any]:
+def _columns(values: Table) -> Mapping[str, object]:
     return {name: values[name].to_numpy() for name in values.column_names} if isinstance(values, pa.Table) else values

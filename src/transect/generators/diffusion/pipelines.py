@@ -29,7 +29,7 @@ LOADERS: Final = {
 """diffusers' class that opens a folder for each mode."""
 
 
-def check_folder(folder: Path) -> dict[str, Any]:
+def check_folder(folder: Path) -> dict[str, object]:
     """The pipeline's index; raises BadInput for a folder that is none, or that holds what could run."""
     if not (folder / _INDEX).is_file():
         raise BadInput(f"{folder}: expected a folder of a saved diffusers pipeline with {_INDEX}, found none; mend it")
@@ -69,7 +69,7 @@ def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Any:
     import torch
 
     _check_device(device, half)
-    options: dict[str, Any] = {"use_safetensors": True, "local_files_only": True}
+    options: dict[str, object] = {"use_safetensors": True, "local_files_only": True}
     if importlib.util.find_spec("accelerate") is None:
         options["low_cpu_mem_usage"] = False
     options |= {"torch_dtype": torch.float16 if half else torch.float32, "trust_remote_code": False}
@@ -101,7 +101,7 @@ def check_prompts(pipeline: Any, prompts: list[str]) -> None:
             )
 
 
-def facts_of(folder: Path) -> dict[str, Any]:
+def facts_of(folder: Path) -> dict[str, object]:
     """Libraries and a digest of every weight and setting, for a run's spec."""
     import diffusers
     import transformers
@@ -148,7 +148,7 @@ def _check_kind(pipeline: Any, mode: str, folder: Path) -> None:
         raise BadInput(f"{folder}: expected a pipeline for mode {mode}, got {kind}, which takes no {missing[0]}")
 
 
-def _json(path: Path) -> dict[str, Any]:
+def _json(path: Path) -> dict[str, object]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import pyarrow as pa
@@ -51,7 +51,7 @@ class CausalModel:
             values[name] = _intervened(value, latents.settings.get(name))
         return {name: values[name] for name in NAMES}
 
-    def intervene(self, latents: Latents, values: pa.Table | Mapping[str, Any], hold: Sequence[str] = ()) -> Latents:
+    def intervene(self, latents: Latents, values: pa.Table | Mapping[str, object], hold: Sequence[str] = ()) -> Latents:
         """do(values): the same rows with these values set; `hold` pins attributes to their values from before.
 
         Raises UnknownName (attribute), BadInput (value out of range, wrong number of values, held and set at once).
@@ -79,7 +79,7 @@ def check_latents(latents: Latents) -> None:
         )
 
 
-def _names(values: pa.Table | Mapping[str, Any]) -> list[str]:
+def _names(values: pa.Table | Mapping[str, object]) -> list[str]:
     return list(values.column_names) if isinstance(values, pa.Table) else list(values)
 
 
@@ -87,7 +87,7 @@ def _intervened(value: Float[np.ndarray, " n"], setting: Float[np.ndarray, " n"]
     return value if setting is None else np.where(np.isnan(setting), value, setting)
 
 
-def _column(name: str, values: Any, n: int) -> Float[np.ndarray, " n"]:
+def _column(name: str, values: object, n: int) -> Float[np.ndarray, " n"]:
     """One checked float64 value per row, from a column or from one value for all rows."""
     known = attribute(name)
     try:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import pyarrow as pa
@@ -48,7 +48,7 @@ class Progressive:
         conditions: Sequence[tuple[str, Sequence[str]]] = (),
         name: str = ARCHITECTURE,
         device: str = "cpu",
-        facts: Mapping[str, Any] | None = None,
+        facts: Mapping[str, object] | None = None,
     ) -> None:
         self.name, self.facts, self.device = name, dict(facts or {}), torch.device(device)
         self.attributes = tuple(_attribute(label, levels) for label, levels in conditions)
@@ -88,7 +88,7 @@ class Progressive:
         """Coordinates of a latent: those of z, and one a condition."""
         return self.shape.z_dim + len(self.attributes)
 
-    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[object]) -> Latents:
         """Z ~ N(0, I) and conditions drawn evenly, float64 [n, latent_dim], from each seed alone."""
         checked = check_seeds(seeds)
         drawn = exogenous_noise(checked, self.latent_dim)
@@ -132,7 +132,7 @@ class Progressive:
         images: Tensor = self._network(z.to(self.device, torch.float32), code)
         return images
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """What recreates the pictures, for a run's spec."""
         conditions = [[attribute.name, list(attribute.levels)] for attribute in self.attributes]
         description = {"architecture": ARCHITECTURE, "image_size": self.image_size, "conditions": conditions}
@@ -181,7 +181,7 @@ def _conditions(text: str) -> list[tuple[str, list[str]]]:
     return conditions
 
 
-def _column(column: Any, count: int, attribute: Attribute) -> Float[np.ndarray, "*n"]:
+def _column(column: object, count: int, attribute: Attribute) -> Float[np.ndarray, "*n"]:
     """The levels that a condition is set to: one, or one a row."""
     try:
         values = np.asarray(column, dtype=np.float64)

@@ -50,7 +50,7 @@ class StyleGAN2:
         noise: str = "const",
         label: int | None = None,
         device: str = "cpu",
-        facts: dict[str, Any] | None = None,
+        facts: dict[str, object] | None = None,
     ) -> None:
         if noise not in NOISES:
             raise BadInput(f"noise: expected one of {', '.join(NOISES)}, got {noise!r}; change it")
@@ -90,7 +90,7 @@ class StyleGAN2:
         """How many w an image takes."""
         return self.shape.layers
 
-    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[object]) -> Latents:
         """Z ~ N(0, I), float64 [n, z_dim], from each seed alone. Raises BadInput for seeds that are not whole."""
         checked = check_seeds(seeds)
         return Latents(checked, exogenous_noise(checked, self.latent_dim), "z")
@@ -187,12 +187,12 @@ class StyleGAN2:
         return self._network.average.clone()
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, object]:
         """What was chosen besides the weights: truncation, noise and label where they are not the default."""
         usual = {"truncation": 1.0, "noise": "const", "label": None}
         return {name: getattr(self, name) for name, value in usual.items() if getattr(self, name) != value}
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """What recreates the pictures, for a run's spec."""
         chosen = {"truncation": self.truncation, "noise": self.noise, "label": self.label}
         return {"name": self.name, "architecture": ARCHITECTURE, "image_size": self.image_size, **chosen, **self.facts}

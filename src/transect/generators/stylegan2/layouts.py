@@ -11,7 +11,6 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -39,7 +38,7 @@ class Weights:
     noise_drawn: bool = False
 
 
-def of_pickle(content: Any, source: str) -> Weights:
+def of_pickle(content: object, source: str) -> Weights:
     """The averaged generator of an official pickle: a dictionary with G_ema, or the network itself."""
     network = content.get("G_ema", content.get("G")) if isinstance(content, dict) else content
     if isinstance(network, tuple | list) and len(network) == 3:
@@ -59,13 +58,13 @@ def of_pickle(content: Any, source: str) -> Weights:
     return Weights(_as_float32(tensors, source), float(max(c for c in clamps if c is not None)) if clamps else None)
 
 
-def _kind(content: Any) -> str:
+def _kind(content: object) -> str:
     if isinstance(content, dict):
         return f"one with {', '.join(sorted(map(str, content))[:6]) or 'nothing'}"
     return type(content).__name__
 
 
-def check_clamp(value: Any, where: str) -> float | None:
+def check_clamp(value: object, where: str) -> float | None:
     """Where activations are cut: a finite number above 0, or None. Raises BadInput for another thing."""
     if value is None:
         return None
@@ -101,7 +100,7 @@ def _collect(
             _collect(part, f"{prefix}{name}.", depth + 1, tensors, clamps, left)
 
 
-def of_names(tensors: Mapping[str, Any], source: str, extra: Mapping[str, Any] | None = None) -> Weights:
+def of_names(tensors: Mapping[str, object], source: str, extra: Mapping[str, object] | None = None) -> Weights:
     """Weights from a flat dictionary of tensors in the official names (also below `G_ema.`) or the community's.
 
     extra: what lay beside the dictionary in the file, such as the community's `latent_avg`.

@@ -49,7 +49,7 @@ class Labels:
     columns: Mapping[str, Float[np.ndarray, " n"]]
     kinds: Mapping[str, str]
     source: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -232,7 +232,7 @@ def name_of(text: str) -> str:
     return match[1] if match else Truth.parse(text).attribute
 
 
-def _texts(truths: Mapping[str, Truth]) -> dict[str, Any]:
+def _texts(truths: Mapping[str, Truth]) -> dict[str, object]:
     return {"labels": {name: truth.text for name, truth in truths.items()}}
 
 
