@@ -27,6 +27,7 @@ from transect.annotation.answering import Given, answer
 from transect.annotation.assignment import next_tasks
 from transect.annotation.project import default_database, open_project
 from transect.annotation.raters import consent, invite, set_state
+from transect.jobs.audit.request import AuditRequest
 
 RATERS, IMAGES_EACH = 5, 90
 
@@ -62,7 +63,8 @@ def main() -> None:
     out = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "images"
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         run = Path(folder) / "faces"
-        transect.audit(brightness, vary=["smile=0,1"], subjects=8, image_size=256, out=run, control=False, quiet=True)
+        request = AuditRequest(vary=["smile=0,1"], subjects=8, control=False)
+        transect.audit(brightness, request, image_size=256, out=run, quiet=True)
         token = rate(run)
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
         with serving(run, examples=True) as (_, base):

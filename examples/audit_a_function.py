@@ -24,4 +24,4 @@ result = transect.audit(
 )
 for effect in result.effects:
     print(f"{effect.name:30} {effect.estimate:+.3f}  95 % interval {effect.low:+.3f} to {effect.high:+.3f}")
-print("report:", result.report)
+print("report:", result.page)

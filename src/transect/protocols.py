@@ -1,4 +1,8 @@
-"""The four contracts that plug-ins fulfil; `transect.testing` has a check for each."""
+"""The contracts that plug-ins fulfil; `transect.testing` has a check for each.
+
+A plug-in must have every member of `Generator`, `Controls`, `World`, `Target` or `Rater`. The protocols after them are
+optional: a plug-in that has their members is asked for them, and `runs.capabilities` holds the defaults.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Int
+from jaxtyping import Bool, Float, Int
 
 from transect.records import Annotations, Attribute, Images, Latents, Predictions, Question, Task
 
@@ -62,6 +66,11 @@ class Controls(Protocol):
 
 
 @runtime_checkable
+class World(Generator, Controls, Protocol):
+    """Where images come from: a generator and its controls in one, or labelled photographs."""
+
+
+@runtime_checkable
 class Target(Protocol):
     """The model under audit; never trained or changed by an audit."""
 
@@ -91,4 +100,105 @@ class Rater(Protocol):
 
     def rate(self, images: Images, question: Question) -> Annotations:
         """Answers to one question about each image."""
+        ...
+
+
+@runtime_checkable
+class DescribesItself(Protocol):
+    """A generator, world or target that states what recreates it; else its name, size and class stand in run.json."""
+
+    def describe(self) -> Mapping[str, Any]:
+        """Plain numbers, text, lists and objects, as JSON has them; the same each time."""
+        ...
+
+
+@runtime_checkable
+class StatesValidity(Protocol):
+    """A world that was compared with photographs; every report carries the figures."""
+
+    def validity(self) -> Mapping[str, Any]:
+        """photometry_validated, statement; optional: photometry, identity, readings by attribute, not_measured."""
+        ...
+
+
+@runtime_checkable
+class SuggestsLevels(Protocol):
+    """A world with levels for attributes that are varied without any."""
+
+    @property
+    def usual_levels(self) -> Mapping[str, tuple[float, ...]]:
+        """Levels by attribute."""
+        ...
+
+
+@runtime_checkable
+class KnowsTruth(Protocol):
+    """A generator or world that knows what each attribute became, also where that is not what was set."""
+
+    @property
+    def truth_attributes(self) -> tuple[Attribute, ...]:
+        """What `truths` has a column of."""
+        ...
+
+    def truths(self, latents: Latents) -> pa.Table:
+        """The true value of each of these attributes for each row (float64 columns)."""
+        ...
+
+
+@runtime_checkable
+class KnowsIdentities(Protocol):
+    """A generator that knows who is shown."""
+
+    def identities(self, latents: Latents) -> Float[np.ndarray, "n k"]:
+        """A code of the person for each row; the same person, the same code."""
+        ...
+
+
+@runtime_checkable
+class LimitsSubjects(Protocol):
+    """A generator that has a certain number of subjects and no more."""
+
+    def check_subjects(self, wanted: int) -> None:
+        """Raises BadInput for more subjects than there are."""
+        ...
+
+
+@runtime_checkable
+class DrawsUnedited(Protocol):
+    """A generator or world whose subjects are no draws of its own, and that can draw others to compare them with."""
+
+    def unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
+        """Latents of the generator's own draws, one per seed."""
+        ...
+
+
+@runtime_checkable
+class MapsSpaces(Protocol):
+    """A generator with several latent spaces."""
+
+    def to_space(self, latents: Latents, space: str) -> Latents:
+        """The same subjects in another space; raises BadInput where there is no way there."""
+        ...
+
+
+@runtime_checkable
+class HasLayers(Protocol):
+    """A generator that takes a latent for each of its layers."""
+
+    @property
+    def layers(self) -> int | None:
+        """How many; None where it takes one for all."""
+        ...
+
+
+@runtime_checkable
+class DrawsMasks(Protocol):
+    """A world that knows which pixels show what."""
+
+    def masks(self, latents: Latents) -> Mapping[str, Bool[np.ndarray, "n h w"]]:
+        """By part of the picture: the pixels that show it."""
+        ...
+
+    def landmarks(self, latents: Latents) -> Float[np.ndarray, "n k 2"]:
+        """X and y in pixels of the landmarks of each face."""
         ...

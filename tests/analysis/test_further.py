@@ -3,6 +3,7 @@
 import json
 import re
 
+import auditing
 import jsonschema
 import numpy as np
 import pytest
@@ -41,7 +42,7 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("further")
     (path / "clinic.csv").write_text(SHARES)
     vary = {"skin_tone": (1, 5, 10), "glasses": None, "hat": None}
-    transect.audit(noisy, vary=vary, subjects=24, image_size=32, outcomes=["answer", "score"], out=path / "run")
+    auditing.audit(noisy, vary=vary, subjects=24, image_size=32, outcomes=["answer", "score"], out=path / "run")
     return path
 
 
@@ -164,12 +165,12 @@ def test_shares_of_what_is_not_varied_are_refused(folder, tmp_path):
 def test_a_control_that_matters_is_said_loudly_and_one_that_does_not_is_not(folder, results, tmp_path):
     assert [row["attributes"] for row in results["negative_controls"]] == [["background_hue"]] * 2
     assert not any("alarm" in classes(p) for p in parse((folder / "run" / "report.html").read_text()).iter("p"))
-    made = transect.audit(
+    made = auditing.audit(
         corners, vary=["glasses"], subjects=30, image_size=32, outcomes=["answer"], out=tmp_path / "run"
     )
     control = made.results["negative_controls"][0]
     assert control["p_adjusted"] <= 0.05
-    tree = parse(made.report.read_text())
+    tree = parse(made.page.read_text())
     alarm = next(p for p in tree.iter("p") if "alarm" in classes(p))
     assert text_of(alarm).startswith(
         "A negative control matters. Background hue, which says nothing about a face, changes the"
@@ -180,16 +181,16 @@ def test_a_control_that_matters_is_said_loudly_and_one_that_does_not_is_not(fold
 
 def test_an_audit_in_steps_alone_has_its_control_once_and_says_it_loudly(tmp_path):
     steps = ["age=-1,0,1", "skin_tone=-1,0,1"]
-    made = transect.audit(
+    made = auditing.audit(
         corners, steps=steps, subjects=30, image_size=32, outcomes=["answer"], out=tmp_path / "run", quiet=True
     )
     (control,) = made.results["negative_controls"]
     # 20 subjects at two hues, in the attribute's own units and not in steps of it
     assert (control["study"], control["from"], control["to"], control["n_images"]) == ("steps-age", [0.0], [0.5], 40)
     assert control["p_adjusted"] <= 0.05
-    alarms = [p for p in parse(made.report.read_text()).iter("p") if "alarm" in classes(p)]
+    alarms = [p for p in parse(made.page.read_text()).iter("p") if "alarm" in classes(p)]
     assert text_of(alarms[0]).startswith("A negative control matters. Background hue,")
-    alone = transect.audit(
+    alone = auditing.audit(
         corners, steps=steps[:1], subjects=4, image_size=32, control=False, out=tmp_path / "without", quiet=True
     )
     assert alone.results["negative_controls"] == []
@@ -211,9 +212,9 @@ def test_a_control_is_made_where_it_is_cheap_and_has_sense():
 
 
 def test_a_control_can_be_left_out_and_one_that_is_not_finished_is_said(tmp_path):
-    made = transect.audit(noisy, vary=["glasses"], subjects=4, image_size=32, control=False, out=tmp_path / "without")
+    made = auditing.audit(noisy, vary=["glasses"], subjects=4, image_size=32, control=False, out=tmp_path / "without")
     assert made.results["negative_controls"] == []
-    transect.audit(noisy, vary=["glasses"], subjects=4, image_size=32, out=tmp_path / "with")
+    auditing.audit(noisy, vary=["glasses"], subjects=4, image_size=32, out=tmp_path / "with")
     for part in (tmp_path / "with" / "negative-control" / "images").glob("*.parquet"):
         part.unlink()
     again = reporting.report(tmp_path / "with")

@@ -2,10 +2,10 @@
 
 import json
 
+import auditing
 import numpy as np
 import pytest
 
-import transect
 from transect.analysis import reporting
 from transect.errors import BadInput
 from transect.records import Predictions, Task
@@ -26,8 +26,8 @@ def thumbnail(pixels):
 @pytest.fixture(scope="module")
 def audited(tmp_path_factory):
     folder = tmp_path_factory.mktemp("verified")
-    asked = {"target_options": {"task": "embedding"}, "false_match_rate": 0.05, "within": ["skin_tone"]}
-    return transect.audit(thumbnail, **DESIGN, **asked, out=folder), folder
+    asked = {"task": "embedding", "false_match_rate": 0.05, "within": ["skin_tone"]}
+    return auditing.audit(thumbnail, **DESIGN, **asked, out=folder), folder
 
 
 def section_of(result):
@@ -61,7 +61,7 @@ def test_pictures_say_how_far_and_whether_they_match(audited):
 def test_those_who_do_not_verify_are_among_the_failures(tmp_path):
     """Below 1e-6 nothing matches but the reference itself: glasses on at both tones, and tone 9 with them off."""
     target = as_target(thumbnail, name="thumbnail", task="embedding", threshold=1e-6)
-    result = transect.audit(target, **{**DESIGN, "subjects": 2, "control": False}, out=tmp_path)
+    result = auditing.audit(target, **{**DESIGN, "subjects": 2, "control": False}, out=tmp_path)
     assert result.results["gallery"]["failures_total"] == 6
     assert (tmp_path / "report.html").read_text().count(": no match") >= 6
 
@@ -99,14 +99,14 @@ def test_a_rebuilt_report_is_the_same_and_needs_no_target(audited):
 
 def test_a_stated_threshold_needs_no_rate(tmp_path):
     target = as_target(thumbnail, name="thumbnail", task="embedding", threshold=0.1)
-    result = transect.audit(target, **{**DESIGN, "subjects": 3, "control": False}, out=tmp_path)
+    result = auditing.audit(target, **{**DESIGN, "subjects": 3, "control": False}, out=tmp_path)
     assert "The threshold 0.1 was stated" in " ".join(section_of(result)["text"])
 
 
 def test_an_embedding_without_a_threshold_has_distances_alone(tmp_path):
     target = as_target(thumbnail, name="thumbnail", task="embedding")
     assert target.threshold is None
-    result = transect.audit(target, **{**DESIGN, "subjects": 3, "control": False}, out=tmp_path)
+    result = auditing.audit(target, **{**DESIGN, "subjects": 3, "control": False}, out=tmp_path)
     assert {one.outcome for one in result.effects} == {"distance"}
 
 
@@ -124,17 +124,17 @@ def test_an_embedding_without_a_threshold_has_distances_alone(tmp_path):
 def test_what_cannot_be_verified_is_refused_before_anything_is_made(tmp_path, options, says):
     own = {"task": "embedding", **{key: options.pop(key) for key in ("task", "threshold") if key in options}}
     with pytest.raises(BadInput, match=says):
-        transect.audit(thumbnail, **DESIGN, target_options=own, **options, out=tmp_path / "run")
+        auditing.audit(thumbnail, **DESIGN, **own, **options, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
 def test_a_rate_beside_steps_alone_is_refused(tmp_path):
     with pytest.raises(BadInput, match="are of images that --vary makes"):
-        transect.audit(
+        auditing.audit(
             thumbnail,
             steps=["age"],
             false_match_rate=0.1,
-            target_options={"task": "embedding"},
+            task="embedding",
             out=tmp_path,
             quiet=True,
         )

@@ -3,6 +3,7 @@
 import shutil
 
 import audited
+import auditing
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -35,7 +36,7 @@ def rated(tmp_path_factory):
     folder = tmp_path_factory.mktemp("asked")
     run = folder / "run"
     options = {"image_size": 32, "quiet": True, "control": False}
-    transect.audit(audited.brightness, vary=["face_shape=0,1"], subjects=8, out=run, **options)
+    auditing.audit(audited.brightness, vary=["face_shape=0,1"], subjects=8, out=run, **options)
     (folder / "hair.toml").write_text(HAIR)
     project = open_project(run, None, ("paper", "quality", str(folder / "hair.toml")))
     rng, given = np.random.default_rng(0), []
@@ -136,7 +137,7 @@ def test_a_reference_by_the_question_or_by_the_attribute(rated, name):
         np.testing.assert_equal(read.labels(transect.Task.BINARY), (seen >= 0.5) * 1.0)
         page = rater_report.page(rater_report.from_kept(run), resamples=0)
         assert any(one.title.startswith("Farthest from people") for one in page.galleries)
-        made = findings.answers_of(read, read.spec["targets"][0])
+        made = findings.answers_of(read, read.spec.targets[0])
         assert made.truth_attribute == "face_shape"
         np.testing.assert_equal(made.people_truth, (seen >= 0.5) * 1.0)
     finally:

@@ -5,15 +5,17 @@ import subprocess
 import sys
 
 import audited
+import auditing
 import numpy as np
 import pytest
+from PIL import Image
 from places import SUPPORT
 
-import transect
 from transect.analysis import finished_run, reporting
 from transect.analysis.rater_report import from_project
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import open_project
+from transect.datasets import open_dataset
 from transect.designs.search.space import space_of
 from transect.effects.image_validation import Gates
 from transect.errors import BadInput
@@ -22,6 +24,7 @@ from transect.jobs.annotate import validation
 from transect.jobs.search import run as searching
 from transect.jobs.search.request import SearchOptions, search_for
 from transect.ratings import gates as required
+from transect.runs.spec import GeneratorDescription
 from transect.targets import as_target
 
 OPTIONS = {"image_size": 32, "quiet": True, "control": False}
@@ -46,7 +49,7 @@ def validated(run, gates, seen_otherwise=(), quality=lambda k: 3 + k % 2):
 def run(tmp_path_factory):
     """Four subjects, face shape at 0, 0.4 and 1 (the nearest answers are 0, 0 and 1); an audit that is finished."""
     folder = tmp_path_factory.mktemp("gated") / "run"
-    transect.audit(audited.brightness, vary=["face_shape=0,0.4,1"], subjects=4, out=folder, **OPTIONS)
+    auditing.audit(audited.brightness, vary=["face_shape=0,0.4,1"], subjects=4, out=folder, **OPTIONS)
     return folder
 
 
@@ -89,22 +92,22 @@ def test_levels_are_judged_alone(failing):
 def test_an_audit_of_a_failed_condition_is_refused_before_anything_is_made(failing, tmp_path):
     asked = {"subjects": 2, "out": tmp_path / "new", "require_validation": failing, **OPTIONS}
     with pytest.raises(BadInput, match=r"got face_shape 0 \(conditions: 1 of 4 .*leave them out of --vary"):
-        transect.audit(audited.brightness, vary=["face_shape=0,1"], **asked)
+        auditing.audit(audited.brightness, vary=["face_shape=0,1"], **asked)
     # 0.25 lies between 0, which failed, and 0.4
     with pytest.raises(BadInput, match="got face_shape 0 "):
-        transect.audit(audited.brightness, vary=["face_shape=0.25,1"], **asked)
+        auditing.audit(audited.brightness, vary=["face_shape=0.25,1"], **asked)
     with pytest.raises(BadInput, match=r"images with age 20 to have been rated, got no level of it"):
-        transect.audit(audited.brightness, vary=["age=20,60"], **asked)
+        auditing.audit(audited.brightness, vary=["age=20,60"], **asked)
     assert not (tmp_path / "new").exists()
     with pytest.raises(BadInput, match="got one with image_size 32 instead of 48; have images"):
-        transect.audit(audited.brightness, vary=["face_shape=0.5,1"], **{**asked, "image_size": 48})
+        auditing.audit(audited.brightness, vary=["face_shape=0.5,1"], **{**asked, "image_size": 48})
     with pytest.raises(BadInput, match="got one with population balanced instead of celebrity-like"):
-        transect.audit(audited.brightness, vary=["face_shape=0.5,1"], population="celebrity-like", **asked)
+        auditing.audit(audited.brightness, vary=["face_shape=0.5,1"], population="celebrity-like", **asked)
 
 
 def test_what_was_vouched_for_is_audited_and_the_page_says_so(failing, tmp_path):
     # 0.75 lies between 0.4 and 1, which both passed
-    result = transect.audit(
+    result = auditing.audit(
         audited.brightness, vary=["face_shape=0.75,1"], subjects=2, out=tmp_path, require_validation=failing, **OPTIONS
     )
     (section,) = [one for one in result.results["sections"] if one["key"] == "gates"]
@@ -116,7 +119,7 @@ def test_what_was_vouched_for_is_audited_and_the_page_says_so(failing, tmp_path)
     ]
     assert section["tables"][1]["rows"][1][0] == "face shape 0"
     assert section["tables"][1]["rows"][1][-1] == "conditions: 1 of 4 images are seen as another condition"
-    assert "Gates that were required" in result.report.read_text()
+    assert "Gates that were required" in result.page.read_text()
     again = reporting.report(tmp_path)
     assert again.results["sections"] == result.results["sections"], "the report is the same when it is made again"
 
@@ -152,7 +155,7 @@ def test_a_generator_that_failed_is_refused_everywhere(run, failing, tmp_path):
         required.attach(run, required.read(path))
     assert not (run / required.FILE).exists()
     with pytest.raises(BadInput, match="a generator that met every gate"):
-        transect.audit(audited.brightness, images=4, require_validation=path, **OPTIONS)
+        auditing.audit(audited.brightness, images=4, require_validation=path, **OPTIONS)
 
 
 def test_of_two_validations_of_a_level_both_must_pass(run, failing):
@@ -163,8 +166,8 @@ def test_of_two_validations_of_a_level_both_must_pass(run, failing):
         studies = {name: {"a": good, "b": json.loads(text)["audit"]}[name] for name in order}
         made = required.Required(failing, studies, b"")
         with pytest.raises(BadInput, match="face_shape 0 "):
-            required.check(made, good["generator"], {"face_shape": [0.0]})
-        required.check(made, good["generator"], {"face_shape": [0.4]})
+            required.check(made, GeneratorDescription(good["generator"]), {"face_shape": [0.0]})
+        required.check(made, GeneratorDescription(good["generator"]), {"face_shape": [0.4]})
 
 
 def test_a_search_holds_to_them_over_its_whole_range(failing, tmp_path):
@@ -207,13 +210,13 @@ def test_what_is_no_validation_is_said_in_one_line(text, tmp_path):
         required.read(path)
 
 
-def test_photographs_have_no_generator_to_validate(failing):
-    class Photographs:
-        def describe(self):
-            return {"name": "folder", "labels_sha256": "0"}
-
+def test_photographs_have_no_generator_to_validate(failing, tmp_path):
+    shown = np.zeros((1, 8, 8, 3), dtype=np.uint8)
+    Image.fromarray(shown[0]).save(tmp_path / "0.png")
+    (tmp_path / "labels.csv").write_text("file,age\n0.png,30\n")
+    photographs = open_dataset(f"folder:{tmp_path}")
     with pytest.raises(BadInput, match="expected images of a generator, got photographs"):
-        required.given(failing, [(Photographs(), {})])
+        required.given(failing, [(photographs, {})])
 
 
 def test_pruning_and_gates_are_two_reasons():

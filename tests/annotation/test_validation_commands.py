@@ -3,13 +3,13 @@
 import json
 
 import audited
+import auditing
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from small_run import make_run, write_questions
 from typer.testing import CliRunner
 
-import transect
 from transect.analysis import finished_run, rater_report
 from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import open_project
@@ -24,7 +24,7 @@ def judged(tmp_path_factory):
     """Three subjects with either face; five raters; of the first image three see the other condition."""
     run = tmp_path_factory.mktemp("judged") / "run"
     options = {"image_size": 32, "quiet": True, "control": False}
-    transect.audit(audited.brightness, vary=["face_shape=0:1:2"], subjects=3, out=run, **options)
+    auditing.audit(audited.brightness, vary=["face_shape=0:1:2"], subjects=3, out=run, **options)
     project = open_project(run, None, ("quality",))
     ids = finished_run.read(run).images["id"].to_pylist()
     given = []

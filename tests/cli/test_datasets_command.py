@@ -2,6 +2,7 @@
 
 import json
 
+import auditing
 import pytest
 import replicas
 from typer.testing import CliRunner
@@ -9,7 +10,6 @@ from typer.testing import CliRunner
 from transect.cli.app import app
 from transect.datasets import READERS
 from transect.errors import UnknownName
-from transect.jobs.audit import run as audits
 
 
 def run(*arguments):
@@ -41,8 +41,8 @@ def test_an_audit_of_a_data_set_counts_what_is_left_out(tmp_path, capsys, reader
     def brightness(pixels):
         return pixels.mean(axis=(1, 2, 3)) / 255
 
-    result = audits.audit(brightness, dataset=f"{reader}:{tmp_path}", out=tmp_path / "run", quiet=True)
+    result = auditing.audit(brightness, dataset=f"{reader}:{tmp_path}", out=tmp_path / "run", quiet=True)
     assert {effect.attribute for effect in result.effects} == attributes
     said = capsys.readouterr().err
     assert "Left out, images without a row of labels: 1." in said
-    assert "Left out, rows of labels without an image: 1." in result.report.read_text()
+    assert "Left out, rows of labels without an image: 1." in result.page.read_text()

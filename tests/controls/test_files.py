@@ -2,6 +2,7 @@
 
 import json
 
+import auditing
 import numpy as np
 import pytest
 from safetensors import safe_open
@@ -16,7 +17,6 @@ from transect.controls.local import fit_model
 from transect.controls.world import LearnedWorld
 from transect.errors import BadInput
 from transect.experiment import worlds
-from transect.jobs.audit import run
 from transect.targets import as_target
 from transect.testing import check_controls, check_generator
 
@@ -77,7 +77,7 @@ def test_an_audit_follows_the_gradients(fitted, tmp_path):
     """What was set is what the model reads, the truth follows, levels are those of the file, and the page says how."""
     path, made = fitted
     target = as_target(lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255, name="brightness", task="regression")
-    result = run.audit(
+    result = auditing.audit(
         [target], vary=["skin_tone"], subjects=4, image_size=32, directions=path, out=tmp_path, quiet=True
     )
     spec = result.results["studies"][0]["spec"]

@@ -85,7 +85,8 @@ def test_every_attribute_but_the_stepped_one_is_the_worlds():
 
 def test_a_world_that_describes_nothing_has_its_steps_described():
     steps = Steps(World(), "age")
-    assert steps.describe() == {"name": "small", "steps": {"attribute": "age", "half_range": 30.0, "unit": "years"}}
+    description = {"name": "small", "image_size": World.image_size, "class": "World"}
+    assert steps.describe() == {**description, "steps": {"attribute": "age", "half_range": 30.0, "unit": "years"}}
     assert steps.validity()["photometry_validated"] is False
 
 

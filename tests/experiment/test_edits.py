@@ -2,6 +2,7 @@
 
 import json
 
+import auditing
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -14,7 +15,6 @@ from transect.controls.world import LearnedWorld
 from transect.designs import transect_design
 from transect.errors import BadInput
 from transect.experiment.edits import EditCheck, check_of, for_world
-from transect.jobs.audit import run
 from transect.targets import as_target
 
 
@@ -37,7 +37,7 @@ def brightness():
 
 def audited(directions, out, **more):
     asked = {"vary": {"smile": [0.4, 1.0, 1.8]}, "subjects": 6, "image_size": 32, "directions": directions}
-    return run.audit([brightness()], **{**asked, "out": out, "quiet": True, **more})
+    return auditing.audit([brightness()], **{**asked, "out": out, "quiet": True, **more})
 
 
 def section_of(result):
@@ -75,8 +75,8 @@ def test_subjects_are_drawn_again_until_they_pass(directions, tmp_path):
     def real(pixels):
         return np.where(pixels[:, 0].mean(axis=(1, 2)) > 150, 1.0, 0.0)
 
-    check = EditCheck(realism=as_target(real, name="real", task="regression"), redraw=3)
-    result = audited(directions, tmp_path, check_edits=check, vary={"smile": [1.0, 1.3]})
+    realism = as_target(real, name="real", task="regression")
+    result = audited(directions, tmp_path, realism=realism, redraw=3, vary={"smile": [1.0, 1.3]})
     draws = {row[0]: row[1] for row in section_of(result)["tables"][-1]["rows"]}
     assert draws["subjects"] == 6
     assert draws["draws in all"] >= 6
@@ -92,8 +92,7 @@ def test_subjects_are_drawn_again_until_they_pass(directions, tmp_path):
 def test_a_models_reading_stands_before_the_truth(directions, tmp_path):
     """A model that reads every image as a smile of 0: what was set is not seen, in no cell."""
     zero = as_target(lambda pixels: np.zeros(len(pixels)), name="zero", task="regression")
-    check = EditCheck({"smile": zero})
-    result = audited(directions, tmp_path, check_edits=check)
+    result = audited(directions, tmp_path, attributes={"smile": zero})
     edits = pq.read_table(tmp_path / "edits")
     assert not edits["reading.smile"].to_numpy().any()
     spec = result.results["studies"][0]["spec"]["edits"]
@@ -110,7 +109,7 @@ def test_steps_along_directions_are_checked_too(directions, tmp_path):
 
 def test_the_reference_generators_images_are_read_by_the_network_that_ships(tmp_path):
     """Its latents know no truth: readings of the images stand there, of the attributes that have directions."""
-    result = run.audit(
+    result = auditing.audit(
         [brightness()], generator="reference", vary={"skin_tone": [3.0, 8.0]}, subjects=4, out=tmp_path, quiet=True
     )
     section = section_of(result)
@@ -139,7 +138,7 @@ def test_another_network_of_that_name_is_not_read_by_it():
 
 
 def test_exact_controls_are_not_checked_unasked(tmp_path):
-    result = run.audit([brightness()], vary=["glasses"], subjects=4, image_size=32, out=tmp_path, quiet=True)
+    result = auditing.audit([brightness()], vary=["glasses"], subjects=4, image_size=32, out=tmp_path, quiet=True)
     assert "edits" not in result.results["studies"][0]["spec"]
     assert all(one["key"] != "edit-validity" for one in result.results["sections"])
 
@@ -152,4 +151,4 @@ def test_what_is_refused(directions, tmp_path):
     with pytest.raises(BadInput, match="expected an embedding, got a regression target"):
         EditCheck(identity=brightness())
     with pytest.raises(BadInput, match="are of images whose attributes are set"):
-        audited(directions, tmp_path, vary=(), images=5, check_edits=EditCheck(redraw=1))
+        audited(directions, tmp_path, vary=(), images=5, redraw=1)

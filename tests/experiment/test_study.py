@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import audited
+import auditing
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -21,7 +22,7 @@ import transect
 from transect.analysis.reporting import report
 from transect.designs import transect_design
 from transect.errors import BadInput, CorruptedPart, FolderOfAnotherSpec, RunFolderError, TooManyFailures, UnknownName
-from transect.experiment import study
+from transect.experiment import study, worlds
 from transect.records import Predictions, Task
 from transect.runs import tables as tables_of_runs
 from transect.targets.limits import Limits
@@ -59,7 +60,7 @@ def start(arguments: list[str]) -> subprocess.Popen:
 
 def test_a_planted_effect_is_found_and_everything_is_written(tmp_path):
     """A target that scores the picture's brightness: a light background must raise it, glasses must not."""
-    result = transect.audit(
+    result = auditing.audit(
         audited.brightness,
         vary={"background_lightness": (0, 1), "glasses": None},
         outcomes=["score"],
@@ -85,7 +86,7 @@ def test_the_estimate_is_what_the_pictures_say(tmp_path):
 
     The attributes are not in the order of the alphabet: the cells must keep the order of the design.
     """
-    result = transect.audit(
+    result = auditing.audit(
         audited.brightness, vary={"smile": (0, 1), "glasses": None}, outcomes=["score"], out=tmp_path, **SMALL
     )
     world = transect.generators.load("faceworld", image_size=32)
@@ -106,7 +107,7 @@ def test_the_estimate_is_what_the_pictures_say(tmp_path):
 
 def test_rates_and_truth_agree_with_the_tables(tmp_path):
     """Where the truth is what was set, the error of a cell is 1 - answer or answer, cell by cell."""
-    result = transect.audit(
+    result = auditing.audit(
         audited.brightness, vary={"smile": (0, 1), "glasses": None}, truth="smile>0.5", outcomes=["answer", "error"],
         out=tmp_path, **SMALL,
     )  # fmt: skip
@@ -119,7 +120,7 @@ def test_rates_and_truth_agree_with_the_tables(tmp_path):
 
 
 def test_a_population_is_observed_not_set(tmp_path):
-    result = transect.audit(
+    result = auditing.audit(
         audited.brightness, population="celebrity-like", images=60, image_size=32, out=tmp_path, quiet=True
     )
     assert {effect.basis for effect in result.effects} == {"observational"}
@@ -127,11 +128,11 @@ def test_a_population_is_observed_not_set(tmp_path):
 
 
 def test_several_targets_share_the_images(tmp_path):
-    result = transect.audit(
+    result = auditing.audit(
         [audited.brightness, "audited:raises_on_bright"],
         vary={"glasses": None},
         out=tmp_path,
-        limits=Limits(max_failures=1),
+        max_failures=1,
         **SMALL,
     )
     assert {effect.target for effect in result.effects} == {"brightness", "audited:raises_on_bright"}
@@ -144,7 +145,7 @@ def test_several_targets_share_the_images(tmp_path):
 
 def test_too_many_failures_stop_the_run_and_keep_what_is_done(tmp_path):
     with pytest.raises(TooManyFailures, match="raises_always failed on .* no answer today"):
-        transect.audit(audited.raises_always, vary={"glasses": None}, out=tmp_path, **SMALL)
+        auditing.audit(audited.raises_always, vary={"glasses": None}, out=tmp_path, **SMALL)
     assert pq.read_table(tmp_path / "images").num_rows == 24
 
 
@@ -152,14 +153,12 @@ def test_a_target_that_hangs_stops_the_run_after_a_few_images(tmp_path):
     """24 images, 5 % allowed: the second image that hangs is one too many, long before the other 22 are waited for."""
     began = time.monotonic()
     with pytest.raises(TooManyFailures, match=r"hangs failed on 2 of 2 images .* timed out after 0\.2 s"):
-        transect.audit(
-            audited.hangs, vary={"glasses": None}, out=tmp_path, limits=Limits(timeout=0.2, batch=4), **SMALL
-        )
+        auditing.audit(audited.hangs, vary={"glasses": None}, out=tmp_path, timeout=0.2, batch=4, **SMALL)
     assert time.monotonic() - began < 20
 
 
 def test_the_report_is_made_again_from_the_tables(tmp_path):
-    transect.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
+    auditing.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
     before = tables(tmp_path)
     (tmp_path / "report.html").unlink()
     report(tmp_path)
@@ -167,32 +166,32 @@ def test_the_report_is_made_again_from_the_tables(tmp_path):
 
 
 def test_a_corrupted_part_is_named_and_made_anew_after_deletion(tmp_path):
-    transect.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
+    auditing.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
     before = tables(tmp_path)
     part = tmp_path / "images" / "part-00000.parquet"
     part.write_bytes(part.read_bytes()[:-1] + b"x")
     for again in (
         lambda: report(tmp_path),
-        lambda: transect.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL),
+        lambda: auditing.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL),
     ):
         with pytest.raises(CorruptedPart, match=r"part-00000\.parquet does not read back"):
             again()
     part.unlink()
-    transect.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
+    auditing.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
     assert tables(tmp_path) == before
 
 
 def test_changed_code_is_another_target(tmp_path):
     """Its answers must never appear under the name of what was asked before."""
-    transect.audit(lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255, vary={"glasses": None}, out=tmp_path, **SMALL)
+    auditing.audit(lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255, vary={"glasses": None}, out=tmp_path, **SMALL)
     with pytest.raises(FolderOfAnotherSpec, match="differs in targets"):
-        transect.audit(lambda pixels: pixels.max(axis=(1, 2, 3)) / 255, vary={"glasses": None}, out=tmp_path, **SMALL)
+        auditing.audit(lambda pixels: pixels.max(axis=(1, 2, 3)) / 255, vary={"glasses": None}, out=tmp_path, **SMALL)
 
 
 def test_a_threshold_of_zero_is_a_threshold(tmp_path):
     """Every score is at least 0, so every answer is yes: the overall rate is 1."""
-    result = transect.audit(
-        audited.brightness, target_options={"threshold": 0.0}, vary={"glasses": None}, outcomes=["answer"], out=tmp_path,
+    result = auditing.audit(
+        audited.brightness, threshold=0.0, vary={"glasses": None}, outcomes=["answer"], out=tmp_path,
         **SMALL,
     )  # fmt: skip
     assert next(rate["rate"] for rate in result.results["rates"] if rate["order"] == 0) == 1.0
@@ -209,7 +208,7 @@ class PlainDetector:
 
 
 def test_a_task_may_be_plain_text(tmp_path):
-    result = transect.audit(PlainDetector(), vary={"glasses": None}, truth="face", out=tmp_path, **SMALL)
+    result = auditing.audit(PlainDetector(), vary={"glasses": None}, truth="face", out=tmp_path, **SMALL)
     assert {effect.outcome for effect in result.effects} == {"miss"}
 
 
@@ -226,7 +225,7 @@ class NamesItsClasses:
 
 
 def test_labels_of_the_predictions_are_kept(tmp_path):
-    transect.audit(NamesItsClasses(), vary={"glasses": None}, out=tmp_path, **SMALL)
+    auditing.audit(NamesItsClasses(), vary={"glasses": None}, out=tmp_path, **SMALL)
     page = (tmp_path / "report.html").read_text()
     assert "class 1" not in page
 
@@ -240,7 +239,7 @@ def test_no_folder_of_this_machine_is_told(tmp_path):
         warnings.simplefilter("ignore", DeprecationWarning)
         torch.jit.script(Flat()).save(str(home / "flat.pt"))
     out = tmp_path / "run"
-    transect.audit(
+    auditing.audit(
         f"torch:{home / 'flat.pt'}", vary={"glasses": None}, population=str(home / "mine.toml"), out=out, **SMALL
     )
     assert (out / "predictions" / "torch-flat.pt").is_dir()
@@ -269,19 +268,19 @@ class Bare:
 
 def test_a_generator_object_needs_no_more_than_its_contract(tmp_path):
     few = {"subjects": 3, "quiet": True, "vary": {"glasses": None}}
-    result = transect.audit(audited.brightness, generator=Bare(), out=tmp_path / "bare", **few)
+    result = auditing.audit(audited.brightness, generator=Bare(), out=tmp_path / "bare", **few)
     assert result.results["world"]["statement"] == "The generator bare states no validity figures."
     world = transect.generators.FaceWorld(image_size=32, population="celebrity-like")
-    result = transect.audit(audited.brightness, generator=world, out=tmp_path / "world", **few)
+    result = auditing.audit(audited.brightness, generator=world, out=tmp_path / "world", **few)
     assert result.results["studies"][0]["population"] == "celebrity-like"
     with pytest.raises(BadInput, match="expected no image_size, population and device beside a generator object"):
-        transect.audit(audited.brightness, generator=world, image_size=64, out=tmp_path / "no", **few)
+        auditing.audit(audited.brightness, generator=world, image_size=64, out=tmp_path / "no", **few)
     with pytest.raises(BadInput, match="generator: expected a name, or an object with"):
-        transect.audit(audited.brightness, generator=object(), out=tmp_path / "no", **few)
+        worlds.open_world(object(), None, None)
 
 
 def test_a_changed_spec_is_refused(tmp_path):
-    transect.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
+    auditing.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
     record = tmp_path / "run.json"
     record.write_text(record.read_text().replace('"threshold": 0.5', '"threshold": 0.1'))
     with pytest.raises(RunFolderError, match=r"run\.json was changed after it was written"):
@@ -290,31 +289,31 @@ def test_a_changed_spec_is_refused(tmp_path):
 
 def test_refusals(tmp_path):
     with pytest.raises(UnknownName, match="unknown generator 'faceword': did you mean faceworld"):
-        transect.audit(audited.brightness, generator="faceword", vary={"glasses": None}, out=tmp_path, **SMALL)
+        auditing.audit(audited.brightness, generator="faceword", vary={"glasses": None}, out=tmp_path, **SMALL)
     with pytest.raises(UnknownName, match="unknown population 'balancd': did you mean balanced"):
-        transect.audit(audited.brightness, population="balancd", vary={"glasses": None}, out=tmp_path, **SMALL)
+        auditing.audit(audited.brightness, population="balancd", vary={"glasses": None}, out=tmp_path, **SMALL)
     with pytest.raises(BadInput, match="outcome 'miss' is not offered for a binary target: .*; give --truth"):
-        transect.audit(audited.brightness, vary={"glasses": None}, outcomes=["miss"], out=tmp_path, **SMALL)
-    with pytest.raises(BadInput, match="--images observes a population as it comes: drop --vary"):
-        transect.audit(audited.brightness, vary={"glasses": None}, images=5, out=tmp_path, quiet=True)
+        auditing.audit(audited.brightness, vary={"glasses": None}, outcomes=["miss"], out=tmp_path, **SMALL)
+    with pytest.raises(BadInput, match="--images observes a population: drop --vary"):
+        auditing.audit(audited.brightness, vary={"glasses": None}, images=5, out=tmp_path, quiet=True)
     with pytest.raises(BadInput, match="two targets are named 'brightness': give each a name of its own"):
-        transect.audit([audited.brightness, audited.brightness], vary={"glasses": None}, out=tmp_path, **SMALL)
+        auditing.audit([audited.brightness, audited.brightness], vary={"glasses": None}, out=tmp_path, **SMALL)
     two_classes = {"task": "multiclass", "labels": ("no", "yes")}
     with pytest.raises(BadInput, match="needs the positive class"):
-        transect.audit(audited.brightness, target_options=two_classes, vary={"glasses": None}, out=tmp_path, **SMALL)
+        auditing.audit(audited.brightness, **two_classes, vary={"glasses": None}, out=tmp_path, **SMALL)
     with pytest.raises(BadInput, match="the truth of a binary target must be 0 or 1"):
-        transect.audit(audited.brightness, truth="age", vary={"glasses": None}, out=tmp_path, **SMALL)
+        auditing.audit(audited.brightness, truth="age", vary={"glasses": None}, out=tmp_path, **SMALL)
     with pytest.raises(BadInput, match="truth 'glasses>5': glasses lies between 0 and 1"):
-        transect.audit(audited.brightness, truth="glasses>5", vary={"glasses": None}, out=tmp_path, **SMALL)
+        auditing.audit(audited.brightness, truth="glasses>5", vary={"glasses": None}, out=tmp_path, **SMALL)
     with pytest.raises(BadInput, match="--hold smile: nothing that is varied changes smile; drop it"):
-        transect.audit(audited.brightness, vary={"glasses": None}, hold=["smile"], out=tmp_path, **SMALL)
+        auditing.audit(audited.brightness, vary={"glasses": None}, hold=["smile"], out=tmp_path, **SMALL)
     assert not any(tmp_path.iterdir())
 
 
 def test_a_folder_of_another_audit_is_refused(tmp_path):
-    transect.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
+    auditing.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **SMALL)
     with pytest.raises(FolderOfAnotherSpec, match=r"differs in design\.seed"):
-        transect.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **{**SMALL, "seed": 4})
+        auditing.audit(audited.brightness, vary={"glasses": None}, out=tmp_path, **{**SMALL, "seed": 4})
 
 
 SMALL_PARTS = "import transect.experiment.study; transect.experiment.study.IMAGES_PER_PART = 16; from transect.cli.app import main; main()"

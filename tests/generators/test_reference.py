@@ -1,12 +1,11 @@
 """The generator that ships: its contract, its directions, an audit along them, and how near it says it is."""
 
 import json
-from pathlib import Path
 
+import auditing
 import numpy as np
 import pytest
 
-import transect
 from transect.controls.files import read_directions
 from transect.errors import BadInput
 from transect.experiment.worlds import open_world
@@ -45,10 +44,10 @@ def test_an_audit_along_its_directions_warns_whose_labels_they_are(tmp_path):
         return np.clip(read(pixels)["skin_tone"] / 10, 0, 1)
 
     options = {"outcomes": ["score"], "generator": "reference", "out": tmp_path / "run", "quiet": True}
-    made = transect.audit(dark_skin, vary={"skin_tone": (3.0, 9.0)}, subjects=6, **options)
+    made = auditing.audit(dark_skin, vary={"skin_tone": (3.0, 9.0)}, subjects=6, **options)
     effect = next(one for one in made.effects if one.name.startswith("skin_tone: 3"))
     assert 0.3 < effect.estimate < 0.8  # set by 6 of the 10 steps that the score spans
-    assert "any biases of the classifier will leak" in Path(made.report).read_text(encoding="utf-8")
+    assert "any biases of the classifier will leak" in made.page.read_text(encoding="utf-8")
 
 
 def test_its_figures_stand_beside_it():

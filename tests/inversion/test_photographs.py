@@ -2,6 +2,7 @@
 
 import json
 
+import auditing
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -18,7 +19,6 @@ from transect.errors import BadInput
 from transect.experiment import worlds
 from transect.generators import load
 from transect.inversion.latents_file import content_of_codes, read_codes
-from transect.jobs.audit import run
 from transect.targets import as_target
 from transect.testing import check_controls, check_generator
 
@@ -79,7 +79,7 @@ def audited(files, out, **options):
     given = {"vary": {"first": [1.0, 3.0]}, "subjects": 5, "directions": files / "d.safetensors"}
     given |= {"latents": files / "l.safetensors", "generator": str(files / "g.safetensors"), "out": out, "quiet": True}
     target = as_target(lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255, name="brightness", task="regression")
-    return run.audit([target], **{**given, **options})
+    return auditing.audit([target], **{**given, **options})
 
 
 def test_an_audit_edits_the_photographs(files, tmp_path):
@@ -115,7 +115,7 @@ def test_an_audit_edits_the_photographs(files, tmp_path):
         ({"vary": (), "steps": ["first"], "subjects": 59}, "expected at most 58 subjects"),
         ({"observe": 59}, "expected at most 58 subjects"),
         ({"directions": None}, "--latents: expected --directions FILE beside it"),
-        ({"check_edits": run.EditCheck(redraw=2)}, "--redraw: expected none with --latents"),
+        ({"redraw": 2}, "--redraw: expected none with --latents"),
     ],
 )
 def test_what_photographs_cannot_do_is_refused_before_anything_is_made(files, tmp_path, options, message):

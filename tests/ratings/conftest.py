@@ -1,9 +1,8 @@
 """A finished run to rate, and one of two studies."""
 
 import audited
+import auditing
 import pytest
-
-import transect
 
 
 @pytest.fixture
@@ -11,7 +10,7 @@ def folder(tmp_path):
     """Three subjects with and without glasses."""
     run = tmp_path / "run"
     options = {"image_size": 32, "quiet": True, "control": False, "outcomes": ["score"]}
-    transect.audit(audited.brightness, vary=["glasses"], subjects=3, out=run, **options)
+    auditing.audit(audited.brightness, vary=["glasses"], subjects=3, out=run, **options)
     return run
 
 
@@ -20,6 +19,6 @@ def several(folder, tmp_path):
     """The run and a walk of its subjects, whose images have the same ids."""
     path = tmp_path / "several"
     options = {"image_size": 32, "quiet": True, "control": False, "outcomes": ["score"]}
-    transect.audit(audited.brightness, steps=["age=0,1"], subjects=3, out=path / "studies" / "steps-age", **options)
+    auditing.audit(audited.brightness, steps=["age=0,1"], subjects=3, out=path / "studies" / "steps-age", **options)
     folder.rename(path / "studies" / "experiment")
     return path

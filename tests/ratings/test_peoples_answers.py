@@ -3,13 +3,13 @@
 from unittest.mock import Mock
 
 import audited
+import auditing
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from rating_files import IDS, csv, refusal
 
-import transect
 from transect.analysis import findings, finished_run, rater_report, reporting
 from transect.analysis.finished_run import Run
 from transect.effects import Truth
@@ -111,8 +111,8 @@ def test_single_answers_about_several_studies(several, tmp_path):
 def test_the_label_along_a_walk_is_people_s_where_nothing_else_says_it(tmp_path):
     """Two raters of every image; at the last step both see glasses that nobody saw before."""
     run = tmp_path / "walk"
-    options = {"image_size": 32, "quiet": True, "control": False, "target_options": {"threshold": 0.4}}
-    transect.audit(audited.brightness, steps=["age=-1,0,1"], subjects=4, truth="glasses", out=run, **options)
+    options = {"image_size": 32, "quiet": True, "control": False, "threshold": 0.4}
+    auditing.audit(audited.brightness, steps=["age=-1,0,1"], subjects=4, truth="glasses", out=run, **options)
     ids = [f"{subject}-{cell:04d}" for subject in range(4) for cell in range(3)]
     rows = [(one, rater, int(one.endswith("2"))) for one in ids for rater in "ab"]
     of, raters, said = zip(*rows, strict=True)

@@ -4,11 +4,11 @@ import json
 from html.parser import HTMLParser
 
 import audited
+import auditing
 import numpy as np
 import pytest
 from rating_files import csv
 
-import transect
 from transect.analysis import finished_run, rater_report, reporting
 from transect.annotation.pictures import Pictures
 from transect.errors import BadInput, UnknownName
@@ -24,7 +24,7 @@ def rated(tmp_path_factory):
     folder = tmp_path_factory.mktemp("rated")
     run = folder / "run"
     options = {"image_size": 32, "quiet": True, "control": False}
-    transect.audit(audited.brightness, vary=["smile=0:1:5"], subjects=6, out=run, **options)
+    auditing.audit(audited.brightness, vary=["smile=0:1:5"], subjects=6, out=run, **options)
     made = finished_run.read(run)
     ids, smile = made.images["id"].to_pylist(), made.true["smile"]
     seen = [
@@ -101,7 +101,7 @@ def test_raters_are_the_reference(rated):
     rater_report.judge(rated, "smile>=0.5")
     try:
         run = finished_run.read(rated)
-        target = run.spec["targets"][0]
+        target = run.spec.targets[0]
         assert run.outcomes(target) == (*target["outcomes"], "error")
         seen = run.seen.people["smile"]
         np.testing.assert_equal(run.labels(Task.BINARY), (seen >= 0.5) * 1.0)
@@ -123,7 +123,7 @@ def test_raters_are_the_reference(rated):
 def test_a_truth_of_its_own_is_kept(tmp_path):
     run = tmp_path / "run"
     options = {"image_size": 32, "quiet": True, "control": False, "truth": "glasses"}
-    transect.audit(audited.brightness, vary=["glasses"], subjects=1, out=run, **options)
+    auditing.audit(audited.brightness, vary=["glasses"], subjects=1, out=run, **options)
     with pytest.raises(BadInput, match="expected a run without a truth of its own, got glasses"):
         rater_report.judge(run, "smile>0.5")
 
@@ -137,7 +137,7 @@ def test_the_report_says_what_other_raters_would_change(rated):
     assert {"raters", "seen along", "other raters"} <= {one["key"] for one in made}
     (section,) = [one for one in made if one["key"] == "other raters"]
     row = dict(zip(section["tables"][0]["columns"], section["tables"][0]["rows"][0], strict=True))
-    said = run.predictions(run.spec["targets"][0]).scores[:, 0] >= 0.5
+    said = run.predictions(run.spec.targets[0]).scores[:, 0] >= 0.5
     y = np.where(run.seen.reasons == "", said.astype(float), np.nan)
     if np.ptp(y[np.isfinite(y)]) > 0:
         (theirs,) = instrumental(y, {"smile": run.seen.people["smile"]}, {"z": run.true["smile"]})

@@ -3,13 +3,13 @@
 import json
 
 import audited
+import auditing
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from rating_files import IDS, csv, refusal
 
-import transect
 from transect.analysis import reporting
 from transect.errors import BadInput
 from transect.ratings import seen as ratings
@@ -135,14 +135,14 @@ def test_ratings_of_no_image_are_counted_and_said(folder, tmp_path):
 def test_an_audit_takes_ratings_and_refuses_bad_ones_before_anything_is_made(folder, tmp_path):
     options = {"image_size": 32, "quiet": True, "control": False, "outcomes": ["score"], "subjects": 3}
     with pytest.raises(BadInput, match="expected a readable CSV or Parquet of ratings"):
-        transect.audit(
+        auditing.audit(
             audited.brightness, vary=["glasses"], out=tmp_path / "a", perceived=tmp_path / "nowhere.csv", **options
         )
     with pytest.raises(BadInput, match="--prune 'x': expected NAME>=A"):
-        transect.audit(audited.brightness, vary=["glasses"], out=tmp_path / "a", prune=["x"], **options)
+        auditing.audit(audited.brightness, vary=["glasses"], out=tmp_path / "a", prune=["x"], **options)
     assert not (tmp_path / "a").exists()
     seen = csv(tmp_path / "seen.csv", id=IDS, fakeness=[0, 0, 1, 0, 0, 0])
-    made = transect.audit(
+    made = auditing.audit(
         audited.brightness, vary=["glasses"], out=folder, perceived=seen, prune=["fakeness>=0.75"], **options
     )
     assert made.effects[0].n_subjects == 2

@@ -2,9 +2,9 @@
 
 import json
 
+import auditing
 import pytest
 
-import transect
 from transect.analysis import reporting
 from transect.errors import BadInput
 from transect.runs import boundary
@@ -42,9 +42,9 @@ def test_the_band_of_an_audit_is_that_of_its_report(tmp_path):
         return made["text"][0], [row["subjects"] for row in rows if row["over"] == "near the boundary"]
 
     def audit(**more):
-        return transect.audit("audited:brightness", steps=["skin_tone=-1,0,1"], **options, **more)
+        return auditing.audit("audited:brightness", steps=["skin_tone=-1,0,1"], **options, **more)
 
-    text, wide = near(audit(near=(0.0, 1.0)))
+    text, wide = near(audit(boundary=(0.0, 1.0)))
     assert "(0 < score < 1 at λ = 0, as asked for)" in text
     assert wide == [12, 12]
     assert near(reporting.report(tmp_path / "run")) == (text, wide)
@@ -56,10 +56,10 @@ def test_the_band_of_an_audit_is_that_of_its_report(tmp_path):
 
 def test_a_band_without_steps_is_refused_before_anything_is_made(tmp_path):
     with pytest.raises(BadInput, match="--boundary: expected attributes moved in steps"):
-        transect.audit("audited:brightness", vary=["glasses"], near=(0.2, 0.8), out=tmp_path / "run")
+        auditing.audit("audited:brightness", vary=["glasses"], boundary=(0.2, 0.8), out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
     options = {"image_size": 32, "subjects": 3, "quiet": True, "control": False, "out": tmp_path / "run"}
-    transect.audit("audited:brightness", vary=["glasses"], **options)
+    auditing.audit("audited:brightness", vary=["glasses"], **options)
     with pytest.raises(BadInput, match="--boundary: expected attributes moved in steps"):
         reporting.report(tmp_path / "run", near=(0.2, 0.8))
     assert not (tmp_path / "run" / "boundary.json").exists()

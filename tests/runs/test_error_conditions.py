@@ -4,6 +4,7 @@ import base64
 import io
 import json
 
+import auditing
 import numpy as np
 import pytest
 from PIL import Image
@@ -12,7 +13,6 @@ from typer.testing import CliRunner
 from transect.analysis import mean_faces
 from transect.cli.app import app
 from transect.errors import BadInput, UnknownName
-from transect.jobs.audit import run as audits
 from transect.runs import error_conditions
 from transect.runs.folder import FinishedRun
 from transect.runs.tables import images_of
@@ -30,7 +30,7 @@ def observed(tmp_path_factory):
     out = tmp_path_factory.mktemp("observed") / "run"
     target = as_target(by_light, name="light", task="binary")
     options = {"images": 24, "image_size": 32, "truth": "smile>0.5", "compare": ["glasses", "skin_tone"]}
-    return audits.audit(target, **options, by=["glasses", "skin_tone"], control=False, quiet=True, out=out)
+    return auditing.audit(target, **options, by=["glasses", "skin_tone"], control=False, quiet=True, out=out)
 
 
 def errors_of(result):
@@ -43,7 +43,7 @@ def test_the_page_counts_errors_by_the_combinations(observed):
     groups = [row[0] for row in table["rows"]]
     assert "glasses × skin tone: all, weighted equally" in groups
     assert len([group for group in groups if group.startswith("glasses off, skin tone")]) == 3
-    page = observed.report.read_text()
+    page = observed.page.read_text()
     assert "Errors by condition: light" in page
     assert "Mean faces of right and wrong answers" in page
 
@@ -56,7 +56,7 @@ def test_mean_faces_are_means_of_the_stored_images(observed):
     wrong = np.array(by_light(pixels)) != smiles
     face = observed.results["gallery"]["faces"][0]
     assert (face["measure"], face["by"], face["right"], face["wrong"]) == ("attribute", "", (~wrong).sum(), wrong.sum())
-    first = observed.report.read_text().split('<div class="faces">')[1].split('src="data:image/png;base64,')
+    first = observed.page.read_text().split('<div class="faces">')[1].split('src="data:image/png;base64,')
     for text, rows in zip(first[1:3], (~wrong, wrong), strict=True):
         with Image.open(io.BytesIO(base64.b64decode(text.split('"')[0]))) as image:
             assert np.abs(np.asarray(image, dtype=float) - pixels[rows].mean(axis=0)).max() <= 0.5
@@ -75,11 +75,11 @@ def test_what_cannot_be_counted_by_is_refused_before_anything_is_made(tmp_path):
     target = as_target(by_light, name="light", task="binary")
     options = {"image_size": 32, "truth": "smile>0.5", "out": tmp_path / "run", "quiet": True}
     with pytest.raises(UnknownName, match="skin_tone"):
-        audits.audit(target, images=8, by=["skin_tome"], **options)
+        auditing.audit(target, images=8, by=["skin_tome"], **options)
     with pytest.raises(UnknownName, match="images are compared by"):
-        audits.audit(target, vary=["glasses"], by=["age"], **options)
+        auditing.audit(target, vary=["glasses"], by=["age"], **options)
     with pytest.raises(BadInput, match="at most 3"):
-        audits.audit(target, images=8, by=["age", "smile", "glasses", "skin_tone"], **options)
+        auditing.audit(target, images=8, by=["age", "smile", "glasses", "skin_tone"], **options)
     assert not (tmp_path / "run").exists()
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from transect.errors import BadInput, CorruptedPart, FolderInUse, FolderOfAnotherSpec, RunFolderError
 from transect.runs import folder as store
-from transect.runs.folder import FinishedRun, RunFolder, differing_keys, read_spec, spec_hash
+from transect.runs.folder import FinishedRun, RunFolder, differing_keys, read_record, spec_hash
 
 SPEC = {"design": {"seed": 1, "levels": {"glasses": [0.0, 1.0]}}, "targets": ["opencv"]}
 ROWS = pa.table({"id": ["a", "b"], "score": [0.25, None]})
@@ -32,7 +32,7 @@ def test_a_part_reads_back_and_is_the_same_bytes_each_time(tmp_path):
 def test_run_json_holds_the_spec_and_its_hash(tmp_path):
     with RunFolder(tmp_path, SPEC):
         pass
-    assert read_spec(tmp_path) == SPEC
+    assert read_record(tmp_path) == SPEC
     assert json.loads((tmp_path / "run.json").read_text())["spec_hash"] == spec_hash(SPEC)
 
 
@@ -129,10 +129,10 @@ def test_temporary_files_of_a_killed_run_are_removed(tmp_path):
 
 def test_not_a_run_folder(tmp_path):
     with pytest.raises(BadInput, match=r"is not a run folder: expected a run\.json"):
-        read_spec(tmp_path)
+        read_record(tmp_path)
     (tmp_path / "run.json").write_text("{")
     with pytest.raises(RunFolderError, match="does not read as a run's spec"):
-        read_spec(tmp_path)
+        read_record(tmp_path)
 
 
 JSON = st.recursive(

@@ -3,12 +3,15 @@
 import hashlib
 import io
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 from PIL import Image
 
+from transect.records import Attribute, Design
 from transect.runs.folder import RunFolder
+from transect.runs.spec import GeneratorDescription, LimitsEntry, RunSpec, WorldEntry
 
 
 def png(seed: int, size: int = 16) -> bytes:
@@ -19,15 +22,31 @@ def png(seed: int, size: int = 16) -> bytes:
     return sink.getvalue()
 
 
+def small_spec(design, **changes):
+    """The spec of a run of a world that states nothing, less what is changed."""
+    spec = RunSpec(
+        versions={"transect": "0.1.0"},
+        name="run",
+        generator=GeneratorDescription({"name": "small", "image_size": 16, "class": "Small"}),
+        world=WorldEntry("small", False, "The generator small states no validity figures."),
+        readings=(),
+        attributes=tuple(Attribute(name, "continuous", name) for name in design.levels),
+        held=(),
+        nominal=(),
+        design=design,
+        subjects_per_part=4,
+        truth=None,
+        targets=(),
+        limits=LimitsEntry(10.0, 16),
+    )
+    return replace(spec, **changes)
+
+
 def make_run(folder, subjects=6, cells=2, per_part=4, seed=0, without_picture=(), size=16):
     """A run folder with subjects x cells images and no predictions, as `transect audit` writes images."""
     values = np.linspace(0, 1, cells).tolist()
-    spec = {
-        "name": "run",
-        "design": {"subjects": subjects, "seed": seed, "levels": [{"attribute": "smile", "values": values}]},
-        "subjects_per_part": per_part,
-    }
-    with RunFolder(folder, spec) as run:
+    spec = small_spec(Design({"smile": tuple(values)}, subjects, seed), subjects_per_part=per_part)
+    with RunFolder(folder, spec.to_json()) as run:
         for part, first in enumerate(range(0, subjects, per_part)):
             rows = list(itertools.product(range(first, min(first + per_part, subjects)), range(cells)))
             pictures = [

@@ -21,7 +21,7 @@ def mean_faces_of(run: Run, one: Answers) -> tuple[MeanFace, ...]:
     if not groups:
         return ()
     chosen = np.array([mean_faces.evenly(rows) for group in groups for rows in (group.right, group.wrong)])
-    rows_per_part = int(run.spec["subjects_per_part"]) * run.design.n_cells
+    rows_per_part = run.spec.rows_per_part
 
     def pictures() -> Iterator[tuple[int, UInt8[np.ndarray, "h w 3"]]]:
         wanted = np.flatnonzero(chosen.any(axis=0))
@@ -33,7 +33,7 @@ def mean_faces_of(run: Run, one: Answers) -> tuple[MeanFace, ...]:
     made = mean_faces.means(chosen, pictures())
     return tuple(
         MeanFace(
-            run.spec["name"],
+            run.spec.name,
             one.target,
             group.measure,
             group.by,

@@ -19,10 +19,10 @@ def sections(path: Path) -> list[Section]:
     Raises CorruptedPart or BadInput (not finished).
     """
     folder = FinishedRun(path)
-    if folder.spec.get("edits") is None:
+    if folder.spec.edits is None:
         return []
     run = finished_run.read(path)
-    return [edit_validity.section(run.spec, run.design, run.attributes, *_tables(folder, run.parts))]
+    return [edit_validity.section(run.spec, run.attributes, *_tables(folder, run.parts))]
 
 
 def _tables(folder: FinishedRun, parts: int) -> tuple[pa.Table, pa.Table]:

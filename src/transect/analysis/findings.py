@@ -29,7 +29,7 @@ from transect.experiment.verification import NON_MATCH
 from transect.records import Annotations, Attribute, Design, Effect, Predictions, Task
 from transect.report import selection
 from transect.report.records import Gallery
-from transect.runs.error_conditions import counted_by
+from transect.runs.spec import RunSpec, TargetEntry
 
 Groups = Mapping[float, str]
 """What is compared of one attribute: value and label of each level, or center and range of each group."""
@@ -58,6 +58,7 @@ class Findings:
     in a population study their scores.
     """
 
+    spec: RunSpec
     entry: Mapping[str, Any]
     effects: tuple[Effect, ...]
     rates: tuple[Mapping[str, Any], ...]
@@ -71,7 +72,7 @@ class Findings:
     @property
     def in_steps(self) -> bool:
         """Whether its levels are steps λ from each subject's own value, which no population has shares of."""
-        return "steps" in self.entry["spec"]["generator"]
+        return self.spec.generator.steps is not None
 
 
 def analyse(path: Path, boundary: tuple[float, float] | None = None, by: Sequence[str] = ()) -> Findings:
@@ -82,7 +83,7 @@ def analyse(path: Path, boundary: tuple[float, float] | None = None, by: Sequenc
     Raises CorruptedPart or BadInput (not finished).
     """
     run = read(path)
-    crossed = tuple(by) if set(by) <= counted_by(run.spec) else ()
+    crossed = tuple(by) if set(by) <= run.spec.counted_by else ()
     effects: list[Effect] = []
     rates: list[Mapping[str, Any]] = []
     galleries: list[Gallery] = []
@@ -91,21 +92,22 @@ def analyse(path: Path, boundary: tuple[float, float] | None = None, by: Sequenc
     groups: Mapping[str, Groups] = {}
     left_out = 0
     entries, answers = [], []
-    for target in run.spec["targets"]:
+    for target in run.spec.targets:
         predictions = run.predictions(target)
         outcomes = [outcome_of(run, target, predictions, name) for name in run.outcomes(target)]
         for outcome in outcomes:
-            analysis = estimate(run, target["name"], outcome)
-            answered += [_answered(run, target["name"], outcome)] if run.design.levels else []
+            analysis = estimate(run, target.name, outcome)
+            answered += [_answered(run, target.name, outcome)] if run.design.levels else []
             groups, left_out = _groups(run, analysis.rates), analysis.cells_left_out
             effects += analysis.effects
             differences += analysis.differences
-            rates += [_rate_entry(run, target["name"], outcome, rate) for rate in analysis.rates]
+            rates += [_rate_entry(run, target.name, outcome, rate) for rate in analysis.rates]
         entries.append(_target_entry(run, target, predictions))
         answers.append(replace(answers_of(run, target), boundary=boundary, by=crossed))
         galleries.append(replace(_gallery(run, target, predictions, outcomes), faces=mean_faces_of(run, answers[-1])))
     entry = {**_study_entry(run, entries, groups), "cells_left_out": left_out}
     return Findings(
+        run.spec,
         entry,
         tuple(effects),
         tuple(rates),
@@ -129,15 +131,15 @@ def merge(galleries: Sequence[Gallery]) -> Gallery:
     )
 
 
-def outcome_of(run: Run, target: Mapping[str, Any], predictions: Predictions, name: str) -> Outcome:
+def outcome_of(run: Run, target: TargetEntry, predictions: Predictions, name: str) -> Outcome:
     """One outcome of one target; that of a pruned image is none, with the rule as its reason."""
-    description = target["description"]
+    description = target.description
     made = compute(
         name,
         predictions,
         truth=run.labels(predictions.task),
-        threshold=threshold_of(run, target, predictions).value if name == NON_MATCH else _cut(description),
-        positive=description.get("positive"),
+        threshold=threshold_of(run, target, predictions).value if name == NON_MATCH else description.cut,
+        positive=description.positive,
         expected_boxes=run.expected_boxes(target),
         reference=references(run, target),
     )
@@ -145,14 +147,10 @@ def outcome_of(run: Run, target: Mapping[str, Any], predictions: Predictions, na
     return replace(made, values=np.where(reasons == "", made.values, np.nan), reasons=reasons)
 
 
-def _cut(description: Mapping[str, Any]) -> float:
-    return 0.5 if description.get("threshold") is None else float(description["threshold"])
-
-
-def answers_of(run: Run, target: Mapping[str, Any]) -> Answers:
+def answers_of(run: Run, target: TargetEntry) -> Answers:
     """The target's answers as arrays, for the sections; a pruned image has no value there."""
     predictions = run.predictions(target)
-    task, truth, label = Task(target["task"]), run.truth, run.labels(Task(target["task"]))
+    task, truth, label = target.task, run.truth, run.labels(target.task)
     possible, none = offered(task, label is not None), np.full(len(predictions), np.nan)
 
     def values(name: str) -> Float[np.ndarray, " n"]:
@@ -165,8 +163,8 @@ def answers_of(run: Run, target: Mapping[str, Any]) -> Answers:
     about = "" if truth is None or truth.attribute == FACE else run.seen.called(truth.attribute, run.known)
     rated, people_truth, people_yes = _rated_truth(run, about, kept(seen.columns), kept(seen.people), seen.answers)
     return Answers(
-        study=run.spec["name"],
-        target=target["name"],
+        study=run.spec.name,
+        target=target.name,
         task=task,
         design=run.design,
         attributes=run.attributes,
@@ -176,7 +174,7 @@ def answers_of(run: Run, target: Mapping[str, Any]) -> Answers:
         answers=values("answer"),
         truth=np.where(run.seen.reasons == "", none if label is None else label, np.nan),
         errors=values("error"),
-        threshold=_cut(target["description"]),
+        threshold=target.description.cut,
         truth_attribute=about,
         values=kept({name: run.true[name] for name in run.attributes if name in run.true}),
         # Labels of photographs are of every image; people's few answers alone tell what an experiment moved.
@@ -184,7 +182,7 @@ def answers_of(run: Run, target: Mapping[str, Any]) -> Answers:
         held=kept({name: run.true[name] for name in run.held if name in run.true}),
         others={**run.seen.unordered(run.known), **run.others, **run.held},
         pruned=int((run.seen.reasons != "").sum()),
-        steps=run.spec["generator"].get("steps", {}),
+        steps=run.spec.generator.steps,
         people=kept(seen.people),
         by_machine=bool(seen.columns and seen.people),
         rated=rated,
@@ -197,7 +195,7 @@ def answers_of(run: Run, target: Mapping[str, Any]) -> Answers:
     )
 
 
-def _verified(run: Run, target: Mapping[str, Any], predictions: Predictions) -> Verified | None:
+def _verified(run: Run, target: TargetEntry, predictions: Predictions) -> Verified | None:
     """None without a threshold, or where no experiment has reference images."""
     if not (run.design.levels and rule_of(run, target).verifies):
         return None
@@ -270,7 +268,7 @@ def _answered(run: Run, target: str, outcome: Outcome) -> Answered:
 
 def _rate_entry(run: Run, target: str, outcome: Outcome, rate: Any) -> dict[str, Any]:
     return {
-        "study": run.spec["name"],
+        "study": run.spec.name,
         "target": target,
         "outcome": outcome.name,
         "cell": dict(rate.cell),
@@ -286,10 +284,13 @@ def _rate_entry(run: Run, target: str, outcome: Outcome, rate: Any) -> dict[str,
     }
 
 
-def _target_entry(run: Run, target: Mapping[str, Any], predictions: Predictions) -> dict[str, Any]:
+def _target_entry(run: Run, target: TargetEntry, predictions: Predictions) -> dict[str, Any]:
     reasons = Counter(category(reason) for reason in predictions.failures if reason)
     return {
-        **{key: target[key] for key in ("name", "slug", "task", "description")},
+        "name": target.name,
+        "slug": target.slug,
+        "task": str(target.task),
+        "description": dict(target.description.facts),
         "n_images": len(predictions),
         "n_failed": int(predictions.failed.sum()),
         "failure_reasons": dict(sorted(reasons.items())),
@@ -297,7 +298,7 @@ def _target_entry(run: Run, target: Mapping[str, Any], predictions: Predictions)
     }
 
 
-def _found_rule(run: Run, target: Mapping[str, Any]) -> str:
+def _found_rule(run: Run, target: TargetEntry) -> str:
     if run.expected_boxes(target) is not None:
         return f"a box that overlaps the rendered face, in this detector's convention, by at least {IOU:g} (IoU)"
     return "any box anywhere in the image: this detector has no box that can be compared with the rendered face"
@@ -306,8 +307,8 @@ def _found_rule(run: Run, target: Mapping[str, Any]) -> str:
 def _study_entry(run: Run, targets: Sequence[Mapping[str, Any]], groups: Mapping[str, Groups]) -> dict[str, Any]:
     spec, design = run.spec, run.design
     return {
-        "name": spec["name"],
-        "spec": spec,
+        "name": spec.name,
+        "spec": spec.to_json(),
         "spec_hash": run.folder.spec_hash,
         "basis": design.basis,
         "subjects": len(np.unique(run.people)),
@@ -318,12 +319,12 @@ def _study_entry(run: Run, targets: Sequence[Mapping[str, Any]], groups: Mapping
         "seed": design.seed,
         "attributes": [_attribute_entry(attribute, groups[name]) for name, attribute in run.attributes.items()],
         "targets": list(targets),
-        "outcomes": list(dict.fromkeys(name for target in spec["targets"] for name in run.outcomes(target))),
+        "outcomes": list(dict.fromkeys(name for target in spec.targets for name in run.outcomes(target))),
     }
 
 
 def _truth_text(run: Run) -> str | None:
-    if run.spec["truth"] is None and run.reference is not None:
+    if run.spec.truth is None and run.reference is not None:
         return f"{run.reference.text} (as raters saw it)"
     return None if run.truth is None else run.truth.text
 
@@ -362,7 +363,7 @@ def _attribute_entry(attribute: Attribute, groups: Groups) -> dict[str, Any]:
     }
 
 
-def _gallery(run: Run, target: Mapping[str, Any], predictions: Predictions, outcomes: Sequence[Outcome]) -> Gallery:
+def _gallery(run: Run, target: TargetEntry, predictions: Predictions, outcomes: Sequence[Outcome]) -> Gallery:
     said = np.full(len(predictions), np.nan)
     if "answer" in offered(predictions.task, truth=False):
         said = outcome_of(run, target, predictions, "answer").values
@@ -376,8 +377,8 @@ def _gallery(run: Run, target: Mapping[str, Any], predictions: Predictions, outc
         said = 1 - found[NON_MATCH] if NON_MATCH in found else said
         answers = selection.distance_texts(predictions, found["distance"], said)
     shown = selection.Shown(
-        study=run.spec["name"],
-        target=target["name"],
+        study=run.spec.name,
+        target=target.name,
         design=run.design,
         attributes=run.attributes,
         subjects=run.images["subject"].to_numpy(),
@@ -387,9 +388,9 @@ def _gallery(run: Run, target: Mapping[str, Any], predictions: Predictions, outc
         said=said,
         wrong=wrong,
         expected_boxes=run.expected_boxes(target),
-        in_steps=bool(run.spec["generator"].get("steps")),
+        in_steps=run.spec.generator.steps is not None,
     )
-    rows_per_part = int(run.spec["subjects_per_part"]) * run.design.n_cells
+    rows_per_part = run.spec.rows_per_part
 
     def png_of(rows: Sequence[int]) -> dict[int, bytes]:
         return selection.stored_images(lambda part: run.folder.read_part("images", part), rows_per_part, rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ from transect.ratings import seen as ratings
 from transect.records import Attribute, Design, Predictions, Task
 from transect.runs import tables as columns
 from transect.runs.folder import FinishedRun, slug
+from transect.runs.spec import RunSpec, StatedTruth, TargetEntry
 from transect.targets.boxes import BoxConvention
 
 PERSON: Final = "subject"
@@ -31,7 +32,7 @@ class Run:
     """One finished run, read back. images: the table without the pictures."""
 
     folder: FinishedRun
-    spec: Mapping[str, Any]
+    spec: RunSpec
     design: Design
     attributes: Mapping[str, Attribute]
     images: pa.Table
@@ -43,14 +44,13 @@ class Run:
     @property
     def truth(self) -> Truth | None:
         """What is asked about: the run's own truth, or what raters are the reference for; None without either."""
-        stated = self.spec["truth"]
-        return self.reference if stated is None else Truth(**stated)
+        stated = self.spec.truth
+        return self.reference if stated is None else _truth(stated)
 
     def labels(self, task: Task) -> Float[np.ndarray, " n"] | None:
         """The right answer of each image: the world's or the labels', else the raters'; None where there is none."""
-        stated = self.spec["truth"]
-        if stated is not None:
-            return Truth(**stated).of({**self.true, "": np.zeros(len(self.images))})
+        if self.spec.truth is not None:
+            return _truth(self.spec.truth).of({**self.true, "": np.zeros(len(self.images))})
         if self.reference is None or task is Task.EMBEDDING:
             return None
         name = self.reference.attribute
@@ -58,26 +58,25 @@ class Run:
         nobody = np.full(len(self.images), np.nan)
         return reference.labels(self.reference, nobody if seen is None else seen, task, self.known.get(name))
 
-    def outcomes(self, target: Mapping[str, Any]) -> tuple[str, ...]:
+    def outcomes(self, target: TargetEntry) -> tuple[str, ...]:
         """What is counted on a target; its errors too, where raters are the reference."""
-        asked = tuple(target["outcomes"])
-        judged = self.reference is not None and "error" in offered(Task(target["task"]), truth=True)
-        return asked if not judged or "error" in asked else (*asked, "error")
+        judged = self.reference is not None and "error" in offered(target.task, truth=True)
+        return target.outcomes if not judged or "error" in target.outcomes else (*target.outcomes, "error")
 
     @property
     def parts(self) -> int:
         """Parts of each table."""
-        return -(-self.design.subjects // int(self.spec["subjects_per_part"]))
+        return self.spec.parts
 
     @property
     def others(self) -> Mapping[str, Attribute]:
         """Attributes whose levels have no order, varied or not."""
-        return {fields["name"]: attribute_of(fields) for fields in self.spec.get("nominal", ())}
+        return {attribute.name: attribute for attribute in self.spec.nominal}
 
     @property
     def held(self) -> Mapping[str, Attribute]:
         """Attributes of observed images that they are not compared by, and that adjustments hold equal all the same."""
-        return {fields["name"]: attribute_of(fields) for fields in self.spec.get("held") or ()}
+        return {attribute.name: attribute for attribute in self.spec.held}
 
     @property
     def known(self) -> Mapping[str, Attribute]:
@@ -90,16 +89,16 @@ class Run:
         who = self.true[PERSON] if PERSON in self.true else self.images["subject"].to_numpy()
         return np.asarray(who.astype(np.int64))
 
-    def predictions(self, target: Mapping[str, Any]) -> Predictions:
+    def predictions(self, target: TargetEntry) -> Predictions:
         """A target's answers, image by image."""
-        table = self.folder.read_table(f"predictions/{slug(target['name'])}", self.parts)
+        table = self.folder.read_table(f"predictions/{slug(target.name)}", self.parts)
         if table["id"].to_pylist() != self.images["id"].to_pylist():
-            raise BadInput(f"{self.folder.path}: predictions of {target['name']} are not of these images; run it anew")
-        return columns.predictions_of(table, Task(target["task"]))
+            raise BadInput(f"{self.folder.path}: predictions of {target.name} are not of these images; run it anew")
+        return columns.predictions_of(table, target.task)
 
-    def expected_boxes(self, target: Mapping[str, Any]) -> Float[np.ndarray, "n 4"] | None:
+    def expected_boxes(self, target: TargetEntry) -> Float[np.ndarray, "n 4"] | None:
         """Where a detector's box should be; None where that is not known."""
-        convention = target["description"].get("box_convention")
+        convention = target.description.box_convention
         faces = columns.face_boxes_of(self.images)
         return BoxConvention(**convention).expected_box(faces) if convention and faces is not None else None
 
@@ -108,19 +107,14 @@ def read(path: Path) -> Run:
     """One finished run. Raises CorruptedPart or BadInput (not finished)."""
     folder = FinishedRun(path)
     spec = folder.spec
-    row = spec["design"]
-    levels = {level["attribute"]: tuple(level["values"]) for level in row["levels"]}
-    design = Design(levels, row["subjects"], row["seed"], row["population"], tuple(row["hold"]))
-    attributes = {fields["name"]: attribute_of(fields) for fields in spec["attributes"]}
-    parts = -(-design.subjects // int(spec["subjects_per_part"]))
-    images = folder.read_table("images", parts, without=("image",))
+    attributes = {attribute.name: attribute for attribute in spec.attributes}
+    images = folder.read_table("images", spec.parts, without=("image",))
     seen = ratings.read(path, images["id"].to_pylist()).gating(gates.reasons(path, spec, images))
     true = columns.columns_of(images, "true")
-    known = {fields["name"]: attribute_of(fields) for fields in spec.get("nominal", ())} | attributes
-    judged = None if spec["truth"] is not None else reference.kept(path, known)
-    return Run(folder, spec, design, attributes, images, true, seen, judged)
+    known = {attribute.name: attribute for attribute in spec.nominal} | attributes
+    judged = None if spec.truth is not None else reference.kept(path, known)
+    return Run(folder, spec, spec.design, attributes, images, true, seen, judged)
 
 
-def attribute_of(fields: Mapping[str, Any]) -> Attribute:
-    """An attribute as a spec holds it."""
-    return Attribute(**{**fields, "levels": tuple(fields["levels"])})
+def _truth(stated: StatedTruth) -> Truth:
+    return Truth(stated.text, stated.attribute, stated.comparison, stated.value)

@@ -23,14 +23,11 @@ def sections(folder: Path) -> list[Section]:
     if not _finished(FinishedRun(path)):
         return [between.unfinished()]
     run = finished_run.read(path)
-    found = [findings.answers_of(run, target) for target in run.spec["targets"] if has_classes(target["task"])]
+    found = [findings.answers_of(run, target) for target in run.spec.targets if has_classes(target.task)]
     return [between.section(replace(one, study="")) for one in found]
 
 
 def _finished(run: FinishedRun) -> bool:
     """Whether every image was made and every target that has classes asked about it."""
-    parts = -(-int(run.spec["design"]["subjects"]) // int(run.spec["subjects_per_part"]))
-    if not run.has_all("images", parts):
-        return False
-    asked = [target for target in run.spec["targets"] if has_classes(target["task"])]
-    return all(run.has_all(f"predictions/{slug(target['name'])}", parts) for target in asked)
+    parts, targets = run.spec.parts, [target for target in run.spec.targets if has_classes(target.task)]
+    return all(run.has_all(table, parts) for table in ["images", *[f"predictions/{slug(t.name)}" for t in targets]])

@@ -23,9 +23,9 @@ def sections(path: Path) -> list[Section]:
     gates = required.sections(path, seen.gated)
     if not (seen.columns or seen.people):
         return gates
-    made, name = seen.pruning, str(run.spec["name"])
+    made, name = seen.pruning, run.spec.name
     stages = [] if made is None else [_effects(run, step) for step in range(len(made.steps) + 1)]
-    unordered = {fields["name"] for fields in run.spec.get("nominal", ())}
+    unordered = {attribute.name for attribute in run.spec.nominal}
     unordered |= {name for name, one in {**seen.asked, **seen.asked_people}.items() if one.unordered}
     kinds = {rated.BY_IMAGE: seen.columns, rated.OF_PEOPLE: seen.people}
     own = [rated.section(name, kinds, unknown_lines(name, seen), unordered, made, stages)]
@@ -36,9 +36,9 @@ def _effects(run: finished_run.Run, steps: int) -> list[Effect]:
     """Effects of the images that so many steps leave."""
     stage = replace(run, seen=replace(run.seen, reasons=run.seen.reasons_after(steps)))
     made: list[Effect] = []
-    for target in run.spec["targets"]:
+    for target in run.spec.targets:
         predictions = run.predictions(target)
         for name in run.outcomes(target):
             outcome: Outcome = findings.outcome_of(stage, target, predictions, name)
-            made += findings.estimate(stage, target["name"], outcome).effects
+            made += findings.estimate(stage, target.name, outcome).effects
     return made

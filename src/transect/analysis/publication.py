@@ -6,14 +6,15 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from transect import __version__
+from transect.analysis.audit_result import AuditNumbers, AuditResult
 from transect.analysis.findings import Findings, merge
 from transect.analysis.further import Further, analyse_further
 from transect.analysis.sections import build as build_sections
@@ -26,6 +27,7 @@ from transect.report.records import Section
 from transect.report.results import EffectEntry
 from transect.runs.folder import write_atomically
 from transect.runs.plain_json import plain
+from transect.runs.spec import RunSpec
 
 ALPHA: Final = 0.05
 LARGEST: Final = 3
@@ -40,31 +42,6 @@ COUNTERFACTUAL: Final = (
 HELD: Final = "Pearl 2001, Direct and indirect effects, arXiv:1301.2300"
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What an audit found: where it lies, the effects as records, and all results as JSON values."""
-
-    folder: Path
-    effects: tuple[Effect, ...]
-    results: Mapping[str, Any] = field(repr=False)
-
-    @property
-    def report(self) -> Path:
-        """The page."""
-        return self.folder / "report.html"
-
-    def summary(self) -> dict[str, Any]:
-        """What --json prints: where things are, and the effects."""
-        files = {"report": "report.html", "results": "results.json", "table": "effects.parquet"}
-        paths = {name: str(self.folder / file) for name, file in files.items()}
-        return {"out": str(self.folder), **paths, "effects": self.results["effects"]}
-
-    def rows(self) -> list[list[str]]:
-        """The effects as rows of a short table: name, target, outcome, estimate, interval, adjusted p."""
-        return [_row(effect) for effect in self.effects]
-
-
 def publish(
     folder: Path,
     found: Sequence[Findings],
@@ -75,7 +52,7 @@ def publish(
     models: Sequence[str] = (),
     limits: Sequence[str] = (),
     sections: Sequence[Section] = (),
-) -> Result:
+) -> AuditResult:
     """Write effects.parquet, results.json and report.html of one or several studies.
 
     All effects are one family: their p-values are adjusted together, by "holm", "benjamini-hochberg" or "max-t".
@@ -95,7 +72,7 @@ def publish(
     whole = _results(found, effects, entries, further, made, correction, limits)
     results = write_page(whole, merge([one.gallery for one in found]), folder)
     write_atomically(folder / "effects.parquet", _parquet(entries))
-    return Result(folder, effects, results)
+    return AuditResult(AuditNumbers(effects), folder, results)
 
 
 def _adjusted(found: Sequence[Findings], correction: str) -> tuple[Effect, ...]:
@@ -114,9 +91,11 @@ def _results(
     correction: str,
     limits: Sequence[str],
 ) -> dict[str, Any]:
-    specs = [one.entry["spec"] for one in found]
-    worlds = [{"name": s["generator"]["name"], **s["world"]} for s in specs]
-    rendered = [world for world, spec in zip(worlds, specs, strict=True) if not _photographs(spec)] or worlds[:1]
+    specs = [one.spec for one in found]
+    worlds = [{"name": spec.generator.name, **asdict(spec.world)} for spec in specs]
+    rendered = [
+        world for world, spec in zip(worlds, specs, strict=True) if not spec.generator.of_photographs
+    ] or worlds[:1]
     if any(world != rendered[0] for world in rendered):
         raise BadInput("the studies of one report must come from one world; report them one by one")
     return {
@@ -130,23 +109,21 @@ def _results(
         "largest": largest(effects, studies_truth(found)),
         "family": {"size": sum(effect.p == effect.p for effect in effects), "method": correction, "alpha": ALPHA},
         "world": {**rendered[0], "readings": _readings(specs)},
-        "limits": [*limits, *(world["statement"] for world, s in zip(worlds, specs, strict=True) if _photographs(s))],
+        "limits": [
+            *limits,
+            *(world["statement"] for world, s in zip(worlds, specs, strict=True) if s.generator.of_photographs),
+        ],
         "citations": _citations(found, effects, sections, further.sources),
         "sections": list(sections),
         **further.entries,
     }
 
 
-def _readings(specs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _readings(specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
     """How well each attribute of any study is read back from the world's pictures, once; nothing of photographs."""
-    return list(
-        {row["attribute"]: row for spec in specs if not _photographs(spec) for row in spec.get("readings", ())}.values()
-    )
-
-
-def _photographs(spec: Mapping[str, Any]) -> bool:
-    """Whether a study's images come from a data set and not from a world."""
-    return "labels_sha256" in spec["generator"]
+    rendered = [spec for spec in specs if not spec.generator.of_photographs]
+    rows = {row.attribute: row for spec in rendered for row in spec.readings}
+    return [asdict(row) for row in rows.values()]
 
 
 def studies_truth(found: Sequence[Findings]) -> list[str]:
@@ -269,11 +246,3 @@ def _column(schema: Mapping[str, Any]) -> pa.DataType:
 EFFECTS: Final = pa.schema(
     [(name, _column(schema)) for name, schema in EffectEntry.model_json_schema(by_alias=True)["properties"].items()]
 )
-
-
-def _row(effect: Effect) -> list[str]:
-    if not effect.estimable:
-        return [effect.name, effect.target, effect.outcome, "not estimable", effect.reason, ""]
-    interval = f"{effect.low:+.3f} to {effect.high:+.3f}" if effect.low == effect.low else effect.reason
-    p = f"{effect.p_adjusted:.2g}" if effect.p_adjusted == effect.p_adjusted else ""
-    return [effect.name, effect.target, effect.outcome, f"{effect.estimate:+.3f}", interval, p]

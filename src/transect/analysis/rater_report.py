@@ -22,7 +22,6 @@ from transect.effects.truth import Truth
 from transect.errors import BadInput, UnknownName
 from transect.ratings import reference
 from transect.ratings import seen as ratings
-from transect.records import Task
 from transect.report.records import PictureGallery, RaterPage, Section
 from transect.runs import tables as columns
 from transect.runs.rated_questions import RatedQuestion
@@ -65,7 +64,7 @@ def from_project(folder: Path, project: Project, scale: str = "attribute") -> li
         mine = [one for one in said if one.study == place]
         asked = [_asked(run, ids, mine, one, scale) for one in project.asked.question if not one.pairs]
         rated = tuple(one for one in asked if np.isfinite(one.ratings).any())
-        made.append(Answered(run, str(run.spec["name"]), place, ids, rated, _excluded(mine)))
+        made.append(Answered(run, run.spec.name, place, ids, rated, _excluded(mine)))
     return made
 
 
@@ -83,7 +82,7 @@ def _runs(folder: Path) -> list[tuple[str, Path]]:
 def _kept(place: str, path: Path) -> Answered:
     run = finished_run.read(path)
     ids = tuple(run.images["id"].to_pylist())
-    return Answered(run, str(run.spec["name"]), place, ids, kept_answers(run), _left_out(run))
+    return Answered(run, run.spec.name, place, ids, kept_answers(run), _left_out(run))
 
 
 def sections(path: Path) -> list[Section]:
@@ -270,7 +269,7 @@ def _deviations(one: Answered) -> Iterator[deviations.Deviations]:
     if stated is None or stated.attribute not in rated:
         return
     truth = Truth(stated.text, rated[stated.attribute].name, stated.comparison, stated.value)
-    for target in one.run.spec["targets"]:
+    for target in one.run.spec.targets:
         made = deviations.deviations(findings.answers_of(one.run, target), truth, rated[stated.attribute])
         if made is not None:
             yield made
@@ -285,17 +284,17 @@ def judge(folder: Path, text: str) -> None:
     found = [(path, finished_run.read(path)) for _, path in _runs(folder)]
     made = []
     for path, run in found:
-        if run.spec["truth"] is not None:
+        if run.spec.truth is not None:
             raise BadInput(
-                f"--reference {text}: expected a run without a truth of its own, got {run.spec['truth']['text']} of "
-                f"{run.spec['name']}; leave it out, or audit without --truth"
+                f"--reference {text}: expected a run without a truth of its own, got {run.spec.truth.text} of "
+                f"{run.spec.name}; leave it out, or audit without --truth"
             )
         truth = reference.parse(text, run.known)
         if run.seen.value_of(truth.attribute, run.known) is None:
             told = ", ".join([*run.seen.people, *run.seen.columns]) or "none"
             raise BadInput(f"--reference {text}: expected ratings of {truth.attribute}, got {told}; give --ratings too")
-        for target in run.spec["targets"]:
-            replace(run, reference=truth).labels(Task(target["task"]))
+        for target in run.spec.targets:
+            replace(run, reference=truth).labels(target.task)
         made.append((path, truth))
     for path, truth in made:
         reference.keep(path, truth)

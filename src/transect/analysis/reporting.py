@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from transect.analysis import edits, findings, interpolation, negative_control, pruned, publication
+from transect.analysis.audit_result import AuditResult
 from transect.analysis.sections import directions as fitted_directions
 from transect.analysis.sections import steady
 from transect.effects.shares import read_shares
 from transect.ratings.seen import attach
 from transect.runs import boundary, error_conditions
-from transect.runs.error_conditions import counted_by
 from transect.runs.folder import STUDIES, read_spec
 
 
@@ -39,7 +39,7 @@ def report(
     models: Sequence[str] = (),
     near: tuple[float, float] | None = None,
     by: Sequence[str] = (),
-) -> publication.Result:
+) -> AuditResult:
     """Analyse a finished run folder, or every study under it, and write its effects, results and page anew.
 
     shares: files of populations' shares (CSV, TOML) to project to. correction: for many tests,
@@ -49,7 +49,7 @@ def report(
     """
     band = boundary.check(near) or boundary.kept(folder)
     runs = sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
-    known = [counted_by(read_spec(path)) for path in runs]
+    known = [read_spec(path).counted_by for path in runs]
     crossed = error_conditions.check(by or error_conditions.kept(folder), known)
     found = [findings.analyse(path, band, crossed) for path in runs]
     if by:
@@ -65,7 +65,7 @@ def report(
     notes = [note for path in runs for note in negative_control.unfinished(path)]
     own = [[*edits.sections(path), *steady.sections(path), *pruned.sections(path)] for path in runs]
     rated = [section for sections in own for section in sections]
-    specs = {json.dumps(one.entry["spec"]["generator"].get("directions")): one.entry["spec"] for one in found}
+    specs = {json.dumps(one.spec.generator.directions): one.spec for one in found}
     notes += [note for spec in specs.values() for note in fitted_directions.limits(spec)]
     fitted = [section for spec in specs.values() for section in fitted_directions.section(spec)]
     return publication.publish(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from transect.analysis.sections import gates
-from transect.ratings.gates import Required, entries_of, kept, levels_of
+from transect.ratings.gates import Required, entries_of, kept
 from transect.report.records import Section
 from transect.runs.folder import read_spec
+from transect.runs.spec import GeneratorDescription
 
 
 def sections(folder: Path, gated: np.ndarray) -> list[Section]:
@@ -23,10 +22,10 @@ def sections(folder: Path, gated: np.ndarray) -> list[Section]:
     if required is None:
         return []
     spec = read_spec(folder)
-    return [gates.section(str(spec["name"]), entries_of(required, spec["generator"]), levels_of(spec), required.sha256,
+    return [gates.section(spec.name, entries_of(required, spec.generator), spec.design.levels, required.sha256,
                           [str(one) for one in gated if one])]  # fmt: skip
 
 
-def section_of(required: Required, name: str, generator: Mapping[str, Any]) -> Section:
+def section_of(required: Required, name: str, generator: GeneratorDescription) -> Section:
     """The section on gates that were required before anything was made, so that nothing is left out."""
     return gates.section(name, entries_of(required, generator), {}, required.sha256, [])

@@ -70,7 +70,7 @@ class Pictures:
 
     def _index(self, study: str, run: FinishedRun) -> list[Picture]:
         made = []
-        parts = -(-int(run.spec["design"]["subjects"]) // int(run.spec["subjects_per_part"]))
+        parts = run.spec.parts
         if not run.has_all("images", parts):
             run.read_table("images", parts)  # says what is missing
         for part in range(parts):

@@ -1,7 +1,8 @@
-"""Options that many commands share: the seed, the device, the population, the folder, JSON."""
+"""Options that many commands share: the seed, the device, the population, the folder, JSON; and which were given."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -9,8 +10,14 @@ import typer
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
 Out = Annotated[Path | None, typer.Option(help="The run folder; default runs/<target>.")]
-Seed = Annotated[int, typer.Option(help="Seed of the run; the same seed gives the same subjects.")]
-Device = Annotated[str, typer.Option(help="Where images are computed: cpu, cuda, cuda:1 and so on.")]
+Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives the same subjects.")]
+Device = Annotated[str, typer.Option(help="Where images are computed: cpu, cuda, cuda:1, …")]
 Population = Annotated[
-    str, typer.Option(help="A shipped population or a TOML file: where subjects come from. See the how-to.")
+    str, typer.Option(help="Where subjects are drawn from: a shipped population or a TOML file; see the how-to.")
 ]
+
+
+def on_command_line(context: typer.Context, values: Mapping[str, object]) -> dict[str, object]:
+    """The values that the user typed, without those that are defaults."""
+    sources = {name: context.get_parameter_source(name) for name in values}
+    return {n: value for n, value in values.items() if (source := sources[n]) and source.name == "COMMANDLINE"}

@@ -1,17 +1,19 @@
-"""An audit's effects on the terminal."""
+"""A job's result on the terminal."""
 
 from __future__ import annotations
 
-import json as json_format
-from typing import Any
+from pathlib import Path
 
 from transect.console.printing import table
+from transect.runs.plain_json import dumps
+from transect.runs.result import JobResult
 
 
-def show(result: Any, as_json: bool, cost: Any = None) -> None:
-    """The effects as a short table and where the report is, or the same as JSON."""
+def show(result: JobResult, as_json: bool, page: Path | None = None) -> None:
+    """The result as a short table and where its page is, or as JSON."""
     if as_json:
-        print(json_format.dumps({**result.summary(), **(cost or {})}, indent=2, allow_nan=False))
+        print(dumps(result.to_json()))
         return
-    table(["effect", "target", "outcome", "estimate", "95 % interval", "p (adjusted)"], result.rows(), False)
-    print(f"report: {result.report}")
+    table(*result.rows(), False)
+    if page is not None:
+        print(f"report: {page}")

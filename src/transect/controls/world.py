@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import pyarrow as pa
@@ -17,26 +17,26 @@ from jaxtyping import Int
 from transect.controls.files import FittedDirections
 from transect.controls.layers import EACH, ONE, of_one, takes
 from transect.errors import BadInput
-from transect.protocols import Generator, Table
+from transect.protocols import Generator, HasLayers, KnowsTruth, MapsSpaces, Table
 from transect.records import Attribute, Images, Latents
+from transect.runs import capabilities
 
 
-def in_space(generator: Any, latents: Latents, space: str) -> Latents:
+def in_space(generator: Generator, latents: Latents, space: str) -> Latents:
     """The generator's latents in the space of directions; raises BadInput where the generator has no way there.
 
     Of codes in w+ the mean of the layers' w is what w has; a w stands in w+ for every layer.
     """
     if latents.space == space:
         return latents
-    if {latents.space, space} == {ONE, EACH} and getattr(generator, "layers", None):
+    if {latents.space, space} == {ONE, EACH} and isinstance(generator, HasLayers) and generator.layers:
         return _other_layers(latents, generator.layers)
-    if not hasattr(generator, "to_space"):
+    if not isinstance(generator, MapsSpaces):
         raise BadInput(
             f"directions: expected space {latents.space}, which {generator.name} samples, got space {space}; fit them"
             " on this generator: transect directions fit"
         )
-    mapped: Latents = generator.to_space(latents, space)
-    return mapped
+    return generator.to_space(latents, space)
 
 
 def _other_layers(latents: Latents, layers: int) -> Latents:
@@ -69,7 +69,7 @@ class LearnedWorld:
     @property
     def truth_attributes(self) -> tuple[Attribute, ...]:
         """What `truths` has a column of: the generator's, where it knows them, before those of the directions."""
-        known = tuple(getattr(self.generator, "truth_attributes", ()))
+        known = self.generator.truth_attributes if isinstance(self.generator, KnowsTruth) else ()
         names = {attribute.name for attribute in known}
         return (*known, *(attribute for attribute in self.attributes if attribute.name not in names))
 
@@ -84,8 +84,7 @@ class LearnedWorld:
 
     def unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """Subjects by which limits of edits are set: the generator's own also where those of the study are inverted."""
-        generator: Any = self.generator
-        return self._moved(getattr(generator, "unedited", generator.sample)(seeds))
+        return self._moved(capabilities.unedited(self.generator, seeds))
 
     def render(self, latents: Latents) -> Images:
         """The generator's images."""
@@ -101,7 +100,7 @@ class LearnedWorld:
 
     def truths(self, latents: Latents) -> pa.Table:
         """What each attribute became, by the generator where it knows, else the value along the direction."""
-        known = self.generator.truths(latents) if hasattr(self.generator, "truths") else None
+        known = self.generator.truths(latents) if isinstance(self.generator, KnowsTruth) else None
         along = self.read(latents)
         if known is None:
             return along
@@ -111,17 +110,17 @@ class LearnedWorld:
 
     def describe(self) -> dict[str, object]:
         """The generator's description, and where the directions come from."""
-        generator: Any = self.generator
-        plain = {"name": self.name, "image_size": self.image_size, "class": type(generator).__qualname__}
-        description = dict(generator.describe()) if hasattr(generator, "describe") else plain
-        return {**description, "directions": {**self.fitted.describe(), "truth_known": hasattr(generator, "truths")}}
+        truth_known = isinstance(self.generator, KnowsTruth)
+        directions = {**self.fitted.describe(), "truth_known": truth_known}
+        return {**capabilities.description(self.generator), "directions": directions}
 
     def validity(self) -> dict[str, object]:
         """The generator's; none stated where it states none."""
-        generator: Any = self.generator
-        if hasattr(generator, "validity"):
-            return dict(generator.validity())
-        return {"photometry_validated": False, "statement": f"The generator {self.name} states no validity figures."}
+        return capabilities.validity(self.generator)
+
+    def check_subjects(self, wanted: int) -> None:
+        """Raises BadInput for more subjects than the generator has, where their number is limited."""
+        capabilities.check_subjects(self.generator, wanted)
 
     def _moved(self, latents: Latents) -> Latents:
         if takes(self.fitted.space, latents.space):
@@ -129,8 +128,7 @@ class LearnedWorld:
         return in_space(self.generator, latents, self.fitted.space)
 
     def _check_weights(self) -> None:
-        generator: Any = self.generator
-        description = dict(generator.describe()) if hasattr(generator, "describe") else {}
+        description = capabilities.description(self.generator)
         theirs = self.fitted.origin.get("generator")
         theirs = theirs if isinstance(theirs, Mapping) else {}
         for key in ("architecture", "weights_sha256"):

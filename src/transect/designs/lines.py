@@ -11,11 +11,15 @@ from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
+from jaxtyping import Int
 
 from transect.designs.steps import interpolated
 from transect.designs.transects import transect_design
 from transect.errors import BadInput
-from transect.records import Attribute, Design, Latents
+from transect.protocols import Table, World
+from transect.records import Attribute, Design, Images, Latents
+from transect.runs import capabilities
 
 SHARE: Final = "share_of_the_way"
 BETWEEN: Final = 9
@@ -25,7 +29,7 @@ BETWEEN: Final = 9
 class Lines:
     """A world whose subjects are lines: subject s joins the world's subjects 2s and 2s + 1."""
 
-    def __init__(self, world: Any) -> None:
+    def __init__(self, world: World) -> None:
         self.world = world
         self.name, self.image_size, self.latent_dim = world.name, world.image_size, world.latent_dim
         self.attributes = (
@@ -33,13 +37,13 @@ class Lines:
             *world.attributes,
         )
 
-    def sample(self, seeds: Any) -> Latents:
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """The first end of each line; its seed is the line's."""
         asked = np.asarray(seeds, dtype=np.int64)
         first: Latents = self.world.sample(2 * asked)
         return replace(first, seeds=asked)
 
-    def set(self, latents: Latents, values: Any, hold: Sequence[str] = ()) -> Latents:  # noqa: ARG002  (nothing to hold)
+    def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:  # noqa: ARG002  (nothing to hold)
         """Latents at a share of the way from each line's first end to its second."""
         second = self.world.sample(2 * latents.seeds + 1)
         both = replace(
@@ -50,28 +54,25 @@ class Lines:
         n = len(latents)
         return interpolated(both, np.arange(n), np.arange(n, 2 * n), np.asarray(values[SHARE], dtype=np.float64))
 
-    def render(self, latents: Latents) -> Any:
+    def render(self, latents: Latents) -> Images:
         """The world's images."""
         return self.world.render(latents)
 
-    def read(self, latents: Latents) -> Any:
+    def read(self, latents: Latents) -> pa.Table:
         """The world's values."""
         return self.world.read(latents)
 
-    def truths(self, latents: Latents) -> Any:
+    def truths(self, latents: Latents) -> pa.Table:
         """What each attribute became, where the world tells it apart from what was set."""
-        return getattr(self.world, "truths", self.world.read)(latents)
+        return capabilities.truths(self.world, latents)
 
     def describe(self) -> dict[str, Any]:
         """The world's description, and that its subjects are lines."""
-        described = dict(self.world.describe()) if hasattr(self.world, "describe") else {"name": self.name}
-        return {**described, "lines": {"between": BETWEEN}}
+        return {**capabilities.description(self.world), "lines": {"between": BETWEEN}}
 
     def validity(self) -> dict[str, Any]:
         """The world's validity; none stated where it states none."""
-        if hasattr(self.world, "validity"):
-            return dict(self.world.validity())
-        return {"photometry_validated": False, "statement": f"The generator {self.name} states no validity figures."}
+        return capabilities.validity(self.world)
 
 
 def lines_design(world: Lines, lines: int, *, seed: int = 0, population: str = "balanced") -> Design:

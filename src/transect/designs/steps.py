@@ -8,25 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, final
 
 import numpy as np
+import pyarrow as pa
+from jaxtyping import Int
 
 from transect.designs.levels import parse_vary
 from transect.errors import BadInput, UnknownName
+from transect.protocols import Table, World
 from transect.records import Attribute, Images, Latents
+from transect.runs import capabilities
 
 DEFAULT_STEPS: Final = 9
 _ROUNDING: Final = 1e-9  # -0.9 + 3 x 0.3 is not 0 in floating point
 
 
+@final
 class Steps:
     """A world in which one attribute is set in steps λ from the subject's own value; all else is the world's.
 
     Raises UnknownName for an attribute that the world does not have, BadInput for one with levels.
     """
 
-    def __init__(self, world: Any, attribute: str) -> None:
+    def __init__(self, world: World, attribute: str) -> None:
         known = {one.name: one for one in world.attributes}
         if attribute not in known:
             raise UnknownName("attribute", attribute, known, hint="see: transect attributes")
@@ -40,47 +45,47 @@ class Steps:
         self.attributes = tuple(self.step if one.name == attribute else one for one in world.attributes)
         self.name, self.image_size, self.latent_dim = world.name, world.image_size, world.latent_dim
 
-    def sample(self, seeds: Any) -> Latents:
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """The world's subjects."""
-        return self.world.sample(seeds)  # type: ignore[no-any-return]
+        return self.world.sample(seeds)
 
     def render(self, latents: Latents) -> Images:
         """The world's images."""
-        return self.world.render(latents)  # type: ignore[no-any-return]
+        return self.world.render(latents)
 
-    def read(self, latents: Latents) -> Any:
+    def read(self, latents: Latents) -> pa.Table:
         """The world's values, in its own units."""
         return self.world.read(latents)
 
     @property
     def truth_attributes(self) -> tuple[Attribute, ...]:
         """What the world knows of its images, in its own units."""
-        return tuple(getattr(self.world, "truth_attributes", self.world.attributes))
+        return capabilities.truth_attributes(self.world)
 
-    def truths(self, latents: Latents) -> Any:
+    def truths(self, latents: Latents) -> pa.Table:
         """What each attribute became, where the world tells it apart from what was set."""
-        return getattr(self.world, "truths", self.world.read)(latents)
+        return capabilities.truths(self.world, latents)
 
-    def set(self, latents: Latents, values: Any, hold: Sequence[str] = ()) -> Latents:
+    def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
         """The latents with the attribute λ half-ranges from where it is."""
         moved = {name: np.asarray(column, dtype=np.float64) for name, column in values.items()}
         own = self.world.read(latents)[self.own.name].to_numpy()
         moved[self.own.name] = np.clip(own + self.half * moved[self.own.name], self.own.low, self.own.high)
-        return self.world.set(latents, moved, hold=hold)  # type: ignore[no-any-return]
+        return self.world.set(latents, moved, hold=hold)
 
     def describe(self) -> dict[str, Any]:
         """The world's description, and the size of a step."""
-        described = dict(self.world.describe()) if hasattr(self.world, "describe") else {"name": self.name}
-        return {**described, "steps": {"attribute": self.own.name, "half_range": self.half, "unit": self.own.unit}}
+        return {
+            **capabilities.description(self.world),
+            "steps": {"attribute": self.own.name, "half_range": self.half, "unit": self.own.unit},
+        }
 
     def validity(self) -> dict[str, Any]:
         """The world's validity; none stated where it states none."""
-        if hasattr(self.world, "validity"):
-            return dict(self.world.validity())
-        return {"photometry_validated": False, "statement": f"The generator {self.name} states no validity figures."}
+        return capabilities.validity(self.world)
 
 
-def parse_steps(texts: Iterable[str], world: Any) -> list[tuple[Steps, tuple[float, ...]]]:
+def parse_steps(texts: Iterable[str], world: World) -> list[tuple[Steps, tuple[float, ...]]]:
     """One world in steps per attribute, and its λ: NAME for nine from -1 to 1, or as --vary (NAME=-1:1:5, NAME=-1,0,1).
 
     Raises UnknownName or BadInput: an unknown name, levels, a λ outside [-1, 1], no 0 among them, a name given twice.

@@ -1,79 +1,122 @@
-"""What would asking cost? Time, and calls and money for targets that are paid per call; the others are free."""
+"""What a study costs: time, and calls and money for targets that are paid per call; the others are free."""
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
 
 from transect.designs import transect_latents
 from transect.protocols import Target
 from transect.records import Design, Images
 from transect.runs.folder import RunFolder
+from transect.runs.plain_json import dumps
 
 
-def quotes(targets: Sequence[Target], images: int) -> list[dict[str, Any]]:
-    """What each target would cost for so many images that it never saw; nobody is asked for it.
+@final
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What one target would cost at most for images that it never saw.
 
-    name, images, calls (0 for a target that is not metered), cost, currency; metered targets add what is spent and
-    left of their budgets (None: no limit).
+    calls: 0 for a target that is not metered; cost: in `currency`. The rest is None for targets that are not metered:
+    answers_kept: answers on disk, which are free. calls_left, money_left: of the budget, None for no limit;
+    calls_spent, money_spent: so far.
     """
-    return [{"target": target.name, **_quote(target, images)} for target in targets]
+
+    target: str
+    images: int
+    calls: int = 0
+    cost: float = 0.0
+    currency: str = ""
+    metered: bool = False
+    answers_kept: int | None = None
+    calls_spent: int | None = None
+    money_spent: float | None = None
+    calls_left: int | None = None
+    money_left: float | None = None
 
 
-def total(made: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """All of them as JSON has it: images, calls, cost (None where currencies differ), currency, targets.
+@final
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """All quotes of a study; cost: their sum, None where currencies differ."""
 
-    >>> total([{"target": "own", "images": 9, "calls": 0, "cost": 0.0, "currency": ""}])["calls"]
+    images: int
+    calls: int
+    cost: float | None
+    currency: str
+    targets: tuple[Quote, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Calls of this process to metered targets, and their cost."""
+
+    calls: int
+    cost: float
+
+
+def quotes(targets: Sequence[Target], images: int) -> list[Quote]:
+    """A quote of each target for N images; no target is called for it."""
+    return [_quote(target, images) for target in targets]
+
+
+def total(quotes: Sequence[Quote]) -> Cost:
+    """The sum of quotes.
+
+    >>> total([Quote("own", images=9)]).calls
     0
     """
-    currencies = sorted({one["currency"] for one in made if one["cost"]})
-    return {
-        "images": max((one["images"] for one in made), default=0),
-        "calls": sum(one["calls"] for one in made),
-        "cost": round(sum(one["cost"] for one in made), 9) if len(currencies) < 2 else None,
-        "currency": currencies[0] if len(currencies) == 1 else "",
-        "targets": [dict(one) for one in made],
-    }
+    currencies = sorted({quote.currency for quote in quotes if quote.cost})
+    return Cost(
+        images=max((quote.images for quote in quotes), default=0),
+        calls=sum(quote.calls for quote in quotes),
+        cost=round(sum(quote.cost for quote in quotes), 9) if len(currencies) < 2 else None,
+        currency=currencies[0] if len(currencies) == 1 else "",
+        targets=tuple(quotes),
+    )
 
 
 def lines(targets: Sequence[Target], images: int) -> list[str]:
-    """One line for each metered target: the price at most, what is kept, what the budget has left."""
-    return [line(one) for one in quotes(targets, images) if "calls_left" in one]
+    """One line for each metered target: the price at most, the answers on disk, the budget that is left."""
+    return [line(quote) for quote in quotes(targets, images) if quote.metered]
 
 
-def line(quote: Mapping[str, Any]) -> str:
+def line(quote: Quote) -> str:
     """A quote in words.
 
-    >>> line({"target": "acme", "calls": 60, "cost": 0.06, "currency": "USD", "answers_kept": 10, "calls_left": 40,
-    ...       "money_left": None})
-    'acme: at most 60 calls and 0.06 USD without further tries; 10 answers are kept and free; left: 40 calls'
+    >>> line(Quote("acme", 60, calls=60, cost=0.06, currency="USD", metered=True, answers_kept=10, calls_left=40))
+    'acme: at most 60 calls and 0.06 USD without retries; 10 answers are on disk and free; left: 40 calls'
     """
-    left = [] if quote["calls_left"] is None else [f"{quote['calls_left']} calls"]
-    left += [] if quote["money_left"] is None else [f"{quote['money_left']:.9g} {quote['currency']}"]
-    money = f" and {quote['cost']:.9g} {quote['currency']}" if quote["cost"] else ""
+    if not quote.metered:
+        return f"{quote.target}: {quote.images} images, no metered calls"
+    left = [] if quote.calls_left is None else [f"{quote.calls_left} calls"]
+    left += [] if quote.money_left is None else [f"{quote.money_left:.9g} {quote.currency}"]
+    money = f" and {quote.cost:.9g} {quote.currency}" if quote.cost else ""
+    answers = "1 answer is" if quote.answers_kept == 1 else f"{quote.answers_kept} answers are"
     return (
-        f"{quote['target']}: at most {quote['calls']} calls{money} without further tries; {quote['answers_kept']} "
-        f"answers are kept and free; left: {', '.join(left) or 'no limit'}"
+        f"{quote.target}: at most {quote.calls} calls{money} without retries; {answers} on disk and free; left: "
+        f"{', '.join(left) or 'no limit'}"
     )
 
 
 def announcement(name: str, design: Design, targets: Sequence[Target], minutes: float) -> list[str]:
-    """What is said before a study starts: subjects, images, calls, minutes left, and what metered targets cost."""
+    """What a study prints before it starts: subjects, images, calls, minutes left, cost of metered targets."""
     calls = design.n_images * len(targets)
-    grid = " × ".join(f"{len(v)} {k}" for k, v in design.levels.items()) or "as the population has them"
+    grid = " × ".join(f"{len(v)} {k}" for k, v in design.levels.items()) or "as sampled"
     names = ", ".join(target.name for target in targets)
     first = (
         f"{name}: {design.subjects} subjects, {grid}: {design.n_images} images, {calls} calls to {names}; about "
-        f"{max(minutes, 0.1):.1f} minutes of rendering and asking left"
+        f"{max(minutes, 0.1):.1f} minutes of rendering and prediction left"
     )
     return [first, *lines(targets, design.n_images)]
 
 
 def announce(study: Any, folder: RunFolder, *, quiet: bool) -> None:
-    """Say what a study's design costs before it starts, as timed on a few images."""
+    """Print what a study costs before it starts, as timed on a few images."""
     left = sum(not folder.has_part("images", part) for part in range(study.n_parts)) / study.n_parts
     seconds = seconds_per_image(study.world, study.design, study.targets, study.limits.timeout)
     images, minutes = study.design.n_images, seconds * study.design.n_images * left / 60
@@ -83,9 +126,10 @@ def announce(study: Any, folder: RunFolder, *, quiet: bool) -> None:
 
 
 def seconds_per_image(world: Any, design: Design, targets: Sequence[Target], timeout: float) -> float:
-    """Rendering and asking, on at most eight images; a first image warms both up and shows whether targets answer.
+    """Seconds to render and predict one image, timed on at most eight.
 
-    A target that counts its calls (`metered = True`) is not asked for this.
+    A first image warms up and shows whether targets answer. A target that counts its calls (`metered = True`) is not
+    called for this.
     """
     from transect.targets.guard import guarded
 
@@ -101,32 +145,27 @@ def seconds_per_image(world: Any, design: Design, targets: Sequence[Target], tim
     return (time.monotonic() - started) / len(images)
 
 
-def made(targets: Sequence[Target]) -> dict[str, Any]:
-    """Calls and cost of this process, for `--json`; empty where no target is metered."""
-    counted = [target.made() for target in targets if hasattr(target, "made")]
-    if not counted:
-        return {}
-    return {"calls": sum(calls for calls, _ in counted), "cost": round(sum(cost for _, cost in counted), 9)}
+def spent(targets: Sequence[Target]) -> Spent | None:
+    """Calls and cost of this process; None where no target is metered."""
+    counts = [target.made() for target in targets if hasattr(target, "made")]
+    if not counts:
+        return None
+    return Spent(sum(calls for calls, _ in counts), round(sum(cost for _, cost in counts), 9))
 
 
 def close(targets: Sequence[Target]) -> None:
-    """Let targets that hold files or connections close them; only when nobody asks them any more."""
+    """Close the files and connections of targets that are used no more."""
     for target in targets:
         if callable(end := getattr(target, "close", None)):
             end()
 
 
-def _quote(target: Target, images: int) -> dict[str, Any]:
+def _quote(target: Target, images: int) -> Quote:
     if hasattr(target, "quote"):
-        return dict(target.quote(images))
-    return {"images": images, "calls": 0, "cost": 0.0, "currency": ""}
+        return Quote(target.name, **target.quote(images), metered=True)
+    return Quote(target.name, images)
 
 
-def show(cost: Any, as_json: bool) -> None:
-    """Print what an audit would cost, a line per target, or the same as JSON."""
-    if as_json:
-        print(json.dumps(cost, indent=2, allow_nan=False))
-        return
-    for one in cost["targets"]:
-        text = line(one) if "calls_left" in one else f"{one['target']}: {one['images']} images, no metered calls"
-        print(text)
+def show(cost: Cost, as_json: bool) -> None:
+    """Print a line per target, or the cost as JSON."""
+    print(dumps(cost) if as_json else "\n".join(line(quote) for quote in cost.targets))

@@ -21,10 +21,11 @@ from transect.designs.edit_validity import REFERENCE, Judged, Limits, Measured, 
 from transect.designs.steps import Steps
 from transect.errors import BadInput
 from transect.inversion.photographs import InvertedPhotographs
-from transect.protocols import Target
+from transect.protocols import Generator, KnowsIdentities, KnowsTruth, Target, World
 from transect.records import SUBJECTS_PER_SEED, Design, Images, Latents, Task
+from transect.runs.capabilities import description, unedited
 from transect.runs.folder import RunFolder
-from transect.runs.spec import described
+from transect.runs.spec import EditsEntry
 
 EDITS: Final = "edits"
 REFERENCE_TABLE: Final = "edit_reference"
@@ -60,20 +61,20 @@ class EditCheck:
         """Whether nothing is measured beyond what the world knows, and nothing drawn again."""
         return not self.attributes and self.identity is None and self.realism is None and not self.redraw
 
-    def describe(self) -> dict[str, Any]:
+    def entry(self) -> EditsEntry:
         """What recreates it, for a run's spec."""
         from transect.targets import describe
 
-        return {
-            "attributes": {name: describe(target) for name, target in self.attributes.items()},
-            "identity": self.identity and describe(self.identity),
-            "realism": self.realism and describe(self.realism),
-            "redraw": self.redraw,
-            **({"shipped": True} if self.shipped else {}),
-        }
+        return EditsEntry(
+            {name: describe(target) for name, target in self.attributes.items()},
+            None if self.identity is None else describe(self.identity),
+            None if self.realism is None else describe(self.realism),
+            self.redraw,
+            self.shipped,
+        )
 
 
-def measured(check: EditCheck, world: Any, latents: Latents, images: Images) -> Measured:
+def measured(check: EditCheck, world: World, latents: Latents, images: Images) -> Measured:
     """What the check's targets and the world itself say of images; a target's reading stands before the truth's.
 
     The world's: true values of attributes (not of nuisances), and identities, where it knows them; else, where the
@@ -82,7 +83,7 @@ def measured(check: EditCheck, world: Any, latents: Latents, images: Images) -> 
     generator = _generator(world)
     readings = _read_by_shipped(world, images) if check.shipped else {}
     levels: set[str] = set()
-    if hasattr(generator, "truths"):
+    if isinstance(generator, KnowsTruth):
         truths = generator.truths(latents)
         for one in generator.truth_attributes:
             if one.role == "attribute":
@@ -94,7 +95,7 @@ def measured(check: EditCheck, world: Any, latents: Latents, images: Images) -> 
     identity = np.empty((0, 0))
     if check.identity is not None:
         identity = _scores(check.identity, images)
-    elif hasattr(generator, "identities"):
+    elif isinstance(generator, KnowsIdentities):
         identity = np.asarray(generator.identities(latents))
     elif check.shipped:
         from transect.perceptual import features
@@ -104,7 +105,7 @@ def measured(check: EditCheck, world: Any, latents: Latents, images: Images) -> 
     return Measured(readings, saturated(images), identity, realism, frozenset(levels))
 
 
-def _read_by_shipped(world: Any, images: Images) -> dict[str, np.ndarray]:
+def _read_by_shipped(world: World, images: Images) -> dict[str, np.ndarray]:
     """Readings of the attributes that have a direction: those that pictures show well enough to be read."""
     from transect.perceptual import features
 
@@ -112,32 +113,32 @@ def _read_by_shipped(world: Any, images: Images) -> dict[str, np.ndarray]:
     return {one.name: said[one.name] for one in _learned(world).attributes if one.name in said}
 
 
-def _learned(world: Any) -> Any:
+def _learned(world: World) -> World:
     return world.world if isinstance(world, Steps) else world
 
 
-def _generator(world: Any) -> Any:
+def _generator(world: World) -> Generator | None:
     """What renders, without the steps and directions around it; None where attributes are set exactly."""
     plain = _learned(world)
     return plain.generator if isinstance(plain, LearnedWorld) else None
 
 
-def _is_reference(world: Any) -> bool:
+def _is_reference(world: World) -> bool:
     """By the weights: a file of one's own may have the same name."""
     from transect.generators.reference import WEIGHTS
     from transect.runs import model_files
 
     generator = _generator(world)
-    weights = described(generator).get("weights_sha256") if generator is not None else None
+    weights = description(generator).get("weights_sha256") if generator is not None else None
     return weights is not None and weights == model_files.sha256(WEIGHTS)
 
 
-def needed(world: Any) -> bool:
+def needed(world: World) -> bool:
     """Whether a world's edits are checked unasked: where attributes are set along fitted directions."""
     return _generator(world) is not None
 
 
-def for_world(world: Any, design: Design, check: EditCheck | None) -> EditCheck | None:
+def for_world(world: World, design: Design, check: EditCheck | None) -> EditCheck | None:
     """The check of a study: what was asked for, or where attributes are learned what the world knows; None elsewhere.
 
     On the reference generator the network that ships reads what nothing else does.
@@ -156,30 +157,43 @@ def for_world(world: Any, design: Design, check: EditCheck | None) -> EditCheck 
 
 
 def check_of(
-    attributes: Sequence[str] = (), identity: str | None = None, realism: str | None = None, redraw: int = 0
+    attributes: Sequence[str] | Mapping[str, Any] = (),
+    identity: Any = None,
+    realism: Any = None,
+    redraw: int = 0,
 ) -> EditCheck:
-    """The check that the command line asks for: NAME=TARGET texts, target specs, further draws of a subject.
+    """The check of these targets, given as spec strings or objects. attributes: NAME=TARGET texts, or by name.
 
-    Raises BadInput for a text without a name, a name twice, or a target that answers otherwise.
+    Raises BadInput for a text without a name, a name twice, or a target of another task.
     """
-    read: dict[str, Target] = {}
-    for text in attributes:
+    readers = attributes if isinstance(attributes, Mapping) else _named(attributes)
+    return EditCheck(
+        {name: _resolved(target, "regression") for name, target in readers.items()},
+        None if identity is None else _resolved(identity, "embedding"),
+        None if realism is None else _resolved(realism, "regression"),
+        redraw,
+    )
+
+
+def _named(texts: Sequence[str]) -> dict[str, str]:
+    specs: dict[str, str] = {}
+    for text in texts:
         name, equals, spec = (piece.strip() for piece in text.partition("="))
-        if not (name and equals and spec) or name in read:
+        if not (name and equals and spec) or name in specs:
             raise BadInput(f"--check-attribute {text!r}: expected NAME=TARGET, each name once")
-        read[name] = _resolved(spec, "regression")
-    told = [
-        None if spec is None else _resolved(spec, task)
-        for spec, task in ((identity, "embedding"), (realism, "regression"))
-    ]
-    return EditCheck(read, told[0], told[1], redraw)
+        specs[name] = spec
+    return specs
 
 
-def _resolved(spec: str, task: str) -> Target:
-    from transect.targets import resolve
+def _resolved(target: Any, task: str) -> Target:
+    from transect.targets import as_target, resolve
 
-    settled = spec.endswith(".toml") or spec.partition(":")[0] in ("opencv", "dlib")
-    return resolve(spec) if settled else resolve(spec, task=task)
+    if isinstance(target, Target):
+        return target
+    if not isinstance(target, str):
+        return as_target(target, task=task)
+    settled = target.endswith(".toml") or target.partition(":")[0] in ("opencv", "dlib")
+    return resolve(target) if settled else resolve(target, task=task)
 
 
 def _scores(target: Target, images: Images) -> np.ndarray:
@@ -194,7 +208,7 @@ class Gatekeeper:
     """Limits and measures of one study, ready to judge its parts."""
 
     check: EditCheck
-    world: Any
+    world: World
     design: Design
     limits: Limits
 
@@ -212,10 +226,10 @@ class Gatekeeper:
         return edited, own, judge(self.limits, edited, own.take(rows), intended)
 
 
-def gatekeeper(check: EditCheck, world: Any, design: Design, folder: RunFolder) -> Gatekeeper:
+def gatekeeper(check: EditCheck, world: World, design: Design, folder: RunFolder) -> Gatekeeper:
     """The limits that unedited subjects set, measured once and kept in the folder."""
     seeds = design.seed * SUBJECTS_PER_SEED + np.arange(design.subjects, design.subjects + REFERENCE, dtype=np.int64)
-    latents = getattr(_learned(world), "unedited", world.sample)(seeds)
+    latents = unedited(_learned(world), seeds)
     found = measured(check, world, latents, world.render(latents))
     values = {name: world.read(latents)[name].to_numpy() for name in design.levels}
     limits = limits_of(found, values, list(design.levels))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, final
@@ -22,13 +22,15 @@ from transect.experiment.canaries import keep_canaries, watch
 from transect.experiment.edits import EditCheck
 from transect.experiment.outcome_choice import choose_outcomes, rehearse
 from transect.experiment.worlds import truth_attributes
-from transect.protocols import Target
+from transect.protocols import Target, World
 from transect.records import Design, Images, Task
-from transect.runs import spec as provenance
 from transect.runs import tables as columns
+from transect.runs.capabilities import generator_entry, readings, truths, world_entry
 from transect.runs.folder import RunFolder, slug
 from transect.runs.parts import Background, map_parts
 from transect.runs.progress import Progress
+from transect.runs.provenance import versions
+from transect.runs.spec import LimitsEntry, RunSpec, StatedTruth, TargetDescription, TargetEntry
 from transect.targets.limits import Limits
 
 IMAGES_PER_PART = 256
@@ -47,7 +49,7 @@ class Study:
     """
 
     name: str
-    world: Any
+    world: World
     design: Design
     targets: tuple[Target, ...]
     truth: Truth | None = None
@@ -77,7 +79,7 @@ class Study:
     @property
     def counted_by(self) -> tuple[str, ...]:
         """Attributes that errors may be counted by; none of steps λ."""
-        if "steps" in provenance.described(self.world):
+        if generator_entry(self.world).steps is not None:
             return ()
         everything = [one.name for one in self.world.attributes if one.role == "attribute"]
         return tuple(self.design.levels) or tuple(dict.fromkeys([*everything, *self.compared]))
@@ -87,36 +89,35 @@ class Study:
         start = part * self.subjects_per_part
         return slice(start, min(start + self.subjects_per_part, self.design.subjects))
 
-    def spec(self) -> dict[str, Any]:
-        """What recreates the run, as run.json holds it; max_failures is left out, which only says when to stop."""
+    def spec(self) -> RunSpec:
+        """What recreates the run; max_failures is left out, which only says when to stop."""
         design = self.design
-        # A list, since the order of the attributes is the order of the cells and JSON objects have none.
-        levels = [{"attribute": name, "values": list(values)} for name, values in design.levels.items()]
         known = {attribute.name: attribute for attribute in self.world.attributes}
         everything = [name for name, attribute in known.items() if attribute.role == "attribute"]
         shown = list(design.levels) or list(self.compared) or everything
         # Set attributes need no adjustment; of images as they come every attribute is adjusted for, compared or not.
         held = [] if design.levels else [name for name in everything if name not in shown]
-        return {
-            "versions": provenance.versions(),
-            "name": self.name,
-            "generator": provenance.described(self.world),
-            "world": provenance.world_entry(self.world),
-            "readings": provenance.readings(self.world, shown),
-            "attributes": [asdict(known[name]) for name in shown],
-            "held": [asdict(known[name]) for name in held] or None,
+        truth = self.truth
+        return RunSpec(
+            versions=versions(),
+            name=self.name,
+            generator=generator_entry(self.world),
+            world=world_entry(self.world),
+            readings=readings(self.world, shown),
+            attributes=tuple(known[name] for name in shown),
+            held=tuple(known[name] for name in held),
             # What ratings of attributes that were not varied mean: names in no order are no numbers.
-            "nominal": [asdict(one) for one in known.values() if one.nominal],
-            "design": {**asdict(design), "levels": levels, "basis": design.basis},
-            "subjects_per_part": self.subjects_per_part,
-            "truth": self.truth and asdict(self.truth),
-            "targets": [self._target_spec(target) for target in self.targets],
-            "limits": {"timeout": self.limits.timeout, "batch": self.limits.batch},
-            **({} if self.edits is None else {"edits": self.edits.describe()}),
-            **verification.spec_entry(self.rule, self.targets, self.design, self.world.attributes),
-        }
+            nominal=tuple(attribute for attribute in known.values() if attribute.nominal),
+            design=design,
+            subjects_per_part=self.subjects_per_part,
+            truth=truth and StatedTruth(truth.text, truth.attribute, truth.comparison, truth.value),
+            targets=tuple(self._target_entry(target) for target in self.targets),
+            limits=LimitsEntry(self.limits.timeout, self.limits.batch),
+            edits=None if self.edits is None else self.edits.entry(),
+            verification=verification.spec_entry(self.rule, self.targets, self.design, self.world.attributes),
+        )
 
-    def _target_spec(self, target: Target) -> dict[str, Any]:
+    def _target_entry(self, target: Target) -> TargetEntry:
         from transect.targets import describe
 
         task, truth = Task(target.task), self.truth.text if self.truth else None
@@ -124,13 +125,7 @@ class Study:
             task, truth, self.outcomes, verifies=verification.verifies(target, self.design, self.rule)
         )
         rehearse(target, outcomes, self.truth, truth_attributes(self.world))
-        return {
-            "name": target.name,
-            "slug": slug(target.name),
-            "task": str(task),
-            "outcomes": outcomes,
-            "description": describe(target),
-        }
+        return TargetEntry(target.name, slug(target.name), task, tuple(outcomes), TargetDescription(describe(target)))
 
 
 def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:
@@ -164,7 +159,7 @@ def run(study: Study, out: Path, *, quiet: bool = False) -> None:
     if not study.targets:
         raise BadInput("expected at least one target, got none; see: transect targets")
     spec = study.spec()
-    with RunFolder(out, spec) as folder:
+    with RunFolder(out, spec.to_json()) as folder:
         try:
             watch(study.targets)
             costs.announce(study, folder, quiet=quiet)
@@ -225,7 +220,7 @@ def _image_part(
         seeds, latents, images, checked = edits.passing(keeper, seeds, span.start)
         folder.write_part(edits.EDITS, part, checked)
     images = Images(images.pixels.copy(), images.face_boxes)  # a generator may use its array again
-    true = getattr(study.world, "truths", study.world.read)(latents)
+    true = truths(study.world, latents)
     storing.submit(lambda: folder.write_part("images", part, columns.images_table(study.design, seeds, true, images)))
     return _PartImages(columns.image_ids(study.design, seeds), lambda: images)
 

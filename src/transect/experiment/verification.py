@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any, Final
+from typing import Final
 
 from transect.effects.verification import Rule
 from transect.errors import BadInput
 from transect.protocols import Target
 from transect.records import Attribute, Design, Task
+from transect.runs.spec import VerificationEntry
 
 NON_MATCH: Final = "non_match"
 WHO: Final = ("skin_tone", "age", "face_shape")
@@ -41,12 +41,12 @@ def verifies(target: Target, design: Design, rule: Rule) -> bool:
 
 def spec_entry(
     rule: Rule, targets: Sequence[Target], design: Design, attributes: Sequence[Attribute]
-) -> dict[str, Any]:
-    """What a run's spec keeps of it; nothing where no target verifies, so that other specs stay as they were.
+) -> VerificationEntry | None:
+    """What a run's spec keeps of it; None where no target verifies.
 
     own: attributes by which subjects are grouped, since nothing sets them.
     """
     if not any(verifies(target, design, rule) for target in targets) and not rule.within:
-        return {}
-    own = [asdict(one) for one in attributes if one.name in WHO and one.name not in design.levels]
-    return {"verification": {"false_match_rate": rule.false_match_rate, "within": list(rule.within), "own": own}}
+        return None
+    own = tuple(a for a in attributes if a.name in WHO and a.name not in design.levels)
+    return VerificationEntry(rule.false_match_rate, rule.within, own)

@@ -5,23 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from transect.designs import transect_latents
 from transect.errors import BadInput, UnknownName
-from transect.protocols import Controls, Generator
+from transect.protocols import Controls, Generator, World
 from transect.records import Attribute, Design
-from transect.runs import spec
+from transect.runs import capabilities
+
+if TYPE_CHECKING:
+    from transect.inversion.photographs import InvertedPhotographs
 
 
 def open_world(
-    generator: Any,
+    generator: object,
     image_size: int | None,
     population: str | None,
     device: str | None = None,
     directions: str | Path | None = None,
     latents: str | Path | None = None,
-) -> Any:
+) -> World:
     """The generator that a name or an object stands for, with fitted directions as its controls if a file is given.
 
     latents: a file of inverted photographs, which are the subjects then. Raises BadInput for another object, settings
@@ -31,25 +34,25 @@ def open_world(
         from transect.generators.reference import DIRECTIONS
 
         directions = DIRECTIONS
-    made = generator_of(generator, image_size, population, device, learned=directions is not None)
+    opened = generator_of(generator, image_size, population, device, learned=directions is not None)
     if directions is not None:
         from transect.controls.files import read_directions
         from transect.controls.world import LearnedWorld
 
-        return LearnedWorld(made if latents is None else inverted(made, latents), read_directions(Path(directions)))
+        return LearnedWorld(opened if latents is None else inverted(opened, latents), read_directions(Path(directions)))
     if latents is not None:
-        raise BadInput("--latents: expected --directions FILE beside it, along which photographs are edited, got none")
-    if isinstance(made, Generator) and not (isinstance(made, Controls) and made.attributes):
+        raise BadInput("--latents: expected --directions FILE, along which photographs are edited, got none; give it")
+    if not (isinstance(opened, World) and opened.attributes):
         raise BadInput(
-            f"generator {made.name}: expected attributes that can be set, got latents alone; give --directions FILE,"
+            f"generator {opened.name}: expected attributes that can be set, got latents alone; give --directions FILE,"
             " made by: transect directions fit"
         )
-    return made
+    return opened
 
 
 def generator_of(
-    generator: Any, image_size: int | None, population: str | None, device: str | None, *, learned: bool
-) -> Any:
+    generator: object, image_size: int | None, population: str | None, device: str | None, *, learned: bool
+) -> Generator:
     """The generator alone, whether or not it sets anything; learned: its latents are moved along directions."""
     from transect.generators import load
 
@@ -58,41 +61,34 @@ def generator_of(
         name = "faceworld-latent" if learned and generator == "faceworld" else generator
         return load(name, image_size=image_size, population=population or "balanced", device=device or "cpu")
     if not (isinstance(generator, Generator) and (learned or isinstance(generator, Controls))):
-        wanted = "name, image_size, latent_dim, sample and render, attributes, read and set"
-        raise BadInput(f"generator: expected a name, or an object with {wanted}, got {type(generator).__name__}")
+        members = "name, image_size, latent_dim, sample and render, attributes, read and set"
+        raise BadInput(f"generator: expected a name, or an object with {members}, got {type(generator).__name__}")
     if not (image_size is None and population is None and device is None):
-        own = "image_size, population and device"
         raise BadInput(
-            f"expected no {own} beside a generator object, which has its own, got some of them; leave them out"
+            "generator: expected no image_size, population or device with a generator object, got some of them; set "
+            "them on the object"
         )
     return generator
 
 
-def inverted(generator: Any, latents: str | Path) -> Any:
+def inverted(generator: Generator, latents: str | Path) -> InvertedPhotographs:
     """The generator with the photographs of that file as its subjects. Raises BadInput as `InvertedPhotographs`."""
     from transect.inversion.photographs import InvertedPhotographs
 
     return InvertedPhotographs.open(generator, latents)
 
 
-def truth_attributes(world: Any) -> dict[str, Attribute]:
-    """What a truth may be about: what the world knows of its images, or else what it sets."""
-    return {one.name: one for one in getattr(world, "truth_attributes", world.attributes)}
+def truth_attributes(world: World) -> dict[str, Attribute]:
+    """By name, what a truth may be about: what the world knows of its images, or else what it sets."""
+    return {attribute.name: attribute for attribute in capabilities.truth_attributes(world)}
 
 
-def population_of(world: Any) -> str:
-    """The population that a world says it draws from; "" where it says none."""
-    return str(spec.described(world).get("population", ""))
+def population_of(world: World) -> str:
+    """The population that a world states; "" where it states none."""
+    return capabilities.generator_entry(world).population
 
 
-def check_subjects(world: Any, subjects: int) -> None:
-    """Refuse more subjects than a world has, whose subjects are inverted photographs."""
-    check = getattr(getattr(world, "generator", None), "check_subjects", None)
-    if check is not None:
-        check(subjects)
-
-
-def check_hold(world: Any, design: Design) -> None:
+def check_hold(world: World, design: Design) -> None:
     """Refuse to hold what nothing varied changes: the report would call a total effect direct."""
     if not design.hold:
         return
@@ -104,7 +100,7 @@ def check_hold(world: Any, design: Design) -> None:
             raise BadInput(f"--hold {name}: nothing that is varied changes {name}; drop it")
 
 
-def compared_of(compare: Sequence[str], world: Any) -> tuple[str, ...]:
+def compared_of(compare: Sequence[str], world: World) -> tuple[str, ...]:
     """The attributes and nuisances of a world to compare its images by, once each.
 
     Raises UnknownName for another name.

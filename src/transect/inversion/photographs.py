@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Int
@@ -12,9 +12,9 @@ from jaxtyping import Int
 from transect.errors import BadInput
 from transect.generators.faceworld.chance import check_seeds
 from transect.inversion.latents_file import InvertedCodes, check_generator, read_codes
-from transect.protocols import Generator
+from transect.protocols import Generator, HasLayers, MapsSpaces
 from transect.records import SUBJECTS_PER_SEED, Images, Latents
-from transect.runs.spec import described
+from transect.runs.capabilities import description
 
 PHOTOGRAPHS: Final = "photographs"
 """What a run's spec calls where its subjects come from."""
@@ -29,8 +29,7 @@ class InvertedPhotographs:
     """
 
     def __init__(self, generator: Generator, inverted: InvertedCodes, path: Path) -> None:
-        model: Any = generator
-        check_generator(inverted, described(generator), path)
+        check_generator(inverted, description(generator), path)
         finite = np.isfinite(inverted.codes).all(axis=1)
         if not finite.any():
             raise BadInput(f"{path}: expected inverted photographs, got {len(finite)} that failed; invert them again")
@@ -39,7 +38,7 @@ class InvertedPhotographs:
         self.left_out = tuple(name for name, known in zip(inverted.ids, finite, strict=True) if not known)
         self._codes = inverted.codes[finite]
         self.name, self.image_size, self.latent_dim = generator.name, generator.image_size, self._codes.shape[1]
-        self.layers = getattr(model, "layers", None)
+        self.layers = generator.layers if isinstance(generator, HasLayers) else None
 
     @classmethod
     def open(cls, generator: Generator, path: str | Path) -> InvertedPhotographs:
@@ -73,10 +72,8 @@ class InvertedPhotographs:
 
     def to_space(self, latents: Latents, space: str) -> Latents:
         """As the generator maps z; there is no way back from w. Raises BadInput where there is none."""
-        model: Any = self.generator
-        if latents.space == "z" and hasattr(model, "to_space"):
-            mapped: Latents = model.to_space(latents, space)
-            return mapped
+        if latents.space == "z" and isinstance(self.generator, MapsSpaces):
+            return self.generator.to_space(latents, space)
         raise BadInput(
             f"--latents {self.path}: expected codes of space {space}, as the directions are, got {latents.space};"
             f" invert with --space {space}, or fit directions in {'w' if latents.space == 'w+' else latents.space}"
@@ -90,4 +87,4 @@ class InvertedPhotographs:
         """The generator's description, and the photographs'."""
         facts = {"sha256": self.found.sha256, "space": self.found.space, "count": self.subjects}
         facts["failed"] = len(self.left_out)
-        return {**described(self.generator), PHOTOGRAPHS: facts}
+        return {**description(self.generator), PHOTOGRAPHS: facts}

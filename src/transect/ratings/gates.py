@@ -19,9 +19,11 @@ import numpy as np
 import pyarrow as pa
 
 from transect.errors import BadInput
+from transect.protocols import World
 from transect.runs import tables as columns
+from transect.runs.capabilities import generator_entry
 from transect.runs.folder import read_spec, write_atomically
-from transect.runs.spec import described
+from transect.runs.spec import GeneratorDescription, RunSpec
 
 FILE: Final = "required_validation.json"
 _OPTION: Final = "--require-validation"
@@ -78,7 +80,7 @@ def _is_group(one: Mapping[str, Any]) -> bool:
     return isinstance(one["attribute"], str) and (of_all or isinstance(one["level"], int | float))
 
 
-def given(path: str | Path | None, studies: Sequence[tuple[Any, Mapping[str, Sequence[float]]]]) -> Required | None:
+def given(path: str | Path | None, studies: Sequence[tuple[World, Mapping[str, Sequence[float]]]]) -> Required | None:
     """The validation in a file, which all of these worlds met with the levels that they are set to; None without one.
 
     Photographs are left alone. Raises BadInput as `read` and `check`, and where there are photographs alone.
@@ -86,8 +88,8 @@ def given(path: str | Path | None, studies: Sequence[tuple[Any, Mapping[str, Seq
     if path is None:
         return None
     found = read(Path(path))
-    asked = [(described(world), levels) for world, levels in studies]
-    made = [(generator, levels) for generator, levels in asked if not _of_photographs(generator)]
+    asked = [(generator_entry(world), levels) for world, levels in studies]
+    made = [(generator, levels) for generator, levels in asked if not generator.of_photographs]
     if not made:
         raise _no_generator(found)
     for generator, levels in made:
@@ -95,7 +97,7 @@ def given(path: str | Path | None, studies: Sequence[tuple[Any, Mapping[str, Seq
     return found
 
 
-def check(required: Required, generator: Mapping[str, Any], levels: Mapping[str, Sequence[float]]) -> None:
+def check(required: Required, generator: GeneratorDescription, levels: Mapping[str, Sequence[float]]) -> None:
     """Raises BadInput unless the generator met every gate, and so did each condition that is about to be set.
 
     generator: its description, as a spec has it; levels: values by attribute. A value between two that were rated is
@@ -110,19 +112,19 @@ def check(required: Required, generator: Mapping[str, Any], levels: Mapping[str,
     entries_of(required, generator)
 
 
-def check_range(required: Required, generator: Mapping[str, Any], name: str, low: float, high: float) -> None:
+def check_range(required: Required, generator: GeneratorDescription, name: str, low: float, high: float) -> None:
     """As `check`, of all values from low to high: those that were rated between them are set too."""
     rated = [g["level"] for one in entries_of(required, generator) for g in one["groups"] if g["attribute"] == name]
     inside = [value for value in rated if low <= value <= high]
     check(required, generator, {name: sorted({low, *inside, high})})
 
 
-def entries_of(required: Required, generator: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def entries_of(required: Required, generator: GeneratorDescription) -> list[Mapping[str, Any]]:
     """What the validation says of studies of this generator.
 
     Raises BadInput where it is about others, or where a gate of all images is not met.
     """
-    wanted, found = _described(generator), []
+    wanted, found = _described(generator.facts), []
     for one in required.studies.values():
         if _described(one["generator"]) == wanted:
             found.append(one)
@@ -142,8 +144,8 @@ def entries_of(required: Required, generator: Mapping[str, Any]) -> list[Mapping
     return found
 
 
-def _described(generator: Mapping[str, Any]) -> dict[str, Any]:
-    plain = json.loads(json.dumps(generator))
+def _described(facts: Mapping[str, Any]) -> dict[str, Any]:
+    plain = json.loads(json.dumps(facts))
     return {key: value for key, value in plain.items() if key != _ANYWHERE}
 
 
@@ -155,7 +157,9 @@ def _differing(other: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     return ", ".join(told or [f"another {key}" for key in keys[:3]])
 
 
-def _failing(required: Required, generator: Mapping[str, Any], name: str, values: Sequence[float]) -> dict[float, str]:
+def _failing(
+    required: Required, generator: GeneratorDescription, name: str, values: Sequence[float]
+) -> dict[float, str]:
     """Values whose condition fails, and what fails. Raises BadInput for one that nobody rated."""
     groups = [one for entry in entries_of(required, generator) for one in entry["groups"] if one["attribute"] == name]
     # Where two studies rated one level, it has to pass in both.
@@ -199,28 +203,19 @@ def attach(folder: Path, required: Required) -> None:
     """
     runs = sorted(path.parent for path in folder.glob("studies/*/run.json")) or [folder]
     specs = {run: read_spec(run) for run in runs}
-    made = {run: spec for run, spec in specs.items() if not _of_photographs(spec["generator"])}
+    made = {run: spec for run, spec in specs.items() if not spec.generator.of_photographs}
     if not made:
         raise _no_generator(required)
     for spec in made.values():
-        for name, values in levels_of(spec).items():
-            _failing(required, spec["generator"], name, values)
-        entries_of(required, spec["generator"])
+        for name, values in spec.design.levels.items():
+            _failing(required, spec.generator, name, values)
+        entries_of(required, spec.generator)
     for run in made:
         keep(run, required)
 
 
-def _of_photographs(generator: Mapping[str, Any]) -> bool:
-    return "labels_sha256" in generator
-
-
 def _no_generator(required: Required) -> BadInput:
     return BadInput(f"{_OPTION} {required.path}: expected images of a generator, got photographs; leave it out")
-
-
-def levels_of(spec: Mapping[str, Any]) -> dict[str, list[float]]:
-    """The levels that a run sets, by attribute."""
-    return {level["attribute"]: level["values"] for level in spec["design"]["levels"]}
 
 
 def kept(folder: Path) -> Required | None:
@@ -229,14 +224,14 @@ def kept(folder: Path) -> Required | None:
     return read(path) if path.exists() else None
 
 
-def reasons(folder: Path, spec: Mapping[str, Any], images: pa.Table) -> np.ndarray:
+def reasons(folder: Path, spec: RunSpec, images: pa.Table) -> np.ndarray:
     """Why each image of a run is left out, "" where it is not: its condition failed in the validation beside it."""
     made, required = np.full(len(images), "", dtype=object), kept(folder)
     if required is None:
         return made
     intended = columns.columns_of(images, "intended")
-    for name, values in levels_of(spec).items():
-        for value, text in _failing(required, spec["generator"], name, values).items():
+    for name, values in spec.design.levels.items():
+        for value, text in _failing(required, spec.generator, name, values).items():
             hit = np.isclose(intended[name], value, rtol=1e-6, atol=1e-9) & (made == "")
             made[hit] = f"condition failed in raters' validation: {text}"
     return made

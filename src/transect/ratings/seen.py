@@ -283,7 +283,7 @@ def _rows_by_run(folder: Path, runs: Sequence[Path], table: Any, path: Path) -> 
         yield from ((run, table) for run in runs or [folder])
         return
     named = [str(one) for one in table[STUDY].to_pylist()]
-    called = {run: run.name for run in runs} or {folder: str(FinishedRun(folder).spec["name"])}
+    called = {run: run.name for run in runs} or {folder: FinishedRun(folder).spec.name}
     if runs and (others := sorted(set(named) - set(called.values()))):
         raise BadInput(f"{path}: expected studies {', '.join(called.values())}, got {', '.join(others[:3])}; mend them")
     for run, name in called.items():
@@ -311,8 +311,7 @@ def _elsewhere(table: Any) -> dict[str, int]:
 def _ids(folder: Path) -> list[str]:
     """The ids of one run's images."""
     run = FinishedRun(folder)
-    parts = -(-int(run.spec["design"]["subjects"]) // int(run.spec["subjects_per_part"]))
-    return [str(one) for one in run.read_table("images", parts, without=("image",))["id"].to_pylist()]
+    return [str(one) for one in run.read_table("images", run.spec.parts, without=("image",))["id"].to_pylist()]
 
 
 def _seen(folder: Path, ids: Sequence[str], files: _Files) -> Ratings:
@@ -323,7 +322,7 @@ def _seen(folder: Path, ids: Sequence[str], files: _Files) -> Ratings:
     answers: dict[str, Annotations] = {}
     asked, asked_people = (questions_of(files[kind][0]) if kind in files else {} for kind in (PERCEIVED, PEOPLE))
     if PEOPLE in files:
-        unordered = {fields["name"] for fields in FinishedRun(folder).spec.get("nominal", ())}
+        unordered = {attribute.name for attribute in FinishedRun(folder).spec.nominal}
         unordered |= {name for name, one in asked_people.items() if one.unordered or one.attribute in unordered}
         answers, unknown_people = answered(*files[PEOPLE], ids)
         people = {

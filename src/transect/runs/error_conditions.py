@@ -6,9 +6,9 @@ DIR/error_conditions.json   names of attributes, beside a run or a folder of stu
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from transect.errors import BadInput, UnknownName
 from transect.runs.folder import write_atomically
@@ -59,19 +59,3 @@ def kept(folder: Path) -> tuple[str, ...]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise BadInput(f"{path}: expected a list of attributes; delete it, or give --by anew")
     return tuple(names)
-
-
-def counted_by(spec: Mapping[str, Any]) -> set[str]:
-    """Attributes that errors of a run may be counted by: those set, else those of its images; none of steps λ.
-
-    Raises BadInput for the spec of a search, which has no design.
-    """
-    if "design" not in spec:
-        raise BadInput(
-            "expected the folder of an audit, got that of a search: its page is search.html, and the same "
-            "`transect search` command writes it again and asks nothing twice"
-        )
-    if spec["generator"].get("steps"):
-        return set()
-    levels = {level["attribute"] for level in spec["design"]["levels"]}
-    return levels or {fields["name"] for fields in [*spec["attributes"], *(spec.get("held") or ())]}

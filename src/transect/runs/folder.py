@@ -8,6 +8,7 @@ instead of used. One process at a time works in a folder; the operating system f
 from __future__ import annotations
 
 import errno
+import functools
 import hashlib
 import json
 import os
@@ -24,6 +25,7 @@ import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
 from transect.errors import BadInput, CorruptedPart, FolderInUse, FolderOfAnotherSpec, RunFolderError
+from transect.runs.spec import RunSpec
 
 STUDIES = "studies"
 _TEMPORARY = ".partial"
@@ -173,7 +175,7 @@ class RunFolder:
             body = {"spec_hash": spec_hash(self.spec), **self.spec}
             write_atomically(record, (json.dumps(body, indent=2, ensure_ascii=False) + "\n").encode())
             return
-        differing = differing_keys(read_spec(self.path), self.spec)
+        differing = differing_keys(read_record(self.path), self.spec)
         if differing:
             shown = ", ".join(differing[:6]) + (", …" if len(differing) > 6 else "")
             message = f"{self.path} holds a run with another spec (differs in {shown}): choose another --out"
@@ -204,16 +206,21 @@ class RunFolder:
 
 @final
 class FinishedRun:
-    """A run folder opened for reading. Raises BadInput when `path` is no run folder."""
+    """A run folder opened for reading; record: its run.json. Raises BadInput when `path` is no run folder."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.spec = read_spec(path)
+        self.record = read_record(path)
+
+    @functools.cached_property
+    def spec(self) -> RunSpec:
+        """The spec of a study. Raises BadInput for that of something else, such as a search."""
+        return _spec_of(self.path, self.record)
 
     @property
     def spec_hash(self) -> str:
         """SHA-256 of the spec."""
-        return spec_hash(self.spec)
+        return spec_hash(self.record)
 
     def read_part(self, table: str, index: int) -> pa.Table:
         """Rows of one part. Raises CorruptedPart, naming it, if its bytes are not those written."""
@@ -256,8 +263,23 @@ def _digest(folder: Path, table: str, index: int) -> Path:
     return folder / ".digests" / table / f"part-{index:05d}.sha256"
 
 
-def read_spec(path: Path) -> dict[str, Any]:
-    """The spec in a folder's run.json.
+def read_spec(path: Path) -> RunSpec:
+    """The spec of a study in a folder's run.json.
+
+    Raises BadInput for another spec, or one with an unknown or missing key; else as `read_record`.
+    """
+    return _spec_of(path, read_record(path))
+
+
+def _spec_of(path: Path, record: Mapping[str, Any]) -> RunSpec:
+    try:
+        return RunSpec.from_json(record)
+    except BadInput as error:
+        raise BadInput(f"{path / 'run.json'}: {error}") from None
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """What a folder's run.json holds, less the hash, as JSON has it: of a study, a search or another job.
 
     Raises BadInput when there is none; RunFolderError when it does not parse or was changed after it was written.
     """

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+import math
+from typing import Annotated, Any, Final, TypeAlias
 
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import BeforeValidator, ConfigDict, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+
+Number: TypeAlias = Annotated[float, BeforeValidator(lambda value: math.nan if value is None else value)]
+"""A float that is NaN where JSON has null, for records that are read back from JSON."""
 
 
 class _Nullable(GenerateJsonSchema):

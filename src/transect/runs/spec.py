@@ -1,59 +1,342 @@
-"""What a run's spec says of where it comes from: versions, the world, and how well its attributes are read back."""
+"""A run's spec: what recreates the run, as run.json holds it.
+
+Records whose fields are plug-ins' own descriptions keep those as they are (`facts`), so that a spec that is read and
+written again has the same hash.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final, final
 
-import pyarrow as pa
+from transect.errors import BadInput
+from transect.records import Attribute, Design, Task
+from transect.runs.json_records import record_of
 
-from transect import __version__
+Facts = Mapping[str, Any]
+"""What a plug-in states of itself, as JSON has it: open to keys that only the plug-in knows."""
 
-
-def versions() -> dict[str, str]:
-    """What pixels and answers may depend on; a run goes on only with the same."""
-    import platform
-
-    import numpy as np
-    import PIL
-    import torch
-
-    return {
-        "transect": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "torch": torch.__version__,
-        "pillow": PIL.__version__,
-        "pyarrow": pa.__version__,
-    }
+_SEARCH: Final = (
+    "expected the folder of an audit, got that of a search: its page is search.html; rerun `transect search` to write "
+    "it again, which asks nothing twice"
+)
 
 
-def described(world: Any) -> dict[str, Any]:
-    """The generator's own description, or name, size and class where it gives none."""
-    if hasattr(world, "describe"):
-        return dict(world.describe())
-    return {"name": world.name, "image_size": world.image_size, "class": type(world).__qualname__}
+@final
+@dataclass(frozen=True, slots=True)
+class StepSize:
+    """The attribute that is moved in steps λ from the subject's own value, and the size of a step in its unit."""
+
+    attribute: str
+    half_range: float
+    unit: str
 
 
-def world_entry(world: Any) -> dict[str, Any]:
-    """What the report says of the world; a generator that states no validity is not validated."""
-    stated = _validity(world)
-    return {
-        "name": world.name,
-        **{name: stated.get(name) for name in ("photometry_validated", "statement", "photometry", "identity")},
-        "maximum_gain_stops": described(world).get("camera", {}).get("maximum_gain", 0.0),
-    }
+@final
+@dataclass(frozen=True, slots=True)
+class GeneratorDescription:
+    """How a generator describes itself, its controls and its population.
+
+    >>> GeneratorDescription({"name": "faceworld", "population": "balanced"}).population
+    'balanced'
+    """
+
+    facts: Facts
+
+    @property
+    def name(self) -> str:
+        """What tables and reports call it."""
+        return str(self.facts["name"])
+
+    @property
+    def population(self) -> str:
+        """The population that it draws subjects from; "" where it states none."""
+        return str(self.facts.get("population", ""))
+
+    @property
+    def maximum_gain(self) -> float:
+        """Stops by which its camera can brighten a picture; 0 where it has none."""
+        gain: float = self.facts.get("camera", {}).get("maximum_gain", 0.0)
+        return gain
+
+    @property
+    def of_photographs(self) -> bool:
+        """Whether the images come from a data set and not from a generator."""
+        return "labels_sha256" in self.facts
+
+    @property
+    def steps(self) -> StepSize | None:
+        """The attribute moved in steps λ; None where attributes are set to values."""
+        return record_of(StepSize, self.facts["steps"], "generator.steps") if self.facts.get("steps") else None
+
+    @property
+    def directions(self) -> Facts:
+        """Fitted directions along which attributes are set; empty where there are none."""
+        return self.facts.get("directions") or {}
+
+    @property
+    def photographs(self) -> Facts:
+        """The inverted photographs that are its subjects; empty where there are none."""
+        return self.facts.get("photographs") or {}
 
 
-def _validity(world: Any) -> dict[str, Any]:
-    unstated = {"photometry_validated": False, "statement": f"The generator {world.name} states no validity figures."}
-    return dict(world.validity()) if hasattr(world, "validity") else unstated
+@final
+@dataclass(frozen=True, slots=True)
+class WorldEntry:
+    """What the report states of the world: whether its photometry and identities were validated."""
+
+    name: str
+    photometry_validated: bool
+    statement: str
+    photometry: Facts | None = None
+    identity: Facts | None = None
+    maximum_gain_stops: float = 0.0
 
 
-def readings(world: Any, names: Iterable[str]) -> list[dict[str, Any]]:
-    """How well each of these attributes is read back from the world's pictures; the reason where that is not known."""
-    stated = _validity(world)
-    nothing = {"figure": None, "value": None, "low": None, "high": None, "n": 0, "gate": None, "met": None, "seen": ""}
-    nothing["reason"] = stated.get("not_measured") or "not measured"
-    kept = {name: stated.get("readings", {}).get(name, nothing) for name in names}
-    return [{"attribute": name, **{key: row[key] for key in nothing}} for name, row in kept.items()]
+@final
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How well one attribute is read back from the world's pictures; the reason where that is not known."""
+
+    attribute: str
+    figure: str | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    gate: float | None = None
+    met: bool | None = None
+    seen: str = ""
+    reason: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LevelsEntry:
+    """The levels of one attribute of a design. They stand in a list, since their order is that of the cells."""
+
+    attribute: str
+    values: tuple[float, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StatedTruth:
+    """The truth of a run, as `effects.truth.Truth` reads it: text, attribute, comparison and value."""
+
+    text: str
+    attribute: str
+    comparison: str = ""
+    value: float = 0.0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TargetDescription:
+    """How a target describes itself; see `targets.description.describe`."""
+
+    facts: Facts
+
+    @property
+    def threshold(self) -> float | None:
+        """The score from which the answer is yes, or the distance from which two embeddings are no match."""
+        threshold = self.facts.get("threshold")
+        return None if threshold is None else float(threshold)
+
+    @property
+    def cut(self) -> float:
+        """The score from which the answer is yes; one half where the target states no threshold."""
+        return 0.5 if self.threshold is None else self.threshold
+
+    @property
+    def positive(self) -> str | int | None:
+        """The class that counts as yes."""
+        positive: str | int | None = self.facts.get("positive")
+        return positive
+
+    @property
+    def box_convention(self) -> Mapping[str, float] | None:
+        """Where a detector draws its box, by the fields of `targets.boxes.BoxConvention`; None where it is unknown."""
+        return self.facts.get("box_convention")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TargetEntry:
+    """A target of a run, and the outcomes that are counted on it."""
+
+    name: str
+    slug: str
+    task: Task
+    outcomes: tuple[str, ...]
+    description: TargetDescription
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LimitsEntry:
+    """Seconds that a target may take for an image, and images of a call."""
+
+    timeout: float
+    batch: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EditsEntry:
+    """What measures whether images became what was set, by description; see `experiment.edits.EditCheck`."""
+
+    attributes: Mapping[str, Facts]
+    identity: Facts | None
+    realism: Facts | None
+    redraw: int
+    shipped: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """As run.json holds it: `shipped` only where it is true."""
+        return {key: value for key, value in asdict(self).items() if key != "shipped" or value}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class VerificationEntry:
+    """How embedding targets verify. own: attributes by which subjects are grouped, since nothing sets them."""
+
+    false_match_rate: float | None
+    within: tuple[str, ...]
+    own: tuple[Attribute, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RunSpec:
+    """What recreates a run and its analysis.
+
+    attributes: those that images are compared by; held: further ones of observed images that adjustments hold equal;
+    nominal: those whose levels have no order, varied or not. edits, verification: None where a run has none.
+
+    Raises BadInput (`from_json`).
+    """
+
+    versions: Mapping[str, str]
+    name: str
+    generator: GeneratorDescription
+    world: WorldEntry
+    readings: tuple[Reading, ...]
+    attributes: tuple[Attribute, ...]
+    held: tuple[Attribute, ...]
+    nominal: tuple[Attribute, ...]
+    design: Design
+    subjects_per_part: int
+    truth: StatedTruth | None
+    targets: tuple[TargetEntry, ...]
+    limits: LimitsEntry
+    edits: EditsEntry | None = None
+    verification: VerificationEntry | None = None
+
+    @property
+    def parts(self) -> int:
+        """Parts of each table."""
+        return -(-self.design.subjects // self.subjects_per_part)
+
+    @property
+    def rows_per_part(self) -> int:
+        """Images of a whole part."""
+        return self.subjects_per_part * self.design.n_cells
+
+    @property
+    def counted_by(self) -> frozenset[str]:
+        """Attributes that errors may be counted by: those set, else those of the images; none of steps λ."""
+        if self.generator.steps is not None:
+            return frozenset()
+        return frozenset(self.design.levels) or frozenset(
+            attribute.name for attribute in (*self.attributes, *self.held)
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """As run.json holds it."""
+        levels = [asdict(LevelsEntry(name, values)) for name, values in self.design.levels.items()]
+        made: dict[str, Any] = {
+            "versions": dict(self.versions),
+            "name": self.name,
+            "generator": dict(self.generator.facts),
+            "world": asdict(self.world),
+            "readings": [asdict(reading) for reading in self.readings],
+            "attributes": [asdict(attribute) for attribute in self.attributes],
+            "held": [asdict(attribute) for attribute in self.held] or None,
+            "nominal": [asdict(attribute) for attribute in self.nominal],
+            "design": {**asdict(self.design), "levels": levels, "basis": self.design.basis},
+            "subjects_per_part": self.subjects_per_part,
+            "truth": self.truth and asdict(self.truth),
+            "targets": [{**asdict(entry), "description": dict(entry.description.facts)} for entry in self.targets],
+            "limits": asdict(self.limits),
+        }
+        if self.edits is not None:
+            made["edits"] = self.edits.to_json()
+        if self.verification is not None:
+            made["verification"] = asdict(self.verification)
+        whole: dict[str, Any] = json_of(made)
+        return whole
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> RunSpec:
+        """The spec that a run.json holds. Raises BadInput in one line for an unknown or missing key, or another type.
+
+        Raises BadInput for the spec of a search, which has no design.
+        """
+        if "design" not in body and "goal" in body:
+            raise BadInput(_SEARCH)
+        changed = dict(body)
+        for key, convert in _CONVERTED.items():
+            if key in changed:
+                changed[key] = convert(changed[key])
+        return record_of(cls, changed)
+
+
+def json_of(value: Any) -> Any:
+    """The value with lists for tuples, as JSON reads it back; numbers stay as they are.
+
+    >>> json_of({"outcomes": ("answer",), "low": 0})
+    {'outcomes': ['answer'], 'low': 0}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): json_of(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_of(item) for item in value]
+    return str(value) if isinstance(value, Task) else value
+
+
+def _facts(value: object) -> object:
+    return {"facts": value}
+
+
+def _design(value: object) -> object:
+    if not isinstance(value, Mapping) or not isinstance(value.get("levels"), list):
+        return value
+    entries = [record_of(LevelsEntry, level, f"design.levels[{i}]") for i, level in enumerate(value["levels"])]
+    levels = {entry.attribute: entry.values for entry in entries}
+    return {key: levels if key == "levels" else item for key, item in value.items() if key != "basis"}
+
+
+def _targets(value: object) -> object:
+    if not isinstance(value, list):
+        return value
+    return [
+        {**entry, "description": _facts(entry["description"])} if isinstance(entry, dict) and "description" in entry
+        else entry
+        for entry in value
+    ]  # fmt: skip
+
+
+def _list(value: object) -> object:
+    return [] if value is None else value
+
+
+_CONVERTED: Final = {
+    "generator": _facts,
+    "design": _design,
+    "targets": _targets,
+    "held": _list,
+}
+"""Parts of run.json that differ in shape from their records."""

@@ -22,9 +22,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from transect.errors import BadInput
-from transect.runs import model_files, spec
+from transect.runs import model_files
 from transect.runs.folder import RunFolder, write_atomically
 from transect.runs.progress import Progress
+from transect.runs.provenance import versions
 from transect.training.labels import Label
 from transect.training.pictures import Pictures
 from transect.training.resnet import ResNet, new_resnet, start_from, weights_of
@@ -72,7 +73,7 @@ class Plan:
     def spec(self, data: Pictures) -> dict[str, object]:
         """What the trained weights depend on, as JSON has it."""
         return {
-            "versions": spec.versions(),
+            "versions": versions(),
             "pictures": {**data.settings, "count": len(data)},
             "schedule": self.schedule.describe(),
             "label": self.label.text,

@@ -4,6 +4,7 @@ import json
 import pickle
 import shutil
 
+import auditing
 import numpy as np
 import pytest
 import small_pipelines
@@ -12,7 +13,6 @@ from PIL import Image
 from transect import generators
 from transect.errors import BadInput, MissingExtra, UnknownName
 from transect.generators.diffusion.settings import read_settings
-from transect.jobs.audit import run as audits
 from transect.records import SUBJECTS_PER_SEED
 from transect.testing import check_controls, check_generator
 
@@ -140,7 +140,7 @@ def test_an_audit_of_a_diffusion_generator(place, tmp_path, name):
     def brightness(pixels):
         return pixels.mean(axis=(1, 2, 3)) / 255
 
-    result = audits.audit(
+    result = auditing.audit(
         brightness, vary=["glasses"], subjects=3, generator=f"diffusers:{place / name}.toml", out=tmp_path / "run", quiet=True
     )  # fmt: skip
     assert {effect.attribute for effect in result.effects} >= {"glasses"}
@@ -149,7 +149,7 @@ def test_an_audit_of_a_diffusion_generator(place, tmp_path, name):
     assert described["settings"]["steps"] in (2, 4)
     assert len(described["pipeline_sha256"]) == 64
     assert str(place) not in (tmp_path / "run" / "run.json").read_text()
-    assert "Values are what was asked for" in result.report.read_text()
+    assert "Values are what was asked for" in result.page.read_text()
 
 
 class Hostile:

@@ -3,19 +3,20 @@
 import json
 
 import audited
+import auditing
 import pytest
 
 import transect
 from transect.errors import BadInput, UnknownName
 
 OBSERVED = {"observe": 40, "truth": "glasses", "image_size": 32, "quiet": True, "control": False, "subjects": 6}
-TRIED = {"target_options": {"threshold": 0.4}, "vary": ["glasses", "skin_tone=1:10:2"]}
+TRIED = {"threshold": 0.4, "vary": ["glasses", "skin_tone=1:10:2"]}
 
 
 @pytest.fixture(scope="module")
 def chosen(tmp_path_factory):
     folder = tmp_path_factory.mktemp("chosen")
-    return transect.audit(audited.brightness, **OBSERVED, **TRIED, compare=["yaw", "glasses"], out=folder), folder
+    return auditing.audit(audited.brightness, **OBSERVED, **TRIED, compare=["yaw", "glasses"], out=folder), folder
 
 
 def test_nuisances_can_be_compared_and_attributes_left_out(chosen):
@@ -35,7 +36,7 @@ def test_nuisances_can_be_compared_and_attributes_left_out(chosen):
 
 
 def test_a_population_alone_is_compared_by_what_was_asked(tmp_path):
-    result = transect.audit(
+    result = auditing.audit(
         audited.brightness, images=30, compare=["yaw"], image_size=32, outcomes=["score"], out=tmp_path, quiet=True
     )
     assert {effect.attribute for effect in result.effects} == {"yaw"}
@@ -43,14 +44,14 @@ def test_a_population_alone_is_compared_by_what_was_asked(tmp_path):
 
 def test_names_that_fit_no_images_are_refused(tmp_path):
     with pytest.raises(UnknownName, match="unknown attribute 'yawn': did you mean yaw"):
-        transect.audit(audited.brightness, **OBSERVED, compare=["yawn"], out=tmp_path)
+        auditing.audit(audited.brightness, **OBSERVED, compare=["yawn"], out=tmp_path)
     with pytest.raises(BadInput, match="--compare is of images as they come: give --observe"):
-        transect.audit(audited.brightness, vary=["glasses"], compare=["yaw"], out=tmp_path)
+        auditing.audit(audited.brightness, vary=["glasses"], compare=["yaw"], out=tmp_path)
 
 
 def test_rates_that_would_be_thousands_are_left_out_and_said(tmp_path):
     """FaceWorld's twenty attributes: 26,964 triples of groups, and 1,581 pairs that stay."""
-    transect.audit(audited.brightness, images=20, image_size=32, outcomes=["score"], out=tmp_path, quiet=True)
+    auditing.audit(audited.brightness, images=20, image_size=32, outcomes=["score"], out=tmp_path, quiet=True)
     results = json.loads((tmp_path / "results.json").read_text())
     (study,) = results["studies"]
     sizes = [len(one["levels"]) for one in study["attributes"]]

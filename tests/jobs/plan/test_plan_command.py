@@ -2,11 +2,11 @@
 
 import json
 
+import auditing
 import numpy as np
 import pytest
 from commands import refused, run
 
-import transect
 from transect.analysis.findings import analyse
 from transect.analysis.pilots import pilot_contrasts, plan_next, smallest_found
 from transect.effects.planning import detectable, plan
@@ -44,7 +44,7 @@ def noisy(pixels):
 
 def test_a_pilot_plans_the_contrast_that_needs_the_most(tmp_path):
     vary = {"skin_tone": (1, 10), "glasses": None}
-    transect.audit(noisy, vary=vary, subjects=30, image_size=32, outcomes=["answer"], out=tmp_path / "pilot")
+    auditing.audit(noisy, vary=vary, subjects=30, image_size=32, outcomes=["answer"], out=tmp_path / "pilot")
     found = analyse(tmp_path / "pilot")
     known = pilot_contrasts(found)
     assert [contrast.name.split(":")[0] for contrast in known] == ["skin_tone", "glasses"]
@@ -64,7 +64,7 @@ def test_a_pilot_plans_the_contrast_that_needs_the_most(tmp_path):
 
 def test_a_pilot_counts_its_slopes_and_knows_its_single_pairs(tmp_path):
     vary = {"skin_tone": (1, 5, 10)}
-    transect.audit(noisy, vary=vary, subjects=30, image_size=32, outcomes=["answer"], out=tmp_path / "pilot")
+    auditing.audit(noisy, vary=vary, subjects=30, image_size=32, outcomes=["answer"], out=tmp_path / "pilot")
     found = analyse(tmp_path / "pilot")
     (one,) = pilot_contrasts(found)
     values = found.answered[0].values
@@ -75,7 +75,7 @@ def test_a_pilot_counts_its_slopes_and_knows_its_single_pairs(tmp_path):
 
 def test_a_pilot_in_which_nobody_differs_still_plans(tmp_path):
     always = lambda pixels: np.ones(len(pixels))  # noqa: E731
-    transect.audit(always, vary=["glasses"], subjects=12, image_size=32, outcomes=["answer"], out=tmp_path / "pilot")
+    auditing.audit(always, vary=["glasses"], subjects=12, image_size=32, outcomes=["answer"], out=tmp_path / "pilot")
     made, most = plan_next(tmp_path / "pilot", 0.1, power=0.8)
     # Wilson's upper limit of 0 of 12 is z² / (12 + z²) = .2425; its root is the deviation.
     assert most.deviation == pytest.approx(0.2425**0.5, abs=1e-3)
@@ -83,7 +83,7 @@ def test_a_pilot_in_which_nobody_differs_still_plans(tmp_path):
 
 
 def test_a_population_study_is_no_pilot(tmp_path):
-    transect.audit(noisy, population="balanced", images=12, image_size=32, outcomes=["answer"], out=tmp_path / "seen")
+    auditing.audit(noisy, population="balanced", images=12, image_size=32, outcomes=["answer"], out=tmp_path / "seen")
     assert "expected an experiment with a contrast on at least two subjects" in refused(
         "plan", "--effect", "0.1", "--pilot", str(tmp_path / "seen")
     )

@@ -52,7 +52,7 @@ def counting(folder, monkeypatch):
 def test_a_run_that_was_cut_off_goes_on_with_the_same_bytes(folder, counting, monkeypatch):
     """Cut off in the third part: 0 10 and 40 45 are kept, and the second run asks for the rest alone."""
     monkeypatch.setattr(Counting, "cut_off_at", 30)
-    with pytest.raises(Interrupted, match="the same command goes on"):
+    with pytest.raises(Interrupted, match="rerun the command to resume"):
         printed(*counting)
     assert not (folder / "out" / "embeddings.parquet").exists()
     monkeypatch.setattr(Counting, "cut_off_at", None)

@@ -10,6 +10,7 @@ from transect.errors import BadInput
 from transect.jobs.verify.claims import WORLDS
 from transect.jobs.verify.contenders import Answers
 from transect.jobs.verify.estimators import CLAIMS, Claim, ProvenRow, prove, within
+from transect.runs.plain_json import plain
 
 PROVE = """
 import dataclasses, json, sys
@@ -60,8 +61,8 @@ def test_what_there_is_not_is_none():
     )
     assert (rows[0].bias, rows[0].coverage, rows[0].type_one, rows[0].power) == (None, None, 1.0, None)
     assert (rows[1].bias, rows[1].coverage, rows[1].type_one) == (pytest.approx(0.05), 1.0, None)
-    json.dumps([row.entry() for row in rows], allow_nan=False)
-    assert set(rows[0].entry()) == KEYS
+    json.dumps(plain(rows), allow_nan=False)
+    assert set(plain(rows[0])) == KEYS
 
 
 def test_a_row_holds_what_was_expected_or_not():

@@ -13,6 +13,7 @@ from transect.effects.truth import Truth
 from transect.effects.verification import Verified
 from transect.records import Annotations, Attribute, Design, Task
 from transect.report.records import Point, Table, column_unit
+from transect.runs.spec import StepSize
 
 
 @final
@@ -25,7 +26,7 @@ class Answers:
     perceived: as raters saw it, in the units of `values` (empty without ratings). rated: the truth as raters saw it, 0
     or 1 (empty where nobody said); others: further attributes that raters may have seen, whose levels have no order,
     and those of `held`: values of attributes that observed images are not compared by, but adjusted for.
-    steps: for a study in steps λ the attribute's size of a step, else empty. boundary: the scores between which a
+    steps: the size of a step of a study in steps λ, else None. boundary: the scores between which a
     subject is near it, where the user says so; None for the published ones. by: attributes whose combinations errors
     are counted by, where the user says so. cells: index of each image's cell;
     subjects: the subject of each image. pruned: images that rules leave out, which have no answers here. people: mean
@@ -53,7 +54,7 @@ class Answers:
     values: Mapping[str, Float[np.ndarray, " n"]]
     perceived: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
     held: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
-    steps: Mapping[str, Any] = field(default_factory=dict)
+    steps: StepSize | None = None
     boundary: tuple[float, float] | None = None
     by: tuple[str, ...] = ()
     rated: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))

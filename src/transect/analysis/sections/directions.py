@@ -9,6 +9,7 @@ from transect.analysis.sections.answers import table, words
 from transect.controls.directions import LEAK
 from transect.controls.files import LOCAL
 from transect.report.records import Figure, Panel, Point, Section, Series, Table, Unit
+from transect.runs.spec import RunSpec
 
 KEY: Final = "directions"
 SOURCES: Final = (
@@ -37,14 +38,14 @@ _QUALITY: Final = (
 )
 
 
-def limits(spec: Mapping[str, Any]) -> list[str]:
+def limits(spec: RunSpec) -> list[str]:
     """What a report says before its findings where attributes were set along fitted directions; nothing elsewhere."""
-    fitted = spec["generator"].get("directions")
+    fitted = spec.generator.directions
     if not fitted:
         return []
     along = "labels that fitted models predict" if _is_local(fitted) else "values along directions fitted to labels"
     made = [f"Intended values are {along}; what images show is for raters to see."]
-    if told := spec["generator"].get("photographs"):
+    if told := spec.generator.photographs:
         made.append(
             f"Subjects are {told['count']:,} photographs as an inversion found them; {told['failed']:,} more failed and"
             " are left out."
@@ -52,12 +53,12 @@ def limits(spec: Mapping[str, Any]) -> list[str]:
     return [*made, *[f"{text[0].upper()}{text[1:]}." for text in _leaks(fitted)]]
 
 
-def section(spec: Mapping[str, Any]) -> list[Section]:
+def section(spec: RunSpec) -> list[Section]:
     """The section of a study's spec; none where attributes were not set along fitted directions."""
-    fitted = spec["generator"].get("directions")
+    fitted = spec.generator.directions
     if not fitted:
         return []
-    rows, photographs = fitted["attributes"], spec["generator"].get("photographs")
+    rows, photographs = fitted["attributes"], spec.generator.photographs
     return [
         Section(
             key=KEY,
@@ -108,7 +109,7 @@ def _is_local(fitted: Mapping[str, Any]) -> bool:
     return fitted.get("kind") == LOCAL
 
 
-def _origin(fitted: Mapping[str, Any], photographs: Mapping[str, Any] | None) -> Table:
+def _origin(fitted: Mapping[str, Any], photographs: Mapping[str, Any]) -> Table:
     origin = fitted["origin"]
     made = [
         ["latent space", str(fitted["space"])],

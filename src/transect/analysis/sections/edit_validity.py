@@ -26,6 +26,7 @@ from transect.designs.edit_validity import (
 from transect.effects.intervals import wilson
 from transect.records import Attribute, Design
 from transect.report.records import Figure, Panel, Section, Series, Table
+from transect.runs.spec import RunSpec
 
 KEY: Final = "edit-validity"
 SHOWN: Final = 40
@@ -54,11 +55,9 @@ _MEANINGS: Final = {
 }
 
 
-def section(
-    spec: Mapping[str, Any], design: Design, attributes: Mapping[str, Attribute], edits: pa.Table, reference: pa.Table
-) -> Section:
+def section(spec: RunSpec, attributes: Mapping[str, Attribute], edits: pa.Table, reference: pa.Table) -> Section:
     """The section of one study. edits, reference: the tables of `transect.experiment.edits`."""
-    rows = np.flatnonzero(edits["cell"].to_numpy() >= 0)
+    rows, design = np.flatnonzero(edits["cell"].to_numpy() >= 0), spec.design
     cells = edits["cell"].to_numpy()[rows]
     gates = [gate for gate in GATES if f"fails.{gate}" in edits.column_names]
     fails = {gate: edits[f"fails.{gate}"].to_numpy(zero_copy_only=False)[rows] for gate in gates}
@@ -70,9 +69,9 @@ def section(
     labels = [_label(cell, attributes) for cell in design.cells()]
     return Section(
         key=KEY,
-        study=spec["name"],
+        study=spec.name,
         title="Did the images become what was set, and nothing else?",
-        text=[_TEXT, *([_SHIPPED] if spec["edits"].get("shipped") else [])],
+        text=[_TEXT, *([_SHIPPED] if spec.edits and spec.edits.shipped else [])],
         warnings=_warnings(failed, cells, labels, gates),
         figures=[_coverage_figure(failed, cells, labels)],
         tables=[
@@ -209,11 +208,9 @@ def _drifts(edits: pa.Table, rows: Int[np.ndarray, " n"]) -> list[Table]:
     return [table(f"Attributes that were not set{more}", heads, found[:SHOWN])]
 
 
-def _draws(
-    spec: Mapping[str, Any], edits: pa.Table, rows: Int[np.ndarray, " n"], failed: Bool[np.ndarray, " n"]
-) -> list[Table]:
+def _draws(spec: RunSpec, edits: pa.Table, rows: Int[np.ndarray, " n"], failed: Bool[np.ndarray, " n"]) -> list[Table]:
     """How many subjects were drawn again; nothing where none could be."""
-    if not spec["edits"]["redraw"]:
+    if not (spec.edits and spec.edits.redraw):
         return []
     subjects, first, place = np.unique(edits["subject"].to_numpy()[rows], return_index=True, return_inverse=True)
     draws = edits["draws"].to_numpy()[rows][first]

@@ -107,7 +107,7 @@ def _plain(value: Any) -> Any:
 
 def keep(folder: Path, found: Sequence[tuple[Answered, Validation]]) -> Path:
     """Write `validation.json`: an entry by study. Returns its path."""
-    made = {answered.name: entry(one, answered.run.spec["generator"]) for answered, one in found}
+    made = {answered.name: entry(one, answered.run.spec.generator.facts) for answered, one in found}
     write_atomically(folder / FILE, (json.dumps(made, indent=1, allow_nan=False) + "\n").encode())
     return folder / FILE
 

@@ -3,187 +3,255 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from transect.console.audit_options import (
+    CHECKS,
+    IMAGES,
+    MODEL,
+    VERIFICATION,
     Boundary,
     By,
-    CheckAttribute,
-    CheckIdentity,
-    CheckRealism,
     Directions,
-    FalseMatchRate,
     InvertedLatents,
     Perceived,
     Prune,
     Ratings,
-    Redraw,
     RequireValidation,
     Threshold,
-    Within,
 )
-from transect.console.common_options import Device, Json, Out, Population, Seed
+from transect.console.common_options import Device, Json, Out, Population, Seed, on_command_line
 from transect.console.results import show
-from transect.targets.limits import Limits
+
+_EXPERIMENT = "Experiment"
+_OBSERVATION = "Observation"
+_OUTCOMES = "Outcomes"
+_LIMITS = "Limits"
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="The folder of the report and of its studies.")] = Path("runs/demo"),
+    out: Annotated[Path, typer.Option(help="The folder of the report and its studies.")] = Path("runs/demo"),
     seed: Seed = 0,
     device: Device = "cpu",
     json: Json = False,
 ) -> None:
-    """Audit OpenCV's stock face and smile detectors on rendered faces: the main job, in a minute or so."""
+    """Audit OpenCV's stock face and smile detectors on rendered faces, in about a minute."""
     from transect.jobs.audit import run
 
-    show(run.demo(out, seed=seed, device=device), json)
+    result = run.demo(out, seed=seed, device=device)
+    show(result, json, result.page)
 
 
 def audit(
-    targets: Annotated[list[str], typer.Argument(metavar="TARGET…", help="What to audit; see: transect targets.")],
+    context: typer.Context,
+    targets: Annotated[
+        list[str] | None, typer.Argument(metavar="TARGET…", help="The models to audit; see: transect targets.")
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(help="A TOML file with any of these settings; options on the command line override it."),
+    ] = None,
     vary: Annotated[
         list[str] | None,
-        typer.Option(help="An attribute to set: NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…; repeat for more."),
+        typer.Option(
+            help="Set this attribute: NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…; repeatable.", rich_help_panel=_EXPERIMENT
+        ),
     ] = None,
     steps: Annotated[
         list[str] | None,
         typer.Option(
-            help="Move an attribute λ half-ranges from each subject's own value: NAME or NAME=-1:1:5; repeat."
+            help="Move this attribute by λ half-ranges from each subject's own value: NAME or NAME=-1:1:5; repeatable.",
+            rich_help_panel=_EXPERIMENT,
+        ),
+    ] = None,
+    subjects: Annotated[
+        int, typer.Option(help="Subjects, each shown at every combination of levels.", rich_help_panel=_EXPERIMENT)
+    ] = 100,
+    hold: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Keep a downstream attribute at the subject's own value, e.g. exposure, to estimate a direct effect.",
+            rich_help_panel=_EXPERIMENT,
+        ),
+    ] = None,
+    interpolate: Annotated[
+        int | None,
+        typer.Option(
+            help="Interpolate between N pairs of subjects and check that the class stays; 11 images a pair.",
+            rich_help_panel=_EXPERIMENT,
+        ),
+    ] = None,
+    control: Annotated[
+        bool,
+        typer.Option(
+            help="Also vary the background's hue, which cannot matter, on some subjects (20 % more images).",
+            rich_help_panel=_EXPERIMENT,
+        ),
+    ] = True,
+    images: Annotated[
+        int | None,
+        typer.Option(
+            help="Run an observational study on N images drawn from --population, without an experiment.",
+            rich_help_panel=_OBSERVATION,
+        ),
+    ] = None,
+    observe: Annotated[
+        int | None,
+        typer.Option(
+            help="Also run an observational study on N images drawn from --population.", rich_help_panel=_OBSERVATION
         ),
     ] = None,
     dataset: Annotated[
         str | None,
         typer.Option(
-            help="Labelled photographs as they are, READER:PATH, as folder:faces or celeba:data?split=test; see: "
-            "transect datasets."
+            help="Also audit labelled photographs: READER:PATH, as folder:faces or celeba:data?split=test; see: "
+            "transect datasets.",
+            rich_help_panel=_OBSERVATION,
         ),
-    ] = None,
-    observe: Annotated[
-        int | None, typer.Option(help="Beside the experiment, so many images of --population as they come.")
-    ] = None,
-    interpolate: Annotated[
-        int | None,
-        typer.Option(help="Also join so many pairs of subjects: do images between keep their class? 11 images each."),
-    ] = None,
-    subjects: Annotated[int, typer.Option(help="Subjects, each shown at every combination of levels.")] = 100,
-    images: Annotated[
-        int | None, typer.Option(help="Observe instead of experiment: so many images of --population as they come.")
     ] = None,
     compare: Annotated[
         list[str] | None,
         typer.Option(
-            help="With --observe, --images or --dataset: compare by this attribute or nuisance; repeat; default every "
-            "attribute."
+            help="With --observe, --images or --dataset: compare by this attribute or nuisance; repeatable; default "
+            "every attribute.",
+            rich_help_panel=_OBSERVATION,
         ),
-    ] = None,
-    population: Population = "balanced",
-    hold: Annotated[
-        list[str] | None,
-        typer.Option(help="Keep a downstream attribute at the subject's own value, e.g. exposure (direct effect)."),
     ] = None,
     truth: Annotated[
         str | None,
-        typer.Option(help="What the right answer is: 'smile>0.5', an attribute, or face (every image shows one)."),
+        typer.Option(
+            help="The right answer: 'smile>0.5', an attribute, or face (every image shows one).",
+            rich_help_panel=_OUTCOMES,
+        ),
     ] = None,
-    outcome: Annotated[
+    outcomes: Annotated[
         list[str] | None,
-        typer.Option(help="What to count: answer, score, miss, false_alarm, error, loss, distance, non_match."),
+        typer.Option(
+            "--outcome",
+            help="What to measure: answer, score, miss, false_alarm, error, loss, distance, non_match; repeatable.",
+            rich_help_panel=_OUTCOMES,
+        ),
     ] = None,
     generator: Annotated[
-        str, typer.Option(help="What makes the images: a name, or a network's FILE.safetensors.")
+        str,
+        typer.Option(help="The image generator: a name, or a network's FILE.safetensors.", rich_help_panel=IMAGES),
     ] = "faceworld",
+    population: Population = "balanced",
+    image_size: Annotated[
+        int | None,
+        typer.Option(
+            "--size",
+            help="Width and height of the images in pixels; default 128, or that of the network or photographs.",
+            rich_help_panel=IMAGES,
+        ),
+    ] = None,
     directions: Directions = None,
     latents: InvertedLatents = None,
-    size: Annotated[
-        int | None,
-        typer.Option(help="Width and height of the images, in pixels; default 128, photographs as they are."),
-    ] = None,
     device: Device = "cpu",
     seed: Seed = 0,
     task: Annotated[
         str | None,
-        typer.Option(help="What a model answers: binary, multiclass, multilabel, detection, regression, embedding."),
+        typer.Option(
+            help="The model's task: binary, multiclass, multilabel, detection, regression or embedding.",
+            rich_help_panel=MODEL,
+        ),
     ] = None,
-    preprocess: Annotated[Path | None, typer.Option(help="TOML file that says how images enter the model.")] = None,
-    labels: Annotated[str | None, typer.Option(help="Names of the model's classes, separated by commas.")] = None,
-    positive: Annotated[str | None, typer.Option(help="The class or label that counts as yes.")] = None,
+    preprocess: Annotated[
+        Path | None, typer.Option(help="TOML file with the model's preprocessing.", rich_help_panel=MODEL)
+    ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(help="Names of the model's classes, separated by commas.", rich_help_panel=MODEL),
+    ] = None,
+    positive: Annotated[
+        str | None, typer.Option(help="The class or label that counts as yes.", rich_help_panel=MODEL)
+    ] = None,
     threshold: Threshold = None,
-    false_match_rate: FalseMatchRate = None,
-    within: Within = None,
-    output: Annotated[str | None, typer.Option(help="What the model returns: probability or logit.")] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds that a target may take for an image.")] = 10.0,
-    batch: Annotated[int, typer.Option(help="Images that a target gets at a time.")] = 16,
-    max_failures: Annotated[float, typer.Option(help="Share of failed images above which the run stops.")] = 0.05,
-    control: Annotated[
-        bool, typer.Option(help="Also vary the background's hue, which cannot matter, on some subjects (20 % images).")
-    ] = True,
-    check_attribute: CheckAttribute = None,
-    check_identity: CheckIdentity = None,
-    check_realism: CheckRealism = None,
-    redraw: Redraw = 0,
-    boundary: Boundary = None,
+    output: Annotated[
+        str | None, typer.Option(help="What the model returns: probability or logit.", rich_help_panel=MODEL)
+    ] = None,
+    false_match_rate: Annotated[
+        float | None,
+        typer.Option(
+            help="For embeddings: choose the threshold with this false match rate between different subjects.",
+            rich_help_panel=VERIFICATION,
+        ),
+    ] = None,
+    within: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="For embeddings: a varied attribute that changes who is shown, e.g. skin_tone; repeatable.",
+            rich_help_panel=VERIFICATION,
+        ),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(help="Seconds that a model may take for an image.", rich_help_panel=_LIMITS)
+    ] = 10.0,
+    batch: Annotated[int, typer.Option(help="Images in each call of a model.", rich_help_panel=_LIMITS)] = 16,
+    max_failures: Annotated[
+        float, typer.Option(help="Stop when more than this share of images fails.", rich_help_panel=_LIMITS)
+    ] = 0.05,
+    attributes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--check-attribute",
+            help="NAME=TARGET: a model that reads an attribute from images, to check what was set; repeatable.",
+            rich_help_panel=CHECKS,
+        ),
+    ] = None,
+    identity: Annotated[
+        str | None,
+        typer.Option(
+            "--check-identity",
+            help="A TARGET with embeddings, to check that an edit keeps the person.",
+            rich_help_panel=CHECKS,
+        ),
+    ] = None,
+    realism: Annotated[
+        str | None,
+        typer.Option(
+            "--check-realism",
+            help="A TARGET with a score of realism (higher is more real), to check the images.",
+            rich_help_panel=CHECKS,
+        ),
+    ] = None,
+    redraw: Annotated[
+        int,
+        typer.Option(
+            help="Replace a subject whose images fail a check up to N times; 0: only count the failures.",
+            rich_help_panel=CHECKS,
+        ),
+    ] = 0,
     perceived: Perceived = None,
     ratings: Ratings = None,
     prune: Prune = None,
-    by: By = None,
     require_validation: RequireValidation = None,
+    by: By = None,
+    boundary: Boundary = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say how many images, calls and how much money at most, and stop.")
+        bool, typer.Option("--dry-run", help="Print the number of images and calls and the maximum cost, and stop.")
     ] = False,
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Set attributes, ask the target, estimate what each attribute causes, and write the report."""
-    from transect.console import target_options
-    from transect.experiment import costs, study
-    from transect.experiment.edits import check_of
-    from transect.jobs.audit import run
+    """Set attributes, ask the models, estimate what each attribute causes, and write the report.
 
-    options = target_options.given(
-        task=task, preprocess=preprocess, labels=labels, positive=positive, threshold=threshold, output=output
-    )
-    resolved = study.resolve_targets(targets, options)
-    asked: dict[str, Any] = {
-        "vary": vary or (),
-        "steps": steps or (),
-        "dataset": dataset,
-        "observe": observe,
-        "lines": interpolate,
-        "subjects": subjects,
-        "images": images,
-        "population": population,
-        "hold": hold or (),
-        "generator": generator,
-        "directions": directions,
-        "latents": latents,
-        "image_size": size,
-        "device": device,
-        "seed": seed,
-    }
-    if dry_run:
-        costs.show(run.cost(resolved, **asked), json)
-        costs.close(resolved)
+    Rerun the command to resume; the output is byte-identical.
+    """
+    settings = on_command_line(context, locals())
+    from transect.experiment import costs
+    from transect.jobs.audit import run
+    from transect.jobs.audit.config import read_settings
+    from transect.jobs.audit.request import AuditRequest, with_settings
+
+    if isinstance(names := settings.get("labels"), str):
+        settings["labels"] = tuple(name.strip() for name in names.split(","))
+    stored = {} if config is None else read_settings(config)
+    request = with_settings(AuditRequest(), {**stored, **{k: v for k, v in settings.items() if k != "config"}})
+    if request.run.dry_run:
+        costs.show(run.audit_cost(None, request), request.run.json)
         return
-    result = run.audit(
-        resolved,
-        **asked,
-        compare=compare or (),
-        truth=truth,
-        outcomes=outcome or (),
-        limits=Limits(timeout=timeout, batch=batch, max_failures=max_failures),
-        control=control,
-        check_edits=check_of(check_attribute or (), check_identity, check_realism, redraw),
-        false_match_rate=false_match_rate,
-        within=within or (),
-        near=boundary,
-        perceived=perceived,
-        ratings=ratings,
-        prune=prune or (),
-        by=by or (),
-        require_validation=require_validation,
-        out=out,
-    )
-    show(result, json, costs.made(resolved))
-    costs.close(resolved)
+    result = run.audit(None, request)
+    show(result, request.run.json, result.page)

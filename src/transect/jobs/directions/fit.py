@@ -19,7 +19,7 @@ from transect.errors import BadInput, UnknownName
 from transect.jobs.directions.labels import Labels
 from transect.protocols import Generator
 from transect.records import Latents
-from transect.runs.spec import described
+from transect.runs.capabilities import description
 
 MOST_LEVELS: Final = 10
 _LOOKED_AT: Final = 200
@@ -105,7 +105,7 @@ def _rows(
 
 def _origin(generator: Generator, moved: Latents, labels: Labels, seed: int) -> dict[str, object]:
     return {
-        "generator": described(generator),
+        "generator": description(generator),
         "source": labels.source,
         "subjects": len(moved),
         "first_seed": int(moved.seeds.min()) if len(moved) else 0,

@@ -24,11 +24,12 @@ from transect.jobs.invert.result import ENCODER_R2, InversionNumbers, InvertResu
 from transect.protocols import Generator
 from transect.records import Images
 from transect.runs import model_files
+from transect.runs.capabilities import description
 from transect.runs.folder import FinishedRun, RunFolder, write_atomically
 from transect.runs.parts import map_parts
 from transect.runs.plain_json import dumps
 from transect.runs.progress import Progress
-from transect.runs.spec import described, versions
+from transect.runs.provenance import versions
 
 if TYPE_CHECKING:
     from transect.inversion.encoder import RidgeEncoder, TrainedEncoder
@@ -122,7 +123,7 @@ class Inversion:
         digests = {name: model_files.sha256(path) for name, path in files.items() if path}
         return {
             "kind": "inversion",
-            "generator": described(self.generator),
+            "generator": description(self.generator),
             "images": {"count": len(self.pictures), "sha256": self.pictures.sha256, "fitted": self.pictures.fit},
             "search": asdict(self.search),
             "distance": {"name": self.options.distance, **digests},
@@ -233,7 +234,7 @@ def run(inversion: Inversion, out: Path, *, quiet: bool = False) -> InvertResult
 def rows_of_run(out: Path) -> pa.Table:
     """All rows of a finished inversion. Raises BadInput for another folder."""
     finished = FinishedRun(out)
-    images, batch = finished.spec["images"]["count"], finished.spec["batch"]
+    images, batch = finished.record["images"]["count"], finished.record["batch"]
     return finished.read_table(TABLE, math.ceil(images / batch))
 
 
@@ -272,7 +273,7 @@ def _finish(inversion: Inversion, out: Path, table: pa.Table) -> InversionNumber
     search = inversion.search
     shape = tuple(inversion.network.codes(search.space).mean.shape)
     codes = np.array(table["codes"].to_pylist(), dtype=np.float32).reshape(len(table), *shape)
-    content = content_of_codes(table["id"].to_pylist(), codes, search.space, described(inversion.generator))
+    content = content_of_codes(table["id"].to_pylist(), codes, search.space, description(inversion.generator))
     write_atomically(out / "latents.safetensors", content)
     write_atomically(out / "sheet.png", _sheet(inversion, table))
     numbers = numbers_of(

@@ -1,17 +1,18 @@
 """Embeddings of a table's pictures by a target: what face recognition sees of each row, and why it sees nothing.
 
-Answers are kept part by part in a folder of their own, so that a run that was cut off, or that asks for other
-thresholds, asks for none of them again.
+Answers are kept part by part in a separate folder, so that a run that was interrupted, or that needs other thresholds,
+does not ask for them again.
 """
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 import pyarrow as pa
@@ -28,9 +29,13 @@ from transect.runs.parts import map_parts
 from transect.runs.progress import Progress
 from transect.targets.limits import Limits
 
+if TYPE_CHECKING:
+    from transect.targets.guard import FailureBudget
+
 NO_PICTURE: Final = "no picture"
 ROWS_OF_A_PART: Final = 64
 TABLE: Final = "predictions/embeddings"
+_MODELS: Final = ("onnx:", "torch:")
 
 
 @final
@@ -45,12 +50,28 @@ class Asking:
     size: int | None = None
 
     def spec(self) -> dict[str, Any]:
-        """What the answers depend on; how many are asked at a time, and how many may fail, is no part of it."""
+        """What the answers depend on; batch size and the share of failures that is allowed do not count."""
         from transect.targets.description import describe
 
         pictures = {"column": self.column, "rows": len(self.stored), "sha256": _digest(self.stored)}
         target = describe(self.target)
         return {"pictures": pictures, "size": self.size, "timeout": self.limits.timeout, "target": target}
+
+
+def embedding_target(target: Any, preprocess: Any) -> Target:
+    """The target of a spec or object; one that does not state its task embeds."""
+    from transect.targets import as_target, resolve
+    from transect.targets.model import ModelTarget
+
+    if not isinstance(target, str):
+        task = {} if isinstance(target, Target) or inspect.isclass(target) else {"task": "embedding"}
+        return as_target(target, preprocess=preprocess, **task)
+    if target.startswith(_MODELS) or target.lower().endswith(".onnx"):
+        return resolve(target, task="embedding", preprocess=preprocess)
+    resolved = resolve(target, preprocess=preprocess)
+    if isinstance(resolved, ModelTarget):
+        return resolve(target, task="embedding", preprocess=preprocess)
+    return resolved
 
 
 def embed(
@@ -67,18 +88,18 @@ def embed(
     """The embedding of each row's picture, NaN where there is none, and the reasons ("" where there is one).
 
     column: pictures as bytes, as Hugging Face's struct {bytes, path}, or paths below `root`. size: pixels that each is
-    fitted into, None as they are. folder: where answers are kept, and taken from where they are there already.
+    fitted into, None as they are. folder: where answers are kept, and read from where they exist.
 
     Raises BadInput for a target of another task, no picture at all, or one that is damaged; TooManyFailures where the
-    target fails too often (an image without a face is no failure); Interrupted; what RunFolder raises of a folder that
-    holds answers about other pictures, or of another target.
+    target fails too often (an image without a face is no failure); Interrupted; what RunFolder raises for a folder with
+    answers about other pictures, or of another target.
     """
     if Task(target.task) is not Task.EMBEDDING:
         raise BadInput(f"{target.name}: expected a target with embeddings, got {target.task}; give --task embedding")
     check_size(size)
     cells = features.column(table, column, "picture").to_pylist()
     stored = [encoded_of({"path": cell} if isinstance(cell, str) else cell, root) for cell in cells]
-    if all(one is None for one in stored):
+    if all(picture is None for picture in stored):
         raise BadInput(
             f"pictures {column!r}: expected bytes, or paths below {root}, in at least one row, got none; name another "
             "column with --pictures"
@@ -90,7 +111,7 @@ def _answers(asking: Asking, out: Path, quiet: bool) -> pa.Table:
     """The rows that have a picture, each with its embedding and reason."""
     from transect.targets.guard import FailureBudget
 
-    rows = [row for row, one in enumerate(asking.stored) if one is not None]
+    rows = [row for row, picture in enumerate(asking.stored) if picture is not None]
     parts = [rows[start : start + ROWS_OF_A_PART] for start in range(0, len(rows), ROWS_OF_A_PART)]
     budget = FailureBudget(asking.target.name, len(asking.stored), limit_share=asking.limits.max_failures)
     with RunFolder(out, asking.spec()) as folder, Progress(asking.target.name, len(rows), quiet=quiet) as progress:
@@ -105,20 +126,20 @@ def _answers(asking: Asking, out: Path, quiet: bool) -> pa.Table:
         try:
             map_parts(stage, range(len(parts)))
         except KeyboardInterrupt:
-            raise Interrupted(f"interrupted; what is done is kept in {out}, and the same command goes on") from None
+            raise Interrupted(f"interrupted; finished parts are kept in {out}: rerun the command to resume") from None
         return pa.concat_tables([folder.read_part(TABLE, part) for part in range(len(parts))])
 
 
-def _part(asking: Asking, rows: Sequence[int], budget: Any) -> pa.Table:
+def _part(asking: Asking, rows: Sequence[int], budget: FailureBudget) -> pa.Table:
     from transect.targets.guard import guarded
 
-    found: dict[int, tuple[Float[np.ndarray, " d"], str]] = {}
+    answers: dict[int, tuple[Float[np.ndarray, " d"], str]] = {}
     limits = asking.limits
     for numbers, images in _batches(asking, rows):
-        made = guarded(asking.target, images, timeout=limits.timeout, batch=limits.batch, budget=budget)
-        found |= dict(zip(numbers, zip(made.scores, made.failures, strict=True), strict=True))
-    scores = [found[row][0].tolist() for row in rows]
-    columns = [pa.array(rows, pa.int64()), pa.array([found[row][1] for row in rows])]
+        predictions = guarded(asking.target, images, timeout=limits.timeout, batch=limits.batch, budget=budget)
+        answers |= dict(zip(numbers, zip(predictions.scores, predictions.failures, strict=True), strict=True))
+    scores = [answers[row][0].tolist() for row in rows]
+    columns = [pa.array(rows, pa.int64()), pa.array([answers[row][1] for row in rows])]
     return pa.table([*columns, pa.array(scores, pa.list_(pa.float64()))], names=["row", "reason", "embedding"])
 
 
@@ -127,9 +148,9 @@ def _batches(asking: Asking, rows: Sequence[int]) -> Iterator[tuple[list[int], I
     for start in range(0, len(rows), asking.limits.batch):
         read: list[tuple[int, UInt8[np.ndarray, "h w 3"]]] = []
         for row in rows[start : start + asking.limits.batch]:
-            one = asking.stored[row]
-            if one is not None:
-                read.append((row, pixels_of(one, f"picture of row {row}", asking.size)))
+            picture = asking.stored[row]
+            if picture is not None:
+                read.append((row, pixels_of(picture, f"picture of row {row}", asking.size)))
         for _, run in groupby(read, key=lambda pair: pair[1].shape):
             numbers, pixels = zip(*run, strict=True)
             yield list(numbers), Images(np.stack(pixels))
@@ -138,12 +159,12 @@ def _batches(asking: Asking, rows: Sequence[int]) -> Iterator[tuple[list[int], I
 def _digest(stored: Sequence[Encoded | None]) -> str:
     """SHA-256 of the pictures in their order. Raises BadInput for a file that cannot be read."""
     whole = hashlib.sha256()
-    for row, one in enumerate(stored):
+    for row, picture in enumerate(stored):
         try:
-            content = one.read_bytes() if isinstance(one, Path) else one
+            content = picture.read_bytes() if isinstance(picture, Path) else picture
         except OSError as error:
             message = (
-                f"picture of row {row}: expected a file that can be read, got {error.strerror}; mend it or drop its row"
+                f"picture of row {row}: expected a file that can be read, got {error.strerror}; fix it or drop its row"
             )
             raise BadInput(message) from None
         whole.update(b"-" if content is None else hashlib.sha256(content).digest())
@@ -151,14 +172,14 @@ def _digest(stored: Sequence[Encoded | None]) -> str:
 
 
 def _side_by_side(answers: pa.Table, n: int) -> tuple[Float[np.ndarray, "n d"], tuple[str, ...]]:
-    """One width for all, that of most answers; an answer of another width is a failure."""
+    """Embeddings of one width, that of most answers; an answer of another width is a failure."""
     rows, reasons = answers["row"].to_pylist(), answers["reason"].to_pylist()
-    scores = [np.asarray(one) for one in answers["embedding"].to_pylist()]
-    widths = [len(one) for one, reason in zip(scores, reasons, strict=True) if not reason]
+    scores = [np.asarray(vector) for vector in answers["embedding"].to_pylist()]
+    widths = [len(vector) for vector, reason in zip(scores, reasons, strict=True) if not reason]
     width = max(set(widths), key=widths.count, default=1)
-    made, said = np.full((n, width), np.nan), [NO_PICTURE] * n
-    for row, one, reason in zip(rows, scores, reasons, strict=True):
-        said[row] = reason or ("" if len(one) == width else f"wrong shape: expected {width} numbers per image")
-        if not said[row]:
-            made[row] = one
-    return made, tuple(said)
+    embeddings, failures = np.full((n, width), np.nan), [NO_PICTURE] * n
+    for row, vector, reason in zip(rows, scores, reasons, strict=True):
+        failures[row] = reason or ("" if len(vector) == width else f"wrong shape: expected {width} numbers per image")
+        if not failures[row]:
+            embeddings[row] = vector
+    return embeddings, tuple(failures)

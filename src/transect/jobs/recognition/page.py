@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,9 +21,12 @@ from transect.report.environment import plain_environment
 from transect.report.scales import Scale, covering, tick_text
 from transect.report.wording import ATTRIBUTE_NOTE
 from transect.runs.folder import write_atomically
+from transect.runs.plain_json import dumps
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+    from transect.jobs.recognition.run import RecognitionResult
 
 TITLES: Final = {"all": "All images", "matched": "Matched images"}
 _FEWEST_DECADES, _MOST_DECADES = 2, 6
@@ -57,24 +59,28 @@ class Panel:
     without: tuple[str, ...]
 
 
-def write(summary: Mapping[str, Any], errors: Mapping[str, Sequence[GroupErrors]], folder: Path) -> Path:
+def write(result: RecognitionResult, folder: Path) -> Path:
     """Writes `recognition.html` and `recognition.json`; returns the page's path. Makes the folder where it is missing.
 
-    summary: what `transect recognition --json` prints. errors: by sample, those of each group.
+    The JSON is that of `--json`, and the curves.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    kept = {**summary, "curves": {name: [_curve_entry(one) for one in made] for name, made in errors.items()}}
-    text = json.dumps(kept, ensure_ascii=False, allow_nan=False, indent=1)
+    curves = {name: [_curve_entry(group) for group in groups] for name, groups in result.errors.items()}
+    text = dumps({**result.to_json(), "curves": curves}, 1)
     write_atomically(folder / "recognition.json", (text + "\n").encode())
-    write_atomically(folder / "recognition.html", build(summary, errors).encode())
+    write_atomically(folder / "recognition.html", build(result).encode())
     return folder / "recognition.html"
 
 
-def build(summary: Mapping[str, Any], errors: Mapping[str, Sequence[GroupErrors]]) -> str:
+def build(result: RecognitionResult) -> str:
     """The page as one HTML text."""
+    summary, errors = result.to_json(), result.errors
     shown = drawn_groups(errors["all"])
-    low = [decades([one for made in errors.values() for one in made], rate) for rate in ("fmr", "fnmr")]
-    panels = [panel(TITLES[name], [one for one in made if one.group in shown], *low) for name, made in errors.items()]
+    low = [decades([group for groups in errors.values() for group in groups], rate) for rate in ("fmr", "fnmr")]
+    panels = [
+        panel(TITLES[name], [group for group in groups if group.group in shown], *low)
+        for name, groups in errors.items()
+    ]
     return (
         _environment()
         .get_template("recognition.html.j2")
@@ -160,12 +166,9 @@ def _placed(row: dict[str, Any], scale: Scale) -> dict[str, Any]:
     return {**row, **places}
 
 
-def _curve_entry(one: GroupErrors) -> dict[str, Any]:
-    def plain(values: Float[np.ndarray, " p"]) -> list[float | None]:
-        return [round(value, 8) if math.isfinite(value) else None for value in values.tolist()]
-
-    curves = {"distance": one.curve, "fmr": one.fmr_curve, "fnmr": one.fnmr_curve}
-    return {"group": one.group, **{name: plain(values) for name, values in curves.items()}}
+def _curve_entry(group: GroupErrors) -> dict[str, Any]:
+    curves = {"distance": group.curve, "fmr": group.fmr_curve, "fnmr": group.fnmr_curve}
+    return {"group": group.group, **{name: values.round(8) for name, values in curves.items()}}
 
 
 def _number(value: float | None, digits: int = 3) -> str:

@@ -1,28 +1,26 @@
-"""A recognition benchmark of photographs: errors of a face verifier by group, before and after matching.
-
-The only module that knows the order of its steps, as `matching` does for matches.
-"""
+"""Errors of face recognition by group, before and after matching: `transect.recognition`."""
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, ClassVar, Final, final, get_args
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 
 from transect.datasets import features as files
-from transect.effects.comparisons import Metric, directions_of
+from transect.datasets.features import FeaturesLike
+from transect.effects.comparisons import Metric
 from transect.effects.pooled_threshold import pooled_thresholds
 from transect.effects.recognition import (
     SOURCES,
-    Differential,
     GroupErrors,
     comparable,
     difference_of_means,
@@ -30,121 +28,238 @@ from transect.effects.recognition import (
     verification,
 )
 from transect.errors import BadInput
-from transect.jobs.recognition.embeddings import embed
+from transect.jobs.recognition.checks import check_groups, check_sources, check_variation
+from transect.jobs.recognition.embeddings import embed, embedding_target
+from transect.jobs.recognition.numbers import (
+    Difference,
+    DifferentialNumbers,
+    GroupNumbers,
+    LeftOut,
+    RecognitionNumbers,
+    SampleNumbers,
+    Threshold,
+)
 from transect.protocols import Target
 from transect.runs.folder import write_table
-from transect.runs.inputs import read_table
-from transect.runs.plain_json import plain
+from transect.runs.inputs import TableLike, as_table, choice
+from transect.runs.result import JobResult
 from transect.targets.limits import Limits
 
 RATE: Final = 0.01
-"""The false match rate whose threshold is used where none is asked for."""
-SAMPLES: Final = ("all", "matched")
+"""The false match rate whose threshold is used by default."""
+METRICS: Final[tuple[Metric, ...]] = get_args(Metric)
 REFERENCES: Final = ("a_reference", "b_reference")
-MOST_GROUPS: Final = 20
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What `transect recognition` was asked; its help says what each means. kept: where a target's answers are kept."""
+class RecognitionOptions:
+    """How a target of `transect.recognition` is asked.
 
-    table: Path
+    size: pixels that each picture is fitted into, by default as it is. preprocess: a TOML file, or what `as_target`
+    takes. limits: seconds an image, images a call, share of failed images that stops the run. answers: a folder that
+    keeps the target's answers, so that another call resumes; by default they are not kept. root: the folder where paths
+    of pictures begin, by default the table's. quiet: no progress on standard error.
+    """
+
+    size: int | None = None
+    preprocess: Any = None
+    limits: Limits = field(default_factory=Limits)
+    answers: str | Path | None = None
+    root: str | Path | None = None
+    quiet: bool = True
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A benchmark with its table opened."""
+
+    table: pa.Table = field(repr=False)
     identity: str
     group: str
-    embeddings: Path | None = None
-    pictures: str | None = None
-    pairs: Path | None = None
-    thresholds: Sequence[float] = ()
-    rates: Sequence[float] = ()
-    metric: Metric = "euclidean"
-    size: int | None = None
-    limits: Limits = field(default_factory=Limits)
-    kept: Path = Path("recognition/answers")
+    embeddings: FeaturesLike | None = field(repr=False)
+    target: Target | None
+    pictures: str | None
+    thresholds: tuple[float, ...]
+    rates: tuple[float, ...]
+    metric: Metric
+    options: RecognitionOptions
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Recognized:
-    """summary: what --json prints. errors: by sample, those of each group. embeddings: [n, d], where a target made them
-    (else None), and ids: of the rows, where the table has them.
+class RecognitionResult(JobResult):
+    """Errors by group. errors: by sample (all, matched) those of each group, with their curves. embeddings: [n, d],
+    where a target made them (else None); ids: of the rows, where the table has them.
     """
 
-    summary: dict[str, Any]
-    errors: Mapping[str, list[GroupErrors]]
-    embeddings: Float[np.ndarray, "n d"] | None = None
-    ids: tuple[str, ...] | None = None
+    JOB: ClassVar[str] = "recognition"
+    NUMBERS: ClassVar[type] = RecognitionNumbers
+
+    numbers: RecognitionNumbers
+    errors: Mapping[str, list[GroupErrors]] = field(repr=False)
+    embeddings: Float[np.ndarray, "n d"] | None = field(default=None, repr=False)
+    ids: tuple[str, ...] | None = field(default=None, repr=False)
+
+    @property
+    def table(self) -> pa.Table:
+        """A row per sample, group and threshold: its rates, their intervals, and the numbers of comparisons."""
+        return pa.Table.from_pylist(
+            [
+                {
+                    "sample": sample,
+                    "group": group.group,
+                    "images": group.images,
+                    "identities": group.identities,
+                    "genuine": group.genuine,
+                    "impostor": group.impostor,
+                    **{name: getattr(rates, name) for name in rates.__slots__},
+                }
+                for sample, numbers in self.numbers.samples.items()
+                for group in numbers.groups
+                for rates in group.rates
+            ]
+        )
+
+    def report(self, path: str | Path) -> Path:
+        """Write recognition.html, recognition.json and, of a target, embeddings.parquet; returns the page's path.
+
+        embeddings.parquet serves as `embeddings` here, and as `second` of `transect.match`.
+        """
+        from transect.jobs.recognition.page import write
+
+        page = write(self, Path(path))
+        if self.embeddings is not None:
+            write_table(Path(path) / "embeddings.parquet", self._embeddings_table(self.embeddings))
+        return page
+
+    def _embeddings_table(self, embeddings: Float[np.ndarray, "n d"]) -> pa.Table:
+        rows = pa.FixedSizeListArray.from_arrays(pa.array(embeddings.ravel()), embeddings.shape[1])
+        ids = {} if self.ids is None else {files.ID: pa.array(self.ids)}
+        return pa.table({**ids, "embedding": rows})
+
+    def headline(self) -> str:
+        """What was compared."""
+        numbers = self.numbers
+        groups = len(numbers.samples["all"].groups)
+        at = ", ".join(f"{limit.threshold:.4g}" for limit in numbers.thresholds)
+        return (
+            f"False matches and non-matches of {numbers.images:,} images in {groups} "
+            f"{'group' if groups == 1 else 'groups'} of {numbers.group}, {numbers.metric} distance below {at}"
+        )
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """Errors by sample and group at the first threshold."""
+        from transect.jobs.recognition.text import headings, rate_rows
+
+        return headings(self.numbers), rate_rows(self.numbers, 0)
 
 
-def recognize(asked: Asked, target: Target | None = None, *, quiet: bool = True) -> Recognized:
-    """Embeds where a target is given, finds the thresholds in all images, and counts errors in each sample.
+def recognition(
+    table: TableLike,
+    identity: str,
+    group: str,
+    *,
+    embeddings: FeaturesLike | None = None,
+    target: Any = None,
+    pictures: str | None = None,
+    pairs: TableLike | None = None,
+    thresholds: Sequence[float] = (),
+    false_match_rates: Sequence[float] = (),
+    metric: Metric = "euclidean",
+    options: RecognitionOptions | None = None,
+) -> RecognitionResult:
+    """False non-matches and false matches of face recognition by group, before and after matching.
 
-    Raises BadInput for files, columns or options that cannot be used, and where no group has two images to compare.
+    Two images match where their distance is below a threshold, which is the same for all groups and samples.
+
+    table: a row per image (path, Arrow table, data frame, columns by name). identity, group: its columns of people, and
+    of the groups that are compared (at most 20). embeddings: [images, d], an array, a .npy file or a table; or target:
+    a spec, function, model or Target that embeds the column `pictures` (bytes, or paths below the table's folder).
+    pairs: what `transect.match` returns as its table; then the errors among these images are counted too. thresholds:
+    distances. false_match_rates: each sets the threshold that accepts at most this share of comparisons of two people
+    of one group; by default 0.01.
+
+    Returns RecognitionResult; a rate without any comparison is NaN. Sources are in its numbers.
+
+    Raises BadInput for inputs or options that cannot be used, and where no group has two images to compare;
+    UnknownName for an unknown column or metric; of a target also TooManyFailures and Interrupted.
+
+    >>> people = {"who": list("ppqq"), "tone": list("aaaa")}
+    >>> places = np.array([[0.0], [1.0], [4.0], [4.5]])
+    >>> result = recognition(people, "who", "tone", embeddings=places, thresholds=[0.75])
+    >>> result.numbers.samples["all"].groups[0].rates[0].fnmr  # 1 apart are p's images, 0.5 apart q's
+    0.5
     """
     started = time.perf_counter()
-    _check(asked, target)
-    table = read_table(asked.table)
-    identity, group = (
-        _column(table, asked.identity, "identity"),
-        _named(_column(table, asked.group, "group"), asked.group),
+    choice("metric", metric, METRICS)
+    check_sources(target, embeddings, pictures, thresholds)
+    settings = options or RecognitionOptions()
+    if settings.root is None:
+        settings = replace(settings, root=Path(table).parent if isinstance(table, str | Path) else Path())
+    request = Request(
+        table=as_table(table, "table"),
+        identity=identity,
+        group=group,
+        embeddings=embeddings,
+        target=None if target is None else embedding_target(target, settings.preprocess),
+        pictures=pictures,
+        thresholds=tuple(thresholds),
+        rates=tuple(false_match_rates) or (() if thresholds else (RATE,)),
+        metric=metric,
+        options=settings,
     )
-    matched = None if asked.pairs is None else _matched_rows(asked.pairs, table.num_rows)
-    embeddings, reasons = _embeddings(asked, table, target, quiet)
-    usable = comparable(embeddings, identity, group, asked.metric)
-    _check_groups(group[usable], asked.group)
-    _check_variation(embeddings[usable], asked.metric)
-    limits, compared = _limits(asked, embeddings, identity, group)
+    return _result(request, pairs, started)
+
+
+def _result(request: Request, pairs: TableLike | None, started: float) -> RecognitionResult:
+    table, metric = request.table, request.metric
+    people = _texts(table, request.identity, "identity")
+    groups = _named(_texts(table, request.group, "group"), request.group)
+    matched = None if pairs is None else _matched_rows(pairs, table.num_rows)
+    embeddings, reasons = _embeddings(request)
+    usable = comparable(embeddings, people, groups, metric)
+    check_groups(groups[usable], request.group)
+    check_variation(embeddings[usable], metric)
+    limits, compared = _limits(request, embeddings, people, groups)
     samples = {"all": None} if matched is None else {"all": None, "matched": matched[0]}
-    values = [one["threshold"] for one in limits]
+    values = [limit.threshold for limit in limits]
     errors = {
-        name: verification(embeddings, identity, group, values, rows=rows, metric=asked.metric)
+        name: verification(embeddings, people, groups, values, rows=rows, metric=metric)
         for name, rows in samples.items()
     }
-    summary = {
-        "embeddings": asked.embeddings.name if target is None and asked.embeddings else getattr(target, "name", ""),
-        "identity": asked.identity,
-        "group": asked.group,
-        "metric": asked.metric,
-        "images": table.num_rows,
-        "left_out": _left_out(usable, reasons, identity, group),
-        "impostor_comparisons": compared,
-        "thresholds": limits,
-        "samples": {name: _sample(made, values, asked) for name, made in errors.items()},
-        "notes": _notes(errors, matched),
-        "sources": list(SOURCES),
-        "seconds": round(time.perf_counter() - started, 3),
-    }
-    made = None if target is None else embeddings
-    ids = tuple(map(str, table[files.ID].to_pylist())) if files.ID in table.column_names else None
-    return Recognized(plain(summary), errors, made, ids)
+    numbers = RecognitionNumbers(
+        embeddings=_name(request),
+        identity=request.identity,
+        group=request.group,
+        metric=metric,
+        images=table.num_rows,
+        left_out=_left_out(usable, reasons, people, groups),
+        impostor_comparisons=compared,
+        thresholds=limits,
+        samples={name: _sample(sample, values, request.group) for name, sample in errors.items()},
+        notes=_notes(errors, matched),
+        sources=SOURCES,
+        seconds=round(time.perf_counter() - started, 3),
+    )
+    if request.target is None:
+        return RecognitionResult(numbers, errors)
+    ids = files.ids_of(table)
+    return RecognitionResult(numbers, errors, embeddings, None if ids is None else tuple(map(str, ids)))
 
 
-def keep_embeddings(made: Recognized, folder: Path) -> None:
-    """What a target made, as `embeddings.parquet` beside the page: for --embeddings, or --second of transect match."""
-    if made.embeddings is None:
-        return
-    rows = pa.FixedSizeListArray.from_arrays(pa.array(made.embeddings.ravel()), made.embeddings.shape[1])
-    ids = {} if made.ids is None else {files.ID: pa.array(made.ids)}
-    write_table(folder / "embeddings.parquet", pa.table({**ids, "embedding": rows}))
+def _name(request: Request) -> str:
+    if request.target is not None:
+        return request.target.name
+    return Path(request.embeddings).name if isinstance(request.embeddings, str | Path) else "embeddings"
 
 
-def _check(asked: Asked, target: Target | None) -> None:
-    if (target is None) == (asked.embeddings is None):
-        raise BadInput("expected a TARGET with --pictures COLUMN, or --embeddings FILE: one of the two")
-    if (target is None) != (asked.pictures is None):
-        raise BadInput("--pictures names the column that a TARGET embeds: give both, or --embeddings FILE alone")
-    for threshold in asked.thresholds:
-        if not threshold > 0:
-            raise BadInput(f"--threshold: expected a distance above 0, got {threshold:g}")
-
-
-def _column(table: pa.Table, name: str, role: str) -> NDArray[np.object_]:
-    """Texts, None where there is none; 1, 1.0 and True are one."""
+def _texts(table: pa.Table, name: str, role: str) -> NDArray[np.object_]:
+    """Texts, None where there is none; 1, 1.0 and True are equal."""
 
     def text(value: object) -> str | None:
-        if value is None or value != value or value == "":
-            return None
-        return files.text_of(value)
+        return None if value is None or value != value or value == "" else files.text_of(value)
 
     return np.array([*map(text, files.objects(table, name, role)), None], dtype=object)[:-1]
 
@@ -159,146 +274,101 @@ def _named(group: NDArray[np.object_], column: str) -> NDArray[np.object_]:
     return np.array([*map(name, group), None], dtype=object)[:-1]
 
 
-def _check_groups(group: NDArray[np.object_], name: str) -> None:
-    counts = Counter(group.tolist())
-    if not counts:
-        raise BadInput(f"no image has an embedding, an identity and a {name}: mend the files, or name other columns")
-    if len(counts) > MOST_GROUPS:
-        raise BadInput(f"--group {name}: expected at most {MOST_GROUPS} groups, got {len(counts)}; cut it into groups")
-
-
-def _check_variation(embeddings: Float[np.ndarray, "m d"], metric: Metric) -> None:
-    """Directions are equal up to rounding."""
-    compared, rounding = (directions_of(embeddings), 1e-12) if metric == "cosine" else (embeddings, 0.0)
-    if len(compared) > 1 and float(np.ptp(compared, axis=0).max()) <= rounding:
-        raise BadInput(
-            f"embeddings: all {len(compared)} are the same ({metric} distance), so that every distance is 0; give "
-            "those of a model that tells images apart"
-        )
-
-
-def _embeddings(
-    asked: Asked, table: pa.Table, target: Target | None, quiet: bool
-) -> tuple[Float[np.ndarray, "n d"], tuple[str, ...]]:
-    if target is not None and asked.pictures is not None:
-        root = asked.table.parent
-        return embed(table, asked.pictures, root, target, asked.limits, asked.size, folder=asked.kept, quiet=quiet)
-    ids = table[files.ID].to_pylist() if files.ID in table.column_names else None
-    made, _ = files.read_features(Path(asked.embeddings or ""), (), ids)
-    if len(made) != table.num_rows:
-        raise BadInput(f"expected as many embeddings as rows of the table ({table.num_rows}), got {len(made)}")
-    flat = made.reshape(len(made), -1)
+def _embeddings(request: Request) -> tuple[Float[np.ndarray, "n d"], tuple[str, ...]]:
+    """An embedding for each row, and why there is none ("" where there is one)."""
+    if request.target is not None:
+        return _embedded(request, request.target)
+    table = request.table
+    values, _ = files.read_features(request.embeddings, (), files.ids_of(table), role="embeddings")
+    if len(values) != table.num_rows:
+        raise BadInput(f"expected as many embeddings as rows of the table ({table.num_rows}), got {len(values)}")
+    flat = values.reshape(len(values), -1)
     return flat, tuple("" if known else "missing values" for known in np.isfinite(flat).all(axis=1))
 
 
-def _matched_rows(path: Path, n: int) -> tuple[Int[np.ndarray, " m"], bool]:
+def _embedded(request: Request, target: Target) -> tuple[Float[np.ndarray, "n d"], tuple[str, ...]]:
+    options, column = request.options, request.pictures or ""
+    root = Path(options.root or "")
+
+    def answers(folder: Path) -> tuple[Float[np.ndarray, "n d"], tuple[str, ...]]:
+        return embed(
+            request.table, column, root, target, options.limits, options.size, folder=folder, quiet=options.quiet
+        )
+
+    if options.answers is not None:
+        return answers(Path(options.answers))
+    with tempfile.TemporaryDirectory(prefix="transect-") as folder:
+        return answers(Path(folder) / "answers")
+
+
+def _matched_rows(pairs: TableLike, n: int) -> tuple[Int[np.ndarray, " m"], bool]:
     """The rows of the images in pairs, their reference images among them, and whether there are any of these.
 
-    Raises BadInput for a file that is none of `transect match`, or of another table.
+    Raises BadInput for a table that is none of `transect match`, or of another table.
     """
-    table = read_table(path)
-    columns = [name for name in ("a", "b", *REFERENCES) if name in table.column_names]
+    table = as_table(pairs, "--pairs")
+    name = f"--pairs {pairs}" if isinstance(pairs, str | Path) else "--pairs"
+    columns = [column for column in ("a", "b", *REFERENCES) if column in table.column_names]
     if not {"a", "b"} <= set(columns):
         raise BadInput(
-            f"--pairs {path}: expected columns a and b, as transect match writes pairs, found "
-            f"{', '.join(table.column_names[:6])}"
+            f"{name}: expected columns a and b, as transect match writes pairs, got {', '.join(table.column_names[:6])}"
         )
-    rows = np.unique(np.concatenate([files.numbers(table, name, "pair") for name in columns]))
+    rows = np.unique(np.concatenate([files.numbers(table, column, "pair") for column in columns]))
     if not np.isin(rows, np.arange(n)).all():
-        raise BadInput(f"--pairs {path}: expected row numbers from 0 to {n - 1}, got others; is it of this --table?")
+        raise BadInput(f"{name}: expected row numbers from 0 to {n - 1}, got others; is it of this --table?")
     return rows.astype(np.int64), len(columns) > 2
 
 
 def _limits(
-    asked: Asked, embeddings: Float[np.ndarray, "n d"], identity: NDArray[np.object_], group: NDArray[np.object_]
-) -> tuple[list[dict[str, Any]], int]:
-    """The thresholds, stated or found by a false match rate in all images, and how many comparisons found them.
-
-    reached: the share of these that match, less than the rate where distances tie.
-    """
-    rates = asked.rates or ([] if asked.thresholds else [RATE])
-    found, reached, compared = pooled_thresholds(embeddings, identity, group, rates, asked.metric)
-    keys = ("threshold", "false_match_rate", "reached")
-    stated = [(value, None, None) for value in asked.thresholds]
-    limits = [*stated, *zip(found, rates, reached, strict=True)]
-    return [dict(zip(keys, one, strict=True)) for one in limits], compared
+    request: Request, embeddings: Float[np.ndarray, "n d"], people: NDArray[np.object_], groups: NDArray[np.object_]
+) -> tuple[tuple[Threshold, ...], int]:
+    """The thresholds, stated or set by a false match rate in all images, and how many comparisons set them."""
+    values, reached, compared = pooled_thresholds(embeddings, people, groups, request.rates, request.metric)
+    stated = [Threshold(value, None, None) for value in request.thresholds]
+    pooled = [Threshold(*limit) for limit in zip(values, request.rates, reached, strict=True)]
+    return (*stated, *pooled), compared
 
 
 def _left_out(
-    usable: NDArray[np.bool_], reasons: Sequence[str], identity: NDArray[np.object_], group: NDArray[np.object_]
-) -> list[dict[str, Any]]:
+    usable: Bool[np.ndarray, " n"],
+    reasons: Sequence[str],
+    people: NDArray[np.object_],
+    groups: NDArray[np.object_],
+) -> tuple[LeftOut, ...]:
     """Images that are in no comparison: how many of which group, and why."""
     counts: Counter[tuple[str, str]] = Counter()
     for row in np.flatnonzero(~usable).tolist():
-        why = reasons[row] or ("no identity" if identity[row] is None else "no group" if group[row] is None else "")
-        counts[why or "embedding of zeros", "unknown" if group[row] is None else str(group[row])] += 1
-    return [{"reason": why, "group": of, "images": n} for (why, of), n in sorted(counts.items())]
+        reason = reasons[row] or ("no identity" if people[row] is None else "no group" if groups[row] is None else "")
+        counts[reason or "embedding of zeros", "unknown" if groups[row] is None else str(groups[row])] += 1
+    return tuple(LeftOut(reason, group, n) for (reason, group), n in sorted(counts.items()))
 
 
-def _sample(made: list[GroupErrors], thresholds: Sequence[float], asked: Asked) -> dict[str, Any]:
+def _sample(errors: list[GroupErrors], thresholds: Sequence[float], group: str) -> SampleNumbers:
     """The errors of one sample: by group, differences of mean distances, differentials."""
-    several = len(made) > 1
-    differences = [difference_of_means(one, made[0], "", asked.group) for one in made[1:]]
-    keys = ("name", "estimate", "low", "high", "p", "reason")
-    return {
-        "groups": [_group(one, thresholds) for one in made],
-        "differences": [{key: getattr(one, key) for key in keys} for one in differences],
-        "differentials": [_differential(one) for one in differentials(made, thresholds)] if several else [],
-    }
+    unequal = differentials(errors, thresholds) if len(errors) > 1 else []
+    return SampleNumbers(
+        groups=tuple(GroupNumbers.of(part, thresholds) for part in errors),
+        differences=tuple(Difference.of(difference_of_means(part, errors[0], "", group)) for part in errors[1:]),
+        differentials=tuple(map(DifferentialNumbers.of, unequal)),
+    )
 
 
-def _group(one: GroupErrors, thresholds: Sequence[float]) -> dict[str, Any]:
-    rates = [
-        {
-            "threshold": threshold,
-            "fnmr": one.fnmr[i],
-            "fnmr_low": one.fnmr_interval[i, 0],
-            "fnmr_high": one.fnmr_interval[i, 1],
-            "fmr": one.fmr[i],
-            "fmr_low": one.fmr_interval[i, 0],
-            "fmr_high": one.fmr_interval[i, 1],
-        }
-        for i, threshold in enumerate(thresholds)
-    ]
-    return {
-        "group": one.group,
-        "images": one.images,
-        "identities": one.identities,
-        "genuine": one.genuine,
-        "impostor": one.impostor,
-        "mean_distance": one.mean_genuine,
-        "mean_distance_low": one.mean_interval[0],
-        "mean_distance_high": one.mean_interval[1],
-        "rates": rates,
-    }
-
-
-def _differential(one: Differential) -> dict[str, Any]:
-    ratios = zip(one.groups, one.ratio, one.ratio_interval, strict=True)
-    return {
-        "rate": one.rate,
-        "threshold": one.threshold,
-        "ratios": [{"group": name, "ratio": r, "low": ends[0], "high": ends[1]} for name, r, ends in ratios],
-        "largest_ratio": one.largest,
-        "gini": one.gini,
-        "reason": one.reason,
-    }
-
-
-def _notes(errors: Mapping[str, list[GroupErrors]], matched: tuple[Int[np.ndarray, " m"], bool] | None) -> list[str]:
-    """What cannot be told, and why."""
+def _notes(
+    errors: Mapping[str, list[GroupErrors]], matched: tuple[Int[np.ndarray, " m"], bool] | None
+) -> tuple[str, ...]:
+    """What cannot be estimated, and why."""
     notes = []
-    for name, made in errors.items():
-        alone = [one.group for one in made if not one.genuine]
+    for name, sample in errors.items():
+        alone = [part.group for part in sample if not part.genuine]
         if alone:
             notes.append(
-                f"{name}: no identity of {', '.join(alone)} has two images, so that its FNMR and mean distance are not "
-                "known"
+                f"{name}: no identity of {', '.join(alone)} has two images, so that its FNMR and mean distance are "
+                "unknown"
             )
-        if len(made) < 2:
-            notes.append(f"{name}: one group alone, so that no groups are compared")
+        if len(sample) < 2:
+            notes.append(f"{name}: only one group, so that no groups are compared")
     if matched is not None and not matched[1]:
         notes.append(
             "matched: the pairs name no reference images; with transect match --references each person has a second one"
         )
-    return notes
+    return tuple(notes)

@@ -13,8 +13,10 @@ from transect.designs import population_design, transect_design, transect_latent
 from transect.errors import BadInput, Interrupted
 from transect.experiment import worlds
 from transect.experiment.study import Study
+from transect.protocols import DrawsMasks, World
 from transect.records import Design
 from transect.runs import tables
+from transect.runs.capabilities import check_subjects, usual_levels
 from transect.runs.folder import RunFolder, write_atomically
 from transect.runs.parts import map_parts
 from transect.runs.progress import Progress
@@ -41,18 +43,22 @@ def render_data_set(
     generator knows no masks, and what RunFolder raises of a folder that holds something else.
     """
     world = _world(generator, image_size, population, device, directions, latents)
-    if not hasattr(world, "masks"):
+    masks = world
+    if not isinstance(masks, DrawsMasks):
         raise BadInput(f"a data set needs a generator with masks and landmarks, got {generator}; use faceworld")
     design = _rendered(world, vary, hold, subjects, seed, population)
     study = Study("data set", world, design, ())
 
     def stage(part: int) -> None:
         if not folder.has_part("images", part):
-            folder.write_part("images", part, _data_set_part(study, part))
+            folder.write_part("images", part, _data_set_part(study, masks, part))
         span = study.subjects_of(part)
         progress.advance((span.stop - span.start) * design.n_cells)
 
-    with RunFolder(out, study.spec()) as folder, Progress("data set", design.n_images, quiet=quiet) as progress:
+    with (
+        RunFolder(out, study.spec().to_json()) as folder,
+        Progress("data set", design.n_images, quiet=quiet) as progress,
+    ):
         try:
             map_parts(stage, range(study.n_parts))
         except KeyboardInterrupt:
@@ -61,12 +67,12 @@ def render_data_set(
     return out
 
 
-def _data_set_part(study: Study, part: int) -> pa.Table:
+def _data_set_part(study: Study, masks: DrawsMasks, part: int) -> pa.Table:
     span = study.subjects_of(part)
     seeds = study.design.subject_seeds(span.start, span.stop)
     latents = transect_latents(study.design, study.world.sample(seeds), study.world)
     rows = tables.images_table(study.design, seeds, study.world.read(latents), study.world.render(latents))
-    return tables.data_set_table(rows, study.world.masks(latents), study.world.landmarks(latents))
+    return tables.data_set_table(rows, masks.masks(latents), masks.landmarks(latents))
 
 
 def _world(
@@ -84,10 +90,10 @@ def _world(
 
 
 def _rendered(
-    world: Any, vary: Sequence[str], hold: Sequence[str], subjects: int, seed: int, population: str
+    world: World, vary: Sequence[str], hold: Sequence[str], subjects: int, seed: int, population: str
 ) -> Design:
     if vary:
-        usual = getattr(world, "usual_levels", None)
+        usual = usual_levels(world)
         return transect_design(vary, world.attributes, subjects=subjects, seed=seed, hold=hold, usual=usual)
     return population_design(population, images=subjects, seed=seed)
 
@@ -114,7 +120,7 @@ def render_sheet(
     from transect.report import contact_sheet
 
     world = _world(generator, image_size, population, device, directions, latents)
-    worlds.check_subjects(world, subjects)
+    check_subjects(world, subjects)
     design = _rendered(world, vary, hold, subjects, seed, population)
     shown = transect_latents(design, world.sample(design.subject_seeds()), world)
     picture = contact_sheet(world.render(shown).pixels, columns=design.n_cells if vary else columns)

@@ -53,4 +53,5 @@ def report(
     if require_validation is not None:
         gates.attach(folder, gates.read(require_validation))
     asked: dict[str, Any] = {"shares": shares or (), "correction": correction, "near": boundary, "by": by or ()}
-    show(reporting.report(folder, models=models, **asked), json)
+    result = reporting.report(folder, models=models, **asked)
+    show(result, json, result.page)

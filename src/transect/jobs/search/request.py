@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias, final
 
@@ -18,10 +18,14 @@ from transect.effects.truth import FACE, Truth
 from transect.errors import BadInput, UnknownName
 from transect.experiment import study, worlds
 from transect.experiment.outcome_choice import choose_outcomes, rehearse
-from transect.protocols import Target
+from transect.protocols import Target, World
 from transect.ratings import gates as required
 from transect.records import Design, Task
-from transect.runs import error_conditions, spec
+from transect.runs import error_conditions
+from transect.runs.capabilities import generator_entry, world_entry
+from transect.runs.provenance import versions
+from transect.runs.search_spec import SearchedAttribute, SearchMethod, SearchSpec
+from transect.runs.spec import LimitsEntry, StatedTruth, TargetDescription
 from transect.targets.limits import Limits
 
 TargetLike: TypeAlias = "str | Target | object"
@@ -68,7 +72,7 @@ class Search:
     is part of the spec, since they change no call.
     """
 
-    world: Any
+    world: World
     target: Target
     space: Space
     truth: Truth
@@ -105,35 +109,35 @@ class Search:
             return Phases(self.seed, self.budget, self.space.thresholds, own=sampler)
         return eager(self.seed) if sampler is None else sampler
 
-    def spec(self) -> dict[str, Any]:
-        """What recreates the run, as run.json stores it."""
+    def spec(self) -> SearchSpec:
+        """What recreates the run."""
         from transect.targets import describe
 
-        return {
-            "versions": spec.versions(),
-            "name": "search",
-            "generator": spec.described(self.world),
-            "world": spec.world_entry(self.world),
-            "goal": self.goal,
-            "budget": self.budget,
-            "seed": self.seed,
-            "batch": self.batch,
-            "method": {"name": self.method, "alpha": self.alpha if self.method == "mcduff2019" else None},
-            "space": [
-                {
-                    "attribute": asdict(attribute),
-                    "low": float(row[0]),
-                    "median": float(np.median(row)),
-                    "high": float(row[-1]),
-                    "levels": np.unique(row).tolist() if attribute.name in self.space.stepped else None,
-                }
+        return SearchSpec(
+            versions=versions(),
+            name="search",
+            generator=generator_entry(self.world),
+            world=world_entry(self.world),
+            goal=self.goal,
+            budget=self.budget,
+            seed=self.seed,
+            batch=self.batch,
+            method=SearchMethod(self.method, self.alpha if self.method == "mcduff2019" else None),
+            space=tuple(
+                SearchedAttribute(
+                    attribute,
+                    float(row[0]),
+                    float(np.median(row)),
+                    float(row[-1]),
+                    tuple(np.unique(row).tolist()) if attribute.name in self.space.stepped else None,
+                )
                 for attribute, row in zip(self.space.attributes, self.space.ranked, strict=True)
-            ],
-            "truth": asdict(self.truth),
-            "outcome": self.outcome,
-            "target": describe(self.target),
-            "limits": {"timeout": self.limits.timeout, "batch": self.limits.batch},
-        }
+            ),
+            truth=StatedTruth(self.truth.text, self.truth.attribute, self.truth.comparison, self.truth.value),
+            outcome=self.outcome,
+            target=TargetDescription(describe(self.target)),
+            limits=LimitsEntry(self.limits.timeout, self.limits.batch),
+        )
 
 
 def prepare(
@@ -157,7 +161,7 @@ def prepare(
 
 
 def search_for(
-    world: Any,
+    world: World,
     target: Target,
     space: Space,
     *,
@@ -197,7 +201,7 @@ def search_for(
     )
 
 
-def _truth_and_outcome(world: Any, target: Target, truth: str | None) -> tuple[Truth, str]:
+def _truth_and_outcome(world: World, target: Target, truth: str | None) -> tuple[Truth, str]:
     task = Task(target.task)
     if task in (Task.REGRESSION, Task.EMBEDDING):
         raise BadInput(f"a search needs answers that are right or wrong; {target.name} is a {task} target")
@@ -211,10 +215,10 @@ def _truth_and_outcome(world: Any, target: Target, truth: str | None) -> tuple[T
     return stated, outcome
 
 
-def _gates(path: str | Path | None, world: Any, space: Space) -> required.Required | None:
+def _gates(path: str | Path | None, world: World, space: Space) -> required.Required | None:
     """Raters' validation, met by the generator, by all levels searched and over all ranges searched."""
     gates = required.given(path, [(world, {})])
-    generator = spec.described(world)
+    generator = generator_entry(world)
     latent = () if space.latent is None else space.latent.attributes
     for attribute, row in zip(space.attributes, space.ranked, strict=True):
         if gates is None or attribute in latent:

@@ -23,7 +23,7 @@ from transect.jobs.search.numbers import AnswerFaces, SearchNumbers
 from transect.jobs.search.request import Search, SearchOptions, TargetLike, prepare
 from transect.jobs.search.results import lines, percent, summary
 from transect.report.records import Section
-from transect.runs import spec
+from transect.runs.capabilities import generator_entry
 from transect.runs.folder import RunFolder, slug, write_atomically
 from transect.runs.plain_json import dumps
 from transect.runs.progress import Progress
@@ -143,7 +143,7 @@ def run(search: Search, out: Path, *, quiet: bool = False) -> SearchResult:
     budget = FailureBudget(search.target.name, search.budget, limit_share=search.limits.max_failures)
     watch([search.target])
     history, part = History.empty(len(search.space.attributes)), 0
-    with RunFolder(out, search.spec()) as folder, Progress("search", search.budget, quiet=quiet) as progress:
+    with RunFolder(out, search.spec().to_json()) as folder, Progress("search", search.budget, quiet=quiet) as progress:
         try:
             while len(history) < search.budget:
                 history = next_batch(search, folder, part, history, budget)
@@ -171,7 +171,7 @@ def _result(search: Search, folder: RunFolder, out: Path, history: History, part
 
 def _gate_sections(search: Search) -> list[Section]:
     gates = search.gates
-    return [] if gates is None else [section_of(gates, "search", spec.described(search.world))]
+    return [] if gates is None else [section_of(gates, "search", generator_entry(search.world))]
 
 
 def announce(search: Search) -> None:

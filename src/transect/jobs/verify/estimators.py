@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Final, final
+from dataclasses import dataclass
+from typing import Final, final
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from transect.jobs.verify.contenders import Answers
 from transect.jobs.verify.planted import PlantedWorld
 
 ALPHA: Final = 0.05
+HEADINGS: Final = ["method", "world", "bias", "RMSE", "covers %", "type I %", "power %", "expected", "shown"]
 FEWEST_SEEDS: Final = 10
 SEEDS: Final = 500
 LEAST_COVERAGE, MOST_COVERAGE = 0.93, 0.97
@@ -42,10 +43,6 @@ class ProvenRow:
     power: float | None
     seeds: int
     expected_valid: bool
-
-    def entry(self) -> dict[str, Any]:
-        """The row as JSON values."""
-        return asdict(self)
 
     def holds(self, errors: float = 2.0) -> bool:
         """Whether the row shows what was expected, within so many Monte Carlo standard errors.

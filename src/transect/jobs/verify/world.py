@@ -14,6 +14,7 @@ from transect.generators.faceworld.validity import photometry_passes
 from transect.generators.faceworld.world import FaceWorld
 from transect.jobs.verify.photometry import FIFTH_EDGES, STATISTICS, face_photometry, photograph_quantiles
 from transect.records import Latents
+from transect.runs.schema import Number
 
 FIRST_SEED = 1_000_000
 """Seeds of the check begin here, apart from those that a study or a fit uses."""
@@ -36,18 +37,18 @@ class PhotometryRow:
     fifth: int
     statistic: str
     n: int
-    rendered_p05: float
-    rendered_p25: float
-    rendered_p50: float
-    rendered_p75: float
-    rendered_p95: float
-    p05: float
-    p25: float
-    p50: float
-    p75: float
-    p95: float
+    rendered_p05: Number
+    rendered_p25: Number
+    rendered_p50: Number
+    rendered_p75: Number
+    rendered_p95: Number
+    p05: Number
+    p25: Number
+    p50: Number
+    p75: Number
+    p95: Number
     inside: bool
-    share_inside: float
+    share_inside: Number
 
 
 @dataclass(frozen=True, slots=True)

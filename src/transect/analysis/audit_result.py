@@ -1,0 +1,105 @@
+"""The result of an audit: its effects as records and as a table, the whole results.json, and the page."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from transect.records import Effect
+from transect.report.results import EffectEntry
+from transect.runs.plain_json import plain
+from transect.runs.result import JobResult
+
+PAGE = "report.html"
+HEADINGS = ("effect", "target", "outcome", "estimate", "95 % interval", "p (adjusted)")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AuditNumbers:
+    """Effects, and the calls to metered targets with their cost; None where no target is metered."""
+
+    effects: tuple[Effect, ...]
+    calls: int | None = None
+    cost: float | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AuditJson:
+    """What `--json` prints: where the run is, its files, the effects as in results.json, calls and their cost."""
+
+    out: Path
+    report: Path
+    results: Path
+    table: Path
+    effects: tuple[EffectEntry, ...]
+    calls: int | None = None
+    cost: float | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AuditResult(JobResult):
+    """A finished audit. folder: the run folder, or that of several studies; results: results.json as JSON values."""
+
+    JOB: ClassVar[str] = "audit"
+    NUMBERS: ClassVar[type] = AuditJson
+
+    numbers: AuditNumbers
+    folder: Path
+    results: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        """The effects as records, in the order of the table."""
+        return self.numbers.effects
+
+    @property
+    def page(self) -> Path:
+        """The page in the run folder."""
+        return self.folder / PAGE
+
+    @property
+    def table(self) -> pa.Table:
+        """The effects, a row each, with the columns of effects.parquet."""
+        return pq.read_table(self.folder / "effects.parquet")
+
+    def report(self, path: str | Path) -> Path:
+        """Copy the page into the folder `path` and return the copy's path; the page needs no other file."""
+        Path(path).mkdir(parents=True, exist_ok=True)
+        return Path(shutil.copyfile(self.page, Path(path) / PAGE))
+
+    def headline(self) -> str:
+        """How many effects there are, and the largest."""
+        alpha = self.results["family"]["alpha"]
+        significant = sum(effect.p_adjusted <= alpha for effect in self.effects)
+        count = f"{significant} of {len(self.effects)} effects significant after correction"
+        largest = [self.effects[index] for index in self.results["largest"][:1]]
+        return "; ".join([count, *(f"the largest: {effect.name}, {effect.estimate:+.3f}" for effect in largest)])
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """Headings, and a row per effect: name, target, outcome, estimate, interval, adjusted p."""
+        return HEADINGS, [_row(effect) for effect in self.effects]
+
+    def to_json(self) -> dict[str, Any]:
+        """What `--json` prints; effects have the keys of results.json. calls and cost: of metered targets alone."""
+        files = {"out": "", "report": PAGE, "results": "results.json", "table": "effects.parquet"}
+        paths = {name: str(self.folder / file) for name, file in files.items()}
+        spent = {name: getattr(self.numbers, name) for name in ("calls", "cost")}
+        metered = {name: value for name, value in spent.items() if value is not None}
+        return {**paths, "effects": plain(self.results["effects"]), **metered}
+
+
+def _row(effect: Effect) -> list[str]:
+    if not effect.estimable:
+        return [effect.name, effect.target, effect.outcome, "not estimable", effect.reason, ""]
+    interval = f"{effect.low:+.3f} to {effect.high:+.3f}" if effect.low == effect.low else effect.reason
+    p = f"{effect.p_adjusted:.2g}" if effect.p_adjusted == effect.p_adjusted else ""
+    return [effect.name, effect.target, effect.outcome, f"{effect.estimate:+.3f}", interval, p]

@@ -1,0 +1,82 @@
+"""A TOML file of an audit's settings, checked: `transect audit --config study.toml`."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+import typing
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from transect.errors import BadInput, UnknownName
+from transect.jobs.audit.request import SECTIONS, AuditRequest, places, with_settings
+
+
+def read_request(path: str | Path) -> AuditRequest:
+    """The request in a TOML file. Raises as `read_settings`."""
+    return with_settings(AuditRequest(), read_settings(path))
+
+
+def read_settings(path: str | Path) -> dict[str, object]:
+    """The settings in a TOML file, by name.
+
+    Raises BadInput for a file that cannot be read or a value of another type, UnknownName for an unknown key or table.
+    """
+    tables = _load(Path(path))
+    settings: dict[str, object] = {}
+    for name, value in tables.items():
+        if name in SECTIONS:
+            settings |= _section(str(path), name, value)
+        else:
+            settings[name] = _checked(str(path), "", name, value)
+    return settings
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadInput(f"--config {path}: expected a TOML file, got: {error.strerror}; check the path") from None
+    except ValueError as error:
+        reason = " ".join(str(error).split())
+        raise BadInput(f"--config {path}: expected TOML, got: {reason}; correct that line") from None
+
+
+def _section(path: str, section: str, table: object) -> dict[str, object]:
+    if not isinstance(table, Mapping):
+        raise BadInput(f"--config {path}: {section}: expected a table [{section}], got {table!r}")
+    return {name: _checked(path, section, name, value) for name, value in table.items()}
+
+
+def _checked(path: str, section: str, name: str, value: object) -> object:
+    place = f"{section}.{name}" if section else name
+    homes = places()
+    known = [key for key, home in homes.items() if home == section] + ([] if section else list(SECTIONS))
+    if name not in known and name in homes:
+        home = f"in the table [{homes[name]}]" if homes[name] else "above the first table"
+        raise BadInput(f"--config {path}: {place}: expected {name} {home}, got it elsewhere; move it there")
+    if name not in known:
+        raise UnknownName(f"key in {path}:", place, [f"{section}.{key}" if section else key for key in known])
+    try:
+        return _adapter(section, name).validate_json(json.dumps(value, default=str), strict=True)
+    except ValidationError as failure:
+        raise BadInput(f"--config {path}: {place}: {_reason(failure)}") from None
+
+
+@lru_cache(maxsize=128)
+def _adapter(section: str, name: str) -> TypeAdapter[object]:
+    record = SECTIONS[section] if section else AuditRequest
+    hint = typing.get_type_hints(record)[name]
+    return TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True))
+
+
+def _reason(failure: ValidationError) -> str:
+    """What was expected and found, in one line; of a choice of types the first, as TOML has no objects."""
+    first = failure.errors()[0]
+    expected = first["msg"].replace("Input should be", "expected").replace("a valid ", "a ")
+    expected = expected.replace("a integer", "an integer").replace("a array", "an array")
+    return f"{expected}, got {first['input']!r:.60}"

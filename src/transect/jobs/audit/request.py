@@ -1,0 +1,191 @@
+"""What an audit is asked to do, as one frozen record that Python, the command line and a TOML file share.
+
+Each option of `transect audit` is a field here. Fields that belong together stand in a section, which is a record
+of its own and a table of the TOML file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Protocol, TypeAlias, final, runtime_checkable
+
+from transect.errors import UnknownName
+from transect.experiment.world_settings import WorldSettings
+from transect.targets.limits import Limits
+
+
+@runtime_checkable
+class Predictor(Protocol):
+    """An object that answers: a Target, or an estimator as scikit-learn has them."""
+
+    @property
+    def predict(self) -> Callable[..., object]:
+        """Answers about images."""
+        ...
+
+
+TargetLike: TypeAlias = str | Predictor | Callable[..., object]
+"""A spec string (see `transect targets`), an object with `predict`, or a function of uint8 pixels [n, h, w, 3]."""
+
+Levels: TypeAlias = Sequence[str] | Mapping[str, Sequence[float] | None]
+"""Texts as on the command line ("glasses", "age=20,60"), or levels by attribute (None: the usual ones)."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """How the answers of a target given by name or as a function are read; None leaves each at its default.
+
+    task: binary, multiclass, multilabel, detection, regression or embedding. preprocess: a TOML file, or its content.
+    positive: the class that counts as yes. threshold: the score from which the answer is yes; of embeddings the cosine
+    distance from which two images do not match. output: "probability" or "logit".
+    """
+
+    task: str | None = None
+    preprocess: Path | Mapping[str, object] | None = None
+    labels: Sequence[str] | None = None
+    positive: str | None = None
+    threshold: float | None = None
+    output: str | None = None
+
+    def options(self) -> dict[str, object]:
+        """The settings that are not None, as `resolve_targets` takes them."""
+        settings = {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}
+        return {name: value for name, value in settings.items() if value is not None}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CheckSettings:
+    """Models that check whether images became what was set.
+
+    attributes: NAME=TARGET texts, or targets by attribute; identity: an embedding; realism: a score. redraw: how many
+    further subjects are drawn in place of one whose images fail a check.
+    """
+
+    attributes: Sequence[str] | Mapping[str, TargetLike] = ()
+    identity: TargetLike | None = None
+    realism: TargetLike | None = None
+    redraw: int = 0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class VerificationSettings:
+    """When an embedding target takes two images for one person.
+
+    false_match_rate: the threshold accepts this share of pairs of different subjects' reference images. within: varied
+    attributes that are no edit of a subject but say who is shown.
+    """
+
+    false_match_rate: float | None = None
+    within: Sequence[str] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RatingSettings:
+    """What people saw on the images: files, rules by which images are left out, and a validation that must hold."""
+
+    perceived: Path | None = None
+    ratings: Path | None = None
+    prune: Sequence[str] = ()
+    require_validation: Path | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReportSettings:
+    """by: errors are counted by the combinations of these attributes. boundary: the near-boundary band, with steps."""
+
+    by: Sequence[str] = ()
+    boundary: tuple[float, float] | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """out: the run folder; default runs/<target>. dry_run: print the cost and stop. json: print JSON."""
+
+    out: Path | None = None
+    dry_run: bool = False
+    json: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AuditRequest:
+    """All settings of an audit.
+
+    vary: the attributes to set, the experiment. steps: attributes to move in steps λ from each subject's own value, a
+    study each. hold: downstream attributes that keep the subject's own value (direct effects). subjects: shown at every
+    combination of levels. images: observe a population of N images instead of experimenting. observe: observe N images
+    as well. dataset: labelled photographs, READER:PATH. compare: attributes or nuisances to compare observed images by
+    (default: every attribute). interpolate: pairs of subjects to interpolate between. truth: the right answer.
+    outcomes: what is counted. control: also vary something that cannot matter, where that is cheap.
+    """
+
+    targets: Sequence[TargetLike] = ()
+    vary: Levels = ()
+    steps: Sequence[str] = ()
+    hold: Sequence[str] = ()
+    subjects: int = 100
+    seed: int = 0
+    images: int | None = None
+    observe: int | None = None
+    dataset: str | None = None
+    compare: Sequence[str] = ()
+    interpolate: int | None = None
+    truth: str | None = None
+    outcomes: Sequence[str] = ()
+    control: bool = True
+    world: WorldSettings = field(default_factory=WorldSettings)
+    model: ModelSettings = field(default_factory=ModelSettings)
+    limits: Limits = field(default_factory=Limits)
+    checks: CheckSettings = field(default_factory=CheckSettings)
+    verification: VerificationSettings = field(default_factory=VerificationSettings)
+    ratings: RatingSettings = field(default_factory=RatingSettings)
+    report: ReportSettings = field(default_factory=ReportSettings)
+    run: RunSettings = field(default_factory=RunSettings)
+
+
+SECTIONS: Final[Mapping[str, type]] = {
+    "world": WorldSettings,
+    "model": ModelSettings,
+    "limits": Limits,
+    "checks": CheckSettings,
+    "verification": VerificationSettings,
+    "ratings": RatingSettings,
+    "report": ReportSettings,
+    "run": RunSettings,
+}
+"""The fields of a request that are records of their own."""
+
+
+def places() -> dict[str, str]:
+    """Where each setting stands: its section, "" for the request itself. No name occurs twice.
+
+    >>> places()["image_size"], places()["vary"]
+    ('world', '')
+    """
+    top = {entry.name: "" for entry in dataclasses.fields(AuditRequest) if entry.name not in SECTIONS}
+    return top | {entry.name: name for name, record in SECTIONS.items() for entry in dataclasses.fields(record)}
+
+
+def with_settings(request: AuditRequest, settings: Mapping[str, object]) -> AuditRequest:
+    """The request with these settings, by name, wherever they stand. Raises UnknownName for another name.
+
+    >>> with_settings(AuditRequest(), {"subjects": 5, "image_size": 64}).world.image_size
+    64
+    """
+    known = places()
+    changes: dict[str, dict[str, object]] = {}
+    for name, value in settings.items():
+        if name not in known:
+            raise UnknownName("setting of an audit", name, known)
+        changes.setdefault(known[name], {})[name] = tuple(value) if isinstance(value, list) else value
+    sections = {name: dataclasses.replace(getattr(request, name), **fields) for name, fields in changes.items() if name}
+    return dataclasses.replace(request, **{**changes.get("", {}), **sections})

@@ -1,0 +1,189 @@
+"""From a request to its studies: an experiment, steps λ, observation, photographs, and interpolation.
+
+A request for one study puts it into the run folder itself; for several, each study has a folder under OUT/studies,
+and the report sets them side by side.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from transect.designs import population_design, transect_design
+from transect.designs.lines import Lines, lines_design
+from transect.designs.steps import Steps, parse_steps
+from transect.effects.truth import Truth
+from transect.errors import BadInput, UnknownName
+from transect.experiment import edits, interpolation, verification, worlds
+from transect.experiment.edits import EditCheck
+from transect.experiment.study import Study
+from transect.jobs.audit.request import AuditRequest
+from transect.protocols import Target, World
+from transect.records import Design
+from transect.runs import boundary
+from transect.runs.capabilities import check_subjects, usual_levels
+
+AUDIT: Final = "audit"
+EXPERIMENT: Final = "experiment"
+OBSERVATION: Final = "observation"
+PHOTOGRAPHS: Final = "photographs"
+"""Names of studies; AUDIT is that of a single experiment or observation."""
+
+
+def check(request: AuditRequest) -> None:
+    """Raises BadInput for settings that exclude each other."""
+    if boundary.check(request.report.boundary) is not None:
+        boundary.of_steps(bool(request.steps))
+    observed = request.dataset or request.observe or request.images
+    if request.compare and not observed:
+        raise BadInput("--compare is of observed images: give --observe, --images or --dataset, or drop it")
+    if request.images is None:
+        return
+    if request.steps or request.dataset or request.observe or request.interpolate is not None:
+        raise BadInput("--images is a study by itself: drop it, or give --observe with --vary or --steps")
+    if request.vary or request.hold:
+        raise BadInput("--images observes a population: drop --vary and --hold, or use --subjects")
+
+
+def designs(request: AuditRequest, targets: Sequence[Target]) -> tuple[list[Study], Study | None]:
+    """Names, worlds and designs of the studies, without targets; and the interpolation, if it is asked for.
+
+    Raises BadInput or UnknownName for what the world cannot show.
+    """
+    check(request)
+    photographs = request.dataset is not None
+    generated = bool(request.vary or request.steps or request.observe or request.images)
+    interpolation.check(request.interpolate, targets, world=generated)
+    world = request.world.open() if generated or not photographs else None
+    studies = [] if world is None else list(_generated(request, world))
+    if request.dataset:
+        studies.append(_photographs(request.dataset, request.world.image_size))
+    lines = None if request.interpolate is None or world is None else _interpolation(request, world, targets)
+    return _compared(studies, request.compare), lines
+
+
+def complete(
+    studies: Sequence[Study], request: AuditRequest, targets: Sequence[Target], check_edits: EditCheck
+) -> list[Study]:
+    """The studies with their targets, truth and checks. Raises BadInput or UnknownName for what does not fit them."""
+    if not check_edits.empty and not any(study.design.levels for study in studies):
+        raise BadInput("--check-… and --redraw are of images whose attributes are set: give --vary or --steps")
+    rule = request.verification
+    if (rule.false_match_rate is not None or rule.within) and not any(map(_verifiable, studies)):
+        raise BadInput("--false-match-rate and --within are of images that --vary makes: give --vary, or drop them")
+    return [_complete(study, request, targets, check_edits) for study in studies]
+
+
+def plain(world: World) -> World:
+    """The world itself where it is moved in steps: truths and controls are in the attributes' own units."""
+    return world.world if isinstance(world, Steps) else world
+
+
+def _generated(request: AuditRequest, world: World) -> Iterator[Study]:
+    """Studies of generated images: the experiment, one for each attribute in steps, and the observation."""
+    population = worlds.population_of(world)
+    observed = request.observe or request.images
+    if observed is None or request.vary or request.steps:
+        check_subjects(world, request.subjects)
+    if observed is not None:
+        check_subjects(world, observed)
+    if request.vary or not (request.steps or request.observe or request.images):
+        yield _experiment(request, world, population)
+    for stepped, levels in parse_steps(request.steps, world):
+        design = transect_design({stepped.own.name: levels}, stepped.attributes, **_shared(request, population))
+        yield Study(f"steps-{stepped.own.name}", stepped, design, ())
+    if observed is not None:
+        design = population_design(population, images=observed, seed=request.seed)
+        yield Study(AUDIT if request.images is not None else OBSERVATION, world, design, ())
+
+
+def _experiment(request: AuditRequest, world: World, population: str) -> Study:
+    usual = usual_levels(world)
+    design = transect_design(request.vary, world.attributes, usual=usual, **_shared(request, population))
+    worlds.check_hold(world, design)
+    several = request.steps or request.observe or request.dataset or request.interpolate is not None
+    return Study(EXPERIMENT if several else AUDIT, world, design, ())
+
+
+def _shared(request: AuditRequest, population: str) -> dict[str, Any]:
+    return {"subjects": request.subjects, "seed": request.seed, "population": population, "hold": request.hold}
+
+
+def _photographs(dataset: str, image_size: int | None) -> Study:
+    from transect.datasets import open_dataset
+
+    labelled = open_dataset(dataset, image_size=image_size)
+    for line in labelled.notes():
+        print(f"{labelled.name}: {line}", file=sys.stderr)
+    return Study(PHOTOGRAPHS, labelled, population_design(labelled.name, images=len(labelled)), ())
+
+
+def _interpolation(request: AuditRequest, world: World, targets: Sequence[Target]) -> Study:
+    """Images between pairs of subjects of the world, of which no truth is asked."""
+    pairs = request.interpolate or 0
+    check_subjects(world, 2 * pairs)
+    lines = Lines(world)
+    design = lines_design(lines, pairs, seed=request.seed, population=worlds.population_of(world))
+    classes = tuple(target for target in targets if interpolation.has_classes(target.task))
+    return Study(interpolation.FOLDER, lines, design, classes, outcomes=("answer",), limits=request.limits)
+
+
+def _compared(studies: Sequence[Study], compare: Sequence[str]) -> list[Study]:
+    """The studies; observations with what they are compared by: what is varied, and `compare`.
+
+    A name need not be known to all of them. Raises UnknownName for one that none knows, BadInput where one knows none.
+    """
+    if not compare:
+        return list(studies)
+    observed = [study for study in studies if not study.design.levels]
+    known = dict.fromkeys(attribute.name for study in observed for attribute in study.world.attributes)
+    for name in compare:
+        if name not in known:
+            raise UnknownName("attribute", name, known, hint="see: transect attributes")
+    varied = [name for study in studies if study.name == EXPERIMENT for name in study.design.levels]
+    names = list(dict.fromkeys([*varied, *compare]))
+    return [_compared_by(study, names, compare) for study in studies]
+
+
+def _compared_by(study: Study, names: Sequence[str], compare: Sequence[str]) -> Study:
+    if study.design.levels:
+        return study
+    known = {attribute.name for attribute in study.world.attributes}
+    chosen = tuple(name for name in names if name in known)
+    if not chosen:
+        raise BadInput(f"--compare: {study.world.name} has none of {', '.join(compare)}; name one that it has")
+    return replace(study, compared=chosen)
+
+
+def _verifiable(study: Study) -> bool:
+    """Whether embeddings may be verified on a study's images: those of an experiment, or of a study by itself."""
+    return study.name in (AUDIT, EXPERIMENT)
+
+
+def _complete(study: Study, request: AuditRequest, targets: Sequence[Target], check_edits: EditCheck) -> Study:
+    known = worlds.truth_attributes(plain(study.world))
+    rule = request.verification
+    complete = replace(
+        study,
+        targets=tuple(targets),
+        truth=None if request.truth is None else Truth.parse(request.truth, known),
+        outcomes=tuple(request.outcomes),
+        limits=request.limits,
+    )
+    if _verifiable(study):
+        complete = replace(
+            complete, rule=verification.chosen(targets, study.design, rule.false_match_rate, rule.within)
+        )
+    return replace(complete, edits=_edit_check(study.world, study.design, check_edits))
+
+
+def _edit_check(world: World, design: Design, check_edits: EditCheck) -> EditCheck | None:
+    return edits.for_world(world, design, check_edits) if design.levels else None
+
+
+def places(studies: Sequence[Study], folder: Path, several: str) -> list[Path]:
+    """The folder of each study: the run folder itself where there is one, else one by name under `several`."""
+    return [folder if len(studies) == 1 else folder / several / study.name for study in studies]

@@ -1,0 +1,138 @@
+"""`transect.verify`: checks of Transect itself against photographs and against planted truth."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar, Final, final
+
+import pyarrow as pa
+
+from transect.errors import UnknownName
+from transect.jobs.verify import estimators, tables
+from transect.jobs.verify.figures import ImagesFigures, VerifyNumbers, WorldFigures, record_of
+from transect.jobs.verify.images import tables as image_tables
+from transect.jobs.verify.settings import Settings
+from transect.report.short_page import ShortTable, write_short_page
+from transect.runs.plain_json import plain
+from transect.runs.result import JobResult
+
+CHECKS: Final = ("world", "estimators", "images")
+TITLES: Final = {
+    "world": "FaceWorld compared with photographs",
+    "estimators": "Estimators in worlds of planted truth",
+    "images": "A model's true effects, and the estimate of each method",
+}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class VerifyResult(JobResult):
+    """The result of `transect.verify`. table: photometry, methods in planted worlds, or methods by number of images."""
+
+    JOB: ClassVar[str] = "verify"
+    NUMBERS: ClassVar[type] = VerifyNumbers
+
+    numbers: VerifyNumbers
+
+    @property
+    def table(self) -> pa.Table:
+        """The rows of the check, one per statistic, method and world, or method and attribute."""
+        if self.numbers.world is not None:
+            return pa.Table.from_pylist(plain(self.numbers.world.photometry))
+        if self.numbers.images is not None:
+            return pa.Table.from_pylist(plain(self.numbers.images.rows))
+        return pa.Table.from_pylist(plain(self.numbers.estimators))
+
+    def tables(self) -> list[ShortTable]:
+        """The figures as short tables of texts."""
+        return [ShortTable(title, headings, rows) for title, headings, rows in self._texts()]
+
+    def _texts(self) -> Iterable[tuple[str, list[str], list[list[str]]]]:
+        if self.numbers.world is not None:
+            return tables.tables_of(plain(self.numbers.world))
+        if self.numbers.images is not None:
+            return image_tables.tables_of(plain(self.numbers.images))
+        rows = estimators.as_rows(self.numbers.estimators)
+        return [(TITLES["estimators"], estimators.HEADINGS, rows)]
+
+    def report(self, path: str | Path) -> Path:
+        """Write `report.html` with the tables into a folder."""
+        return write_short_page(path, TITLES[self.numbers.check], self.headline(), self.tables())
+
+    def headline(self) -> str:
+        """How many of the checks hold."""
+        if self.numbers.world is not None:
+            return _world_headline(self.numbers.world)
+        if self.numbers.images is not None:
+            largest = max(row.images for row in self.numbers.images.overall)
+            best = min((row for row in self.numbers.images.overall if row.images == largest), key=lambda row: row.rmse)
+            return f"With {largest:,} images, {best.method} has the smallest error: {100 * best.rmse:.1f} points"
+        holding = sum(row.holds() for row in self.numbers.estimators)
+        return f"{holding} of {len(self.numbers.estimators)} rows show what is expected"
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """The first table."""
+        first = self.tables()[0]
+        return first.headings, first.rows
+
+
+def _world_headline(world: WorldFigures) -> str:
+    gated = [row for row in world.attributes if row.gate is not None]
+    parts = [
+        *([f"{world.medians_inside} of {len(world.photometry)} medians of luminance within the photographs' quartiles"]
+          if world.photometry else []),
+        *([f"{sum(bool(row.met) for row in gated)} of {len(gated)} attributes read back at their gate"]
+          if gated else []),
+    ]  # fmt: skip
+    return "; ".join(parts) or f"FaceWorld, renderer version {world.renderer_version}"
+
+
+def verify(
+    check: str,
+    *,
+    settings: Settings | None = None,
+    seeds: int = estimators.SEEDS,
+    quick: bool = False,
+    seed: int = 0,
+    out: str | Path | None = None,
+    quiet: bool = False,
+) -> VerifyResult:
+    """Check Transect itself.
+
+    check: "world" measures FaceWorld (photometry, detectors, attributes, identity, groups that do not differ) with
+    `settings`, an hour at full size; "estimators" puts every estimator into `seeds` tables of each world of planted
+    truth, minutes; "images" trains a model, takes its true effects by brute force and compares every method with
+    them, a quarter of an hour, seconds if `quick`. seed: of that model. out: the folder that keeps what is computed
+    (runs/verify-world, runs/verify-images); call again to resume.
+
+    Returns the figures as records. Raises UnknownName for another check, BadInput for settings out of range,
+    FolderInUse, RunFolderError, and Interrupted when stopped.
+
+    >>> verify("nothing")
+    Traceback (most recent call last):
+    ...
+    transect.errors.UnknownName: unknown check 'nothing'...
+    """
+    if check == "world":
+        from transect.jobs.verify.validation import validate_world
+
+        world = validate_world(settings or Settings(), Path(out or "runs/verify-world"), quiet=quiet)
+        return VerifyResult(VerifyNumbers(check, world=record_of(WorldFigures, world)))
+    if check == "images":
+        from transect.jobs.verify.images.sizes import QUICK, Sizes
+        from transect.jobs.verify.images.study import compare_methods
+
+        sizes = replace(QUICK if quick else Sizes(), seed=seed)
+        images = compare_methods(sizes, Path(out or "runs/verify-images"), quiet=quiet)
+        return VerifyResult(VerifyNumbers(check, images=record_of(ImagesFigures, images)))
+    if check == "estimators":
+        rows = estimators.prove(seeds, progress=None if quiet else _print_world)
+        return VerifyResult(VerifyNumbers(check, estimators=tuple(rows)))
+    raise UnknownName("check", check, CHECKS)
+
+
+def _print_world(name: str) -> None:
+    print(f"estimators: {name}", file=sys.stderr, flush=True)

@@ -1,0 +1,99 @@
+"""What a generator or world states of itself, with the default where it does not: the one place that looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Int
+
+from transect.protocols import (
+    DescribesItself,
+    DrawsUnedited,
+    Generator,
+    KnowsTruth,
+    LimitsSubjects,
+    StatesValidity,
+    SuggestsLevels,
+    World,
+)
+from transect.records import Attribute, Latents
+from transect.runs.json_records import record_of
+from transect.runs.spec import GeneratorDescription, Reading, WorldEntry, json_of
+
+_FIGURES: Final = tuple(field.name for field in fields(Reading) if field.name != "attribute")
+
+
+def description(generator: Generator) -> dict[str, Any]:
+    """The generator's own description, or name, size and class where it gives none."""
+    if isinstance(generator, DescribesItself):
+        return dict(generator.describe())
+    return {"name": generator.name, "image_size": generator.image_size, "class": type(generator).__qualname__}
+
+
+def generator_entry(generator: Generator) -> GeneratorDescription:
+    """The description as a run's spec holds it."""
+    return GeneratorDescription(json_of(description(generator)))
+
+
+def validity(generator: Generator) -> dict[str, Any]:
+    """The figures that the generator states; one that states none is not validated."""
+    if isinstance(generator, StatesValidity):
+        return dict(generator.validity())
+    return {"photometry_validated": False, "statement": f"The generator {generator.name} states no validity figures."}
+
+
+def world_entry(world: World) -> WorldEntry:
+    """What the report states of the world."""
+    stated = validity(world)
+    return WorldEntry(
+        world.name,
+        stated["photometry_validated"],
+        stated["statement"],
+        json_of(stated.get("photometry")),
+        json_of(stated.get("identity")),
+        generator_entry(world).maximum_gain,
+    )
+
+
+def readings(world: World, names: Iterable[str]) -> tuple[Reading, ...]:
+    """How well each of these attributes is read back from the world's pictures; the reason where that is not known."""
+    stated = validity(world)
+    figures, reason = stated.get("readings", {}), stated.get("not_measured") or "not measured"
+    return tuple(
+        _reading(world, name, figures[name]) if name in figures else Reading(name, reason=reason) for name in names
+    )
+
+
+def _reading(world: World, name: str, figures: Mapping[str, Any]) -> Reading:
+    known = {key: json_of(figures[key]) for key in _FIGURES if key in figures}
+    return record_of(Reading, {"attribute": name, **known}, f"validity of {world.name}: readings.{name}")
+
+
+def truth_attributes(world: World) -> tuple[Attribute, ...]:
+    """What a truth may be about: what the world knows of its images, or else what it sets."""
+    return tuple(world.truth_attributes if isinstance(world, KnowsTruth) else world.attributes)
+
+
+def truths(world: World, latents: Latents) -> pa.Table:
+    """What each attribute became, where the world tells that apart from what was set."""
+    return world.truths(latents) if isinstance(world, KnowsTruth) else world.read(latents)
+
+
+def usual_levels(world: World) -> Mapping[str, tuple[float, ...]] | None:
+    """Levels of attributes that are varied without any; None where the world suggests none."""
+    return world.usual_levels if isinstance(world, SuggestsLevels) else None
+
+
+def unedited(generator: Generator, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
+    """Subjects by which limits of edits are set: the generator's own draws."""
+    return generator.unedited(seeds) if isinstance(generator, DrawsUnedited) else generator.sample(seeds)
+
+
+def check_subjects(generator: Generator, subjects: int) -> None:
+    """Raises BadInput for more subjects than the generator has, where their number is limited."""
+    if isinstance(generator, LimitsSubjects):
+        generator.check_subjects(subjects)

@@ -1,0 +1,104 @@
+"""From JSON to frozen dataclasses, the inverse of `plain_json.plain`: unknown and missing keys are refused.
+
+This stays here, since validators such as pydantic turn whole numbers into floating-point ones, and a run's hash is of
+the numbers as they were written.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Hashable, Mapping
+from enum import Enum
+from functools import cache
+from typing import Any, TypeVar
+
+from transect.errors import BadInput
+
+R = TypeVar("R")
+
+_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
+
+
+def record_of(kind: type[R], value: object, place: str = "") -> R:
+    """The record of this kind that a JSON object stands for; fields with a default may be left out.
+
+    place: where the object stands, for messages. Raises BadInput in one line for an unknown or missing key, or a value
+    of another type.
+
+    >>> from transect.records import Attribute
+    >>> record_of(Attribute, {"name": "age", "kind": "continuous", "meaning": "apparent age", "high": 80}).high
+    80
+    """
+    if not isinstance(value, Mapping):
+        raise _unexpected(place, "an object", value)
+    fields, types_by_name = _fields_of(typing.cast("Hashable", kind))
+    required = [field.name for field in fields if _required(field)]
+    unknown = [str(key) for key in value if key not in types_by_name]
+    missing = [name for name in required if name not in value]
+    if unknown or missing:
+        problem = f"unknown key {unknown[0]!r}" if unknown else f"no key {missing[0]!r}"
+        raise BadInput(f"{place or kind.__name__}: expected the keys {', '.join(types_by_name)}, got {problem}")
+    return kind(**{name: _value(types_by_name[name], value[name], f"{place}.{name}".strip(".")) for name in value})
+
+
+@cache
+def _fields_of(kind: Any) -> tuple[tuple[dataclasses.Field[Any], ...], dict[str, Any]]:
+    hints = typing.get_type_hints(kind)
+    fields = tuple(field for field in dataclasses.fields(kind) if field.init)
+    return fields, {field.name: hints[field.name] for field in fields}
+
+
+def _required(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def _value(kind: Any, value: object, place: str) -> Any:
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (types.UnionType, typing.Union):
+        return _alternative(arguments, value, place)
+    if origin is tuple:
+        if not isinstance(value, list | tuple):
+            raise _unexpected(place, "a list", value)
+        return tuple(_value(arguments[0], item, f"{place}[{index}]") for index, item in enumerate(value))
+    if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
+        if not isinstance(value, Mapping):
+            raise _unexpected(place, "an object", value)
+        return {str(key): _value(arguments[1], item, f"{place}.{key}") for key, item in value.items()}
+    if origin is typing.Literal:
+        if value not in arguments:
+            raise _unexpected(place, " or ".join(map(repr, arguments)), value)
+        return value
+    return _plain_value(kind, value, place)
+
+
+def _alternative(kinds: tuple[Any, ...], value: object, place: str) -> Any:
+    if value is None and type(None) in kinds:
+        return None
+    return _value(next(kind for kind in kinds if kind is not type(None)), value, place)
+
+
+def _plain_value(kind: Any, value: object, place: str) -> Any:
+    if kind in (Any, object):
+        return value
+    if dataclasses.is_dataclass(kind):
+        return record_of(typing.cast("type[Any]", kind), value, place)
+    if issubclass(kind, Enum):
+        try:
+            return kind(value)
+        except ValueError:
+            raise _unexpected(place, f"one of {', '.join(str(member.value) for member in kind)}", value) from None
+    allowed = (int, float) if kind is float else (kind,)
+    if not isinstance(value, allowed) or (isinstance(value, bool) and kind is not bool):
+        raise _unexpected(place, _NAMES[kind], value)
+    return value
+
+
+def _unexpected(place: str, expected: str, value: object) -> BadInput:
+    return BadInput(f"{place or 'value'}: expected {expected}, got {_shown(value)}")
+
+
+def _shown(value: object) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 40 else f"{text[:39]}…"

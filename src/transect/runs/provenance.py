@@ -1,0 +1,25 @@
+"""The versions that pixels and answers depend on."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from transect import __version__
+
+
+def versions() -> dict[str, str]:
+    """What pixels and answers may depend on; a run resumes only with the same."""
+    import platform
+
+    import numpy as np
+    import PIL
+    import torch
+
+    return {
+        "transect": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "torch": torch.__version__,
+        "pillow": PIL.__version__,
+        "pyarrow": pa.__version__,
+    }
