@@ -27,9 +27,9 @@ class LearnedControls:
 
     A continuous attribute has the label's unit; a binary one is the signed distance from its hyperplane, yes above 0.
     Ranges are those of the fits' middle 99 %; what lies beyond is read as the end. What the directions do not hold
-    (attributes that were not fitted) may change along: that is for raters to see. Directions of w take codes of w+, as
-    inversion finds them, too: they read the mean of the layers' w, and move every layer alike. Raises BadInput for no
-    directions, two of one name, or collinear ones.
+    (attributes that were not fitted) may change too: raters judge that. Directions of w also take codes of w+,
+    as inversion finds them: they read the mean of the layers' w, and move all layers by the same step. Raises BadInput
+    for no directions, two of one name, or collinear ones.
     """
 
     def __init__(self, directions: Sequence[Direction], space: str) -> None:

@@ -228,7 +228,7 @@ class LocalControls:
             if name in wanted:
                 aim[:, number] = _checked(model, wanted[name], len(rows))
         moved = np.array([self._walked(row, goal) for row, goal in zip(rows, aim, strict=True)]).reshape(rows.shape)
-        # What the layers of w+ have of their own stays; of one layer nothing is left beside its mean.
+        # Each layer of w+ keeps its difference from the mean; a single layer has none.
         moved = moved[:, None] + (self._layers(latents) - rows[:, None])
         return replace(latents, values=moved.reshape(np.shape(latents.values)))
 

@@ -24,7 +24,7 @@ _SHOWN = 200
 
 
 class Block(nn.Module):
-    """Two convolutions beside a shortcut, to half the size."""
+    """Two convolutions parallel to a shortcut, to half the size."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()

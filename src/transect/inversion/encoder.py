@@ -120,7 +120,7 @@ def seen(network: FeatureNetwork, images: Float[Tensor, "b 3 h w"]) -> Float[Ten
 def fit_encoder(
     generator: Invertible, space: str, network: FeatureNetwork, *, samples: int = SAMPLES, seed: int = _FIRST_SEED
 ) -> RidgeEncoder:
-    """An encoder for that space, from so many of the generator's own images; the penalty is chosen on a fifth of them.
+    """An encoder for that space, from `samples` images of the generator; the penalty is chosen on a fifth of them.
 
     In w+ all layers get the same w. Raises BadInput for too few samples or an unknown space.
     """

@@ -42,7 +42,7 @@ _LEAST_STEPS = 1
 class Search:
     """How codes are searched.
 
-    penalty: λ of equation 1, for w+ alone. pixels: weight of the mean squared difference of values in 0..1 beside the
+    penalty: λ of equation 1, for w+ alone. pixels: weight of the mean squared difference of values in 0..1 added to the
     perceptual distance; 0 as published. rate: the largest step, in spreads of the space's codes. every: steps between
     two entries of the history. mixed: compute images and distances of the first half of the steps in bfloat16, which is
     faster on processors that have it; what is reported is always computed in float32.

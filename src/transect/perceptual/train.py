@@ -2,7 +2,7 @@
 
 Renders FaceWorld's images into FOLDER (parts of 500), trains with a checkpoint after every epoch, measures every answer
 on held-out subjects, and writes features.safetensors (half precision) and features.json (the model card's figures). A
-run that was stopped goes on with the same command. Source of the schedule: Smith and Topin 2018, arXiv:1708.07120 (one
+stopped run resumes with the same command. Source of the schedule: Smith and Topin 2018, arXiv:1708.07120 (one
 cycle); Loshchilov and Hutter 2019, arXiv:1711.05101 (decoupled decay).
 """
 

@@ -71,7 +71,7 @@ class Plan:
         return 1 if len(self.label.classes) == 2 else len(self.label.classes)
 
     def spec(self, data: Pictures) -> dict[str, object]:
-        """What the trained weights depend on, as JSON has it."""
+        """What the trained weights depend on, in JSON's types."""
         return {
             "versions": versions(),
             "pictures": {**data.settings, "count": len(data)},
@@ -118,7 +118,7 @@ class Examples:
 
 
 def train(data: Pictures, plan: Plan, out: Path, *, quiet: bool = False) -> Path:
-    """Train, going on after the last finished epoch that the folder holds; the path of classifier.toml.
+    """Train from the folder's last finished epoch on; returns the path of classifier.toml.
 
     Raises BadInput (label, weights, precision) and what RunFolder raises of a folder of another training.
     """

@@ -45,7 +45,7 @@ def parse(text: str, attributes: Sequence[Attribute]) -> tuple[Attribute, tuple[
     attribute = known[name]
     if attribute.discrete:
         if cuts:
-            raise BadInput(f"condition {text!r}: expected no cuts, since {name} has levels of its own; drop {cuts!r}")
+            raise BadInput(f"condition {text!r}: expected no cuts, since {name} already has levels; drop {cuts!r}")
         return attribute, ()
     try:
         places = tuple(float(cut) for cut in cuts.split(","))

@@ -42,7 +42,7 @@ class Convolution(nn.Module):
 
 
 class Block(nn.Module):
-    """Two convolutions beside a shortcut, to half the size."""
+    """Two convolutions parallel to a shortcut, to half the size."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()

@@ -25,7 +25,7 @@ from transect.training.recipe import Recipe
 ARCHITECTURES: Final = {
     "stylegan2": "StyleGAN2 (Karras et al. 2020): non-saturating loss, R1, path length",
     "progressive": "progressive GAN (Karras et al. 2018) with WGAN-GP, as Denton et al. 2019",
-    "conditional": "the same with a condition beside the latent and a class head, as McDuff et al. 2019",
+    "conditional": "the same with a condition next to the latent and a class head, as McDuff et al. 2019",
 }
 _PRIOR: Final = {"stylegan2": 512, "progressive": 128, "conditional": 100}
 PRECISIONS: Final = {"full": torch.float32, "half": torch.bfloat16}
@@ -94,8 +94,8 @@ def _words(low: float, high: float, inclusive: bool) -> str:
 
 
 def fit(plan: Plan, data: Pictures, out: Path, crew: Processes, *, every: int = 20_000, quiet: bool = False) -> Path:
-    """Train as planned on those pictures; the path of the averaged generator. A killed training goes on when called
-    again. Nothing is rendered or written before all that can be refused was looked at.
+    """Train as planned on those pictures; the path of the averaged generator. Call again to
+    resume. Nothing is rendered or written before all that can be refused was looked at.
 
     Raises BadInput for a size that is no power of two from 8, or conditions or processes that do not fit,
     RunFolderError for a folder of another training.

@@ -1,7 +1,7 @@
 """The loop of a training: batches in an order of their own, figures written down, sheets drawn, resume after a kill.
 
-A folder holds state-<step>/, metrics.jsonl, sheets/, and at the end generator.safetensors. A run that is taken up again
-is the run that was not interrupted: on one device and one process its files are byte-identical.
+A folder holds state-<step>/, metrics.jsonl, sheets/, and at the end generator.safetensors. A resumed run
+equals an uninterrupted one: on one device and one process its files are byte-identical.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Run:
 
 
 def train(recipe: Recipe, data: Data, run: Run, processes: Processes | None = None) -> Path:
-    """Train until `run.images` pictures were shown, going on where the folder's state stands; the averaged network.
+    """Train until `run.images` pictures were shown, from the folder's state on; returns the averaged network.
 
     Raises RunFolderError when the folder belongs to another training, BadInput when the training diverges: the last
     state and file that were sound are kept.
@@ -201,7 +201,7 @@ def _cut(metrics: Path, size: int) -> None:
             file.truncate(size)
             return
         file.truncate(content.rfind(b"\n") + 1)
-    _say(f"{metrics}: expected {size} bytes, found {len(content)}; the training goes on, the lost steps stay missing")
+    _say(f"{metrics}: expected {size} bytes, found {len(content)}; the training resumes, the lost steps stay missing")
 
 
 def _keep(recipe: Recipe, run: Run, step: int, shown: int, crew: Processes, before: int) -> None:

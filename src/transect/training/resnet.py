@@ -28,7 +28,7 @@ def _convolution(inputs: int, outputs: int, size: int, stride: int = 1) -> nn.Co
 
 
 class _Basic(nn.Module):
-    """Two 3 x 3 convolutions beside the identity, or beside a projection where the shape changes."""
+    """Two 3 x 3 convolutions parallel to the identity, or to a projection where the shape changes."""
 
     widening = 1
 

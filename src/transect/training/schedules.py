@@ -86,7 +86,7 @@ class Schedule:
         return tuple(rates)
 
     def describe(self) -> dict[str, object]:
-        """Every setting, as JSON has it."""
+        """Every setting, in JSON's types."""
         return {**asdict(self), "rates": [list(phase) for phase in self.rates]}
 
 

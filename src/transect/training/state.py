@@ -105,7 +105,7 @@ def _under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 
 def _pieces(tensors: Mapping[str, Tensor]) -> list[dict[str, Tensor]]:
-    """In order, as many in a piece as fit; a tensor that is larger alone is a piece of its own."""
+    """In order, as many in a piece as fit; a tensor that is larger alone is a separate piece."""
     pieces: list[dict[str, Tensor]] = [{}]
     room = PIECE
     for name, value in tensors.items():

@@ -1,6 +1,6 @@
 """Opens a saved diffusion pipeline without running anything that came with it: safetensors, known classes, no network.
 
-A folder that holds program text, pickled weights without safetensors beside them, or a component from any library but
+A folder that holds program text, pickled weights without safetensors next to them, or a component from any library but
 diffusers and transformers is refused before a library looks at it.
 """
 
@@ -32,7 +32,9 @@ LOADERS: Final = {
 def check_folder(folder: Path) -> dict[str, object]:
     """The pipeline's index; raises BadInput for a folder that is none, or that holds what could run."""
     if not (folder / _INDEX).is_file():
-        raise BadInput(f"{folder}: expected a folder of a saved diffusers pipeline with {_INDEX}, found none; mend it")
+        raise BadInput(
+            f"{folder}: expected a folder of a saved diffusers pipeline with {_INDEX}, found none; check the path"
+        )
     for file in sorted(folder.rglob("*")):
         _check_file(file)
     index = _json(folder / _INDEX)
@@ -45,7 +47,7 @@ def check_folder(folder: Path) -> dict[str, object]:
             raise BadInput(f"{folder / _INDEX}: {name} is of {part[0]!r}: expected {' or '.join(_LIBRARIES)} alone")
     for file in sorted(folder.rglob("*.json")):
         if "auto_map" in (settings := _json(file)) or "custom_pipelines" in settings:
-            raise BadInput(f"{file}: expected settings, found a reference to code of its own; it is not run")
+            raise BadInput(f"{file}: expected settings, found a reference to custom code; it is not run")
     return index
 
 
@@ -73,7 +75,7 @@ def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Any:
     if importlib.util.find_spec("accelerate") is None:
         options["low_cpu_mem_usage"] = False
     options |= {"torch_dtype": torch.float16 if half else torch.float32, "trust_remote_code": False}
-    if "safety_checker" in index:  # it would blacken images; the report counts none of its own
+    if "safety_checker" in index:  # it would blacken images; the report would not count them
         options |= {"safety_checker": None, "requires_safety_checker": False}
     with _quiet():
         try:

@@ -33,7 +33,7 @@ class AttributeSettings(BaseModel):
 class Settings(BaseModel):
     """A diffusion generator.
 
-    pipeline: a folder as diffusers saves it, beside this file. mode: text (prompts), edit (image to image, from noised
+    pipeline: a folder as diffusers saves it, next to this file. mode: text (prompts), edit (image to image, from noised
     photographs) or instruct (editing by instruction). prompt: with a slot {name} for each attribute of mode text.
     guidance: how strongly the prompt pulls; image_guidance: how strongly the photograph does (instruct). image_size:
     default the pipeline's own. source: READER:PATH of the photographs to edit. half: half precision, on a GPU.
@@ -97,7 +97,7 @@ def _first(error: ValidationError) -> str:
     fault = error.errors(include_url=False)[0]
     place = ".".join(map(str, fault["loc"]))
     got = "" if fault["type"] == "missing" else f", got {str(fault['input'])[:60]!r}"
-    return f"{place}: {fault['msg'][0].lower()}{fault['msg'][1:]}{got}; mend it"
+    return f"{place}: {fault['msg'][0].lower()}{fault['msg'][1:]}{got}; correct it"
 
 
 def _fault(settings: Settings) -> str:
@@ -119,7 +119,7 @@ def _text_fault(settings: Settings) -> str:
     if stray := next((slot for slot in slots if slot not in settings.attributes), None):
         return f"prompt: expected slots {_listed(settings)}, got {{{stray}}}; add [attributes.{stray}] or take it out"
     if "" in slots or re.search(r"[{}]", _SLOT.sub("", settings.prompt)):
-        return f"prompt: expected slots {_listed(settings)}, got a brace without a name; mend it"
+        return f"prompt: expected slots {_listed(settings)}, got a brace without a name; correct it"
     for name, entry in settings.attributes.items():
         if name not in slots:
             return f"prompt: expected a slot {{{name}}} for [attributes.{name}], got none; add it"

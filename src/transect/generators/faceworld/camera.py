@@ -105,6 +105,6 @@ def _curve(light: Tensor) -> Tensor:
 
 
 def encode_srgb(linear: Tensor) -> Tensor:
-    """SRGB values of linear light in 0..1 (IEC 61966-2-1): a curve that goes on as a straight line below a knee."""
+    """SRGB values of linear light in 0..1 (IEC 61966-2-1): a curve that continues as a straight line below a knee."""
     curve = power(linear.clamp(min=_KNEE), 1 / 2.4).mul_(1.055).sub_(0.055)
     return curve.sub_((_KNEE - linear).clamp_(min=0).mul_(12.92))

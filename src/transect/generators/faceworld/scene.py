@@ -38,7 +38,7 @@ def scene_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Flo
 
 
 def background(frame: Frame, p: Rows, lattices: dict[str, Tensor]) -> Tensor:
-    """Radiance [b, 3, h, w] of the background under nominal light, hardly saturated."""
+    """Radiance [b, 3, h, w] of the background under nominal light, barely saturated."""
     field = {name: spread_over(frame.canvas, lattices[name]) for name in ("backdrop", "backdrop_fine")}
     view = _View(frame.canvas, *(1.2 * axis for axis in picture_grid(frame.canvas)))
     falloff = 0.16 * view.X * p["sin_light_azimuth"] - 0.20 * view.Y

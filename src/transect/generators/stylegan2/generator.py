@@ -103,7 +103,7 @@ class StyleGAN2:
         if latents.space == space:
             return latents
         if latents.space != "z" or space not in ("w", "w+"):
-            raise BadInput(f"latents: expected z to map to w or w+, got {latents.space} to {space}; sample them anew")
+            raise BadInput(f"latents: expected z to map to w or w+, got {latents.space} to {space}; sample them again")
         z = torch.from_numpy(np.asarray(latents.values, dtype=np.float32))
         rows = [self.map(z[index : index + 1])[0].cpu().numpy() for index in range(len(latents))]
         width = self.shape.w_dim if space == "w" else self.layers * self.shape.w_dim
@@ -188,7 +188,7 @@ class StyleGAN2:
 
     @property
     def options(self) -> dict[str, object]:
-        """What was chosen besides the weights: truncation, noise and label where they are not the default."""
+        """Truncation, noise and label where they differ from the default."""
         usual = {"truncation": 1.0, "noise": "const", "label": None}
         return {name: getattr(self, name) for name, value in usual.items() if getattr(self, name) != value}
 
@@ -204,7 +204,7 @@ class StyleGAN2:
 
     @property
     def metadata(self) -> dict[str, str]:
-        """What a converted file says beside the weights."""
+        """The metadata of a converted file."""
         return {"architecture": ARCHITECTURE, "clamp": json.dumps(self.shape.clamp)}
 
     def _entry(self, row: Tensor, space: str) -> Tensor | list[Tensor]:

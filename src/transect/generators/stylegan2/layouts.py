@@ -103,7 +103,7 @@ def _collect(
 def of_names(tensors: Mapping[str, object], source: str, extra: Mapping[str, object] | None = None) -> Weights:
     """Weights from a flat dictionary of tensors in the official names (also below `G_ema.`) or the community's.
 
-    extra: what lay beside the dictionary in the file, such as the community's `latent_avg`.
+    extra: entries next to the dictionary in the file, such as the community's `latent_avg`.
     """
     held = {str(name): value.detach() for name, value in tensors.items() if isinstance(value, Tensor)}
     for prefix in ("G_ema.", "g_ema.", "generator.", "module."):
@@ -172,7 +172,7 @@ def _of_community(held: dict[str, Tensor], source: str) -> dict[str, Tensor]:
 
 
 def _drawn_noise(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """A constant noise for each layer that takes one. The port's first versions drew it anew with every start."""
+    """A constant noise for each layer that takes one. The port's first versions drew it at every start."""
     draws = torch.Generator().manual_seed(0)
     sizes = {
         index: 4 << ((index + 1) // 2) for index in range(sum(name.endswith("noise_strength") for name in tensors))

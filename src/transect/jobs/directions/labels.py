@@ -253,11 +253,11 @@ def _seeds(table: pa.Table, path: str) -> Int[np.ndarray, " r"]:
         try:
             return np.asarray(table[by].cast(pa.int64()).to_numpy(), dtype=np.int64)
         except pa.ArrowException as error:
-            raise BadInput(f"{path}: expected whole numbers in column {by}, got {error}; mend them") from None
+            raise BadInput(f"{path}: expected whole numbers in column {by}, got {error}; correct them") from None
     matches = [_ID.fullmatch(str(name)) for name in table["id"].to_pylist()]
     if bad := [name for name, match in zip(table["id"].to_pylist(), matches, strict=True) if match is None]:
         raise BadInput(
-            f"{path}: expected ids of images as the population has them, SEED-0000, got {bad[0]!r}; latents of images"
-            " that were moved are not known by their id: label subjects as they come, or give a column seed"
+            f"{path}: expected ids of unedited images, SEED-0000, got {bad[0]!r}; latents of images"
+            " that were moved are not known by their id: label unedited subjects, or give a column seed"
         )
     return np.array([int(match[1]) for match in matches if match], dtype=np.int64)

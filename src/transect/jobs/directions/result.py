@@ -188,7 +188,7 @@ def _known(value: float) -> float | None:
 
 
 def warnings_of(fitted: FittedDirections) -> list[str]:
-    """What users of the directions should know: labels of a model, poor fits, attributes hardly apart."""
+    """What users of the directions should know: labels of a model, poor fits, attributes that are hard to separate."""
     warnings = []
     if from_models := [entry for entry in fitted.directions if labelled_by_a_model(entry.origin)]:
         sources = ", ".join(dict.fromkeys(str(entry.origin["labels"]) for entry in from_models))
