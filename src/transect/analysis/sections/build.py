@@ -23,6 +23,7 @@ from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.models import check
 from transect.errors import BadInput
 from transect.report.records import Section
+from transect.runs.progress import stage
 
 
 def build(found: Sequence[Answers], asked: Sequence[str] = ()) -> list[Section]:
@@ -35,12 +36,13 @@ def build(found: Sequence[Answers], asked: Sequence[str] = ()) -> list[Section]:
     chosen = check(asked)
     if chosen and not any(_modelled(one) for one in found):
         raise BadInput(
-            f"--model {', '.join(chosen)}: expected errors of images as they come, or of images that --perceived says "
+            f"--model {', '.join(chosen)}: expected errors of observed images, or of images that --perceived says "
             "what was seen on, got none; leave it out, or give --perceived (and --truth where errors are not known)"
         )
     targets = list(dict.fromkeys(one.target for one in found))
     made: list[Section] = []
     for target in targets:
+        stage(f"sections about {target}")
         own = [one for one in found if one.target == target]
         made += _of_target(own, chosen)
     plain = [one for one in found if one.target == targets[0] and not one.steps] if targets else []

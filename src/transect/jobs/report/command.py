@@ -45,6 +45,7 @@ def report(
     """Build the report of a finished run again from its tables, with other corrections or populations if you like."""
     from transect.analysis import rater_report, reporting, sections
     from transect.ratings import gates
+    from transect.runs.progress import announcing_stages
 
     models = sections.check(model or ())
     reporting.rate(folder, perceived, prune or (), ratings)
@@ -53,5 +54,6 @@ def report(
     if require_validation is not None:
         gates.attach(folder, gates.read(require_validation))
     asked: dict[str, Any] = {"shares": shares or (), "correction": correction, "near": boundary, "by": by or ()}
-    result = reporting.report(folder, models=models, **asked)
+    with announcing_stages(quiet=json):
+        result = reporting.report(folder, models=models, **asked)
     show(result, json, result.page)

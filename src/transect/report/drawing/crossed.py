@@ -13,11 +13,12 @@ from typing import Final, final
 
 from markupsafe import Markup
 
-from transect.report.cells import RateIndex
 from transect.report.document import Document, finite, pointer
-from transect.report.dose import Panel, Point, Series, axis_ticks, level_ticks, place_of, y_of
+from transect.report.drawing import svg
+from transect.report.drawing.cells import RateIndex
+from transect.report.drawing.levels import Panel, Point, Series, axis_ticks, level_ticks, place_of, y_of
+from transect.report.drawing.scales import Scale, covering, tick_text
 from transect.report.results import AttributeEntry, RateEntry
-from transect.report.scales import Scale, covering, tick_text
 from transect.report.wording import level, measured, outcome_words, rate_style, spaced, with_unit
 
 SIDE: Final = 220
@@ -55,7 +56,7 @@ class Scatter:
     first: Markup
     last: Markup
     style: str
-    ticks: tuple[tuple[float, str, float], ...]
+    ticks: tuple[svg.Tick, ...]
     dots: tuple[Dot, ...]
     description: str
 
@@ -183,6 +184,32 @@ def _course(
     return "; ".join(clauses) or "No rate could be estimated at both ends."
 
 
+def draw(scatter: Scatter, name: str) -> Markup:
+    """The square of a scatter, its dots above their intervals."""
+    crosses = [_cross(dot) for dot in scatter.dots]
+    marks = svg.joined([*crosses, *(_mark(dot) for dot in scatter.dots)])
+    return svg.square(name, "Equal-error scatter", scatter.description, marks, SIDE, scatter.ticks)
+
+
+def _cross(dot: Dot) -> Markup:
+    lines = Markup()
+    if dot.across:
+        lines += svg.tag("line", class_="cross", x1=dot.across[0], x2=dot.across[1], y1=dot.y, y2=dot.y)
+    if dot.along:
+        lines += svg.tag("line", class_="cross", y1=dot.along[0], y2=dot.along[1], x1=dot.x, x2=dot.x)
+    return lines
+
+
+def _mark(dot: Dot) -> Markup:
+    title = svg.tag("title", dot.label)
+    circle = svg.tag("circle", title, class_="dot", cx=dot.x, cy=dot.y, r=4, data_place=dot.places[1])
+    if not dot.labelled:
+        return circle
+    right = dot.x > SIDE / 2
+    x, anchor = (dot.x - 7, "end") if right else (dot.x + 7, "start")
+    return circle + svg.tag("text", dot.label, class_="dot-label", x=x, y=dot.y - 6, text_anchor=anchor)
+
+
 def _scatters(document: Document, study: int, index: RateIndex, target: str, outcome: str) -> list[Scatter]:
     """One per attribute: its first level against its last, in cells as fine as the results have them."""
     entry = document.results.studies[study]
@@ -218,7 +245,7 @@ def _scatter(
         first=level(document, study, attribute.name, first, ""),
         last=level(document, study, attribute.name, last, ""),
         style="percent",
-        ticks=tuple((round(SIDE * scale.fraction(t), 2), tick_text(scale, t, True), t) for t in scale.ticks),
+        ticks=tuple(svg.Tick(round(SIDE * scale.fraction(t), 2), tick_text(scale, t, True), t) for t in scale.ticks),
         dots=_apart(dots) if len(dots) <= MOST_LABELS else tuple(replace(dot, labelled=False) for dot in dots),
         description=_balance(above, len(dots)),
     )
