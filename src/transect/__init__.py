@@ -22,6 +22,7 @@ _HOME = {
     "Task": "transect.records",
     "TransectError": "transect.errors",
     "audit": "transect.jobs.audit.run",
+    "audit_cost": "transect.jobs.audit.run",
     "search": "transect.jobs.search.run",
     "SearchOptions": "transect.jobs.search.request",
     "fit_directions": "transect.jobs.directions.run",
