@@ -197,9 +197,9 @@ def arm_rows(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Sequence[
 
 
 def _range(values: Sequence[float]) -> str:
-    found = over_seeds(list(values))
-    ends = "" if found["low"] is None else f" ({found['low']:.1f} to {found['high']:.1f})"
-    return f"{found['estimate']:.1f}{ends}".replace("-", "−")
+    figure = over_seeds(list(values))
+    ends = "" if figure.low is None else f" ({figure.low:.1f} to {figure.high:.1f})"
+    return f"{figure.estimate:.1f}{ends}".replace("-", "−")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -37,6 +37,7 @@ _HOME = {
     "leakage": "transect.jobs.leakage.run",
     "LeakageOptions": "transect.jobs.leakage.run",
     "match": "transect.jobs.match.run",
+    "mitigate": "transect.jobs.mitigate.run",
     "neighbours": "transect.jobs.neighbours.run",
     "recognition": "transect.jobs.recognition.run",
     "RecognitionOptions": "transect.jobs.recognition.run",

@@ -8,6 +8,7 @@ from PIL import Image
 
 from transect.jobs.mitigate import run
 from transect.mitigation.settings import parse_config
+from transect.runs.plain_json import plain
 
 N = 120
 ADVERSARY = {"kind": "adversarial", "name": "critic", "epochs": 1, "critic_epochs": 1, "critic_width": 8}
@@ -113,7 +114,7 @@ def test_from_the_files_as_distributed_to_the_table(
         "training": {"epochs": 1, "batch": 12, "head": "head"},
         "mitigations": [{**ADVERSARY, "module": module, "critic": critic}, {"kind": "erasure", "name": "leace"}],
     }
-    found = run.mitigate(parse_config(content, "x"), tmp_path / "out", lambda _: None)
+    found = plain(run.run(parse_config(content, "x"), tmp_path / "out", lambda _: None))
     assert [one["name"] for one in found["labels"]] == names
     assert [row["name"] for row in found["mitigations"]] == ["plain", "critic", "leace"]
     assert all(row["model_leakage"]["estimate"] is not None for row in found["mitigations"])

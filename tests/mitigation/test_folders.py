@@ -16,6 +16,7 @@ from transect.mitigation.questions import questions_of
 from transect.mitigation.settings import parse_config
 from transect.mitigation.testbed import open_bench
 from transect.records import Attribute
+from transect.runs.plain_json import plain
 
 
 def people(root, n=96):
@@ -101,21 +102,22 @@ def test_the_same_code_on_a_folder(tmp_path, capsys):
             {"kind": "erasure", "name": "leace"},
         ],
     }
-    found = run.mitigate(parse_config(content, "x"), tmp_path / "out", lambda _: None)
+    numbers = run.run(parse_config(content, "x"), tmp_path / "out", lambda _: None)
+    found = plain(numbers)
     assert [one["name"] for one in found["labels"]] == ["smile", "young"]
     assert found["left_out"][UNANSWERED] == 12
     assert found["protocol"] is None
     assert len(found["mitigations"]) == 3
     assert all(row["f1"]["estimate"] is not None for row in found["mitigations"])
     assert json.loads((tmp_path / "out" / "results.json").read_text())["left_out"] == found["left_out"]
-    page = build(found)
+    page = build(numbers)
     assert "pictures without an answer to a question" in page
     assert "none: it needs a generator" in page
-    _show(found)
+    _show(run.MitigateResult(numbers, tmp_path / "out"))
     said = capsys.readouterr().out
     assert "left out: 12 pictures without an answer to a question" in said
     assert "no audit by transects" in said
     assert "not estimable" not in said
     content["mitigations"] = [{"kind": "hide", "name": "black", "region": "face"}]
     with pytest.raises(BadInput, match="black: expected pictures whose regions are known"):
-        run.mitigate(parse_config(content, "x"), tmp_path / "out", lambda _: None)
+        run.run(parse_config(content, "x"), tmp_path / "out", lambda _: None)

@@ -12,6 +12,7 @@ from transect.mitigation.hiding import HiddenPictures, WorldRegions, boxed, hide
 from transect.mitigation.losses import reweighed_loss, worst_group_loss
 from transect.mitigation.measuring import measured, over_seeds
 from transect.mitigation.network import SmallResNet
+from transect.mitigation.numbers import AttackFigures, Figure, MitigationFigures
 from transect.mitigation.questions import codes
 from transect.mitigation.settings import Network, Noise, Plain, Training, parse_config
 from transect.mitigation.summary import noise_curve
@@ -157,12 +158,12 @@ class Answers:
 
 def test_answers_that_tell_more_than_their_labels_are_amplified():
     made = Answers()
-    fair = measured(made.bench, made.fair, ["logistic"], 2, 0)["attackers"]["logistic"]
-    telling = measured(made.bench, made.telling, ["logistic"], 2, 0)["attackers"]["logistic"]
-    assert fair["amplification"]["low"] < 0 < fair["amplification"]["high"]
-    assert telling["amplification"]["low"] > 5
-    difference = telling["model_leakage"]["estimate"] - telling["dataset_leakage"]["estimate"]
-    assert telling["amplification"]["estimate"] == pytest.approx(difference, abs=1e-5)
+    fair = measured(made.bench, made.fair, ["logistic"], 2, 0).attackers["logistic"]
+    telling = measured(made.bench, made.telling, ["logistic"], 2, 0).attackers["logistic"]
+    assert fair.amplification.low < 0 < fair.amplification.high
+    assert telling.amplification.low > 5
+    difference = telling.model_leakage.estimate - telling.dataset_leakage.estimate
+    assert telling.amplification.estimate == pytest.approx(difference, abs=1e-5)
     with pytest.raises(BadInput, match="diverged"):
         measured(made.bench, made.fair * np.nan, ["logistic"], 1, 0)
 
@@ -179,18 +180,34 @@ def test_effects_by_hand():
         {"x": attribute},
     )
     made = effects(protocol, said.reshape(8, 2), ("a", "b"), "mine")
-    assert [row["estimate"] for row in made["labels"]] == [75.0, 0.0]
-    assert made["changed"] == 100 * 3 / 8
-    assert made["mean_size"] == 37.5
+    assert [effect.estimate for effect in made.labels] == [75.0, 0.0]
+    assert made.changed == 100 * 3 / 8
+    assert made.mean_size == 37.5
+
+
+def row(kind, f1, delta):
+    figure, none = Figure(f1, None, None), Figure(None, None, None)
+    leakages = AttackFigures(none, none, Figure(delta, None, None), none, none)
+    return MitigationFigures(
+        *(none, none, leakages.amplification, none, none),
+        **{"name": kind, "kind": kind, "start": "", "settings": {}, "mean_average_precision": none, "f1": figure},
+        **{
+            "label_f1": (),
+            "attacker": "logistic",
+            "attackers": {"logistic": leakages},
+            "effect": None,
+            "changed": None,
+        },
+    )
 
 
 def test_the_noise_curve_ends_where_noise_does():
-    rows = [{"kind": "plain", "f1": {"estimate": 80.0}, "amplification": {"estimate": 20.0}}]
+    rows = [row("plain", 80.0, 20.0)]
     assert noise_curve(rows, 80.0) is None
-    rows.append({"kind": "noise", "f1": {"estimate": 70.0}, "amplification": {"estimate": 10.0}})
+    rows.append(row("noise", 70.0, 10.0))
     assert noise_curve(rows, 75.0) == 15.0
     assert noise_curve(rows, 69.0) is None
-    assert over_seeds([None, 2.0])["low"] is None
+    assert over_seeds([None, 2.0]).low is None
 
 
 @pytest.mark.parametrize(
@@ -200,9 +217,12 @@ def test_the_noise_curve_ends_where_noise_does():
         ({"attackers": []}, "attackers"),
         ({"epochs": 3}, "epochs: Extra inputs"),
         ({"mitigations": [{"kind": "magic", "name": "x"}]}, "mitigations.0"),
-        ({"mitigations": [{"kind": "reweighed", "name": "x"}, {"kind": "balanced", "name": "x"}]}, "one name each"),
-        ({"mitigations": [{"kind": "rba", "name": "x"}]}, "expected one before it"),
-        ({"mitigations": [{"kind": "reweighed", "name": "x", "start": "plain"}]}, "begins anew"),
+        (
+            {"mitigations": [{"kind": "reweighed", "name": "x"}, {"kind": "balanced", "name": "x"}]},
+            "expected distinct names",
+        ),
+        ({"mitigations": [{"kind": "rba", "name": "x"}]}, "expected one that precedes it"),
+        ({"mitigations": [{"kind": "reweighed", "name": "x", "start": "plain"}]}, "starts from scratch"),
     ],
 )
 def test_a_configuration_that_cannot_be_is_refused(content, said):

@@ -12,11 +12,11 @@ from report_reader import SVG, at, classes, parse, text_of
 
 from transect.report import Gallery, build
 from transect.report.document import Document
-from transect.report.dose import SERIES, panels
-from transect.report.forest import forests
-from transect.report.intersections import DEEPEST, sheets
+from transect.report.drawing.forest import forests
+from transect.report.drawing.intersections import DEEPEST, sheets
+from transect.report.drawing.levels import SERIES, panels
+from transect.report.drawing.scales import covering, tick_text
 from transect.report.results import read
-from transect.report.scales import covering, tick_text
 
 values = st.lists(st.floats(-1e3, 1e3).filter(lambda v: v == 0 or abs(v) > 1e-9), max_size=8)
 

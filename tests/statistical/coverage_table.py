@@ -18,7 +18,7 @@ from scipy.special import ndtr, ndtri
 from transect.effects import holm, mean_difference_interval, sign_flip, wilson_clustered
 from transect.effects.bootstrap import bca_interval
 from transect.effects.contrasts import level_differences, slopes
-from transect.effects.observational import FEW_EVENTS, slope_bootstrap
+from transect.effects.group_estimates import FEW_EVENTS, slope_bootstrap
 
 TABLES, SUBJECTS, BLOCK = 5000, 150, 1000
 LEVELS = np.array([1.0, 2.0, 4.0])  # unequal steps: the slope is not half of the contrast, nor its test exact

@@ -9,7 +9,7 @@ from typing import Any, Final, final
 import numpy as np
 from jaxtyping import Float, Int
 
-from transect.effects import intervals, multiplicity, observational, randomization
+from transect.effects import group_estimates, intervals, multiplicity, observational, randomization
 from transect.effects.contrasts import Contrast, contrasts
 from transect.effects.exclusions import Exclusions
 from transect.effects.rates import (
@@ -33,7 +33,7 @@ MAX_T: Final = "max-t"
 
 _ADJUSTMENTS: Final = {"holm": multiplicity.holm, "benjamini-hochberg": multiplicity.benjamini_hochberg}
 _WITHOUT_SOURCE: Final = (intervals.NO_INTERVAL, UNTESTED)
-_SOURCES: Final = {**intervals.SOURCES, **randomization.SOURCES, **observational.SOURCES}
+_SOURCES: Final = {**intervals.SOURCES, **randomization.SOURCES, **group_estimates.SOURCES}
 
 
 @final
@@ -156,13 +156,7 @@ def analyse_population(
     people, who = np.unique(np.arange(len(values)) if subjects is None else subjects, return_inverse=True)
     options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
     cuts = {name: observational.cut(attributes[name], col, (edges or {}).get(name)) for name, col in columns.items()}
-    found = [
-        association
-        for name, column in columns.items()
-        for association in observational.associations(
-            values, reasons, cuts[name], column, is_binary=is_binary, subjects=who, **options
-        )
-    ]
+    found = observational.all_associations(values, reasons, cuts, columns, is_binary=is_binary, subjects=who, **options)
     spec = {**options, "subjects": len(people)}
     effects = tuple(_observed(one, cuts[one.attribute], target, outcome, unit, spec) for one in found)
     images = GroupedImages(

@@ -7,7 +7,7 @@ too narrow; they are widened as in Hesterberg 2015, "What teachers should know a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -135,6 +135,24 @@ def resample_counts(
             draws = cells[draws]
         draws += width * np.arange(rows)[:, None]
         yield np.bincount(draws.ravel(), minlength=rows * width).reshape(rows, width).astype(np.float64)
+
+
+def resampled_sums(
+    columns: Sequence[Float[np.ndarray, "_ _"]], resamples: int, seed: int
+) -> list[Float[np.ndarray, "b _"]]:
+    """Sums [resamples, c] of each matrix [n, c] over the resamples of its n rows; equal n share their resamples.
+
+    >>> ones, = resampled_sums([np.ones((4, 1))], 2, 0)
+    >>> ones.ravel()
+    array([4., 4.])
+    """
+    sums: list[list[Float[np.ndarray, "_ _"]]] = [[] for _ in columns]
+    for n in dict.fromkeys(len(matrix) for matrix in columns):
+        places = [place for place, matrix in enumerate(columns) if len(matrix) == n]
+        for counts in resample_counts(n, resamples, seed):
+            for place in places:
+                sums[place].append(counts @ columns[place])
+    return [np.concatenate(blocks) for blocks in sums]
 
 
 def _ratios(

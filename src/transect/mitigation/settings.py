@@ -1,9 +1,10 @@
-"""What `transect mitigate` reads: one TOML file of data, network, training, mitigations and audit."""
+"""The request of a mitigation: data, network, training, mitigations and audit, shared by Python and TOML."""
 
 from __future__ import annotations
 
 import tomllib
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -23,9 +24,9 @@ class Strict(BaseModel):
 
 
 class Data(Strict):
-    """source: faceworld, or READER:PATH. train, check, test: pictures that teach, that stop the training, that measure.
+    """source: faceworld, or READER:PATH. train, check, test: pictures that train, that stop the training, that measure.
 
-    labels: a question for each name; none: those of the test bed. protected: a question too.
+    labels: a question for each name; default: those of the test bed. protected: a question too.
     """
 
     source: str = "faceworld"
@@ -41,7 +42,7 @@ class Data(Strict):
 class Network(Strict):
     """widths: channels of each block of the small network; or a backbone (see `backbones`) instead of it.
 
-    pretrained: with the weights that its library has for it; none: yes. weights: a safetensors file instead.
+    pretrained: with its library's weights; default: yes. weights: a safetensors file instead.
     """
 
     widths: tuple[int, ...] = (16, 32, 64)
@@ -52,14 +53,14 @@ class Network(Strict):
     @model_validator(mode="after")
     def _complete(self) -> Network:
         if self.backbone is None and (self.pretrained is not None or self.weights is not None):
-            raise PydanticCustomError("backbone", "pretrained and weights are a backbone's: name one")
+            raise PydanticCustomError("backbone", "pretrained and weights need a backbone: name one")
         return self
 
 
 class Training(Strict):
-    """Of every model that is trained for its task; see `adversarial.Settings`.
+    """Settings of every model that is trained for its task; see `adversarial.Settings`.
 
-    head: only parameters whose names start so learn, as published for pretrained networks (`head`); none: all.
+    head: train only parameters whose names start with this, as published for pretrained networks; default: all.
     """
 
     epochs: int = Field(default=15, ge=1)
@@ -70,7 +71,7 @@ class Training(Strict):
 
 
 class _Mitigation(Strict):
-    """start: the name of the mitigation whose model it begins with; "" for the plain one, where it needs one."""
+    """start: the name of the mitigation whose model it starts from; "": the plain one, where it needs one."""
 
     name: str = Field(min_length=1)
     start: str = ""
@@ -83,7 +84,7 @@ class Plain(_Mitigation):
 
 
 class Noise(_Mitigation):
-    """Gaussian noise in a module's output, its standard deviation so many times that output's own."""
+    """Gaussian noise in a module's output; levels: standard deviations as multiples of that of the output."""
 
     kind: Literal["noise"]
     module: str = "embedding"
@@ -91,7 +92,7 @@ class Noise(_Mitigation):
 
 
 class Hide(_Mitigation):
-    """Blur or blackout of a region, in training and afterwards."""
+    """Blur or blackout of a region, in training and in use."""
 
     kind: Literal["hide"]
     region: Literal["mask", "box", "face"]
@@ -112,7 +113,7 @@ class Reweighed(_Mitigation):
 
 
 class GroupDro(_Mitigation):
-    """The group of label and class with the largest loss leads."""
+    """The group of label and class with the largest loss has the most weight."""
 
     kind: Literal["group_dro"]
     rate: float = Field(default=0.01, ge=0)
@@ -174,7 +175,7 @@ Mitigation = Annotated[
 
 
 class Audit(Strict):
-    """The protocol by transects, the same for every model: subjects, the attribute set, and its two levels."""
+    """The audit by transects, the same for every model: subjects, the attribute that is set, and its two levels."""
 
     subjects: int = Field(default=200, ge=0)
     attribute: str = "face_shape"
@@ -184,7 +185,7 @@ class Audit(Strict):
 
 
 class Config(Strict):
-    """The whole file. attackers: fresh ones, of rising capacity; rounds: of the noise that labels get."""
+    """The whole request. attackers: new ones, of increasing capacity; rounds: random copies of noisy labels."""
 
     seeds: tuple[int, ...] = (0, 1, 2)
     attackers: tuple[str, ...] = ("logistic", "trees", "mlp-2")
@@ -196,6 +197,13 @@ class Config(Strict):
     audit: Audit = Audit()
 
 
+def as_config(source: Config | Mapping[str, Any] | str | Path) -> Config:
+    """The checked request from a record, nested mappings or a TOML file. Raises BadInput that names the key."""
+    if isinstance(source, str | Path):
+        return read_config(Path(source))
+    return _checked(source, "config") if isinstance(source, Config) else parse_config(source, "config")
+
+
 def read_config(path: Path) -> Config:
     """The configuration of a file. Raises BadInput that names the file and the key."""
     try:
@@ -203,52 +211,65 @@ def read_config(path: Path) -> Config:
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: expected a readable TOML file, got {error}; name another") from None
     except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{path}: expected TOML, got {error}; mend the file") from None
+        raise BadInput(f"{path}: expected TOML, got {error}; fix the file") from None
     return parse_config(content, str(path))
 
 
-def parse_config(content: dict[str, Any], where: str) -> Config:
-    """The configuration of a parsed file. Raises BadInput that names the key."""
+def parse_config(content: Mapping[str, Any], where: str) -> Config:
+    """The checked request of nested mappings. Raises BadInput that names the key."""
     try:
-        made = Config.model_validate(content)
+        config = Config.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
-        raise BadInput(f"{where}: {key}: {first['msg']}, got {str(first['input'])[:80]!r}; mend this key") from None
-    if not made.seeds or len(set(made.seeds)) != len(made.seeds) or min(made.seeds) < 0:
-        raise BadInput(f"{where}: seeds: expected different whole numbers from 0, got {list(made.seeds)}; mend them")
-    if not made.attackers:
+        raise BadInput(f"{where}: {key}: {first['msg']}, got {str(first['input'])[:80]!r}; fix this key") from None
+    return _checked(config, where)
+
+
+def _checked(config: Config, where: str) -> Config:
+    """The request with `_ordered` mitigations. Raises BadInput for what cannot be used."""
+    seeds = config.seeds
+    if not seeds or len(set(seeds)) != len(seeds) or min(seeds) < 0:
+        raise BadInput(f"{where}: seeds: expected different whole numbers from 0, got {list(seeds)}; fix them")
+    if not config.attackers:
         raise BadInput(f"{where}: attackers: expected at least one, got none; name logistic, trees or mlp-2")
-    return made.model_copy(update={"mitigations": _checked(made.mitigations, where)})
+    return config.model_copy(update={"mitigations": _ordered(config.mitigations, where)})
 
 
-def _checked(given: tuple[Any, ...], where: str) -> tuple[Any, ...]:
-    """The mitigations with the plain model first and what each starts from named; one of noise for each level."""
-    named: list[Any] = [] if any(one.kind == PLAIN for one in given) else [Plain(name=PLAIN, kind=PLAIN)]
-    named += [one for one in given if one.kind == PLAIN]
-    for one in given:
-        if one.kind == "noise":
-            named += [one.model_copy(update={"name": f"{one.name} {s:g}", "levels": (s,)}) for s in one.levels]
-        elif one.kind != PLAIN:
-            named.append(one)
-    twice = [name for name, count in Counter(one.name for one in named).items() if count > 1]
-    if twice or sum(one.kind == PLAIN for one in named) > 1:
-        raise BadInput(f"{where}: mitigations: expected one name each, and one plain model, got {twice}; rename one")
-    return tuple(_started(one, named, place, where) for place, one in enumerate(named))
+def _ordered(mitigations: Sequence[Mitigation], where: str) -> tuple[Mitigation, ...]:
+    """The plain model first, then the others with the start of each named; noise once for each level."""
+    ordered: list[Mitigation] = [method for method in mitigations if method.kind == PLAIN]
+    ordered = ordered or [Plain(name=PLAIN, kind=PLAIN)]
+    for method in mitigations:
+        if isinstance(method, Noise):
+            ordered += [_at_level(method, level) for level in method.levels]
+        elif method.kind != PLAIN:
+            ordered.append(method)
+    twice = [name for name, count in Counter(method.name for method in ordered).items() if count > 1]
+    if twice or sum(method.kind == PLAIN for method in ordered) > 1:
+        raise BadInput(f"{where}: mitigations: expected distinct names and one plain model, got {twice}; rename one")
+    return tuple(_started(method, ordered, place, where) for place, method in enumerate(ordered))
 
 
-def _started(one: Any, named: list[Any], place: int, where: str) -> Any:
-    """Raises BadInput where what it starts from does not stand before it, or cannot be started from."""
-    fresh = one.kind in ("plain", "hide", "balanced", "reweighed", "group_dro", "crf")
-    if fresh:
-        if one.start:
-            raise BadInput(f"{where}: mitigation {one.name!r}: {one.kind} begins anew; leave out start")
-        return one
-    start = one.start or (named[0].name if one.kind != "rba" else "")
-    before = {other.name: other for other in named[:place]}
-    can = ("crf",) if one.kind == "rba" else ("plain", "balanced", "reweighed", "group_dro")
-    can = (*can, "crf") if one.kind == "adversarial" else can
-    if start not in before or before[start].kind not in can:
-        known = ", ".join(name for name, other in before.items() if other.kind in can) or "none"
-        raise BadInput(f"{where}: mitigation {one.name!r}: start: expected one before it ({known}), got {start!r}")
-    return one.model_copy(update={"start": start})
+def _at_level(noise: Noise, level: float) -> Noise:
+    ending = f" {level:g}"
+    name = noise.name if noise.name.endswith(ending) else noise.name + ending
+    return noise.model_copy(update={"name": name, "levels": (level,)})
+
+
+def _started(method: Mitigation, ordered: Sequence[Mitigation], place: int, where: str) -> Mitigation:
+    """Raises BadInput where the mitigation that it starts from does not precede it, or cannot be started from."""
+    if method.kind in ("plain", "hide", "balanced", "reweighed", "group_dro", "crf"):
+        if method.start:
+            raise BadInput(f"{where}: mitigation {method.name!r}: {method.kind} starts from scratch; leave out start")
+        return method
+    start = method.start or (ordered[0].name if method.kind != "rba" else "")
+    before = {other.name: other for other in ordered[:place]}
+    kinds: tuple[str, ...] = ("crf",) if method.kind == "rba" else ("plain", "balanced", "reweighed", "group_dro")
+    kinds = (*kinds, "crf") if method.kind == "adversarial" else kinds
+    if start not in before or before[start].kind not in kinds:
+        known = ", ".join(name for name, other in before.items() if other.kind in kinds) or "none"
+        raise BadInput(
+            f"{where}: mitigation {method.name!r}: start: expected one that precedes it ({known}), got {start!r}"
+        )
+    return method.model_copy(update={"start": start})

@@ -1,7 +1,7 @@
-"""What does the protected appearance itself cause in a model's answers? One frozen protocol for every model.
+"""The effect of the protected appearance itself on a model's answers, by one fixed protocol for every model.
 
-The same subjects, none of whom taught a model, are shown with the attribute low and high and all else held; the effect
-on a label is the mean over subjects of the difference of the two answers.
+The same subjects, none of them in training data, are shown with the attribute low and high and all else held; the
+effect on a label is the mean over subjects of the difference of the two answers.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from transect.effects import analyse_transects
 from transect.errors import BadInput, UnknownName
 from transect.mitigation.hiding import WorldRegions
 from transect.mitigation.measuring import number
+from transect.mitigation.numbers import EffectFigures, LabelEffect
 from transect.mitigation.settings import Audit
 from transect.records import Design
 from transect.runs.folder import spec_hash, write_atomically
 
 FIRST_ROW: Final = 10_000_000
-"""The first row of the protocol's pictures, and the first subject's seed: beyond every picture that teaches."""
+"""The first row of the protocol's pictures, and the first subject's seed: beyond every training picture."""
 
 
 @final
@@ -32,19 +33,19 @@ class Protocol:
     """Pictures of subjects at two levels, the low one first; subject i's rows are FIRST_ROW + 2 i and the next."""
 
     spec: dict[str, Any]
-    made: UInt8[np.ndarray, "r h w 3"]
+    pictures: UInt8[np.ndarray, "r h w 3"]
     regions: WorldRegions
     design: Design
     attributes: dict[str, Any]
 
     def pixels(self, rows: Int[np.ndarray, " m"]) -> UInt8[np.ndarray, "m h w 3"]:
         """Pictures of those rows."""
-        return np.asarray(self.made[rows - FIRST_ROW])
+        return np.asarray(self.pictures[rows - FIRST_ROW])
 
     @property
     def rows(self) -> Int[np.ndarray, " r"]:
         """Every row."""
-        return FIRST_ROW + np.arange(len(self.made))
+        return FIRST_ROW + np.arange(len(self.pictures))
 
 
 def open_protocol(audit: Audit, size: int, folder: Path) -> Protocol:
@@ -55,7 +56,7 @@ def open_protocol(audit: Audit, size: int, folder: Path) -> Protocol:
     from transect.generators import load
 
     world: Any = load("faceworld", image_size=size, population=audit.population)
-    known = {one.name: one for one in world.attributes}
+    known = {attribute.name: attribute for attribute in world.attributes}
     if audit.attribute not in known:
         raise UnknownName("attribute", audit.attribute, known, "in audit")
     if audit.low == audit.high:
@@ -77,35 +78,40 @@ def open_protocol(audit: Audit, size: int, folder: Path) -> Protocol:
     return Protocol(spec, pixels, WorldRegions(world, latents, FIRST_ROW), design, attributes)
 
 
-def effects(protocol: Protocol, scores: Float[np.ndarray, "r k"], names: tuple[str, ...], model: str) -> dict[str, Any]:
+def effects(protocol: Protocol, scores: Float[np.ndarray, "r k"], names: tuple[str, ...], model: str) -> EffectFigures:
     """The effect on each label's answer in points with its interval, and the share of answers that change.
 
-    mean_size: the mean over labels of the effect's size, which chance alone keeps above 0. changed: the share of
-    answers, over subjects and labels, that are another one at the other level, in percent.
+    mean_size: the mean over labels of the absolute effect, which chance alone keeps above 0. changed: the share of
+    answers, over subjects and labels, that differ between the levels, in percent.
     """
-    said: Bool[np.ndarray, "s 2 k"] = (scores >= 0).reshape(-1, 2, len(names))
-    none = np.full(said.shape[:2], "", dtype=object)
+    answers: Bool[np.ndarray, "s 2 k"] = (scores >= 0).reshape(-1, 2, len(names))
+    none = np.full(answers.shape[:2], "", dtype=object)
     rows, sizes = [], []
     for label, name in enumerate(names):
         table = analyse_transects(
-            said[:, :, label].astype(np.float64), none, protocol.design, protocol.attributes, target=model, outcome=name
+            answers[:, :, label].astype(np.float64),
+            none,
+            protocol.design,
+            protocol.attributes,
+            target=model,
+            outcome=name,
         )
-        one = table.effects[0]
-        ends = [number(100 * value) for value in (one.estimate, one.low, one.high)]
-        rows.append({"label": name, **dict(zip(("estimate", "low", "high"), ends, strict=True)), "p": number(one.p)})
-        if one.estimable:
-            sizes.append(abs(100 * one.estimate))
-    return {
-        "labels": rows,
-        "mean_size": number(float(np.mean(sizes))) if sizes else None,
-        "changed": number(float(100 * (said[:, 0] != said[:, 1]).mean())) if len(said) else None,
-        "subjects": len(said),
-    }
+        effect = table.effects[0]
+        estimate, low, high = (number(100 * value) for value in (effect.estimate, effect.low, effect.high))
+        rows.append(LabelEffect(name, estimate, low, high, number(effect.p)))
+        if effect.estimable:
+            sizes.append(abs(100 * effect.estimate))
+    return EffectFigures(
+        tuple(rows),
+        mean_size=number(float(np.mean(sizes))) if sizes else None,
+        changed=number(float(100 * (answers[:, 0] != answers[:, 1]).mean())) if len(answers) else None,
+        subjects=len(answers),
+    )
 
 
 def _read(file: Path, shape: tuple[int, ...]) -> UInt8[np.ndarray, "r h w 3"] | None:
     try:
-        found = np.load(file, allow_pickle=False)
+        pixels = np.load(file, allow_pickle=False)
     except (OSError, ValueError, EOFError):
         return None
-    return found if found.shape == shape and found.dtype == np.uint8 else None
+    return pixels if pixels.shape == shape and pixels.dtype == np.uint8 else None

@@ -5,47 +5,33 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
-from urllib.parse import quote
+from typing import Any, final
 
-from transect.report import album, drawing
-from transect.report.crossed import SIDE, Crossing, crossings
+from transect.report import album
 from transect.report.document import Document, pointer
-from transect.report.dose import HEIGHT, SERIES, Panel, panels
-from transect.report.environment import plain_environment
-from transect.report.forest import Forest, forests
+from transect.report.drawing.crossed import Crossing, crossings
+from transect.report.drawing.forest import Forest, forests
+from transect.report.drawing.intersections import Sheet, sheets
+from transect.report.drawing.levels import Panel, panels
+from transect.report.drawing.sections import sections
+from transect.report.environment import render
 from transect.report.further_views import Further, further
-from transect.report.intersections import MANY_TABLES, Sheet, sheets
 from transect.report.models import JsonObject
 from transect.report.records import Gallery
 from transect.report.results import Results, StudyEntry, complete, read
 from transect.report.summary import found, plain_text, summarize
 from transect.report.wording import (
-    ATTRIBUTE_NOTE,
     correction,
-    correction_name,
-    effect_style,
-    level,
     outcome_meaning,
-    outcome_words,
-    rate_style,
-    spaced,
-    unit_words,
-    with_unit,
 )
 from transect.report.world import describe_world
 from transect.runs.folder import write_atomically
 from transect.runs.plain_json import dumps
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
 LARGEST_PAGE = 5_000_000
 """Bytes; images are left out, and counted, until the page is smaller."""
 
-_OF_ADDRESSES = ":/?#[]@!$&'()*+,;=%-._~"
 _IMAGE_BUDGETS = (3_200_000, 1_600_000, 600_000, 0)
 
 
@@ -121,23 +107,19 @@ def _fit(results: Results, gallery: Gallery) -> tuple[Document, str]:
 
 def _render(document: Document, shown: Gallery) -> str:
     studies = [_study(document, index, shown) for index in range(len(document.results.studies))]
-    return (
-        environment()
-        .get_template("report.html.j2")
-        .render(
-            doc=document,
-            results=document.results,
-            summary=summarize(document),
-            world=describe_world(document),
-            studies=studies,
-            sections=drawing.sections(document.results.sections),
-            flips=album.flip_rows(document, shown),
-            faces=album.mean_faces(shown),
-            attribute_note=ATTRIBUTE_NOTE,
-            correction=correction(document),
-            methods=_methods(document),
-            reduced=album.any_reduced(shown),
-        )
+    return render(
+        "report",
+        doc=document,
+        results=document.results,
+        summary=summarize(document),
+        world=describe_world(document),
+        studies=studies,
+        sections=sections(document.results.sections),
+        flips=album.flip_rows(document, shown),
+        faces=album.mean_faces(shown),
+        correction=correction(document),
+        methods=_methods(document),
+        reduced=album.any_reduced(shown),
     )
 
 
@@ -196,31 +178,3 @@ def _first_places(found: list[tuple[str, int, str, str]]) -> list[str]:
         if text:
             first.setdefault(text, pointer(table, index, key))
     return list(first.values())
-
-
-@cache
-def environment() -> Environment:
-    """The templates with their filters."""
-    environment = plain_environment()
-    environment.filters |= {
-        "spaced": spaced,
-        "unit_words": unit_words,
-        "plain_json": lambda value: json.dumps(value, ensure_ascii=False),
-        "address": lambda url: quote(url, safe=_OF_ADDRESSES),
-        "effect_place": lambda index: pointer("effects", index),
-    }
-    environment.tests["web_address"] = lambda url: url.startswith(("https://", "http://"))
-    environment.globals |= {
-        "pointer": pointer,
-        "effect_style": effect_style,
-        "rate_style": rate_style,
-        "outcome_words": outcome_words,
-        "level": level,
-        "with_unit": with_unit,
-        "plot_height": HEIGHT,
-        "scatter_side": SIDE,
-        "correction_name": correction_name,
-        "most_series": SERIES,
-        "many_tables": MANY_TABLES,
-    }
-    return environment

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
 
-from transect import __version__
-from transect.report.page import environment
+from transect.report.environment import data_address, render
 from transect.runs.folder import write_atomically
 
 _NAME: Final = "report.html"
@@ -36,7 +34,7 @@ class Picture:
     @property
     def address(self) -> str:
         """The picture as a data URI."""
-        return "data:image/png;base64," + base64.b64encode(self.png).decode()
+        return data_address(self.png)
 
 
 def write_short_page(
@@ -48,11 +46,7 @@ def write_short_page(
     notes: Sequence[str] = (),
 ) -> Path:
     """Write `report.html` into a folder and return its path; the same content gives the same bytes."""
-    page = (
-        environment()
-        .get_template("short.html.j2")
-        .render(title=title, answer=answer, tables=tables, pictures=pictures, notes=notes, version=__version__)
-    )
+    page = render("short", title=title, answer=answer, tables=tables, pictures=pictures, notes=notes)
     path = Path(folder) / _NAME
     write_atomically(path, page.encode())
     return path

@@ -111,6 +111,15 @@ def correction_name(method: str) -> str:
     return _METHODS.get(method, "")
 
 
+def counted(n: int, noun: str, plural: str = "") -> str:
+    """A number of things in words.
+
+    >>> counted(1, "test"), counted(2000, "test")
+    ('1 test', '2,000 tests')
+    """
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
 def listed(items: Sequence[str | Markup], last: str = "and") -> Markup:
     """Items as an enumeration.
 

@@ -1,17 +1,20 @@
-"""`transect mitigate` as a user runs it, killed and gone on with."""
+"""`transect mitigate` as a user runs it, killed and resumed."""
 
 import json
 import shutil
 import subprocess
 import sys
 
+import jsonschema
 import pytest
 from typer.testing import CliRunner
 
+import transect
 from transect.cli.app import app
 from transect.errors import BadInput, FolderInUse
 from transect.jobs.mitigate import run
-from transect.mitigation.settings import parse_config, read_config
+from transect.mitigation.settings import Config, Erasure, Noise, as_config, parse_config, read_config
+from transect.runs.plain_json import plain
 
 CONTENT = {
     "seeds": [0, 1],
@@ -76,8 +79,8 @@ CONTENT = {
 def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("mitigate")
     said = []
-    found = run.mitigate(parse_config(CONTENT, "x"), folder, said.append)
-    return folder, found, said
+    numbers = run.run(parse_config(CONTENT, "x"), folder, said.append)
+    return folder, plain(numbers), said
 
 
 def test_every_mitigation_has_its_row(finished):
@@ -96,7 +99,7 @@ def test_every_mitigation_has_its_row(finished):
     assert turned["seeds"][0]["notes"] == balanced["seeds"][0]["notes"]  # it learns from the same pictures
 
 
-def test_a_killed_run_goes_on_to_the_same_figures(finished, tmp_path):
+def test_a_killed_run_resumes_to_the_same_figures(finished, tmp_path):
     """Two units are lost, one of them half: only they are made again, and the results are the same to the byte."""
     folder, _, first = finished
     copy = tmp_path / "again"
@@ -107,7 +110,7 @@ def test_a_killed_run_goes_on_to_the_same_figures(finished, tmp_path):
     (half / "answers.npz").write_bytes((half / "answers.npz").read_bytes()[:100])
     (half / "figures.json").unlink()
     said = []
-    run.mitigate(parse_config(CONTENT, "x"), copy, said.append)
+    run.run(parse_config(CONTENT, "x"), copy, said.append)
     assert {line.split(":")[0] for line in said} == {"critic, seed 0", "leace, seed 1"}
     assert len(first) > len(said)
     assert (copy / "results.json").read_bytes() == (folder / "results.json").read_bytes()
@@ -128,7 +131,33 @@ def test_the_command_prints_and_writes(finished, tmp_path):
     assert "answers changed" in shown.output
     with_lock = run.FileLock(folder / "run.lock")
     with with_lock, pytest.raises(FolderInUse, match="in use"):
-        run.mitigate(parse_config(kept, "x"), folder, str)
+        run.run(parse_config(kept, "x"), folder, str)
+
+
+def test_python_takes_mappings_and_returns_a_result_with_a_schema(finished, tmp_path, capsys):
+    """The folder is finished: nothing is trained again."""
+    folder, found, _ = finished
+    result = transect.mitigate(CONTENT, folder, quiet=True)
+    assert capsys.readouterr() == ("", "")
+    assert result.to_json() == found
+    jsonschema.validate(result.to_json(), result.schema())
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**found, "confidence": "high"}, result.schema())
+    table = result.table.to_pylist()
+    assert [row["name"] for row in table] == [row["name"] for row in found["mitigations"]]
+    assert table[0]["f1"] == found["mitigations"][0]["f1"]["estimate"]
+    assert (result.report(tmp_path), (tmp_path / "results.json").exists()) == (tmp_path / "mitigation.html", True)
+    assert "Without mitigation Δ is" in result._repr_html_()
+
+
+def test_a_record_is_the_same_request_as_its_mappings():
+    methods = (Noise(name="noise", kind="noise", levels=(1.0, 2.0)), Erasure(name="leace", kind="erasure"))
+    config = as_config(Config(mitigations=methods))
+    assert [method.name for method in config.mitigations] == ["plain", "noise 1", "noise 2", "leace"]
+    assert as_config(config) == config  # checked once or twice, the same
+    assert as_config({"mitigations": [method.model_dump() for method in methods]}) == config
+    with pytest.raises(BadInput, match="config: seeds: expected different whole numbers"):
+        as_config(Config(seeds=(1, 1)))
 
 
 def test_what_cannot_be_used_is_one_line(tmp_path):
@@ -168,7 +197,7 @@ def test_what_cannot_work_is_said_before_anything_is_trained(finished, tmp_path,
     content |= {"training": {"epochs": 1, "batch": batch}, "mitigations": [{"name": "late", **change}]}
     shutil.copytree(finished[0] / "pictures", tmp_path / "pictures")
     with pytest.raises(BadInput, match=said):
-        run.mitigate(parse_config(content, "x"), tmp_path, str)
+        run.run(parse_config(content, "x"), tmp_path, str)
     assert not (tmp_path / "units").exists()
 
 

@@ -1,6 +1,6 @@
 """The results of a mitigation by hand, and their page: every number on it is in results.json."""
 
-import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,9 +8,11 @@ from report_reader import loose_digits, number_faults, parse, text_faults
 
 from transect.jobs.mitigate.page import covering_tightly, plane, write
 from transect.mitigation.data import TaskData
+from transect.mitigation.numbers import AttackFigures, EffectFigures, Figure, SeedFigures
 from transect.mitigation.settings import parse_config
-from transect.mitigation.summary import LEAKAGES, summary
+from transect.mitigation.summary import summary
 from transect.mitigation.testbed import Bench
+from transect.runs.plain_json import plain
 
 CONFIG = parse_config(
     {
@@ -42,19 +44,12 @@ def seed(number, f1, delta, changed, trees=0.0):
     """One seed's figures: like for like Δ with λ_D 55; trees find so much more."""
 
     def attacked(more):
-        values = {"model_leakage": 55 + delta + more, "dataset_leakage": 55.0, "amplification": delta + more}
-        values |= {"published_dataset_leakage": 54.0, "published_amplification": delta + more + 1}
-        return {what: {"estimate": values[what], "low": None, "high": None} for what in LEAKAGES}
+        values = (55 + delta + more, 55.0, delta + more, 54.0, delta + more + 1)
+        return AttackFigures(*(Figure(value, None, None) for value in values))
 
-    return {
-        "seed": number,
-        "mean_average_precision": f1 + 5,
-        "f1": f1,
-        "label_f1": [f1, None if number else 10.0],
-        "attackers": {"logistic": attacked(0.0), "trees": attacked(trees)},
-        "effects": {"mean_size": 2.0 + changed, "changed": changed},
-        "notes": {},
-    }
+    attackers = {"logistic": attacked(0.0), "trees": attacked(trees)}
+    effects = EffectFigures((), mean_size=2.0 + changed, changed=changed, subjects=4)
+    return SeedFigures(number, f1 + 5, f1, (f1, None if number else 10.0), attackers, effects, {})
 
 
 FOUND = {
@@ -63,7 +58,7 @@ FOUND = {
     "<critic> 1": [seed(0, 77.0, 2.0, 1.0, trees=1.0), seed(1, 77.0, 2.0, 1.0, trees=1.0)],
     "reweighed": [seed(0, 79.0, 11.0, 5.0), seed(1, 79.0, 11.0, 5.0)],
 }
-LEAK = {name: {"estimate": 56.0, "low": 50.0, "high": 60.0, "n": 4, "reason": ""} for name in ("logistic", "trees")}
+LEAK = {name: Figure(56.0, 50.0, 60.0, 4) for name in ("logistic", "trees")}
 PROTOCOL = {"subjects": 5, "attribute": "face_shape", "low": 0.2, "high": 0.8}
 
 
@@ -72,10 +67,10 @@ def results(found=FOUND, protocol=PROTOCOL):
 
 
 def test_the_summary_by_hand():
-    plain, noise, critic, reweighed = results()["mitigations"]
-    assert (plain["f1"]["estimate"], plain["amplification"]["estimate"]) == (79.0, 11.0)
+    bare, noise, critic, reweighed = plain(results())["mitigations"]
+    assert (bare["f1"]["estimate"], bare["amplification"]["estimate"]) == (79.0, 11.0)
     # Two seeds, 80 and 78: 79 ± 12.706 · sqrt(2) / sqrt(2).
-    assert plain["f1"]["low"] == pytest.approx(79 - 12.7062, abs=1e-3)
+    assert bare["f1"]["low"] == pytest.approx(79 - 12.7062, abs=1e-3)
     assert critic["attacker"] == "trees"  # 58 against 57
     assert critic["amplification"]["estimate"] == 3.0
     assert critic["f1_lost"] == 2.0
@@ -88,26 +83,26 @@ def test_the_summary_by_hand():
     assert not noise["good_trade"]  # it loses nine points
     assert critic["label_f1"][1]["n"] == 1
     # Δ ranks plain 3.5, noise 2, critic 1, reweighed 3.5; changed answers 5, 4, 1, 5 rank the same.
-    assert results()["leakage_and_effect"] == {"n": 4, "effect": 1.0, "changed": 1.0}
-    assert results()["labels"][0] == {"name": "smile", "share": [50.0, 50.0]}
+    assert plain(results().leakage_and_effect) == {"n": 4, "effect": 1.0, "changed": 1.0}
+    assert plain(results().labels[0]) == {"name": "smile", "share": [50.0, 50.0]}
 
 
 @pytest.mark.parametrize("some", [("plain",), ("plain", "noise 2"), tuple(FOUND)])
 def test_numbers_and_texts_of_the_page_are_those_of_the_json(some, tmp_path):
     found = results({name: FOUND[name] for name in some})
     page = write(found, tmp_path).read_text()
-    tree, written = parse(page), json.loads(json.dumps(found))
+    tree, written = parse(page), plain(found)
     assert number_faults(tree, written) == []
     assert text_faults(tree, written) == []
     assert loose_digits(tree) == []
-    assert ("the same command goes on" in page) == (len(some) < 4)
+    assert ("rerun the command to resume" in page) == (len(some) < 4)
     places = {element.get("data-source") for element in tree.iter() if element.get("data-source")}
     for row in range(len(some)):
         assert {f"/mitigations/{row}/amplification/estimate", f"/mitigations/{row}/f1/estimate"} <= places
 
 
 def test_without_transects_there_is_no_audit(tmp_path):
-    bare = {name: [{k: v for k, v in one.items() if k != "effects"} for one in FOUND[name]] for name in FOUND}
+    bare = {name: [replace(figures, effects=None) for figures in FOUND[name]] for name in FOUND}
     page = write(results(bare, None), tmp_path).read_text()
     assert 'id="audit"' not in page
     assert loose_digits(parse(page)) == []

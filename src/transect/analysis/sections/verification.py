@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 
 from transect.analysis.sections.answers import Answers, point, table, words
 from transect.effects import intervals, multiplicity, randomization
-from transect.effects.observational import SOURCES as OBSERVED
+from transect.effects.group_estimates import SOURCES as OBSERVED
 from transect.effects.observational import associations, cut
 from transect.effects.verification import SOURCES, Threshold, Verified
 from transect.records import Attribute

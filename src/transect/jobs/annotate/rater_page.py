@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -10,10 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from transect.report.document import WrittenDocument
-from transect.report.drawing import HEIGHT, sections
-from transect.report.page import environment
+from transect.report.drawing.sections import sections
+from transect.report.environment import data_address, render
 from transect.report.records import RaterPage
-from transect.report.wording import ATTRIBUTE_NOTE
 from transect.runs.folder import write_atomically
 from transect.runs.plain_json import dumps, plain
 
@@ -36,18 +34,13 @@ def write(page: RaterPage, pictures: Pictures, folder: Path) -> Path:
 
 def build(page: RaterPage, addresses: Mapping[tuple[str, str], str]) -> str:
     """The page as one HTML text: no network, no script, no other file. addresses: of its pictures, as data."""
-    return (
-        environment()
-        .get_template("raters.html.j2")
-        .render(
-            doc=WrittenDocument(plain(page)),
-            found=page,
-            sections=sections(page.sections),
-            shown=addresses,
-            flips=(),
-            plot_height=HEIGHT,
-            attribute_note=ATTRIBUTE_NOTE,
-        )
+    return render(
+        "raters",
+        doc=WrittenDocument(plain(page)),
+        found=page,
+        sections=sections(page.sections),
+        shown=addresses,
+        flips=(),
     )
 
 
@@ -57,7 +50,7 @@ def choose(page: RaterPage, pictures: Pictures) -> tuple[RaterPage, dict[tuple[s
     spent, galleries = 0, []
     for gallery in page.galleries:
         places = {(picture.study, picture.id) for group in gallery.groups for picture in group.pictures}
-        new = {place: _address(reduced(pictures(*place))) for place in sorted(places - addresses.keys())}
+        new = {place: data_address(reduced(pictures(*place))) for place in sorted(places - addresses.keys())}
         cost = sum(map(len, new.values()))
         if spent + cost > LARGEST:
             continue
@@ -78,7 +71,3 @@ def reduced(png: bytes) -> bytes:
     buffer = io.BytesIO()
     small.save(buffer, "JPEG", quality=88)
     return buffer.getvalue()
-
-
-def _address(jpeg: bytes) -> str:
-    return "data:image/jpeg;base64," + base64.b64encode(jpeg).decode("ascii")

@@ -10,8 +10,9 @@ from typing import Any, Final, final
 
 from transect.attacks.numbers import LeakageNumbers
 from transect.report.document import WrittenDocument
-from transect.report.page import environment
-from transect.report.scales import Scale
+from transect.report.drawing.scales import Scale
+from transect.report.drawing.svg import Interval, Tick
+from transect.report.environment import render
 from transect.runs.folder import write_atomically
 from transect.runs.plain_json import dumps, plain
 
@@ -21,13 +22,11 @@ LEANING_SHOWN: Final = 30
 @final
 @dataclass(frozen=True)
 class Row:
-    """One figure on the common axis: its place in the JSON, its words, and its positions in per cent of the width."""
+    """One figure on the common axis: its place in the JSON, its kind, and its mark."""
 
     place: str
     kind: str
-    at: str
-    low: str
-    high: str
+    mark: Interval
 
 
 def write(numbers: LeakageNumbers, folder: Path) -> Path:
@@ -44,17 +43,14 @@ def build(numbers: LeakageNumbers) -> str:
     """The whole page as one HTML text: no network, no script, no other file."""
     content = plain(numbers)
     axis = _axis(content)
-    return (
-        environment()
-        .get_template("leakage.html.j2")
-        .render(
-            doc=WrittenDocument(content),
-            found=content,
-            rows=list(_rows(content, axis)),
-            null=_null(content, axis),
-            axis=[(axis.percent(tick), f"{tick:g}", tick) for tick in axis.ticks],
-            leaning=_leaning(content),
-        )
+    return render(
+        "leakage",
+        doc=WrittenDocument(content),
+        found=content,
+        rows=list(_rows(content, axis)),
+        null=_null(content, axis),
+        axis=[Tick(100 * axis.fraction(tick), f"{tick:g}", tick) for tick in axis.ticks],
+        leaning=_leaning(content),
     )
 
 
@@ -89,7 +85,8 @@ def _rows(content: dict[str, Any], axis: Scale) -> Iterator[Row]:
     for place, kind in _figures(content):
         ends = [printer.value(f"{place}/{key}") for key in ("estimate", "low", "high")]
         if None not in ends:
-            yield Row(place, kind, *(axis.percent(end) for end in ends))
+            at, low, high = (100 * axis.fraction(end) for end in ends)
+            yield Row(place, kind, Interval(at, low, high, filled=kind in ("dataset", "model")))
 
 
 def _null(content: Mapping[str, Any], axis: Scale) -> tuple[float, float] | None:

@@ -5,27 +5,22 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 from jaxtyping import Float
 
-from transect.effects.balance import Balance, Cell
+from transect.effects.balance import Balance, Cell, Side
 from transect.effects.matched_pairs import GAMMAS
 from transect.jobs.match.numbers import MatchNumbers
-from transect.report.environment import plain_environment
-from transect.report.scales import Scale, covering
-from transect.report.wording import ATTRIBUTE_NOTE
+from transect.report.drawing.scales import Scale, covering, tick_text
+from transect.report.drawing.svg import Interval, Tick
+from transect.report.environment import render
 from transect.runs.folder import write_atomically
 from transect.runs.plain_json import dumps, plain
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 MOST_PAIRS = 60
 MOST_REFUSED = 30
@@ -82,12 +77,11 @@ class MatchingPage:
 @final
 @dataclass(frozen=True, slots=True)
 class LoveRow:
-    """One covariate of the love plot: positions of |SMD| before and after, per cent (None: unknown), and SMDs."""
+    """One covariate of the love plot: its marks (hollow before, filled after; none where unknown), and SMDs."""
 
     name: str
     used: bool
-    before: str | None
-    after: str | None
+    marks: tuple[Interval, ...]
     smd_before: float
     smd_after: float
     beyond: bool
@@ -117,27 +111,24 @@ def build(page: MatchingPage) -> str:
     edges, histograms = overlap_histograms(page.overlap)
     reference_edges, reference_histograms = overlap_histograms(page.references)
     shares = [one for one in page.balance if np.isfinite(one.before.treated_interval[0])]
-    return (
-        _environment()
-        .get_template("matching.html.j2")
-        .render(
-            page=page,
-            gammas=GAMMAS,
-            summary=plain(page.numbers),
-            scale=scale,
-            gate_at=scale.percent(min(page.gate, scale.high)),
-            love=rows,
-            shares=shares[:MOST_PANELS],
-            shares_cut=len(shares) - MOST_PANELS,
-            edges=edges,
-            histograms=histograms,
-            reference_edges=reference_edges,
-            reference_histograms=reference_histograms,
-            pairs=[(card, _distance_class(card, page.pairs)) for card in page.pairs[:MOST_PAIRS]],
-            refused=page.refused[:MOST_REFUSED],
-            reasons=sorted({card.reason for card in page.refused[:MOST_REFUSED]}),
-            attribute_note=ATTRIBUTE_NOTE,
-        )
+    return render(
+        "matching",
+        page=page,
+        gammas=GAMMAS,
+        summary=plain(page.numbers),
+        ticks=[Tick(100 * scale.fraction(tick), tick_text(scale, tick, False), tick) for tick in scale.ticks],
+        gate_at=100 * scale.fraction(min(page.gate, scale.high)),
+        share_marks=share_marks,
+        love=rows,
+        shares=shares[:MOST_PANELS],
+        shares_cut=len(shares) - MOST_PANELS,
+        edges=edges,
+        histograms=histograms,
+        reference_edges=reference_edges,
+        reference_histograms=reference_histograms,
+        pairs=[(card, _distance_class(card, page.pairs)) for card in page.pairs[:MOST_PAIRS]],
+        refused=page.refused[:MOST_REFUSED],
+        reasons=sorted({card.reason for card in page.refused[:MOST_REFUSED]}),
     )
 
 
@@ -151,8 +142,21 @@ def love_rows(found: Sequence[Balance], gate: float) -> tuple[Scale, list[LoveRo
 
 def _love_row(one: Balance, scale: Scale, gate: float) -> LoveRow:
     smd = (one.before.smd, one.after.smd)
-    before, after = (scale.percent(abs(value)) if np.isfinite(value) else None for value in smd)
-    return LoveRow(one.covariate, one.used, before, after, *smd, not abs(smd[1]) <= gate)
+    before, after = (100 * scale.fraction(abs(value)) if np.isfinite(value) else None for value in smd)
+    low, high = (None, None) if before is None or after is None else sorted((before, after))
+    marks = [] if after is None else [Interval(after, low, high)]
+    marks += [] if before is None else [Interval(before, filled=False)]
+    return LoveRow(one.covariate, one.used, tuple(marks), *smd, not abs(smd[1]) <= gate)
+
+
+def share_marks(side: Side | Cell) -> list[Interval]:
+    """Both groups' shares on an axis from 0 to 100 %, the treated above."""
+    pairs = ((side.treated, side.treated_interval), (side.control, side.control_interval))
+    return [
+        Interval(100 * share, 100 * low, 100 * high, series, down=30 + 40 * series)
+        for series, (share, (low, high)) in enumerate(pairs)
+        if np.isfinite(low)
+    ]
 
 
 def overlap_histograms(
@@ -180,28 +184,3 @@ def _distance_class(card: Card, pairs: Sequence[Card]) -> str:
     """Quarter of the pairs by distance: nearest, farthest, or neither."""
     low, high = np.quantile([one.distance for one in pairs], [0.25, 0.75])
     return "nearest" if card.distance <= low else "farthest" if card.distance >= high else "middle"
-
-
-def _data_address(picture: bytes) -> str:
-    kind = "png" if picture.startswith(b"\x89PNG") else "jpeg"
-    return f"data:image/{kind};base64,{base64.b64encode(picture).decode()}"
-
-
-def _number(value: float | None, digits: int = 3) -> str:
-    """Three digits, a true minus sign, 'unknown' for what is not known."""
-    if value is None or not np.isfinite(value):
-        return "unknown"
-    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # + 0.0: no minus before zero
-
-
-@cache
-def _environment() -> Environment:
-    environment = plain_environment()
-    environment.filters |= {
-        "number": _number,
-        "probability": lambda p: "< 0.0001" if p is not None and p < 5e-5 else _number(p, 4),
-        "percent": lambda value: "unknown" if not np.isfinite(value) else f"{100 * value:.1f}",
-        "data_address": _data_address,
-        "count": lambda value: f"{value:,}",
-    }
-    return environment

@@ -1,17 +1,22 @@
-"""The page of a mitigation: `mitigation.html` beside `results.json`, which holds every number on it."""
+"""The page of a mitigation: `mitigation.html`; `results.json` holds every number on it."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, final
 
+from markupsafe import Markup
+
+from transect.mitigation.numbers import MitigateNumbers
 from transect.report.document import WrittenDocument
-from transect.report.page import environment
-from transect.report.scales import Scale, covering, tick_text
+from transect.report.drawing import svg
+from transect.report.drawing.scales import Scale, covering, tick_text
+from transect.report.drawing.svg import Tick
+from transect.report.environment import render
 from transect.runs.folder import write_atomically
+from transect.runs.plain_json import plain
 
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 HEIGHT: Final = 340
@@ -33,13 +38,12 @@ class Point:
 @final
 @dataclass(frozen=True)
 class Plane:
-    """Points with their axes; ticks are position in per cent, text and value. curve: a polyline through the noise."""
+    """Points with their axes; curve: a polyline through the noise."""
 
     points: tuple[Point, ...]
-    x_ticks: tuple[tuple[float, str, float], ...]
-    y_ticks: tuple[tuple[float, str, float], ...]
+    x_ticks: tuple[Tick, ...]
+    y_ticks: tuple[Tick, ...]
     curve: str
-    zero: float | None
 
 
 @final
@@ -51,30 +55,27 @@ class Scatter:
     points: tuple[tuple[float, float], ...]
 
 
-def write(found: Mapping[str, Any], folder: Path) -> Path:
-    """Write `mitigation.html` from what `results.json` holds and return its path; the same numbers, the same bytes."""
-    write_atomically(folder / "mitigation.html", build(found).encode())
+def write(numbers: MitigateNumbers, folder: Path) -> Path:
+    """Write `mitigation.html` and return its path; the same numbers give the same bytes."""
+    write_atomically(folder / "mitigation.html", build(numbers).encode())
     return folder / "mitigation.html"
 
 
-def build(found: Mapping[str, Any]) -> str:
+def build(numbers: MitigateNumbers) -> str:
     """The whole page as one HTML text: no network, no script, no other file."""
-    content = json.loads(json.dumps(found, allow_nan=False))
+    content = plain(numbers)
     rows = content["mitigations"]
-    return (
-        environment()
-        .get_template("mitigation.html.j2")
-        .render(
-            doc=WrittenDocument(content),
-            found=content,
-            letters=[LETTERS[index % len(LETTERS)] for index in range(len(rows))],
-            trade=plane(rows, "f1", "amplification"),
-            causal=plane(rows, "amplification", "changed"),
-            scatters=[_scatter(rows, index) for index in range(1, len(rows)) if rows[index]["kind"] != "noise"],
-            attackers=sorted(rows[0]["attackers"]) if rows else [],
-            height=HEIGHT,
-            side=SIDE,
-        )
+    return render(
+        "mitigation",
+        doc=WrittenDocument(content),
+        found=content,
+        letters=[LETTERS[index % len(LETTERS)] for index in range(len(rows))],
+        trade=plane(rows, "f1", "amplification"),
+        causal=plane(rows, "amplification", "changed"),
+        scatters=[_scatter(rows, index) for index in range(1, len(rows)) if rows[index]["kind"] != "noise"],
+        attackers=sorted(rows[0]["attackers"]) if rows else [],
+        draw=draw,
+        draw_labels=draw_labels,
     )
 
 
@@ -98,11 +99,47 @@ def plane(rows: list[dict[str, Any]], across: str, up: str) -> Plane | None:
     curve = sorted((p.x, p.y) for p in points if p.kind in ("plain", "noise"))
     return Plane(
         points,
-        tuple((100 * x.fraction(tick), tick_text(x, tick, False), tick) for tick in x.ticks),
-        tuple((100 - 100 * y.fraction(tick), tick_text(y, tick, False), tick) for tick in y.ticks),
+        tuple(Tick(100 * x.fraction(tick), tick_text(x, tick, False), tick) for tick in x.ticks),
+        tuple(Tick(HEIGHT * (1 - y.fraction(tick)), tick_text(y, tick, False), tick) for tick in y.ticks),
         " ".join(f"{a:g},{b:g}" for a, b in curve) if len(curve) > 1 else "",
-        round(100 - 100 * y.fraction(0.0), 2) if y.low < 0 < y.high else None,
     )
+
+
+def draw(plane: Plane, name: str, title: str, *, noise: bool = False) -> Markup:
+    """The plot of a plane, a lettered mark per mitigation. noise: whether to join those that add noise."""
+    line = svg.course(plane.curve, "noise-curve", height=100) if noise and plane.curve else Markup()
+    marks = svg.joined(_lettered(point) for point in plane.points)
+    words = "Letters as in the table."
+    content = svg.joined([line, marks])
+    return svg.plot(
+        name,
+        title,
+        words,
+        content,
+        up=plane.y_ticks,
+        across=plane.x_ticks,
+        zero=True,
+        css="lettered-plot",
+        height=HEIGHT,
+    )
+
+
+def _lettered(point: Point) -> Markup:
+    x, y = f"{point.x}%", f"{point.y}%"
+    circle = svg.tag("circle", cx=x, cy=y, r=12)
+    letter = svg.tag("text", point.letter, x=x, y=y, dy=".35em", text_anchor="middle")
+    return svg.tag("g", circle + letter, class_=f"lettered {point.kind}")
+
+
+def draw_labels(scatter: Scatter, name: str) -> Markup:
+    """F1 of each label before and after, in a square."""
+    dots = svg.joined(
+        svg.tag("circle", class_="dot", cx=round(SIDE * x / 100, 2), cy=round(SIDE * y / 100, 2), r=3.5)
+        for x, y in scatter.points
+    )
+    words = "A dot per label: before, across, and after, up; on the line nothing changes."
+    ticks = [Tick(SIDE * share, f"{100 * share:.0f}", share) for share in (0.0, 0.5, 1.0)]
+    return svg.square(name, "F1 of each label before and after", words, dots, SIDE, ticks, "diagonal")
 
 
 def covering_tightly(values: Iterable[float | None]) -> Scale:

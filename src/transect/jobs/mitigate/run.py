@@ -1,8 +1,8 @@
-"""The order of a mitigation's stages: pictures, models, attacks, transects; what is finished is never made twice.
+"""`transect.mitigate`: pictures, models, attacks, transects; finished parts are reused.
 
 A folder holds pictures/, audit/, units/<mitigation>-<seed>-<hash>/ (weights and answers of one model), results.json and
-mitigation.html. The hash is of all that a model hangs on, so that a mitigation can be added to a file and only it is
-trained. Answers are written last: what a kill cut short is made again, from the same seed, to the same bytes.
+mitigation.html. The hash covers everything that a model depends on, so adding a mitigation to the file trains only that
+one. Answers are written last: an interrupted part is computed again, from the same seed, to the same bytes.
 """
 
 from __future__ import annotations
@@ -10,31 +10,51 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, final
+from typing import Any, ClassVar, final
 from zipfile import BadZipFile
 
 import numpy as np
+import pyarrow as pa
 from filelock import FileLock, Timeout
 from jaxtyping import Float
+from pydantic import TypeAdapter, ValidationError
 
 from transect.errors import FolderInUse
 from transect.mitigation import methods
 from transect.mitigation.masks import SHOWN, as_png, sheet
 from transect.mitigation.measuring import labels_leak, measured
-from transect.mitigation.settings import Config
+from transect.mitigation.numbers import Figure, MitigateNumbers, MitigationFigures, SeedFigures
+from transect.mitigation.settings import Config, Mitigation, as_config
 from transect.mitigation.summary import summary
 from transect.mitigation.testbed import PROTECTED, QUESTIONS, Bench, open_bench
 from transect.mitigation.transects import Protocol, effects, open_protocol
 from transect.runs.folder import canonical_json, disk_errors, spec_hash, write_atomically
 from transect.runs.model_files import check_readable, sha256
+from transect.runs.plain_json import dumps, plain
+from transect.runs.result import JobResult
 
 Say = Callable[[str], None]
 RESULTS, ANSWERS, FIGURES, WEIGHTS = "results.json", "answers.npz", "figures.json", "weights.safetensors"
 MASKS = "masks.png"
-"""Beside the answers of an adversary at the image: test pictures, and what its mask leaves of them."""
+"""With the answers of an adversary at the image: test pictures, and what its mask leaves of them."""
+_FIGURES = TypeAdapter(SeedFigures)
+_COLUMNS = ("model_leakage", "dataset_leakage", "amplification", "published_amplification")
+_PERFORMANCE = ("mean_average_precision", "f1")
+_AUDITED = ("effect", "changed")
+_HEADINGS = {
+    "model_leakage": "λ_M, %",
+    "dataset_leakage": "λ_D, %",
+    "amplification": "Δ",
+    "published_amplification": "Δ as published",
+    "mean_average_precision": "mAP, %",
+    "f1": "F1, %",
+    "effect": "effect",
+    "changed": "answers changed, %",
+}
 
 
 @final
@@ -42,16 +62,100 @@ MASKS = "masks.png"
 class Unit:
     """One mitigation at one seed."""
 
-    method: Any
+    method: Mitigation
     seed: int
     folder: Path
 
 
-def mitigate(config: Config, out: Path, say: Say, device: str = "cpu") -> dict[str, Any]:
-    """Train, attack and audit whatever the folder lacks; the content of `results.json`.
+@final
+@dataclass(frozen=True)
+class MitigateResult(JobResult):
+    """Leakage, performance and effect of every mitigation, means over seeds. folder: of models and results.json."""
 
-    Raises FolderInUse where another run works there, BadInput for what cannot be used.
+    JOB: ClassVar[str] = "mitigate"
+    NUMBERS: ClassVar[type] = MitigateNumbers
+
+    numbers: MitigateNumbers
+    folder: Path
+
+    @property
+    def table(self) -> pa.Table:
+        """A row for each mitigation: name, kind, attacker, and each figure's estimate and 95 % interval."""
+        rows = self.numbers.mitigations
+        columns: dict[str, pa.Array] = {
+            name: pa.array([getattr(row, name) for row in rows]) for name in ("name", "kind", "attacker")
+        }
+        for name in (*_COLUMNS, *_PERFORMANCE, *_AUDITED):
+            figures = [getattr(row, name) for row in rows]
+            for end in ("estimate", "low", "high"):
+                values = [None if figure is None else getattr(figure, end) for figure in figures]
+                columns[name if end == "estimate" else f"{name}_{end}"] = pa.array(values, type=pa.float64())
+        return pa.table(columns)
+
+    def report(self, path: str | Path | None = None) -> Path:
+        """Write mitigation.html and results.json, by default in the run's folder; returns the path of the page."""
+        from transect.jobs.mitigate.page import write
+
+        folder = self.folder if path is None else Path(path)
+        _write_results(self.numbers, folder)
+        return write(self.numbers, folder)
+
+    def headline(self) -> str:
+        """The plain model's amplification, and the mitigations that are a good trade."""
+        plain_model, *others = self.numbers.mitigations
+        good = [row.name for row in others if row.good_trade]
+        names = ", ".join(good) if good else "no mitigation"
+        return (
+            f"Without mitigation Δ is {_text(plain_model.amplification)} points; halved at a cost of at most 3 points "
+            f"of F1 by: {names}."
+        )
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """The figures of each mitigation as texts."""
+        names = [*_COLUMNS, *_PERFORMANCE, *(_AUDITED if self.numbers.protocol is not None else ())]
+        return (
+            ["mitigation", *(_HEADINGS[name] for name in names)],
+            [_cells(row, names) for row in self.numbers.mitigations],
+        )
+
+
+def _cells(row: MitigationFigures, names: Sequence[str]) -> list[str]:
+    return [row.name, *(_text(getattr(row, name)) for name in names)]
+
+
+def _text(figure: Figure | None) -> str:
+    if figure is None or figure.estimate is None:
+        return "not estimable"
+    if figure.low is None or figure.high is None:
+        return f"{figure.estimate:.1f}"
+    return f"{figure.estimate:.1f} ({figure.low:.1f} to {figure.high:.1f})"
+
+
+def mitigate(
+    config: Config | Mapping[str, Any] | str | Path, out: str | Path, *, device: str = "cpu", quiet: bool = False
+) -> MitigateResult:
+    """Train the plain model and each mitigation, attack their answers and audit them by transects.
+
+    config: a `Config`, the same as nested mappings, or a TOML file. out: the folder; finished parts are reused. device:
+    cpu, cuda or cuda:N. quiet: no progress on standard error.
+
+    Returns leakages and F1 in percent, Δ and effects in percentage points, with 95 % intervals over seeds (none with
+    one seed).
+
+    Raises FolderInUse where another run uses the folder, BadInput for a configuration that cannot be used. Source: Wang
+    et al. 2019, arXiv:1811.08489.
     """
+
+    def say(line: str) -> None:
+        if not quiet:
+            print(line, file=sys.stderr, flush=True)
+
+    folder = Path(out)
+    return MitigateResult(run(as_config(config), folder, say, device), folder)
+
+
+def run(config: Config, out: Path, say: Say, device: str = "cpu") -> MitigateNumbers:
+    """Train, attack and audit whatever the folder lacks. say: receives a line of progress at a time."""
     with disk_errors(out):
         out.mkdir(parents=True, exist_ok=True)
         lock = FileLock(out / "run.lock")
@@ -82,78 +186,75 @@ class _Run:
         self.protocol: Protocol | None = None
         if data.source == "faceworld" and config.audit.subjects:
             self.protocol = open_protocol(config.audit, data.size, out / "audit")
-        self.named = {one.name: one for one in config.mitigations}
+        self.named = {method.name: method for method in config.mitigations}
         setup = methods.Setup(self.bench, config.network, config.training, config.seeds[0], device)
         methods.check(config.mitigations, setup)
         self._fitted: dict[tuple[str, int], methods.Fitted] = {}
 
-    def all(self) -> dict[str, Any]:
-        """Every unit, mitigation by mitigation; the results are written anew after each mitigation."""
+    def all(self) -> MitigateNumbers:
+        """Every unit, mitigation by mitigation; results.json is rewritten after each mitigation."""
         leak = labels_leak(self.bench, self.config.attackers)
-        found: dict[str, list[dict[str, Any]]] = {}
-        made: dict[str, Any] = {}
+        protocol = None if self.protocol is None else self.protocol.spec
+        figures: dict[str, list[SeedFigures]] = {}
         for method in self.config.mitigations:
-            found[method.name] = [self._figures(Unit(method, seed, self._folder(method, seed))) for seed in self._seeds]
-            made = summary(self.config, self.bench, leak, found, None if self.protocol is None else self.protocol.spec)
-            text = json.dumps(made, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-            write_atomically(self.out / RESULTS, text.encode())
-        return made
+            units = [Unit(method, seed, self._folder(method, seed)) for seed in self.config.seeds]
+            figures[method.name] = [self._figures(unit) for unit in units]
+            numbers = summary(self.config, self.bench, leak, figures, protocol)
+            _write_results(numbers, self.out)
+        return numbers
 
-    @property
-    def _seeds(self) -> tuple[int, ...]:
-        return self.config.seeds
-
-    def _spec(self, method: Any, seed: int) -> dict[str, Any]:
-        """All that a model hangs on."""
+    def _spec(self, method: Mitigation, seed: int) -> dict[str, Any]:
+        """Everything that a model depends on."""
         settings = method.model_dump(exclude={"name", "start"}, exclude_none=True)
         start = self._spec(self.named[method.start], seed) if method.start else None
-        own = self.config.network
-        network = own.model_dump(exclude={"weights"}, exclude_none=True)
-        if own.weights is not None:
-            network["weights_sha256"] = sha256(check_readable(own.weights))
+        weights = self.config.network.weights
+        network = self.config.network.model_dump(exclude={"weights"}, exclude_none=True)
+        if weights is not None:
+            network["weights_sha256"] = sha256(check_readable(weights))
         bench = {"data": self.config.data.model_dump(), "network": network}
         audit = None if self.protocol is None else self.protocol.spec
         training = self.config.training.model_dump(exclude_none=True)
         return {**bench, "training": training, "method": settings, "start": start, "seed": seed, "audit": audit}
 
-    def _folder(self, method: Any, seed: int) -> Path:
+    def _folder(self, method: Mitigation, seed: int) -> Path:
         slug = re.sub(r"[^a-z0-9.]+", "-", method.name.lower()).strip("-")
         return self.out / "units" / f"{slug}-{seed}-{spec_hash(self._spec(method, seed))[:12]}"
 
-    def _figures(self, unit: Unit) -> dict[str, Any]:
-        """What is measured of a unit's answers; kept beside them with what it was measured by."""
+    def _figures(self, unit: Unit) -> SeedFigures:
+        """The figures of a unit's answers, stored with the settings of the measurement."""
         by = {"attackers": list(self.config.attackers), "rounds": self.config.rounds, "protected": self.bench.protected}
-        kept = _read_json(unit.folder / FIGURES)
-        if kept is not None and kept.get("by") == by:
-            return dict(kept["figures"])
+        stored = _read_figures(unit.folder / FIGURES, by)
+        if stored is not None:
+            return stored
         answers = self._answers(unit)
         self.say(f"{unit.method.name}, seed {unit.seed}: attack")
         figures = measured(self.bench, answers["test"], self.config.attackers, self.config.rounds, unit.seed)
+        audit = None
         if self.protocol is not None:
-            figures["effects"] = effects(self.protocol, answers["audit"], self.bench.data.names, unit.method.name)
-        figures = {"seed": unit.seed, **figures, "notes": json.loads(str(answers["notes"]))}
-        text = canonical_json({"by": by, "figures": figures})
+            audit = effects(self.protocol, answers["audit"], self.bench.data.names, unit.method.name)
+        figures = replace(figures, effects=audit, notes=json.loads(str(answers["notes"])))
+        text = canonical_json(plain({"by": by, "figures": figures}))
         write_atomically(unit.folder / FIGURES, text.encode())
-        return dict(json.loads(text)["figures"])  # in the order in which a resumed run reads them
+        return _FIGURES.validate_python(json.loads(text)["figures"])  # in the order in which a resumed run reads them
 
     def _answers(self, unit: Unit) -> dict[str, Any]:
-        kept = _read_answers(unit.folder / ANSWERS)
-        if kept is not None:
-            return kept
+        stored = _read_answers(unit.folder / ANSWERS)
+        if stored is not None:
+            return stored
         self.say(f"{unit.method.name}, seed {unit.seed}: fit")
         fitted = self._fit(unit)
         bench = self.bench
-        made: dict[str, Any] = {"test": fitted.answer(bench.data.pictures, bench.regions, bench.test)}
+        answers: dict[str, Any] = {"test": fitted.answer(bench.data.pictures, bench.regions, bench.test)}
         if self.protocol is not None:
-            made["audit"] = fitted.answer(self.protocol, self.protocol.regions, self.protocol.rows)
+            answers["audit"] = fitted.answer(self.protocol, self.protocol.regions, self.protocol.rows)
         if (mask := getattr(fitted.network, "mask", None)) is not None:
             shown = sheet(mask, bench.data, bench.test[:SHOWN], self.device)
             write_atomically(unit.folder / MASKS, as_png(shown))
-        made["notes"] = np.array(canonical_json(dict(fitted.notes)))
+        answers["notes"] = np.array(canonical_json(dict(fitted.notes)))
         content = io.BytesIO()
-        np.savez(content, **made)
+        np.savez(content, **answers)
         write_atomically(unit.folder / ANSWERS, content.getvalue())
-        return made
+        return answers
 
     def _fit(self, unit: Unit) -> methods.Fitted:
         key = (unit.method.name, unit.seed)
@@ -165,9 +266,9 @@ class _Run:
                 start = self._fit(Unit(other, unit.seed, self._folder(other, unit.seed)))
             setup = methods.Setup(self.bench, self.config.network, self.config.training, unit.seed, self.device)
             trains = method.kind in methods.TRAINED
-            kept = _read_weights(unit.folder / WEIGHTS) if trains else None
-            fitted = methods.fit(method, setup, start, self._tell(unit), kept)
-            if trains and kept is None:
+            weights = _read_weights(unit.folder / WEIGHTS) if trains else None
+            fitted = methods.fit(method, setup, start, self._tell(unit), weights)
+            if trains and weights is None:
                 _write_weights(unit.folder / WEIGHTS, fitted)
             self._fitted[key] = fitted
         return self._fitted[key]
@@ -200,14 +301,20 @@ def _read_weights(file: Path) -> dict[str, Any] | None:
 
 def _read_answers(file: Path) -> dict[str, Float[np.ndarray, ...]] | None:
     try:
-        with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as found:
-            return {name: found[name] for name in found.files}
+        with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
     except (OSError, ValueError, EOFError, BadZipFile):
         return None
 
 
-def _read_json(file: Path) -> dict[str, Any] | None:
+def _read_figures(file: Path, by: Mapping[str, Any]) -> SeedFigures | None:
+    """Figures that were measured by these settings; None where there are none, or they are damaged."""
     try:
-        return dict(json.loads(file.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
+        content = dict(json.loads(file.read_text(encoding="utf-8")))
+        return _FIGURES.validate_python(content["figures"]) if content.get("by") == by else None
+    except (OSError, ValueError, KeyError, ValidationError):
         return None
+
+
+def _write_results(numbers: MitigateNumbers, folder: Path) -> None:
+    write_atomically(folder / RESULTS, (dumps(numbers) + "\n").encode())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transect.report.environment import plain_environment
+from transect.report.environment import render
 from transect.runs.folder import write_atomically
 from transect.runs.plain_json import dumps
 
@@ -24,10 +24,8 @@ def write(result: NeighboursResult, folder: Path) -> Path:
 def build(result: NeighboursResult) -> str:
     """The page as one HTML text."""
     headings, rows = result.rows()
-    template = plain_environment().get_template("neighbours.html.j2")
-    return template.render(
-        headline=result.headline(), headings=headings, rows=rows, notes=notes(result), source=result.numbers.source
-    )
+    content = {"headline": result.headline(), "headings": headings, "rows": rows, "notes": notes(result)}
+    return render("neighbours", **content, source=result.numbers.source)
 
 
 def notes(result: NeighboursResult) -> list[str]:

@@ -8,28 +8,28 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 from jaxtyping import Float
+from markupsafe import Markup, escape
 
 from transect.effects.recognition import GroupErrors
-from transect.report.drawing import SERIES
-from transect.report.environment import plain_environment
-from transect.report.scales import Scale, covering, tick_text
-from transect.report.wording import ATTRIBUTE_NOTE
+from transect.report.drawing import svg
+from transect.report.drawing.scales import Scale, covering, tick_text
+from transect.report.drawing.svg import SERIES, Interval, Tick
+from transect.report.environment import render
 from transect.runs.folder import write_atomically
 from transect.runs.plain_json import dumps
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
-
     from transect.jobs.recognition.run import RecognitionResult
 
 TITLES: Final = {"all": "All images", "matched": "Matched images"}
 _FEWEST_DECADES, _MOST_DECADES = 2, 6
+HEIGHT: Final = 256
+"""Pixels of a plot's height."""
 
 
 @final
@@ -53,9 +53,9 @@ class Panel:
     title: str
     det: tuple[Curve, ...]
     roc: tuple[Curve, ...]
-    x_ticks: tuple[tuple[float, str], ...]
-    det_ticks: tuple[tuple[float, str], ...]
-    roc_ticks: tuple[tuple[float, str], ...]
+    x_ticks: tuple[Tick, ...]
+    det_ticks: tuple[Tick, ...]
+    roc_ticks: tuple[Tick, ...]
     without: tuple[str, ...]
 
 
@@ -81,18 +81,16 @@ def build(result: RecognitionResult) -> str:
         panel(TITLES[name], [group for group in groups if group.group in shown], *low)
         for name, groups in errors.items()
     ]
-    return (
-        _environment()
-        .get_template("recognition.html.j2")
-        .render(
-            summary=summary,
-            titles=TITLES,
-            panels=panels,
-            drawn=len(shown),
-            left=max(len(errors["all"]) - len(shown), 0),
-            rates=[_rate_rows(summary, place) for place in range(len(summary["thresholds"]))],
-            attribute_note=ATTRIBUTE_NOTE,
-        )
+    return render(
+        "recognition",
+        summary=summary,
+        titles=TITLES,
+        panels=panels,
+        draw=draw,
+        key=[(escape(curve.name), curve.number) for curve in panels[0].roc],
+        drawn=len(shown),
+        left=max(len(errors["all"]) - len(shown), 0),
+        rates=[_rate_rows(summary, place) for place in range(len(summary["thresholds"]))],
     )
 
 
@@ -120,7 +118,7 @@ def panel(title: str, found: Sequence[GroupErrors], low_fmr: int, low_fnmr: int)
         some = missed > 0
         det.append(Curve(one.group, number, _points(x[some], _along(missed[some], low_fnmr))))
         roc.append(Curve(one.group, number, _points(x, 100 * (1 - missed))))
-    linear = tuple((20.0 * k, f"{20 * k}") for k in range(6))
+    linear = tuple(Tick(20.0 * k, f"{20 * k}", 0.2 * k) for k in range(6))
     without = tuple(one.name for one in det if not one.points)
     return Panel(title, tuple(det), tuple(roc), _log_ticks(low_fmr), _log_ticks(low_fnmr), linear, without)
 
@@ -136,14 +134,28 @@ def _points(x: Float[np.ndarray, " p"], y: Float[np.ndarray, " p"]) -> str:
     return " ".join(pairs)
 
 
-def _log_ticks(low: int) -> tuple[tuple[float, str], ...]:
+def _log_ticks(low: int) -> tuple[Tick, ...]:
     """Powers of ten in per cent: 100, 10, 1, 0.1."""
-    return tuple((100 * (1 - k / low), f"{10.0 ** (k + 2):.10f}".rstrip("0").rstrip(".")) for k in range(low, 1))
+    return tuple(
+        Tick(100 * (1 - k / low), f"{10.0 ** (k + 2):.10f}".rstrip("0").rstrip("."), 10.0**k) for k in range(low, 1)
+    )
+
+
+def draw(name: str, title: str, curves: Sequence[Curve], across: Sequence[Tick], up: Sequence[Tick]) -> Markup:
+    """The plot of some curves; both axes' ticks are in per cent."""
+    lines = svg.joined(
+        svg.tag("g", svg.course(curve.points, height=100), class_=f"series s{curve.number}")
+        for curve in curves
+        if curve.points
+    )
+    heights = [Tick(HEIGHT * (1 - tick.at / 100), tick.text, tick.value) for tick in up]
+    words = "One line per group; each point is a threshold."
+    return svg.plot(name, title, words, lines, up=heights, across=across, css="section-plot", height=HEIGHT)
 
 
 def _rate_rows(summary: Mapping[str, Any], place: int) -> dict[str, Any]:
     """FNMR and FMR by group and sample at one threshold, with the scale of each."""
-    made: dict[str, Any] = {"limit": summary["thresholds"][place]}
+    made: dict[str, Any] = {"limit": summary["thresholds"][place], "place": place}
     for rate in ("fnmr", "fmr"):
         rows = [
             {"group": one["group"], "sample": TITLES[name], "value": at[rate], "low": at[f"{rate}_low"],
@@ -156,33 +168,18 @@ def _rate_rows(summary: Mapping[str, Any], place: int) -> dict[str, Any]:
         ]  # fmt: skip
         values = [row[key] for row in rows for key in ("value", "low", "high") if row[key] is not None]
         scale = covering(values)
-        ticks = [(scale.percent(tick), tick_text(scale, tick, hundredfold=True)) for tick in scale.ticks]
-        made[rate] = {"scale": scale, "rows": [_placed(row, scale) for row in rows], "ticks": ticks}
+        ticks = [Tick(100 * scale.fraction(t), tick_text(scale, t, hundredfold=True), t) for t in scale.ticks]
+        grid = [(tick.at, tick.value) for tick in ticks]
+        made[rate] = {"rows": [{**row, "marks": _marks(row, scale)} for row in rows], "ticks": ticks, "grid": grid}
     return made
 
 
-def _placed(row: dict[str, Any], scale: Scale) -> dict[str, Any]:
-    places = {f"{key}_at": None if row[key] is None else scale.percent(row[key]) for key in ("value", "low", "high")}
-    return {**row, **places}
+def _marks(row: Mapping[str, Any], scale: Scale) -> list[Interval]:
+    """The interval of a row, filled for matched images; none where the rate is unknown."""
+    at, low, high = (None if row[key] is None else 100 * scale.fraction(row[key]) for key in ("value", "low", "high"))
+    return [] if at is None else [Interval(at, low, high, filled=row["after"])]
 
 
 def _curve_entry(group: GroupErrors) -> dict[str, Any]:
     curves = {"distance": group.curve, "fmr": group.fmr_curve, "fnmr": group.fnmr_curve}
     return {"group": group.group, **{name: values.round(8) for name, values in curves.items()}}
-
-
-def _number(value: float | None, digits: int = 3) -> str:
-    """So many significant digits, a true minus sign, 'unknown' for what is not known."""
-    return "unknown" if value is None else f"{value:.{digits}g}".replace("-", "−")
-
-
-@cache
-def _environment() -> Environment:
-    environment = plain_environment()
-    environment.filters |= {
-        "number": _number,
-        "percent": lambda value: "unknown" if value is None else _number(100 * value),
-        "probability": lambda p: "unknown" if p is None else "< 0.0001" if p < 5e-5 else f"{p:.4f}",
-        "count": lambda value: f"{value:,}",
-    }
-    return environment

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
 
+from markupsafe import Markup
+
 from transect.jobs.search.numbers import AnswerFaces, SearchNumbers
 from transect.jobs.search.results import verb_of
 from transect.report.document import WrittenDocument
-from transect.report.page import environment
+from transect.report.drawing import svg
+from transect.report.environment import data_address, render
 from transect.runs.plain_json import plain
 
 STEPS: Final = 60
@@ -67,18 +69,15 @@ class MeanFace:
 def build(numbers: SearchNumbers, faces: Sequence[AnswerFaces] = ()) -> str:
     """The whole page as one HTML text: no network, no script, no other file."""
     content = plain(numbers)
-    return (
-        environment()
-        .get_template("search.html.j2")
-        .render(
-            doc=WrittenDocument(content),
-            found=content,
-            verb=verb_of(numbers.outcome),
-            maps=[_map(f"/maps/{i}", entry) for i, entry in enumerate(content["maps"])],
-            curve=_curve(content["curve"]),
-            errors=_error_rows(content["errors"]),
-            faces=[_mean_face(face) for face in faces],
-        )
+    return render(
+        "search",
+        doc=WrittenDocument(content),
+        found=content,
+        verb=verb_of(numbers.outcome),
+        maps=[_map(f"/maps/{i}", entry) for i, entry in enumerate(content["maps"])],
+        curve=_drawn(_curve(content["curve"])),
+        errors=_error_rows(content["errors"]),
+        faces=[_mean_face(face) for face in faces],
     )
 
 
@@ -103,11 +102,7 @@ def _error_rows(errors: Mapping[str, Any] | None) -> list[ErrorRow]:
 def _mean_face(face: AnswerFaces) -> MeanFace:
     name = f"{face.by.replace('_', ' ')}: {face.group}" if face.by else "all calls"
     name = face.group if "×" in face.by else name  # the group names its attributes
-    return MeanFace(name, _address(face.right_picture), _address(face.wrong_picture), face.right, face.wrong)
-
-
-def _address(png: bytes | None) -> str:
-    return "data:image/png;base64," + base64.b64encode(png).decode("ascii") if png else ""
+    return MeanFace(name, data_address(face.right_picture), data_address(face.wrong_picture), face.right, face.wrong)
 
 
 def _map(place: str, entry: Mapping[str, Any]) -> MapView:
@@ -129,6 +124,15 @@ def _map(place: str, entry: Mapping[str, Any]) -> MapView:
 def _cell(entry: Mapping[str, Any], row: int, column: int, size: int) -> Cell:
     calls, failures = entry["calls"][row][column], entry["failures"][row][column]
     return Cell(row * size + column, row, column, failures, calls, round(100 * failures / calls) if calls else 0)
+
+
+def _drawn(points: str) -> Markup:
+    """The plot of a curve; empty without one."""
+    if not points:
+        return Markup()
+    line = svg.tag("g", svg.course(points, height=100), class_="series s0")
+    words = "The line rises with each failure that is far from those before."
+    return svg.plot("course-plot", "Failures far apart by calls", words, line, up=(), height=192)
 
 
 def _curve(counts: list[int]) -> str:

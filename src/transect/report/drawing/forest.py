@@ -14,20 +14,10 @@ from typing import final
 from markupsafe import Markup
 
 from transect.report.document import Document, Style, finite, pointer
+from transect.report.drawing import svg
+from transect.report.drawing.scales import Scale, covering, tick_text
 from transect.report.results import EffectEntry, significant
-from transect.report.scales import Scale, covering, tick_text
 from transect.report.wording import effect_style, level, outcome_meaning, outcome_words, spaced, unit_words, with_unit
-
-
-@final
-@dataclass(frozen=True)
-class Mark:
-    """Positions of an interval on its axis, per cent; None where there is none."""
-
-    at: str
-    low: str | None
-    high: str | None
-    filled: bool
 
 
 @final
@@ -39,7 +29,7 @@ class Row:
     target: Markup
     style: Style
     significant: bool
-    mark: Mark | None
+    mark: svg.Interval | None
     description: str
 
 
@@ -63,14 +53,14 @@ class Forest:
     meaning: str
     unit: str
     scale: Scale
-    ticks: tuple[tuple[str, str, float], ...]
+    ticks: tuple[svg.Tick, ...]
     groups: tuple[Group, ...]
     several_targets: bool
 
     @property
-    def grid(self) -> list[tuple[str, float]]:
+    def grid(self) -> list[tuple[float, float | None]]:
         """Grid lines: position and value."""
-        return [(position, value) for position, _, value in self.ticks]
+        return [(tick.at, tick.value) for tick in self.ticks]
 
 
 def forests(document: Document, study: int) -> tuple[Forest, ...]:
@@ -108,7 +98,8 @@ def _forest(document: Document, study: int, outcome: str, unit: str) -> Forest:
         unit=unit_words(unit),
         scale=scale,
         ticks=tuple(
-            (scale.percent(tick), tick_text(scale, tick, hundredfold, signed=True), tick) for tick in scale.ticks
+            svg.Tick(100 * scale.fraction(tick), tick_text(scale, tick, hundredfold, signed=True), tick)
+            for tick in scale.ticks
         ),
         groups=_groups(document, study, members, scale),
         several_targets=len({effects[i].target for i in members}) > 1,
@@ -165,12 +156,12 @@ def comparison(document: Document, study: int, index: int) -> Markup:
     return Markup("{} vs {}").format(to, origin)
 
 
-def _mark(effect: EffectEntry, scale: Scale, filled: bool) -> Mark | None:
+def _mark(effect: EffectEntry, scale: Scale, filled: bool) -> svg.Interval | None:
     if effect.estimate is None:
         return None
     ends = (None, None) if effect.low is None or effect.high is None else (effect.low, effect.high)
-    low, high = (None if end is None else scale.percent(end) for end in ends)
-    return Mark(scale.percent(effect.estimate), low, high, filled)
+    low, high = (None if end is None else 100 * scale.fraction(end) for end in ends)
+    return svg.Interval(100 * scale.fraction(effect.estimate), low, high, filled=filled)
 
 
 def _description(effect: EffectEntry, stays: bool) -> str:

@@ -11,14 +11,13 @@ from typing import final
 
 from markupsafe import Markup
 
-from transect.report.cells import RateIndex
 from transect.report.document import Document, finite, pointer
+from transect.report.drawing import svg
+from transect.report.drawing.cells import RateIndex
+from transect.report.drawing.scales import Scale, covering, tick_text
+from transect.report.drawing.svg import Tick
 from transect.report.results import AttributeEntry
-from transect.report.scales import Scale, covering, tick_text
 from transect.report.wording import level, measured, outcome_words, rate_style, spaced, with_unit
-
-HEIGHT = 168
-"""Pixels of a panel's plotting area."""
 
 SERIES = 4
 """Targets that one panel can tell apart; more go to further panels."""
@@ -52,15 +51,10 @@ class Series:
     shift: float
     points: tuple[Point, ...]
 
-
-@final
-@dataclass(frozen=True)
-class Tick:
-    """A label on an axis and its position (pixels or per cent)."""
-
-    at: float
-    text: str | Markup
-    value: float
+    @property
+    def key(self) -> tuple[Markup, int]:
+        """Its entry in the key of the figure."""
+        return self.target, self.number
 
 
 @final
@@ -100,6 +94,27 @@ def panels(document: Document, study: int, outcome: str) -> tuple[Panel, ...]:
         for batch in batches
     ]
     return tuple(panel for panel in drawn if panel.table)
+
+
+def draw(panel: Panel, name: str) -> Markup:
+    """The plot of a panel."""
+    title = f"{panel.words.capitalize()} by {panel.attribute}"
+    content = svg.joined(_line(series, panel.ordered) for series in panel.series)
+    if panel.bands:
+        labels = [Markup("{}").format(tick.text) for tick in panel.x_ticks]
+        return svg.plot(name, title, panel.description, content, up=panel.y_ticks, labels=labels)
+    return svg.plot(name, title, panel.description, content, up=panel.y_ticks, across=panel.x_ticks)
+
+
+def _line(series: Series, joined: bool) -> Markup:
+    points, marks = series.points, []
+    for k, point in enumerate(points):
+        x = f"{point.x}%"
+        if joined and k + 1 < len(points):
+            end = points[k + 1]
+            marks.append(svg.tag("line", x1=x, y1=point.y, x2=f"{end.x}%", y2=end.y))
+        marks += [svg.upright(x, point.low, point.high, "bar"), svg.placed(series.number, x, point.y, point.place)]
+    return svg.tag("g", svg.joined(marks), class_=f"series s{series.number}", transform=f"translate({series.shift} 0)")
 
 
 def _panel(
@@ -155,14 +170,14 @@ def place_of(attribute: AttributeEntry, value: float) -> float:
 
 def y_of(scale: Scale, value: float) -> float:
     """Pixels from the top of a panel."""
-    return round(HEIGHT * (1 - scale.fraction(value)), 2)
+    return round(svg.PLOT_HEIGHT * (1 - scale.fraction(value)), 2)
 
 
 def level_ticks(document: Document, study: int, attribute: AttributeEntry) -> tuple[Tick, ...]:
     """Labels along the levels of an attribute."""
     every = -(-len(attribute.levels) // _MOST_LABELS) if measured(attribute) else 1
     return tuple(
-        Tick(place_of(attribute, value), level(document, study, attribute.name, value, ""), value)
+        Tick(place_of(attribute, value), level(document, study, attribute.name, value, ""))
         for value in attribute.levels[::every]
     )
 

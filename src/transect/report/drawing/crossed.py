@@ -13,11 +13,12 @@ from typing import Final, final
 
 from markupsafe import Markup
 
-from transect.report.cells import RateIndex
 from transect.report.document import Document, finite, pointer
-from transect.report.dose import Panel, Point, Series, axis_ticks, level_ticks, place_of, y_of
+from transect.report.drawing import svg
+from transect.report.drawing.cells import RateIndex
+from transect.report.drawing.levels import Panel, Point, Series, axis_ticks, level_ticks, place_of, y_of
+from transect.report.drawing.scales import Scale, covering, tick_text
 from transect.report.results import AttributeEntry, RateEntry
-from transect.report.scales import Scale, covering, tick_text
 from transect.report.wording import level, measured, outcome_words, rate_style, spaced, with_unit
 
 SIDE: Final = 220
@@ -181,6 +182,33 @@ def _course(
             course = "rises" if ends[1] > ends[0] else "falls" if ends[1] < ends[0] else "stays"
             clauses.append(f"{spaced(by.name)} {label}: {course} along {spaced(along.name)}")
     return "; ".join(clauses) or "No rate could be estimated at both ends."
+
+
+def draw(scatter: Scatter, name: str) -> Markup:
+    """The square of a scatter, its dots above their intervals."""
+    crosses = [_cross(dot) for dot in scatter.dots]
+    marks = svg.joined([*crosses, *(_mark(dot) for dot in scatter.dots)])
+    ticks = [svg.Tick(*tick) for tick in scatter.ticks]
+    return svg.square(name, "Equal-error scatter", scatter.description, marks, SIDE, ticks)
+
+
+def _cross(dot: Dot) -> Markup:
+    lines = Markup()
+    if dot.across:
+        lines += svg.tag("line", class_="cross", x1=dot.across[0], x2=dot.across[1], y1=dot.y, y2=dot.y)
+    if dot.along:
+        lines += svg.tag("line", class_="cross", y1=dot.along[0], y2=dot.along[1], x1=dot.x, x2=dot.x)
+    return lines
+
+
+def _mark(dot: Dot) -> Markup:
+    title = svg.tag("title", dot.label)
+    circle = svg.tag("circle", title, class_="dot", cx=dot.x, cy=dot.y, r=4, data_place=dot.places[1])
+    if not dot.labelled:
+        return circle
+    right = dot.x > SIDE / 2
+    x, anchor = (dot.x - 7, "end") if right else (dot.x + 7, "start")
+    return circle + svg.tag("text", dot.label, class_="dot-label", x=x, y=dot.y - 6, text_anchor=anchor)
 
 
 def _scatters(document: Document, study: int, index: RateIndex, target: str, outcome: str) -> list[Scatter]:

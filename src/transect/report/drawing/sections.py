@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
-from transect.report.document import Style, finite, pointer
-from transect.report.records import Figure, Panel, Point, Section
-from transect.report.scales import Scale, covering, tick_text
+from markupsafe import Markup
 
-HEIGHT = 168
-SERIES = 5
-"""Series that colors and marks can tell apart; a figure with more says so by its labels alone."""
+from transect.report.document import Style, finite, pointer
+from transect.report.drawing import svg
+from transect.report.drawing.scales import Scale, covering, tick_text
+from transect.report.drawing.svg import PLOT_HEIGHT, SERIES
+from transect.report.records import Figure, Panel, Point, Section
 
 _STYLES: dict[str, Style] = {"proportion": "percent", "points": "points", "number": "plain", "count": "count", "p": "p"}
 _MARGIN = 5.0
@@ -39,7 +39,7 @@ class Mark:
 @final
 @dataclass(frozen=True)
 class Line:
-    """A series: number picks color and mark; path and band are polygons in a box 100 wide and HEIGHT high."""
+    """A series: number picks color and mark; path and band are polygons in a box 100 wide and PLOT_HEIGHT high."""
 
     place: str
     number: int
@@ -130,6 +130,61 @@ def _figure(place: str, entry: Figure) -> FigureView:
     return FigureView(place, entry, panels, key)
 
 
+def draw(figure: FigureView, panel: Axes, entry: Panel, name: str, labels: Sequence[Markup]) -> Markup:
+    """The plot of one panel. labels: the texts of its categories."""
+    kind = figure.entry.kind
+    title = entry.y_words.capitalize() + (f" by {entry.x_words}" if entry.x_words else "")
+    content = svg.joined(
+        svg.tag("g", svg.joined(_drawn(line, panel, kind)), class_=f"series s{line.number}") for line in panel.lines
+    )
+    return svg.plot(
+        name,
+        title,
+        panel.description,
+        content,
+        up=[svg.Tick(*tick) for tick in panel.y_ticks],
+        across=[svg.Tick(*tick) for tick in panel.x_ticks],
+        labels=labels,
+        zero=kind != "violins",
+        css="section-plot",
+    )
+
+
+def _drawn(line: Line, panel: Axes, kind: str) -> Iterator[Markup]:
+    if line.path:
+        yield svg.course(line.path, band=line.band)
+    for mark in line.marks:
+        x = f"{mark.x}%"
+        if kind == "bars":
+            top, bottom = sorted((mark.y, panel.zero or 0.0))
+            yield svg.tag("rect", class_="column", x=x, width=f"{mark.width}%", y=top, height=bottom - top)
+            yield svg.upright(f"{mark.x + mark.width / 2}%", mark.low, mark.high, "error")
+        elif kind == "violins":
+            if mark.outline:
+                yield svg.stretched(svg.tag("polygon", class_="violin", points=mark.outline))
+            yield svg.upright(x, mark.low, mark.high, "error")
+            if mark.y >= 0:
+                yield svg.tag("circle", class_="median", cx=x, cy=mark.y, r=3.5)
+        elif kind == "scatter":
+            yield svg.tag("circle", class_="seen", cx=x, cy=mark.y, r=mark.width)
+        else:
+            yield svg.placed(line.number, x, mark.y)
+
+
+def draw_row(panel: Axes, entry: Panel, row: int, name: str) -> Markup:
+    """One row of a dot plot: a mark per series."""
+    count = len(panel.lines)
+    marks = [
+        svg.Interval(mark.x, mark.low, mark.high, line.number, down=50 if count == 1 else 30 + 40 * place / (count - 1))
+        for place, line in enumerate(panel.lines)
+        for mark in line.marks
+        if mark.y == row and mark.x >= 0
+    ]
+    return svg.track(
+        name, f"{entry.y_words.capitalize()} and its bars", "", [(at, value) for at, _, value in panel.x_ticks], marks
+    )
+
+
 def _points(panel: Panel) -> list[Point]:
     return [point for series in panel.series for point in series.points]
 
@@ -145,7 +200,7 @@ def _style(panel: Panel) -> Style:
 
 
 def _down(scale: Scale, value: float | None) -> float | None:
-    return None if value is None else round(HEIGHT * (1 - scale.fraction(value)), 2)
+    return None if value is None else round(PLOT_HEIGHT * (1 - scale.fraction(value)), 2)
 
 
 def _ticks_down(scale: Scale, panel: Panel) -> tuple[tuple[float, str, float], ...]:

@@ -13,8 +13,8 @@ from typing import final
 
 from markupsafe import Markup
 
-from transect.report.cells import RateIndex
 from transect.report.document import Document, Style, finite, pointer
+from transect.report.drawing.cells import RateIndex
 from transect.report.results import AttributeEntry, StudyEntry
 from transect.report.wording import level, outcome_words, rate_style, spaced, with_unit
 

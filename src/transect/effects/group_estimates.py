@@ -1,0 +1,230 @@
+"""One estimate of a population each: the difference of two groups, or the slope along an attribute, with its interval
+and test.
+
+Shuffles and resamples depend on how many images there are and on the seed alone, so that a family of estimates draws
+them once: an estimate that needs them is a `Resampled` first, and `settled` finishes all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from transect.effects import bootstrap, few_subjects, randomization, regression
+from transect.effects.intervals import newcombe
+from transect.effects.linear import ols
+
+NEWCOMBE: Final = "Newcombe hybrid score"
+FISHER: Final = "Fisher exact"
+SOURCES: Final = {
+    NEWCOMBE: "Newcombe 1998, Interval estimation for the difference between independent proportions, "
+    "doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I",
+    FISHER: "Fisher 1935, The logic of inductive inference, doi:10.2307/2342435",
+    regression.CLUSTERED: regression.CLUSTER_SOURCE,
+    regression.WALD: regression.CLUSTER_SOURCE,
+    few_subjects.CLUSTERED: few_subjects.SOURCE,
+    few_subjects.WALD: few_subjects.SOURCE,
+}
+
+
+FEW_EVENTS: Final = 25
+UNVARIED: Final = "the outcome does not vary: no interval"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """An estimate with its interval and test; NaN with a reason where there is none."""
+
+    estimate: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    p: float = np.nan
+    interval_method: str = ""
+    test_method: str = ""
+    reason: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Resampled:
+    """An estimate that waits for its shuffles and resamples, which all tests of as many images share.
+
+    y, weights [n]: the test shuffles y and sums weights * y. columns [n, c]: what resamples are sums of. finish: from
+    p and those sums [resamples, c] to the estimate.
+    """
+
+    y: Float[np.ndarray, " n"]
+    weights: Float[np.ndarray, " n"]
+    columns: Float[np.ndarray, "n c"]
+    finish: Callable[[float, Float[np.ndarray, "b c"]], Estimate]
+
+
+def settled(waiting: Sequence[Estimate | Resampled], *, resamples: int, seed: int) -> list[Estimate]:
+    """The estimates in their order; those that wait are shuffled and resampled together."""
+    drawn = [one for one in waiting if isinstance(one, Resampled)]
+    tests = [(one.y, one.weights) for one in drawn]
+    p = randomization.permutations(tests, resamples=randomization.FLIPS, seed=seed)
+    sums = bootstrap.resampled_sums([one.columns for one in drawn], resamples, seed)
+    finished = iter([one.finish(value, total) for one, value, total in zip(drawn, p, sums, strict=True)])
+    return [next(finished) if isinstance(one, Resampled) else one for one in waiting]
+
+
+def difference(
+    values: Float[np.ndarray, " n"],
+    masks: tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]],
+    names: tuple[str, str],
+    is_binary: bool,
+    *,
+    clusters: Int[np.ndarray, " n"] | None,
+    confidence: float,
+) -> Estimate | Resampled:
+    """Mean of the second group minus mean of the first."""
+    first, second = (mask & np.isfinite(values) for mask in masks)
+    for name, group in zip(names, (first, second), strict=True):
+        if not group.any():
+            return Estimate(reason=f"no image with a valid answer where it is {name}")
+    if clusters is not None:
+        rows = first | second
+        return _by_subject(values[rows], second[rows].astype(np.float64), clusters[rows], confidence, names)
+    a, b = values[first], values[second]
+    if is_binary:
+        return _proportions(a, b, confidence)
+    y, chosen = np.concatenate([a, b]), np.repeat([0.0, 1.0], [len(a), len(b)])
+    weights = chosen / len(b) - (1 - chosen) / len(a)
+    estimate = float(weights @ y)
+    columns = np.stack([y * chosen, chosen, y * (1 - chosen), 1 - chosen], axis=1)
+    influence = weights * (y - np.where(chosen == 1, b.mean(), a.mean()))
+    few = "one image in a group" if min(len(a), len(b)) < 2 else ""
+
+    def finish(p: float, sums: Float[np.ndarray, "b 4"]) -> Estimate:
+        with np.errstate(invalid="ignore"):  # a resample may hold no image of a group: NaN, left out
+            replicates = sums[:, [0]] / sums[:, [1]] - sums[:, [2]] / sums[:, [3]]
+        return _with_interval(estimate, replicates, influence, p, confidence, few)
+
+    return Resampled(y, weights, columns, finish)
+
+
+def _proportions(a: Float[np.ndarray, " a"], b: Float[np.ndarray, " b"], confidence: float) -> Estimate:
+    from scipy.stats import fisher_exact
+
+    yes, n = (int(b.sum()), int(a.sum())), (len(b), len(a))
+    low, high = newcombe(yes, n, confidence)
+    p = fisher_exact([[yes[0], n[0] - yes[0]], [yes[1], n[1] - yes[1]]]).pvalue
+    return Estimate(float(b.mean() - a.mean()), float(low), float(high), float(p), NEWCOMBE, FISHER)
+
+
+def slope(
+    values: Float[np.ndarray, " n"],
+    column: Float[np.ndarray, " n"],
+    known: Bool[np.ndarray, " n"],
+    name: str,
+    is_binary: bool,
+    *,
+    clusters: Int[np.ndarray, " n"] | None,
+    confidence: float,
+) -> Estimate | Resampled:
+    """Least-squares slope over images; no interval for a rare binary outcome, of which BCa covers some 90 %."""
+    rows = known & np.isfinite(values)
+    y, x = values[rows], column[rows]
+    if len(y) < 3 or np.ptp(x) == 0:
+        return Estimate(reason=f"a slope needs three images and two values of {name}; got {len(y)} images")
+    if clusters is not None:
+        who = clusters[rows]
+        made = _by_subject(y, x, who, confidence)
+        kinds = [len(np.unique(who[y == kind])) for kind in (0, 1)]
+        return _with_enough_events(made, min(kinds)) if is_binary else made
+    x = x - x.mean()
+    weights = x / (x @ x)
+    events = int(min(y.sum(), len(y) - y.sum())) if is_binary and np.ptp(y) > 0 else FEW_EVENTS
+    few = f"too few events for an interval of the slope: {events}; at least {FEW_EVENTS} of each kind"
+    reason = few if events < FEW_EVENTS else ""
+    influence = _slope_influence(y[:, None], x)[:, 0]
+
+    def finish(p: float, sums: Float[np.ndarray, "b 5"]) -> Estimate:
+        return _with_interval(float(weights @ y), _slope_replicates(sums, x), influence, p, confidence, reason)
+
+    return Resampled(y, weights, _slope_columns(y[:, None], x), finish)
+
+
+def _by_subject(
+    y: Float[np.ndarray, " n"],
+    x: Float[np.ndarray, " n"],
+    subjects: Int[np.ndarray, " n"],
+    confidence: float,
+    groups: tuple[str, ...] = (),
+) -> Estimate:
+    """Least squares of y on x, errors by subject: a slope, or a difference of means where x is 0 or 1 for `groups`."""
+    centered = x - x.mean()
+    estimate = float(centered @ y / (centered @ centered))
+    for level, name in enumerate(groups):
+        if len(np.unique(subjects[x == level])) < 2:
+            return Estimate(estimate, reason=f"one subject where it is {name}: no interval")
+    (effect,) = ols(y, x, clusters=subjects, confidence=confidence)
+    if np.ptp(y) == 0 or not np.isfinite(effect.low):
+        return Estimate(estimate, reason=UNVARIED if np.ptp(y) == 0 else effect.reason)
+    return Estimate(estimate, effect.low, effect.high, effect.p, effect.interval_method, effect.test_method)
+
+
+def _with_enough_events(made: Estimate, events: int) -> Estimate:
+    if made.reason or events >= FEW_EVENTS:
+        return made
+    few = f"too few events for an interval of the slope: {events} subjects; at least {FEW_EVENTS} of each kind"
+    return Estimate(made.estimate, p=made.p, test_method=made.test_method, reason=few)
+
+
+def slope_bootstrap(
+    y: Float[np.ndarray, "n k"], x: Float[np.ndarray, " n"], *, resamples: int, seed: int
+) -> tuple[Float[np.ndarray, "b k"], Float[np.ndarray, "n k"]]:
+    """Replicates of the least-squares slope of each column of y on x (of mean 0), and each image's influence on it.
+
+    All columns are on the same resamples; a replicate is NaN where the resample holds one value of x only. Influences
+    are up to a constant factor.
+
+    >>> replicates, influence = slope_bootstrap(np.array([[1.0], [2.0], [3.0]]), np.array([-1.0, 0.0, 1.0]),
+    ...                                         resamples=50, seed=0)
+    >>> bool(np.allclose(replicates[np.isfinite(replicates)], 1)), np.abs(influence).max()  # three points on a line
+    (True, np.float64(0.0))
+    """
+    (sums,) = bootstrap.resampled_sums([_slope_columns(y, x)], resamples, seed)
+    return _slope_replicates(sums, x), _slope_influence(y, x)
+
+
+def _slope_columns(y: Float[np.ndarray, "n k"], x: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n c"]:
+    """The columns whose sums a resampled slope is made of."""
+    return np.hstack([np.stack([np.ones_like(x), x, x * x], axis=1), y, x[:, None] * y])
+
+
+def _slope_replicates(sums: Float[np.ndarray, "b c"], x: Float[np.ndarray, " n"]) -> Float[np.ndarray, "b k"]:
+    k = (sums.shape[1] - 3) // 2
+    sx, sy, sxy = sums[:, [1]], sums[:, 3 : 3 + k], sums[:, 3 + k :]
+    spread = sums[:, [2]] - sx**2 / len(x)
+    varies = np.broadcast_to(spread > 1e-12 * float(x @ x), sy.shape)
+    replicates = np.full(sy.shape, np.nan)
+    np.divide(sxy - sx * sy / len(x), spread, out=replicates, where=varies)
+    return replicates
+
+
+def _slope_influence(y: Float[np.ndarray, "n k"], x: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n k"]:
+    slope = x @ y / float(x @ x)
+    return np.asarray(x[:, None] * (y - y.mean(axis=0) - slope * x[:, None]))
+
+
+def _with_interval(
+    estimate: float,
+    replicates: Float[np.ndarray, "b 1"],
+    influence: Float[np.ndarray, " n"],
+    p: float,
+    confidence: float,
+    reason: str = "",
+) -> Estimate:
+    units = np.array([len(influence)])
+    low, high = bootstrap.bca_interval(np.array([estimate]), replicates, influence[:, None], confidence, units)
+    if not reason and not np.isfinite(low[0]):
+        reason = UNVARIED
+    if reason:
+        return Estimate(estimate, p=p, test_method=randomization.PERMUTATION, reason=reason)
+    return Estimate(estimate, float(low[0]), float(high[0]), p, bootstrap.METHOD, randomization.PERMUTATION)
