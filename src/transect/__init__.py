@@ -115,12 +115,14 @@ _HOME = {
 __all__ = ["__version__", *_HOME]  # noqa: PLE0604  (strings all)
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'transect' has no attribute {name!r}")
-    if not _HOME[name]:
-        return importlib.import_module(f"transect.{name}")
-    return getattr(importlib.import_module(_HOME[name]), name)
+if not TYPE_CHECKING:  # a type checker knows the names above and no others
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module 'transect' has no attribute {name!r}")
+        if not _HOME[name]:
+            return importlib.import_module(f"transect.{name}")
+        return getattr(importlib.import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:
