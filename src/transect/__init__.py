@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from transect import testing as testing
     from transect.errors import TransectError as TransectError
     from transect.experiment.world_settings import WorldSettings as WorldSettings
+    from transect.jobs.annotate.run import annotate as annotate
     from transect.jobs.audit.request import AuditRequest as AuditRequest
     from transect.jobs.audit.request import CheckSettings as CheckSettings
     from transect.jobs.audit.request import ModelSettings as ModelSettings
@@ -64,6 +65,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Attribute": "transect.records",
+    "annotate": "transect.jobs.annotate.run",
     "audit": "transect.jobs.audit.run",
     "audit_cost": "transect.jobs.audit.run",
     "AuditRequest": "transect.jobs.audit.request",

@@ -102,7 +102,7 @@ def test_raters_are_the_reference(rated):
     try:
         run = finished_run.read(rated)
         target = run.spec.targets[0]
-        assert run.outcomes(target) == (*target["outcomes"], "error")
+        assert run.outcomes(target) == (*target.outcomes, "error")
         seen = run.seen.people["smile"]
         np.testing.assert_equal(run.labels(Task.BINARY), (seen >= 0.5) * 1.0)
         made = reporting.report(rated)

@@ -27,6 +27,7 @@ from transect.report.records import Section
 from transect.report.results import EffectEntry
 from transect.runs.folder import write_atomically
 from transect.runs.plain_json import plain
+from transect.runs.progress import stage
 from transect.runs.spec import RunSpec
 
 ALPHA: Final = 0.05
@@ -70,6 +71,7 @@ def publish(
     entries = [_effect_entry(study, effect) for study, effect in zip(studies, effects, strict=True)]
     made = [*build_sections([answers for one in found for answers in one.answers], models), *sections]
     whole = _results(found, effects, entries, further, made, correction, limits)
+    stage("page")
     results = write_page(whole, merge([one.gallery for one in found]), folder)
     write_atomically(folder / "effects.parquet", _parquet(entries))
     return AuditResult(AuditNumbers(effects), folder, results)

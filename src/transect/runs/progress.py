@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, final
 
 _SECONDS_BETWEEN_LINES = 10.0
+_announced: ContextVar[bool] = ContextVar("announced", default=False)
 
 
 @final
@@ -75,3 +79,19 @@ def _terminal_bar() -> Any:
         TimeRemainingColumn(),
     )
     return Bar(*columns, console=Console(stderr=True))
+
+
+@contextmanager
+def announcing_stages(*, quiet: bool = False) -> Iterator[None]:
+    """Within it, `stage` names what begins on standard error, unless `quiet`."""
+    token = _announced.set(not quiet)
+    try:
+        yield
+    finally:
+        _announced.reset(token)
+
+
+def stage(text: str) -> None:
+    """Name the stage that begins, where stages are announced."""
+    if _announced.get():
+        print(f"{text} …", file=sys.stderr, flush=True)

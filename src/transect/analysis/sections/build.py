@@ -23,6 +23,7 @@ from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.models import check
 from transect.errors import BadInput
 from transect.report.records import Section
+from transect.runs.progress import stage
 
 
 def build(found: Sequence[Answers], asked: Sequence[str] = ()) -> list[Section]:
@@ -41,6 +42,7 @@ def build(found: Sequence[Answers], asked: Sequence[str] = ()) -> list[Section]:
     targets = list(dict.fromkeys(one.target for one in found))
     made: list[Section] = []
     for target in targets:
+        stage(f"sections about {target}")
         own = [one for one in found if one.target == target]
         made += _of_target(own, chosen)
     plain = [one for one in found if one.target == targets[0] and not one.steps] if targets else []

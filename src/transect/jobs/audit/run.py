@@ -20,6 +20,7 @@ from transect.ratings import gates
 from transect.ratings.seen import check as check_ratings
 from transect.runs import boundary, error_conditions
 from transect.runs.folder import STUDIES, slug
+from transect.runs.progress import announcing_stages
 
 SMILE_NEIGHBORS: Final = 20
 """As the smile cascade is commonly used: with the detectors' default of 3 it says yes to almost every face."""
@@ -104,7 +105,8 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> Aud
     boundary.keep(folder, request.report.boundary)
     error_conditions.keep(folder, crossed)
     reporting.rate(folder, seen.perceived, seen.prune, seen.ratings)
-    return _with_costs(reporting.report(folder), targets)
+    with announcing_stages(quiet=quiet):
+        return _with_costs(reporting.report(folder), targets)
 
 
 def _with_costs(result: AuditResult, targets: Sequence[Target]) -> AuditResult:
@@ -148,4 +150,5 @@ def demo(out: Path, *, seed: int = 0, device: str = "cpu", quiet: bool = False) 
         place = out / STUDIES / name
         study.run(replace(part, name=name), place, quiet=quiet)
         study.run_control(replace(part, name=name), place, quiet=quiet)
-    return reporting.report(out)
+    with announcing_stages(quiet=quiet):
+        return reporting.report(out)

@@ -62,5 +62,6 @@ def report(
         reference=reference,
         boundary=boundary,
         require_validation=require_validation,
+        quiet=json,
     )
     show(result, json, result.page)

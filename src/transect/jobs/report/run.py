@@ -16,6 +16,7 @@ from transect.analysis.audit_result import AuditResult
 from transect.errors import BadInput
 from transect.ratings import gates
 from transect.runs.folder import STUDIES, FinishedRun, slug
+from transect.runs.progress import announcing_stages
 from transect.runs.spec import RunSpec
 
 
@@ -32,6 +33,7 @@ def report(
     reference: str | None = None,
     boundary: tuple[float, float] | None = None,
     require_validation: str | Path | None = None,
+    quiet: bool = False,
 ) -> AuditResult:
     """Analyse a finished run again from its tables and write its report; no generator and no target is needed.
 
@@ -41,6 +43,7 @@ def report(
     rules by which images are left out. by: attributes by whose combinations errors are counted. reference: the raters'
     verdict that stands for the truth, as "gender>=0.5". boundary: the near-boundary band. require_validation: a
     validation by raters that the images must pass. All but the first three are stored with the run.
+    quiet: no stages on standard error.
 
     Raises BadInput or UnknownName for a folder without a finished run or settings that do not fit it.
     """
@@ -51,7 +54,8 @@ def report(
         rater_report.judge(path, reference)
     if require_validation is not None:
         gates.attach(path, gates.read(Path(require_validation)))
-    return reporting.report(path, shares=shares, correction=correction, models=checked, near=boundary, by=by)
+    with announcing_stages(quiet=quiet):
+        return reporting.report(path, shares=shares, correction=correction, models=checked, near=boundary, by=by)
 
 
 @final
