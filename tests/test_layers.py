@@ -128,6 +128,7 @@ def test_tests_mirror_the_folders():
     assert {path.name for path in tests.glob("*.py")} == {
         "conftest.py",
         "test_layers.py",
+        "test_public_names.py",
         "test_records.py",
         *(f"test_testing_{name}.py" for name in ("controls", "generators", "raters", "targets")),
     }
