@@ -21,6 +21,7 @@ from transect.effects.image_validation import Gates
 from transect.errors import BadInput
 from transect.experiment import worlds
 from transect.jobs.annotate import validation
+from transect.jobs.annotate.validation import StudyValidation
 from transect.jobs.search import run as searching
 from transect.jobs.search.request import SearchOptions, search_for
 from transect.ratings import gates as required
@@ -42,7 +43,11 @@ def validated(run, gates, seen_otherwise=(), quality=lambda k: 3 + k % 2):
     take_in(project, given, 1.0)
     answered = from_project(run, project)
     project.database.close()
-    return validation.keep(run, [(one, validation.of_generator(one, gates=gates)) for one in answered])
+    entries = {
+        study.name: StudyValidation.of(validation.of_generator(study, gates=gates), study.run.spec.generator.facts)
+        for study in answered
+    }
+    return validation.store(run, entries)
 
 
 @pytest.fixture(scope="module")
@@ -211,9 +216,9 @@ def test_what_is_no_validation_is_said_in_one_line(text, tmp_path):
 
 
 def test_photographs_have_no_generator_to_validate(failing, tmp_path):
-    shown = np.zeros((1, 8, 8, 3), dtype=np.uint8)
-    Image.fromarray(shown[0]).save(tmp_path / "0.png")
-    (tmp_path / "labels.csv").write_text("file,age\n0.png,30\n")
+    for number in range(2):
+        Image.fromarray(np.full((8, 8, 3), number, dtype=np.uint8)).save(tmp_path / f"{number}.png")
+    (tmp_path / "labels.csv").write_text("file,age\n0.png,30\n1.png,40\n")
     photographs = open_dataset(f"folder:{tmp_path}")
     with pytest.raises(BadInput, match="expected images of a generator, got photographs"):
         required.given(failing, [(photographs, {})])

@@ -132,18 +132,18 @@ def test_a_photograph_on_its_side_is_turned(folder):
         ("", "faces/labels.csv: expected a column named file, image, path or filename, got an empty table; name the column of the images so"),
         ("name,age\na.png,1\n", "faces/labels.csv: expected a column named file, image, path or filename, got name, age; name the column of the images so"),
         ("file,age\n", "faces/labels.csv: expected at least one row, got none; list the images"),
-        ("file\na.png\n", "faces/labels.csv: expected at least one attribute beside file, got none"),
-        ("file,age\na.png,1\nb.png,1\n", "faces/labels.csv: expected at least one attribute beside file, got age (one value only), no attribute"),
-        ("file,age\na.png,1\nb.png\n", "faces/labels.csv: expected 2 columns in line 3, got 1; mend the line"),
+        ("file\na.png\n", "faces/labels.csv: expected at least one attribute in addition to file, got none"),
+        ("file,age\na.png,1\nb.png,1\n", "faces/labels.csv: expected at least one attribute in addition to file, got age (one value only), no attribute"),
+        ("file,age\na.png,1\nb.png\n", "faces/labels.csv: expected 2 columns in line 3, got 1; fix the line"),
         ("file,age,age\na.png,1,2\n", "faces/labels.csv: expected every column once, got file, age, age; rename one"),
-        ("file,age\na.png,1\nd.png,2\n", "faces/labels.csv: row 2 names 'd.png', which is not there; add the image or drop the row"),
-        ("file,age\n,1\na.png,2\n", "faces/labels.csv: row 1 names '', which is not there; add the image or drop the row"),
+        ("file,age\na.png,1\nd.png,2\n", "faces/labels.csv: row 2 names 'd.png', which does not exist; add the image or drop the row"),
+        ("file,age\n,1\na.png,2\n", "faces/labels.csv: row 1 names '', which does not exist; add the image or drop the row"),
         ("file,age\na.png,1\na.png,2\n", "faces/labels.csv: rows 1 and 2 are of one image, 'a.png'; keep one of them"),
         ("file,age\na.png,1\n./a.png,2\n", "faces/labels.csv: rows 1 and 2 are of one image, 'a.png'; keep one of them"),
         ("file,age\n../a.png,1\n", "faces/labels.csv: row 1 names '../a.png', which lies outside faces; keep the images in the folder"),
         ("file,age\n/etc/hostname,1\n", "faces/labels.csv: row 1 names '/etc/hostname', which lies outside faces; keep the images in the folder"),
-        ("file,age\na\0.png,1\n", "faces/labels.csv: row 1 names 'a\\x00.png', which is not there; add the image or drop the row"),
-        (f"file,age\n{'b' * 300},1\n", f"faces/labels.csv: row 1 names '{'b' * 80}…', which is not there; add the image or drop the row"),
+        ("file,age\na\0.png,1\n", "faces/labels.csv: row 1 names 'a\\x00.png', which does not exist; add the image or drop the row"),
+        (f"file,age\n{'b' * 300},1\n", f"faces/labels.csv: row 1 names '{'b' * 80}…', which does not exist; add the image or drop the row"),
     ],
 )  # fmt: skip
 def test_a_table_that_does_not_fit_is_one_line(folder, labels, message):
@@ -155,7 +155,7 @@ def test_links_out_of_the_folder_and_links_in_a_circle_are_not_followed(folder):
     (folder / "link.png").symlink_to(outside / "secret.png")
     (folder / "circle.png").symlink_to(folder / "circle.png")
     assert "names 'link.png', which lies outside faces" in refusal(folder, "file,age\nlink.png,1\n")
-    assert "names 'circle.png', which is not there" in refusal(folder, "file,age\ncircle.png,1\n")
+    assert "names 'circle.png', which does not exist" in refusal(folder, "file,age\ncircle.png,1\n")
     (folder / "other.png").symlink_to(folder / "a.png")
     assert "rows 1 and 2 are of one image" in refusal(folder, "file,age\na.png,1\nother.png,2\n")
 
@@ -194,7 +194,7 @@ def test_a_parquet_with_a_column_twice_and_one_without_a_name_of_a_file(folder):
     with pytest.raises(BadInput, match="expected every column once, got file, age, age; rename one"):
         open_dataset(f"folder:{folder}")
     pq.write_table(pa.table({"file": ["a.png", None], "age": [1, 2]}), folder / "labels.parquet")
-    with pytest.raises(BadInput, match="row 2 names 'None', which is not there"):
+    with pytest.raises(BadInput, match="row 2 names 'None', which does not exist"):
         open_dataset(f"folder:{folder}")
 
 
@@ -210,7 +210,7 @@ def test_photographs_cannot_be_set(folder):
     made = opened(folder, "file,age\na.png,1\nb.png,2\n")
     subjects = made.sample(np.array([0]))
     assert made.set(subjects, {}) is subjects
-    with pytest.raises(BadInput, match="photographs come as they are; vary attributes of a generator instead"):
+    with pytest.raises(BadInput, match="photographs cannot be edited; vary attributes of a generator instead"):
         made.set(subjects, {"age": np.array([2.0])})
 
 
@@ -227,7 +227,7 @@ JPEG = jpeg()
 def test_a_truncated_photograph_is_named(folder):
     (folder / "b.jpg").write_bytes(JPEG[:-20])
     made = opened(folder, "file,age\na.png,1\nb.jpg,2\n")  # its header is whole
-    with pytest.raises(BadInput, match=r"b\.jpg: expected an image, got .*; mend it or drop its row"):
+    with pytest.raises(BadInput, match=r"b\.jpg: expected an image, got .*; fix it or drop its row"):
         made.render(made.sample(np.array([1])))
     (folder / "b.jpg").write_bytes(b"no image at all")
     assert "b.jpg: expected an image, got cannot identify image file" in refusal(folder, "file,age\na.png,1\nb.jpg,2\n")

@@ -76,8 +76,8 @@ def test_celeba_as_kaggle_has_it(tmp_path):
     ("text", "message"),
     [
         ("6\nSmiling\n000001.jpg 1\n", "expected 6 rows as its first line says, got 1; it is cut"),
-        ("1\nSmiling Male\n000001.jpg 1\n", "expected 3 columns in line 3, got 2; mend the line"),
-        ("1\nSmiling\n000001.jpg 7\n", "expected 1, 0 or -1 for Smiling, got '7' in row 1; mend it"),
+        ("1\nSmiling Male\n000001.jpg 1\n", "expected 3 columns in line 3, got 2; fix the line"),
+        ("1\nSmiling\n000001.jpg 7\n", "expected 1, 0 or -1 for Smiling, got '7' in row 1; fix it"),
         ("Smiling\n000001.jpg 1\n", "expected a number of rows, names and rows, got 2 lines; fetch it again"),
         ("2\nSmiling\n000001.jpg 1\n000001.jpg -1\n", "rows 1 and 2 have one id, '000001'; keep one of them"),
         ("1\nSmiling\n000001.jpg 1\n", "expected at least one attribute, got Smiling (one value only), no attribute"),
@@ -91,7 +91,7 @@ def test_a_celeba_table_that_does_not_fit_is_one_line(tmp_path, text, message):
 
 
 def test_celeba_without_its_files(tmp_path):
-    assert refusal("celeba", tmp_path / "no") == "data: expected CelebA's folder, got no folder; mend the path"
+    assert refusal("celeba", tmp_path / "no") == "data: expected CelebA's folder, got no folder; check the path"
     assert "expected list_attr_celeba.txt or list_attr_celeba.csv, found neither" in refusal("celeba", tmp_path)
     replicas.celeba(tmp_path)
     (tmp_path / "Anno" / "identity_CelebA.txt").write_text("000001.jpg\n")
@@ -108,7 +108,7 @@ def test_broken_files_are_counted_and_a_truncated_one_is_named(tmp_path):
     made = opened("celeba", root)
     assert made.ids == ("000001", "000003", "000004", "000005")
     assert made.left_out["unreadable image files"] == 1
-    with pytest.raises(BadInput, match=r"000003\.png: expected an image, got .*; mend it or drop its row"):
+    with pytest.raises(BadInput, match=r"000003\.png: expected an image, got .*; fix it or drop its row"):
         made.pixels([1])
 
 
@@ -140,7 +140,7 @@ def test_fairface(tmp_path, below):
     # levels in sorted order: Female 0, Male 1; Black 0, Indian 1, White 2
     assert made.column("gender").tolist() == [1, 0, 0]
     assert made.column("race").tolist() == [0, 2, 1]
-    assert made.skipped == {"service_test": "how the row was used, no appearance"}
+    assert made.skipped == {"service_test": "how the row was used, not what it shows"}
     assert made.left_out == {"rows of labels without an image": 1, "images without a row of labels": 1}
 
 

@@ -112,7 +112,7 @@ def test_what_is_not_measured_is_no_gate_and_says_so():
     limits = limits_of(made, {"age": np.zeros(50)}, ["age"])
     assert limits.reasons == {
         "intended shift: age": "no rater, model or truth reads it",
-        DRIFT: "no attribute beside those that vary is read",
+        DRIFT: "no attribute other than those that vary is read",
         IDENTITY: "no embedding of faces was given",
         REALISM: "no score of realism was given",
     }

@@ -101,7 +101,7 @@ def test_a_world_that_describes_nothing_has_its_steps_described():
         (["age=0"], "age: a comparison needs at least two levels, got 1"),
         (["age=old,0"], "age: expected a number, got 'old'"),
         (["age="], "--steps 'age=': expected NAME, NAME=LOW:HIGH:COUNT or NAME=A,B,…"),
-        (["age", "skin_tone", "age=-1,0"], "--steps age is given twice: name it once, with all its steps"),
+        (["age", "skin_tone", "age=-1,0"], "--steps age is repeated: name it once, with all its steps"),
     ],
 )
 def test_errors_say_what_to_do(texts, message):

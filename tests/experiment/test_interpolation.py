@@ -3,12 +3,13 @@
 from types import SimpleNamespace
 
 import pytest
+from small_run import small_spec
 
 from transect.analysis import interpolation as finished_lines
 from transect.designs.lines import SHARE
 from transect.errors import BadInput
 from transect.experiment import interpolation
-from transect.records import Task
+from transect.records import Design, Task
 from transect.runs.folder import RunFolder
 
 YES_OR_NO, NUMBERS = (SimpleNamespace(name=one, task=Task(one), predict=len) for one in ("binary", "regression"))
@@ -25,21 +26,22 @@ def test_a_world_and_a_target_with_classes_are_needed():
 
 def test_a_folder_without_the_check_has_no_section_and_one_that_was_broken_off_says_so(tmp_path):
     assert finished_lines.sections(tmp_path) == []
-    levels = [{"attribute": SHARE, "values": [0.0, 1.0]}]
-    design = {"levels": levels, "subjects": 2, "seed": 0, "population": "", "hold": []}
-    with RunFolder(tmp_path / interpolation.FOLDER, {"design": design, "attributes": [], "subjects_per_part": 2}):
+    spec = small_spec(Design({SHARE: (0.0, 1.0)}, 2), subjects_per_part=2)
+    with RunFolder(tmp_path / interpolation.FOLDER, spec.to_json()):
         pass
     (section,) = finished_lines.sections(tmp_path)
-    assert "begun and not finished" in section.warnings[0]
+    assert "is not finished" in section.warnings[0]
 
 
 def test_answers_of_other_images_are_no_unfinished_check(tmp_path, monkeypatch):
     (tmp_path / interpolation.FOLDER).mkdir()
     (tmp_path / interpolation.FOLDER / "run.json").touch()
-    target = {"name": "small", "task": "binary"}
+    target = SimpleNamespace(name="small", task=Task.BINARY)
     monkeypatch.setattr(finished_lines, "FinishedRun", lambda _: SimpleNamespace())
     monkeypatch.setattr(finished_lines, "_finished", lambda _: True)
-    monkeypatch.setattr(finished_lines.finished_run, "read", lambda _: SimpleNamespace(spec={"targets": [target]}))
+    monkeypatch.setattr(
+        finished_lines.finished_run, "read", lambda _: SimpleNamespace(spec=SimpleNamespace(targets=[target]))
+    )
 
     def of_others(run, asked):
         raise BadInput("predictions of small are not of these images")

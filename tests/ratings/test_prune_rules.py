@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rating_files import IDS, csv, refusal
 
-from transect.analysis import findings, reporting
+from transect.analysis import findings, finished_run, reporting
 from transect.effects.pruning import Rule
 from transect.errors import BadInput, UnknownName
 from transect.ratings import seen as ratings
@@ -63,7 +63,7 @@ def test_the_first_rule_that_matches_is_the_reason(folder, tmp_path):
 
 def test_pruned_images_are_left_out_and_counted(folder, tmp_path):
     """Without subject 1's bare image two subjects are left: the mean of their own differences."""
-    before = findings.analyse(folder).answered[0].values
+    before = findings.analyse(finished_run.read(folder)).answered[0].values
     seen = csv(tmp_path / "seen.csv", id=IDS, fakeness=[0, 0, 1, 0, 0, 0])
     ratings.attach(folder, seen, ["fakeness>=0.75"])
     (effect,) = reporting.report(folder).effects
@@ -126,7 +126,7 @@ def test_pruning_as_published_needs_the_papers_ratings(folder, tmp_path):
 
 def test_how_results_move_with_each_exclusion(folder, tmp_path):
     """Differences of subjects 0, 1, 2: all three, then without subject 0, then without subject 1 too."""
-    differences = np.diff(findings.analyse(folder).answered[0].values, axis=1)[:, 0]
+    differences = np.diff(findings.analyse(finished_run.read(folder)).answered[0].values, axis=1)[:, 0]
     ratings.attach(folder, csv(tmp_path / "seen.csv", id=IDS, **PAPER), ["as-published"])
     result = reporting.report(folder)
     (made,) = (one for one in result.results["sections"] if one["key"] == "ratings")

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pyarrow as pa
-
-from transect.analysis import finished_run
+from transect.analysis.finished_run import Run
 from transect.analysis.sections import edit_validity
 from transect.experiment.edits import EDITS, REFERENCE_TABLE
 from transect.report.records import Section
-from transect.runs.folder import FinishedRun
 
 
-def sections(path: Path) -> list[Section]:
+def sections(run: Run) -> list[Section]:
     """The section about a finished run's edits; none where they were not checked.
 
     Raises CorruptedPart or BadInput (not finished).
     """
-    folder = FinishedRun(path)
-    if folder.spec.edits is None:
+    if run.spec.edits is None:
         return []
-    run = finished_run.read(path)
-    return [edit_validity.section(run.spec, run.attributes, *_tables(folder, run.parts))]
-
-
-def _tables(folder: FinishedRun, parts: int) -> tuple[pa.Table, pa.Table]:
-    return folder.read_table(EDITS, parts), folder.read_part(REFERENCE_TABLE, 0)
+    edits, reference = run.folder.read_table(EDITS, run.parts), run.folder.read_part(REFERENCE_TABLE, 0)
+    return [edit_validity.section(run.spec, run.attributes, edits, reference)]

@@ -9,22 +9,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 from jaxtyping import Float
 
 from transect.analysis.condition_faces import mean_faces_of
-from transect.analysis.finished_run import Run, read
+from transect.analysis.finished_run import Run
 from transect.analysis.sections.answers import Answers
-from transect.analysis.verification import references, rule_of, threshold_of, verified
+from transect.analysis.target_outcomes import TargetOutcomes
 from transect.effects.analysis import Analysis, analyse_population, analyse_transects
-from transect.effects.outcomes import Outcome, category, compute, offered
+from transect.effects.outcomes import Outcome, category, offered
 from transect.effects.overlap import IOU
 from transect.effects.rates import Rate
 from transect.effects.truth import FACE
-from transect.effects.verification import Verified
 from transect.experiment.verification import NON_MATCH
 from transect.records import Annotations, Attribute, Design, Effect, Predictions, Task
 from transect.report import selection
@@ -38,7 +36,7 @@ Groups = Mapping[float, str]
 
 @final
 @dataclass(frozen=True, slots=True)
-class Answered:
+class TransectOutcome:
     """One outcome of one target under a transect design: values [subjects, *shape], NaN where reasons say why."""
 
     target: str
@@ -66,7 +64,7 @@ class Findings:
     gallery: Gallery
     design: Design
     attributes: Mapping[str, Attribute]
-    answered: tuple[Answered, ...] = ()
+    answered: tuple[TransectOutcome, ...] = ()
     differences: tuple[Float[np.ndarray, " n"], ...] = ()
     answers: tuple[Answers, ...] = ()
 
@@ -76,37 +74,35 @@ class Findings:
         return self.spec.generator.steps is not None
 
 
-def analyse(path: Path, boundary: tuple[float, float] | None = None, by: Sequence[str] = ()) -> Findings:
+def analyse(run: Run, boundary: tuple[float, float] | None = None, by: Sequence[str] = ()) -> Findings:
     """Everything that the tables of one finished run say. boundary, by: as `Answers` has them.
 
     Attributes of `by` that the run does not know are not asked for there: nothing is counted by the others alone.
 
     Raises CorruptedPart or BadInput (not finished).
     """
-    run = read(path)
     crossed = tuple(by) if set(by) <= run.spec.counted_by else ()
     effects: list[Effect] = []
     rates: list[Mapping[str, Any]] = []
     galleries: list[Gallery] = []
-    answered: list[Answered] = []
+    answered: list[TransectOutcome] = []
     differences: list[Float[np.ndarray, " n"]] = []
     groups: Mapping[str, Groups] = {}
     left_out = 0
     entries, answers = [], []
     for target in run.spec.targets:
-        predictions = run.predictions(target)
-        outcomes = [outcome_of(run, target, predictions, name) for name in run.outcomes(target)]
-        for outcome in outcomes:
+        outcomes = TargetOutcomes(run, target)
+        for outcome in (outcomes.outcome(name) for name in run.outcomes(target)):
             stage(f"{run.spec.name}: effects and tests of {target.name}, {outcome.name}")
             analysis = estimate(run, target.name, outcome)
-            answered += [_answered(run, target.name, outcome)] if run.design.levels else []
+            answered += [_transect_outcome(run, target.name, outcome)] if run.design.levels else []
             groups, left_out = _groups(run, analysis.rates), analysis.cells_left_out
             effects += analysis.effects
             differences += analysis.differences
             rates += [_rate_entry(run, target.name, outcome, rate) for rate in analysis.rates]
-        entries.append(_target_entry(run, target, predictions))
-        answers.append(replace(answers_of(run, target), boundary=boundary, by=crossed))
-        galleries.append(replace(_gallery(run, target, predictions, outcomes), faces=mean_faces_of(run, answers[-1])))
+        entries.append(_target_entry(run, target, outcomes.predictions))
+        answers.append(replace(answers_of(run, target, outcomes), boundary=boundary, by=crossed))
+        galleries.append(replace(_gallery(outcomes), faces=mean_faces_of(run, answers[-1])))
     entry = {**_study_entry(run, entries, groups), "cells_left_out": left_out}
     return Findings(
         run.spec,
@@ -133,30 +129,17 @@ def merge(galleries: Sequence[Gallery]) -> Gallery:
     )
 
 
-def outcome_of(run: Run, target: TargetEntry, predictions: Predictions, name: str) -> Outcome:
-    """One outcome of one target; that of a pruned image is none, with the rule as its reason."""
-    description = target.description
-    made = compute(
-        name,
-        predictions,
-        truth=run.labels(predictions.task),
-        threshold=threshold_of(run, target, predictions).value if name == NON_MATCH else description.cut,
-        positive=description.positive,
-        expected_boxes=run.expected_boxes(target),
-        reference=references(run, target),
-    )
-    reasons = np.where(made.reasons == "", run.seen.reasons, made.reasons)
-    return replace(made, values=np.where(reasons == "", made.values, np.nan), reasons=reasons)
+def answers_of(run: Run, target: TargetEntry, outcomes: TargetOutcomes | None = None) -> Answers:
+    """The target's answers as arrays, for the sections; a pruned image has no value there.
 
-
-def answers_of(run: Run, target: TargetEntry) -> Answers:
-    """The target's answers as arrays, for the sections; a pruned image has no value there."""
-    predictions = run.predictions(target)
-    task, truth, label = target.task, run.truth, run.labels(target.task)
+    outcomes: the target's, where they are known already.
+    """
+    outcomes = TargetOutcomes(run, target) if outcomes is None else outcomes
+    predictions, task, truth, label = outcomes.predictions, target.task, run.truth, outcomes.labels
     possible, none = offered(task, label is not None), np.full(len(predictions), np.nan)
 
     def values(name: str) -> Float[np.ndarray, " n"]:
-        return outcome_of(run, target, predictions, name).values if name in possible else none
+        return outcomes.outcome(name).values if name in possible else none
 
     def kept(columns: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
         return {name: np.where(run.seen.reasons == "", column, np.nan) for name, column in columns.items()}
@@ -193,16 +176,8 @@ def answers_of(run: Run, target: TargetEntry) -> Answers:
         failures=predictions.failures,
         said=seen.answers,
         stated=truth,
-        verified=_verified(run, target, predictions),
+        verified=outcomes.verified,
     )
-
-
-def _verified(run: Run, target: TargetEntry, predictions: Predictions) -> Verified | None:
-    """None without a threshold, or where no experiment has reference images."""
-    if not (run.design.levels and rule_of(run, target).verifies):
-        return None
-    distance, non_match = (outcome_of(run, target, predictions, name).values for name in ("distance", NON_MATCH))
-    return verified(run, target, predictions, distance, non_match)
 
 
 _Labels = Float[np.ndarray, " _"]
@@ -251,13 +226,13 @@ def estimate(run: Run, target: str, outcome: Outcome) -> Analysis:
         true = {name: run.true[name] for name in run.attributes}
         options["subjects"] = run.people
         return analyse_population(outcome.values, outcome.reasons, true, run.attributes, **options)
-    made = _answered(run, target, outcome)
+    made = _transect_outcome(run, target, outcome)
     return analyse_transects(made.values, made.reasons, run.design, run.attributes, tested=made.tested, **options)
 
 
-def _answered(run: Run, target: str, outcome: Outcome) -> Answered:
+def _transect_outcome(run: Run, target: str, outcome: Outcome) -> TransectOutcome:
     shape = (run.design.subjects, *run.design.shape)
-    return Answered(
+    return TransectOutcome(
         target=target,
         outcome=outcome.name,
         unit=outcome.unit,
@@ -365,11 +340,13 @@ def _attribute_entry(attribute: Attribute, groups: Groups) -> dict[str, Any]:
     }
 
 
-def _gallery(run: Run, target: TargetEntry, predictions: Predictions, outcomes: Sequence[Outcome]) -> Gallery:
+def _gallery(answered: TargetOutcomes) -> Gallery:
+    run, target, predictions = answered.run, answered.target, answered.predictions
     said = np.full(len(predictions), np.nan)
     if "answer" in offered(predictions.task, truth=False):
-        said = outcome_of(run, target, predictions, "answer").values
+        said = answered.outcome("answer").values
     wrong = np.zeros(len(predictions), dtype=bool)
+    outcomes = [answered.outcome(name) for name in run.outcomes(target)]
     found = {outcome.name: outcome.values for outcome in outcomes}
     for outcome in outcomes:
         if outcome.name in (*selection.WRONG, NON_MATCH) and outcome.is_binary:

@@ -22,6 +22,8 @@ from transect.runs.folder import FinishedRun, slug
 from transect.runs.spec import RunSpec, StatedTruth, TargetEntry
 from transect.targets.boxes import BoxConvention
 
+MEMORY: Final = 1 << 28
+"""Bytes of a run's tables that are kept once read; parts beyond, pictures of a large run, are read when needed."""
 PERSON: Final = "subject"
 """The column of true values that says who is on a photograph, where several show one person."""
 
@@ -105,7 +107,7 @@ class Run:
 
 def read(path: Path) -> Run:
     """One finished run. Raises CorruptedPart or BadInput (not finished)."""
-    folder = FinishedRun(path)
+    folder = FinishedRun(path, MEMORY)
     spec = folder.spec
     attributes = {attribute.name: attribute for attribute in spec.attributes}
     images = folder.read_table("images", spec.parts, without=("image",))

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
 
-from transect.analysis.findings import Answered, Findings
+from transect.analysis.findings import Findings, TransectOutcome
 from transect.analysis.pilots import PilotContrast, pilot_contrasts, smallest_found
 from transect.effects.analysis import adjust
 from transect.effects.interactions import factorial_effects
@@ -90,7 +90,7 @@ def matter(controls: Sequence[Mapping[str, Any]], alpha: float) -> list[int]:
     return [i for i, row in enumerate(controls) if row["p_adjusted"] is not None and row["p_adjusted"] <= alpha]
 
 
-def _options(one: Findings, answered: Answered) -> dict[str, Any]:
+def _options(one: Findings, answered: TransectOutcome) -> dict[str, Any]:
     return {
         "target": answered.target,
         "outcome": answered.outcome,
@@ -166,7 +166,7 @@ def _variance(one: Findings) -> list[dict[str, Any]]:
     return [_variance_entry(one, answered) for answered in one.answered]
 
 
-def _variance_entry(one: Findings, answered: Answered) -> dict[str, Any]:
+def _variance_entry(one: Findings, answered: TransectOutcome) -> dict[str, Any]:
     names = list(one.design.levels)
     head = {"study": one.entry["name"], "target": answered.target, "outcome": answered.outcome}
     if answered.values.size * 2 ** len(names) > LARGEST_SPLIT or len(names) > 12:
@@ -207,7 +207,7 @@ def _projections(found: Sequence[Findings], population: PopulationShares) -> lis
     return [_projection(one, answered, population) for one in fitting for answered in one.answered]
 
 
-def _projection(one: Findings, answered: Answered, population: PopulationShares) -> dict[str, Any]:
+def _projection(one: Findings, answered: TransectOutcome, population: PopulationShares) -> dict[str, Any]:
     made = project(
         answered.values,
         one.design.levels,

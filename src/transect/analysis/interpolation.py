@@ -1,4 +1,4 @@
-"""From the finished lines between subjects to the section on what the target says along them."""
+"""From a finished interpolation check to the section on the target's answers between subjects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transect.runs.folder import FinishedRun, slug
 
 
 def sections(folder: Path) -> list[Section]:
-    """A section per target that has classes; none where lines were not asked for, one that says so if unfinished.
+    """A section per target that has classes; none without the check, one that states it where it is unfinished.
 
     Raises CorruptedPart where a part is not as it was written, BadInput where tables do not belong together.
     """
@@ -23,11 +23,12 @@ def sections(folder: Path) -> list[Section]:
     if not _finished(FinishedRun(path)):
         return [between.unfinished()]
     run = finished_run.read(path)
-    found = [findings.answers_of(run, target) for target in run.spec.targets if has_classes(target.task)]
-    return [between.section(replace(one, study="")) for one in found]
+    targets = [target for target in run.spec.targets if has_classes(target.task)]
+    return [between.section(replace(findings.answers_of(run, target), study="")) for target in targets]
 
 
 def _finished(run: FinishedRun) -> bool:
     """Whether every image was made and every target that has classes asked about it."""
-    parts, targets = run.spec.parts, [target for target in run.spec.targets if has_classes(target.task)]
-    return all(run.has_all(table, parts) for table in ["images", *[f"predictions/{slug(t.name)}" for t in targets]])
+    targets = [target for target in run.spec.targets if has_classes(target.task)]
+    tables = ["images", *[f"predictions/{slug(target.name)}" for target in targets]]
+    return all(run.has_all(table, run.spec.parts) for table in tables)

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from transect.analysis import finished_run
 from transect.analysis.findings import Findings, analyse
 from transect.errors import BadInput
 from transect.experiment.negative_control import FOLDER
 
 
-def finished(run: Path) -> Findings | None:
-    """What the negative control beside a run says; None where there is none, or it was not finished.
+def read(run: Path) -> tuple[Findings | None, list[str]]:
+    """The findings of the negative control beside a run, and a note where it was begun and not finished.
 
-    Raises CorruptedPart where a part of it is not as it was written.
+    No findings where there is none, or it was not finished. Raises CorruptedPart where a part is not as it was written.
     """
     folder = run / FOLDER
+    if not (folder / "run.json").exists():
+        return None, []
     try:
-        return analyse(folder) if (folder / "run.json").exists() else None
+        return analyse(finished_run.read(folder)), []
     except BadInput:
-        return None
-
-
-def unfinished(run: Path) -> list[str]:
-    """What the report says where a negative control was begun and not finished."""
-    begun = (run / FOLDER / "run.json").exists()
-    return [f"The negative control in {run.name}/{FOLDER} was not finished."] if begun and not finished(run) else []
+        return None, [f"The negative control in {run.name}/{FOLDER} was not finished."]

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
-from transect.analysis import findings
+from transect.analysis import findings, finished_run
 from transect.effects.contrasts import Contrast, contrasts
 from transect.effects.intervals import wilson
 from transect.effects.planning import Plan, detectable, plan_from_pilot
@@ -46,7 +46,7 @@ def pilot_contrasts(found: findings.Findings) -> list[PilotContrast]:
     ]
 
 
-def _pilot_contrast(found: findings.Findings, answered: findings.Answered, contrast: Contrast) -> PilotContrast:
+def _pilot_contrast(found: findings.Findings, answered: findings.TransectOutcome, contrast: Contrast) -> PilotContrast:
     d = contrast.differences[np.isfinite(contrast.differences)]
     single = answered.is_binary and contrast.pairs == 1
     return PilotContrast(
@@ -62,7 +62,7 @@ def _pilot_contrast(found: findings.Findings, answered: findings.Answered, contr
     )
 
 
-def _unpaired(found: findings.Findings, answered: findings.Answered, contrast: Contrast) -> float:
+def _unpaired(found: findings.Findings, answered: findings.TransectOutcome, contrast: Contrast) -> float:
     """The root of the mean variance of single images within the two levels."""
     axis = list(found.design.levels).index(contrast.attribute)
     levels = found.design.levels[contrast.attribute]
@@ -90,7 +90,7 @@ def plan_next(
 
     Raises BadInput where the run is no experiment or no contrast could be estimated on two subjects.
     """
-    found = findings.analyse(folder)
+    found = findings.analyse(finished_run.read(folder))
     known = pilot_contrasts(found)
     if not known:
         raise BadInput(f"{folder}: expected an experiment with a contrast on at least two subjects; run a larger pilot")

@@ -1,44 +1,44 @@
-"""How a study's results move with each step of the rules that leave images out: the same estimates, again and again."""
+"""How a study's results change with each step of the rules that leave images out: the same estimates at every step."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from transect.analysis import findings, finished_run, rater_report, required
+from transect.analysis import findings, rater_report, required
+from transect.analysis.finished_run import Run
 from transect.analysis.sections import rated
-from transect.effects.outcomes import Outcome
+from transect.analysis.target_outcomes import TargetOutcomes
 from transect.ratings.seen import unknown_lines
 from transect.records import Effect
 from transect.report.records import Section
 
 
-def sections(path: Path) -> list[Section]:
+def sections(run: Run, effects: Sequence[Effect]) -> list[Section]:
     """The sections about a finished run's required gates, its ratings and its raters; none where it has none.
 
-    Raises CorruptedPart or BadInput (not finished).
+    effects: the run's, which are those after the last step of the rules. Raises CorruptedPart where a part changed.
     """
-    run = finished_run.read(path)
     seen = run.seen
-    gates = required.sections(path, seen.gated)
+    gates = required.sections(run)
     if not (seen.columns or seen.people):
         return gates
-    made, name = seen.pruning, run.spec.name
-    stages = [] if made is None else [_effects(run, step) for step in range(len(made.steps) + 1)]
+    steps = 0 if seen.pruning is None else len(seen.pruning.steps)
+    stages = [] if seen.pruning is None else [*(_effects(run, step) for step in range(steps)), list(effects)]
     unordered = {attribute.name for attribute in run.spec.nominal}
-    unordered |= {name for name, one in {**seen.asked, **seen.asked_people}.items() if one.unordered}
+    unordered |= {name for name, question in {**seen.asked, **seen.asked_people}.items() if question.unordered}
     kinds = {rated.BY_IMAGE: seen.columns, rated.OF_PEOPLE: seen.people}
-    own = [rated.section(name, kinds, unknown_lines(name, seen), unordered, made, stages)]
-    return [*gates, *own, *rater_report.sections(path)]
+    unknown = unknown_lines(run.spec.name, seen)
+    ratings = rated.section(run.spec.name, kinds, unknown, unordered, seen.pruning, stages)
+    return [*gates, ratings, *rater_report.sections(run)]
 
 
-def _effects(run: finished_run.Run, steps: int) -> list[Effect]:
-    """Effects of the images that so many steps leave."""
+def _effects(run: Run, steps: int) -> list[Effect]:
+    """Effects of the images that the first steps of the rules leave."""
     stage = replace(run, seen=replace(run.seen, reasons=run.seen.reasons_after(steps)))
-    made: list[Effect] = []
+    effects: list[Effect] = []
     for target in run.spec.targets:
-        predictions = run.predictions(target)
+        outcomes = TargetOutcomes(stage, target)
         for name in run.outcomes(target):
-            outcome: Outcome = findings.outcome_of(stage, target, predictions, name)
-            made += findings.estimate(stage, target.name, outcome).effects
-    return made
+            effects += findings.estimate(stage, target.name, outcomes.outcome(name)).effects
+    return effects

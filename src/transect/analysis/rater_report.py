@@ -36,7 +36,7 @@ SCALES: Final = ("attribute", "unit")
 
 @final
 @dataclass(frozen=True, slots=True)
-class Answered:
+class RatedStudy:
     """What one study's raters said. ids: of its images, in order."""
 
     run: finished_run.Run
@@ -47,7 +47,7 @@ class Answered:
     excluded: Excluded
 
 
-def from_project(folder: Path, project: Project, scale: str = "attribute") -> list[Answered]:
+def from_project(folder: Path, project: Project, scale: str = "attribute") -> list[RatedStudy]:
     """The answers of an annotation database, by study. scale: "attribute", in its units, or "unit", from 0 to 1.
 
     Raises UnknownName for another scale, BadInput for a run that is not finished.
@@ -62,15 +62,15 @@ def from_project(folder: Path, project: Project, scale: str = "attribute") -> li
         run = finished_run.read(path)
         ids = tuple(run.images["id"].to_pylist())
         mine = [one for one in said if one.study == place]
-        asked = [_asked(run, ids, mine, one, scale) for one in project.asked.question if not one.pairs]
+        asked = [_asked(run, ids, mine, one, scale) for one in project.questionnaire.question if not one.pairs]
         rated = tuple(one for one in asked if np.isfinite(one.ratings).any())
-        made.append(Answered(run, run.spec.name, place, ids, rated, _excluded(mine)))
+        made.append(RatedStudy(run, run.spec.name, place, ids, rated, _excluded(mine)))
     return made
 
 
-def from_kept(folder: Path) -> list[Answered]:
+def from_kept(folder: Path) -> list[RatedStudy]:
     """The single answers kept beside each study by `--ratings`."""
-    return [_kept(place, path) for place, path in _runs(folder)]
+    return [_kept(place, finished_run.read(path)) for place, path in _runs(folder)]
 
 
 def _runs(folder: Path) -> list[tuple[str, Path]]:
@@ -79,15 +79,14 @@ def _runs(folder: Path) -> list[tuple[str, Path]]:
     return [(one.name, one) for one in studies] or [("", folder)]
 
 
-def _kept(place: str, path: Path) -> Answered:
-    run = finished_run.read(path)
+def _kept(place: str, run: finished_run.Run) -> RatedStudy:
     ids = tuple(run.images["id"].to_pylist())
-    return Answered(run, run.spec.name, place, ids, kept_answers(run), _left_out(run))
+    return RatedStudy(run, run.spec.name, place, ids, kept_answers(run), _left_out(run))
 
 
-def sections(path: Path) -> list[Section]:
+def sections(run: finished_run.Run) -> list[Section]:
     """The sections on a finished run's raters; none where nobody's single answers are beside it."""
-    one = _kept(path.name, path)
+    one = _kept(run.folder.path.name, run)
     return study_sections(one) if one.rated else []
 
 
@@ -175,23 +174,25 @@ def _excluded(said: Sequence[Row]) -> Excluded:
         for one in said
         if one.repeat and not one.excluded and (key := (one.first, one.second, one.question, one.rater)) in first
     ]
-    checks = {"known answers met": (sum(known), len(known)), "repeats answered alike": (sum(again), len(again))}
+    checks = {"known answers correct": (sum(known), len(known)), "repeats answered the same": (sum(again), len(again))}
     found = {name: of for name, of in checks.items() if of[1]}
     return Excluded(len({one.rater for one in out}), len(out), found)
 
 
-def page(answered: Sequence[Answered], rules: Sequence[Rule] = (), resamples: int = 1000, title: str = "") -> RaterPage:
+def page(
+    studies: Sequence[RatedStudy], rules: Sequence[Rule] = (), resamples: int = 1000, title: str = ""
+) -> RaterPage:
     """What the page shows: facts, sections and galleries, as `report.rater_page.write` takes it.
 
     rules: by which images are left out, in the units of the page, besides those kept beside each study, which are
-    judged on the ratings kept there. Raises BadInput where nobody answered anything, or for published rules on answers
+    judged on the ratings kept there. Raises BadInput where nobody studies anything, or for published rules on answers
     that are not from 0 to 1; UnknownName for a rule about what was not asked.
     """
-    if not any(one.rated for one in answered):
+    if not any(one.rated for one in studies):
         raise BadInput("expected answers about single images, got none yet; have people answer, or give --ratings")
     sections: list[Section] = []
     shown: list[PictureGallery] = []
-    for one in answered:
+    for one in studies:
         if one.rated:
             sections += study_sections(one, resamples)
             _check(one, rules)
@@ -199,23 +200,23 @@ def page(answered: Sequence[Answered], rules: Sequence[Rule] = (), resamples: in
             for found in _deviations(one):
                 sections.append(deviations.section(found, list(one.ids)))
                 shown.append(galleries.farthest(found, one.place, one.ids))
-    return RaterPage(title or ", ".join(one.name for one in answered), _facts(answered), sections, shown)
+    return RaterPage(title or ", ".join(one.name for one in studies), _facts(studies), sections, shown)
 
 
-def study_sections(one: Answered, resamples: int = 1000) -> list[Section]:
+def study_sections(one: RatedStudy, resamples: int = 1000) -> list[Section]:
     """The sections on the raters and on what they saw along the transects of one study."""
     made = [raters.section(one.name, one.rated, one.excluded, resamples)]
     along = seen_along.section(_shown(one), one.rated) if one.run.design.levels else None
     return [*made, *([along] if along else [])]
 
 
-def _shown(one: Answered) -> Shown:
+def _shown(one: RatedStudy) -> Shown:
     run = one.run
     intended = columns.columns_of(run.images, "intended")
     return Shown(one.name, run.design, run.attributes, intended, run.people)
 
 
-def _facts(answered: Sequence[Answered]) -> dict[str, int | None]:
+def _facts(answered: Sequence[RatedStudy]) -> dict[str, int | None]:
     """Counts over all studies; None where it is not known."""
     tables = [rated for one in answered for rated in one.rated]
     people = [int(np.isfinite(rated.ratings).any(axis=0).sum()) for rated in tables]
@@ -232,7 +233,7 @@ def _facts(answered: Sequence[Answered]) -> dict[str, int | None]:
     }
 
 
-def _check(one: Answered, rules: Sequence[Rule]) -> None:
+def _check(one: RatedStudy, rules: Sequence[Rule]) -> None:
     """Raises UnknownName for rules about what was not asked, BadInput for the published ones on other scales."""
     means = {rated.name: rated.mean for rated in one.rated}
     for rule in rules:
@@ -242,7 +243,7 @@ def _check(one: Answered, rules: Sequence[Rule]) -> None:
         ratings.check_published(means, published)
 
 
-def _kept_rules(one: Answered, given: Sequence[Rule]) -> list[tuple[Rule, Float[np.ndarray, " n"]]]:
+def _kept_rules(one: RatedStudy, given: Sequence[Rule]) -> list[tuple[Rule, Float[np.ndarray, " n"]]]:
     """Rules kept beside the study, but those given too, with the ratings that its report judges them on."""
     seen = one.run.seen
     judged = {**seen.people, **seen.columns}
@@ -250,7 +251,7 @@ def _kept_rules(one: Answered, given: Sequence[Rule]) -> list[tuple[Rule, Float[
     return [(rule, judged[rule.attribute]) for rule in kept if rule.attribute in judged and rule not in given]
 
 
-def _galleries(one: Answered, rules: Sequence[Rule]) -> Iterator[PictureGallery]:
+def _galleries(one: RatedStudy, rules: Sequence[Rule]) -> Iterator[PictureGallery]:
     shown = _shown(one)
     kept = _kept_rules(one, rules)
     for rated in one.rated:
@@ -261,7 +262,7 @@ def _galleries(one: Answered, rules: Sequence[Rule]) -> Iterator[PictureGallery]
             yield galleries.side_by_side(one.place, one.ids, shown, rated)
 
 
-def _deviations(one: Answered) -> Iterator[deviations.Deviations]:
+def _deviations(one: RatedStudy) -> Iterator[deviations.Deviations]:
     """Of each target, where its truth was put to the raters too."""
     stated = one.run.truth
     by_attribute = {r.attribute: r for r in reversed(one.rated)}

@@ -7,12 +7,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from transect.analysis import edits, findings, interpolation, negative_control, pruned, publication
+from transect.analysis import edits, findings, finished_run, interpolation, negative_control, pruned, publication
 from transect.analysis.audit_result import AuditResult
 from transect.analysis.sections import directions as fitted_directions
 from transect.analysis.sections import steady
 from transect.effects.shares import read_shares
 from transect.ratings.seen import attach
+from transect.records import Effect
+from transect.report.records import Section
 from transect.runs import boundary, error_conditions
 from transect.runs.folder import STUDIES, read_spec
 
@@ -48,10 +50,11 @@ def report(
     combinations errors are counted by; both kept in the folder, default what is kept there.
     """
     band = boundary.check(near) or boundary.kept(folder)
-    runs = sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
-    known = [read_spec(path).counted_by for path in runs]
+    paths = sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
+    known = [read_spec(path).counted_by for path in paths]  # refuses what is no audit before tables are read
     crossed = error_conditions.check(by or error_conditions.kept(folder), known)
-    found = [findings.analyse(path, band, crossed) for path in runs]
+    runs = [finished_run.read(path) for path in paths]
+    found = [findings.analyse(run, band, crossed) for run in runs]
     if by:
         error_conditions.keep(folder, crossed)
     if near is not None:
@@ -61,20 +64,24 @@ def report(
     order = sorted(found, key=lambda one: one.in_steps or not one.design.levels)
     attributes = {name: attribute for one in reversed(order) for name, attribute in one.attributes.items()}
     populations = [read_shares(path, attributes) for path in shares]
-    controls = [negative_control.finished(path) for path in runs]
-    notes = [note for path in runs for note in negative_control.unfinished(path)]
-    own = [[*edits.sections(path), *steady.sections(path), *pruned.sections(path)] for path in runs]
-    rated = [section for sections in own for section in sections]
+    controls = [negative_control.read(path) for path in paths]
+    notes = [note for _, unfinished in controls for note in unfinished]
+    rated = [section for run, study in zip(runs, found, strict=True) for section in _run_sections(run, study.effects)]
     specs = {json.dumps(one.spec.generator.directions): one.spec for one in found}
     notes += [note for spec in specs.values() for note in fitted_directions.limits(spec)]
     fitted = [section for spec in specs.values() for section in fitted_directions.section(spec)]
     return publication.publish(
         folder,
         found,
-        controls,
+        [control for control, _ in controls],
         shares=populations,
         correction=correction,
         models=models,
         limits=notes,
         sections=[*fitted, *interpolation.sections(folder), *rated],
     )
+
+
+def _run_sections(run: finished_run.Run, effects: Sequence[Effect]) -> list[Section]:
+    """The sections on one run's edits, canaries and ratings."""
+    return [*edits.sections(run), *steady.sections(run.folder.path), *pruned.sections(run, effects)]

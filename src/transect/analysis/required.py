@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import numpy as np
-
+from transect.analysis.finished_run import Run
 from transect.analysis.sections import gates
 from transect.ratings.gates import Required, entries_of, kept
 from transect.report.records import Section
-from transect.runs.folder import read_spec
 from transect.runs.spec import GeneratorDescription
 
 
-def sections(folder: Path, gated: np.ndarray) -> list[Section]:
-    """The section on the gates that a finished run requires; none where it requires none.
-
-    gated [n]: why images are left out (`reasons`).
-    """
-    required = kept(folder)
+def sections(run: Run) -> list[Section]:
+    """The section on the gates that a finished run requires; none where it requires none."""
+    required, spec = kept(run.folder.path), run.spec
     if required is None:
         return []
-    spec = read_spec(folder)
-    return [gates.section(spec.name, entries_of(required, spec.generator), spec.design.levels, required.sha256,
-                          [str(one) for one in gated if one])]  # fmt: skip
+    entries, reasons = entries_of(required, spec.generator), [str(reason) for reason in run.seen.gated if reason]
+    return [gates.section(spec.name, entries, spec.design.levels, required.sha256, reasons)]
 
 
 def section_of(required: Required, name: str, generator: GeneratorDescription) -> Section:

@@ -1,13 +1,13 @@
-"""Labelled photographs as a study's images: readers that look like a world whose attributes come as they are.
+"""Labelled photographs as a study's images: readers of data sets, as worlds whose attributes cannot be set.
 
-A reader knows the layout of one kind of data set; what it makes is a LabelledImages, for audits and for training.
+A reader knows the layout of one kind of data set and returns LabelledImages, for audits and for training.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import parse_qsl
 
 from transect.datasets import celeba, coco, fairface, ffhq, folder, imsitu, parquet, utkface
@@ -54,8 +54,8 @@ def open_dataset(
 
     image_size: side of the square that images are fitted into where they have several sizes (default 128). crop: what
     is cut out of each before: center, SIDE or SIDE@X,Y in pixels. split: a part, by the data set's own name. limit: at
-    most so many rows, drawn by a fixed seed. labelled: refuse a data set without an attribute. What the text says
-    after `?` goes before these. See the how-to on auditing photographs and on data sets.
+    most this many rows, drawn by a fixed seed. labelled: refuse a data set without an attribute. Options after `?` in
+    the text take precedence. See the how-to on auditing photographs and on data sets.
 
     Raises UnknownName for another reader, part or option, BadInput for a folder that cannot be read as one.
     """
@@ -65,24 +65,28 @@ def open_dataset(
         raise BadInput(f"--dataset {text!r}: expected READER:PATH, for example folder:faces")
     if reader not in READERS:
         raise UnknownName("reader", reader, READERS, hint="a data set is READER:PATH; see: transect datasets")
-    given: dict[str, Any] = {"crop": crop, "split": split, "limit": limit, **options}
-    if isinstance(given["crop"], str):
-        given["crop"] = Crop.parse(given["crop"])
-    request = Request(image_size=image_size, labelled=labelled, **given)
+    cut = options.get("crop", crop)
+    request = Request(
+        image_size=image_size,
+        labelled=labelled,
+        crop=Crop.parse(cut) if isinstance(cut, str) else cut,
+        split=options.get("split", split),
+        limit=_whole(options["limit"]) if "limit" in options else limit,
+    )
     return READERS[reader].read(Path(path), request)
 
 
-def _options(rest: str) -> tuple[str, dict[str, Any]]:
-    """The path, and what is said after a question mark."""
+def _options(rest: str) -> tuple[str, dict[str, str]]:
+    """The path, and the options after a question mark."""
     path, mark, query = rest.rpartition("?")
     if not mark or "=" not in query:
         return rest, {}
-    given: dict[str, Any] = {}
+    options: dict[str, str] = {}
     for name, value in parse_qsl(query, keep_blank_values=True):
         if name not in OPTIONS:
             raise UnknownName("option of a data set", name, OPTIONS, "as in celeba:data?split=test")
-        given[name] = _whole(value) if name == "limit" else value
-    return path, given
+        options[name] = value
+    return path, options
 
 
 def _whole(text: str) -> int:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from transect.datasets.columns import Labelled, subjects_of
-from transect.datasets.files import by_stem, columns, columns_of, folder_of, found, images_below, lines_of
+from transect.datasets.files import by_stem, columns, columns_of, find, folder_of, images_below, lines_of
 from transect.datasets.labelled import LabelledImages, Request, Rows, build, digest
 from transect.datasets.pictures import Files
 from transect.errors import BadInput, UnknownName
@@ -47,17 +47,17 @@ def read(path: Path, request: Request) -> LabelledImages:
     folder_of(path, "CelebA's folder")
     table = _needed(path, _ATTRIBUTES, _TABLES_IN)
     files = by_stem(images_below(_needed(path, _PICTURES, _PICTURES_IN)), path)
-    identities = found(path, _IDENTITIES, _TABLES_IN)
+    identities = find(path, _IDENTITIES, _TABLES_IN)
     people = {} if identities is None else _pairs(identities)
-    parts = found(path, _PARTITION, _TABLES_IN)
+    parts = find(path, _PARTITION, _TABLES_IN)
     wanted = None if request.split is None else _of_part(path, parts, request.split)
-    sources = [one for one in (table, identities, parts) if one is not None]
+    sources = [file for file in (table, identities, parts) if file is not None]
     rows = _rows(_labels(table), table, files, people, wanted, sources)
     return build("celeba", path, rows, request)
 
 
 def read_hq(path: Path, request: Request) -> LabelledImages:
-    """CelebA-HQ below `path`, as CelebAMask-HQ has it; identities where identity_CelebA.txt was put beside it.
+    """CelebA-HQ below `path`, in CelebAMask-HQ's layout; identities if identity_CelebA.txt lies there too.
 
     Raises BadInput as `read` does, and for a split, of which it has none.
     """
@@ -66,12 +66,12 @@ def read_hq(path: Path, request: Request) -> LabelledImages:
         raise BadInput(f"split: expected none for CelebA-HQ, got {request.split!r}; leave it out")
     table = _needed(path, _HQ_ATTRIBUTES, _TABLES_IN)
     files = by_stem(images_below(_needed(path, _HQ_PICTURES, (".",))), path)
-    mapping, identities = found(path, _HQ_MAPPING, _TABLES_IN), found(path, _IDENTITIES, _TABLES_IN)
+    mapping, identities = find(path, _HQ_MAPPING, _TABLES_IN), find(path, _IDENTITIES, _TABLES_IN)
     people: dict[str, str] = {}
     if mapping is not None and identities is not None:
         known = _pairs(identities)
         people = {new: known[old] for new, old in _renamed(mapping).items() if old in known}
-    sources = [one for one in (table, mapping, identities) if one is not None]
+    sources = [file for file in (table, mapping, identities) if file is not None]
     return build("celeba-hq", path, _rows(_labels(table), table, files, people, None, sources), request)
 
 
@@ -92,11 +92,11 @@ def _rows(
         NO_ROW: len(files.keys() - set(stems)),
         OTHER_PART: len(stems) - len(in_part),
     }
-    made, skipped = _attributes(cells, table, kept)
+    labelled, skipped = _attributes(cells, table, kept)
     ids = tuple(stems[row] for row in kept)
-    subjects = subjects_of([people.get(one, "") for one in ids], len(ids))
-    pictures = Files(tuple(files[one] for one in ids))
-    return Rows(pictures, ids, made, subjects, digest(sources), skipped, left, ABOUT)
+    subjects = subjects_of([people.get(name, "") for name in ids], len(ids))
+    pictures = Files(tuple(files[name] for name in ids))
+    return Rows(pictures, ids, labelled, subjects, digest(sources), skipped, left, ABOUT)
 
 
 def _labels(table: Path) -> tuple[list[str], dict[str, list[str]]]:
@@ -119,25 +119,28 @@ def _labels(table: Path) -> tuple[list[str], dict[str, list[str]]]:
 def _attributes(
     cells: Mapping[str, list[str]], table: Path, kept: list[int]
 ) -> tuple[dict[str, Labelled], dict[str, str]]:
-    made: dict[str, Labelled] = {}
+    labelled: dict[str, Labelled] = {}
     skipped: dict[str, str] = {}
     known = {"1": 1.0, "-1": 0.0, "0": 0.0}
     for name, column in cells.items():
         values = np.array([known.get(cell.strip(), np.nan) for cell in column], dtype=np.float64)
         if np.isnan(values).any():
             bad = int(np.isnan(values).argmax())
-            raise BadInput(f"{table}: expected 1, 0 or -1 for {name}, got {column[bad]!r} in row {bad + 1}; mend it")
+            raise BadInput(f"{table}: expected 1, 0 or -1 for {name}, got {column[bad]!r} in row {bad + 1}; fix it")
         if len(np.unique(values[kept])) < 2:
             skipped[name] = "one value only"
             continue
         meaning = f"label {name}: annotators saw it"
-        made[name] = Attribute(name, "binary", meaning, levels=("no", "yes"), source="CelebA's labels"), values[kept]
-    return made, skipped
+        labelled[name] = (
+            Attribute(name, "binary", meaning, levels=("no", "yes"), source="CelebA's labels"),
+            values[kept],
+        )
+    return labelled, skipped
 
 
 def _pairs(source: Path) -> dict[str, str]:
     """The second column by the stem of the first: identities, parts."""
-    rows: list[list[Any]]
+    rows: list[list[str]]
     if source.suffix == ".csv":
         read_columns = list(columns_of(source).values())
         rows = [list(row) for row in zip(*read_columns[:2], strict=True)] if len(read_columns) > 1 else []
@@ -165,7 +168,7 @@ def _renamed(mapping: Path) -> dict[str, str]:
 
 
 def _needed(path: Path, names: tuple[str, ...], inside: tuple[str, ...]) -> Path:
-    place = found(path, names, inside)
+    place = find(path, names, inside)
     if place is None:
-        raise BadInput(f"{path}: expected {' or '.join(names[:2])}, found neither; name the data set's own folder")
+        raise BadInput(f"{path}: expected {' or '.join(names[:2])}, found neither; name the data set's folder")
     return place

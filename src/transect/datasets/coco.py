@@ -5,7 +5,7 @@ annotations/instances_train2014.json, …           objects by picture
 annotations/captions_train2014.json, …            five captions a picture, where they are there
 
 The label gender is the captions': man where one of them says man or men and none says woman or women, woman where it is
-the other way round, and no label else. Sources: Lin et al. 2014, Microsoft COCO, arXiv:1405.0312; the rule is that of
+the other way round, and otherwise none. Sources: Lin et al. 2014, Microsoft COCO, arXiv:1405.0312; the rule is that of
 Zhao et al. 2017, Men also like shopping, arXiv:1707.09457.
 """
 
@@ -22,7 +22,7 @@ from jaxtyping import Float
 
 from transect.datasets.celeba import NO_IMAGE, NO_ROW
 from transect.datasets.columns import Labelled, levels_in_order, subjects_of
-from transect.datasets.files import folder_of, found, images_below
+from transect.datasets.files import find, folder_of, images_below
 from transect.datasets.labelled import LabelledImages, Request, Rows, build, digest
 from transect.datasets.pictures import Files
 from transect.errors import BadInput
@@ -46,10 +46,10 @@ def read(path: Path, request: Request) -> LabelledImages:
     if not re.fullmatch(r"[\w-]+", part):
         raise BadInput(f"split: expected a part as COCO names it, as train2014, got {part!r}; change it")
     table = needed(path, (f"instances_{part}.json",), "COCO", _TABLES_IN)
-    captions = found(path, (f"captions_{part}.json",), _TABLES_IN)
+    captions = find(path, (f"captions_{part}.json",), _TABLES_IN)
     root = needed(path, (part,), "COCO", (".", "images"))
     content = read_json(table, ("images", "annotations", "categories"))
-    names = {int(one["id"]): str(one["file_name"]) for one in records(content["images"], table, "id", "file_name")}
+    names = {int(row["id"]): str(row["file_name"]) for row in records(content["images"], table, "id", "file_name")}
     files = {file.name: file for file in images_below(root)}
     kept = {number: name for number, name in names.items() if name in files}
     left = {NO_IMAGE: len(names) - len(kept), NO_ROW: len(files.keys() - set(names.values()))}
@@ -62,7 +62,7 @@ def read(path: Path, request: Request) -> LabelledImages:
         tuple(Path(name).stem for name in kept.values()),
         labels,
         subjects_of(None, len(kept)),
-        digest([one for one in (table, captions) if one is not None]),
+        digest([file for file in (table, captions) if file is not None]),
         skipped,
         left,
         ABOUT,
@@ -82,28 +82,28 @@ def read_json(source: Path, keys: Iterable[str]) -> dict[str, Any]:
     return dict(content)
 
 
-def records(found_there: Any, source: Path, *keys: str) -> list[Mapping[str, Any]]:
+def records(content: object, source: Path, *keys: str) -> list[Mapping[str, Any]]:
     """A list of objects that all have these keys. Raises BadInput for another."""
-    listed = found_there if isinstance(found_there, list) else [found_there]
-    if any(not isinstance(one, dict) or any(key not in one for key in keys) for one in listed):
+    rows: list[Any] = content if isinstance(content, list) else [content]
+    if any(not isinstance(row, dict) or any(key not in row for key in keys) for row in rows):
         raise BadInput(f"{source}: expected records with {', '.join(keys)}, got another; fetch the file again")
-    return listed
+    return rows
 
 
 def _objects(
     content: Mapping[str, Any], table: Path, names: Mapping[int, str], kept: tuple[int, ...]
 ) -> tuple[dict[str, Labelled], dict[str, str]]:
     """A label of yes and no for each kind of object; person is none, since it is on most pictures with a gender."""
-    kinds = {int(one["id"]): str(one["name"]) for one in records(content["categories"], table, "id", "name")}
+    kinds = {int(row["id"]): str(row["name"]) for row in records(content["categories"], table, "id", "name")}
     places, columns = {number: row for row, number in enumerate(kept)}, {number: n for n, number in enumerate(kinds)}
     there = np.zeros((len(kept), len(kinds)))
-    for one in records(content["annotations"], table, "image_id", "category_id"):
-        picture, kind = int(one["image_id"]), int(one["category_id"])
+    for row in records(content["annotations"], table, "image_id", "category_id"):
+        picture, kind = int(row["image_id"]), int(row["category_id"])
         if picture not in names or kind not in columns:
             raise BadInput(f"{table}: an object names picture {picture} and kind {kind}, of which one is not listed")
         if picture in places:
             there[places[picture], columns[kind]] = 1
-    made: dict[str, Labelled] = {}
+    labels: dict[str, Labelled] = {}
     skipped: dict[str, str] = {}
     for kind, name in kinds.items():
         values: Float[np.ndarray, " n"] = there[:, columns[kind]]
@@ -113,33 +113,33 @@ def _objects(
             skipped[name] = "one value only"
         else:
             meaning = f"label {name}: annotators marked one"
-            made[name] = Attribute(name, "binary", meaning, levels=("no", "yes"), source="COCO's annotations"), values
-    return made, skipped
+            labels[name] = Attribute(name, "binary", meaning, levels=("no", "yes"), source="COCO's annotations"), values
+    return labels, skipped
 
 
-def _gender(captions: Any, source: Path, kept: tuple[int, ...]) -> Labelled | str:
-    said: dict[int, set[str]] = {number: set() for number in kept}
-    for one in records(captions, source, "image_id", "caption"):
-        words = said.get(int(one["image_id"]))
+def _gender(captions: object, source: Path, kept: tuple[int, ...]) -> Labelled | str:
+    genders: dict[int, set[str]] = {number: set() for number in kept}
+    for row in records(captions, source, "image_id", "caption"):
+        words = genders.get(int(row["image_id"]))
         if words is not None:
-            words |= {"man" if match[1] else "woman" for match in _WORD.finditer(str(one["caption"]))}
-    column = [next(iter(words)) if len(words) == 1 else "" for words in said.values()]
+            words |= {"man" if match[1] else "woman" for match in _WORD.finditer(str(row["caption"]))}
+    column = [next(iter(words)) if len(words) == 1 else "" for words in genders.values()]
     meaning = "label gender: captions say man or men, or woman or women, and never both"
     return levels_in_order(GENDER, column, ("man", "woman"), meaning, "COCO's captions")
 
 
 def _with(
-    name: str, found_there: Labelled | str, labels: dict[str, Labelled], skipped: dict[str, str]
+    name: str, label: Labelled | str, labels: dict[str, Labelled], skipped: dict[str, str]
 ) -> tuple[dict[str, Labelled], dict[str, str]]:
-    if isinstance(found_there, str):
-        return labels, {**skipped, name: found_there}
-    return {name: found_there, **labels}, skipped
+    if isinstance(label, str):
+        return labels, {**skipped, name: label}
+    return {name: label, **labels}, skipped
 
 
 def needed(path: Path, names: tuple[str, ...], whose: str, inside: tuple[str, ...] = (".",)) -> Path:
     """The first of these names in one of these folders of `path`. Raises BadInput where none is there."""
-    place = found(path, names, inside)
+    place = find(path, names, inside)
     if place is None:
         there = "" if inside == (".",) else f" in one of {', '.join(inside)}"
-        raise BadInput(f"{path}: expected {names[0]}{there}, found none; name {whose}'s own folder")
+        raise BadInput(f"{path}: expected {names[0]}{there}, found none; name {whose}'s folder")
     return place

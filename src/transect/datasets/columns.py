@@ -1,4 +1,4 @@
-"""What a column of labels is: an attribute with its values, or none and why.
+"""Columns of labels as attributes with their values, or the reason why a column is none.
 
 Two texts, or 0 and 1, are two levels; up to 40 texts are levels; other numbers are a range; an empty cell is a missing
 value, NaN.
@@ -7,7 +7,7 @@ value, NaN.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 from jaxtyping import Float
@@ -25,23 +25,23 @@ Labelled: TypeAlias = tuple[Attribute, Float[np.ndarray, " n"]]
 
 
 def attributes_of(
-    rows: Mapping[str, Sequence[Any]],
+    rows: Mapping[str, Sequence[object]],
 ) -> tuple[dict[str, Labelled], dict[str, str]]:
     """The attributes that the columns are, by name, and why each other column is none.
 
-    >>> found, skipped = attributes_of({"smile": ["1", "0"], "camera": ["x", "x"]})
-    >>> found["smile"][0].levels, skipped
+    >>> labels, skipped = attributes_of({"smile": ["1", "0"], "camera": ["x", "x"]})
+    >>> labels["smile"][0].levels, skipped
     (('no', 'yes'), {'camera': 'one value only'})
     """
-    made: dict[str, Labelled] = {}
+    labels: dict[str, Labelled] = {}
     skipped: dict[str, str] = {}
     for name, column in rows.items():
-        found = _attribute(name, column) if name.strip() else "a column without a name"
-        if isinstance(found, str):
-            skipped[name] = found
+        label = _attribute(name, column) if name.strip() else "a column without a name"
+        if isinstance(label, str):
+            skipped[name] = label
         else:
-            made[name] = found
-    return made, skipped
+            labels[name] = label
+    return labels, skipped
 
 
 def levels_in_order(
@@ -57,7 +57,7 @@ def levels_in_order(
     return Attribute(name, kind, meaning, levels=tuple(levels), source=source), values  # type: ignore[arg-type]
 
 
-def subjects_of(column: Sequence[Any] | None, n: int) -> tuple[int, ...]:
+def subjects_of(column: Sequence[object] | None, n: int) -> tuple[int, ...]:
     """Who is on each image, as numbers in order of first use; every image without a name is its own subject.
 
     >>> subjects_of(["ada", "", "ada", None], 4)
@@ -67,12 +67,12 @@ def subjects_of(column: Sequence[Any] | None, n: int) -> tuple[int, ...]:
         return tuple(range(n))
     order: dict[object, int] = {}
     names = ("" if cell is None else str(cell).strip() for cell in column)
-    # A row's place is no text, so that it is nobody's name.
+    # A row's place is a number, so that no name equals it.
     keys = (place if name.lower() in MISSING else name for place, name in enumerate(names))
     return tuple(order.setdefault(key, len(order)) for key in keys)
 
 
-def _attribute(name: str, column: Sequence[Any]) -> Labelled | str:
+def _attribute(name: str, column: Sequence[object]) -> Labelled | str:
     """The attribute that a column is, and its values; or why it is none."""
     if any(isinstance(cell, list | dict | bytes) for cell in column):
         return "lists or records"
@@ -91,8 +91,8 @@ def _attribute(name: str, column: Sequence[Any]) -> Labelled | str:
 def _numbers(texts: Sequence[str]) -> Float[np.ndarray, " n"] | None:
     named = {"true": 1.0, "false": 0.0}
     try:
-        found = [np.nan if not text else named.get(text.lower()) for text in texts]
-        return np.array([float(text) if value is None else value for text, value in zip(texts, found, strict=True)])
+        values = [np.nan if not text else named.get(text.lower()) for text in texts]
+        return np.array([float(text) if value is None else value for text, value in zip(texts, values, strict=True)])
     except ValueError:
         return None
 

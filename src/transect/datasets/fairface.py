@@ -74,7 +74,7 @@ def _labels(cells: dict[str, list[Any]]) -> tuple[dict[str, Labelled], dict[str,
     else:
         labels = {"age": ages, **labels}
     if _NO_APPEARANCE in cells:
-        skipped[_NO_APPEARANCE] = "how the row was used, no appearance"
+        skipped[_NO_APPEARANCE] = "how the row was used, not what it shows"
     return labels, skipped
 
 

@@ -1,7 +1,7 @@
-"""FFHQ as it is distributed: folders of pictures by thousands; labels, which it has none of, from a table beside them.
+"""FFHQ as it is distributed: folders of pictures by thousands, and labels from a table that you add.
 
 images1024x1024/00000/00000.png, or thumbnails128x128/00000/00000.png, or a folder of such pictures
-labels.csv (or .parquet)    id,age,smile …: the number of the picture, and what somebody says of it
+labels.csv (or .parquet)    id,age,smile …: the number of the picture, and its labels
 ffhq-dataset-v2.json        which pictures are for training and for validation
 
 Source: Karras, Laine and Aila 2019, A style-based generator architecture for generative adversarial networks.
@@ -15,7 +15,7 @@ from typing import Final
 
 from transect.datasets.celeba import NO_IMAGE, NO_ROW, OTHER_PART
 from transect.datasets.columns import Labelled, attributes_of, subjects_of
-from transect.datasets.files import TABLES, by_stem, columns_of, folder_of, found, images_below
+from transect.datasets.files import TABLES, by_stem, columns_of, find, folder_of, images_below
 from transect.datasets.labelled import SUBJECT, LabelledImages, Request, Rows, build, digest
 from transect.datasets.pictures import Files
 from transect.errors import BadInput, UnknownName
@@ -32,11 +32,13 @@ def read(path: Path, request: Request) -> LabelledImages:
     Raises BadInput: no folder, no picture, several tables, a table without ids, one id twice, no list of parts.
     """
     folder_of(path, "FFHQ's folder")
-    pictures = found(path, _PICTURES) or path
+    pictures = find(path, _PICTURES) or path
     files = by_stem(images_below(pictures), pictures)
     tables = sorted(file for file in path.iterdir() if file.suffix.lower() in TABLES)
     if len(tables) > 1:
-        raise BadInput(f"{path}: expected at most one table, got {', '.join(one.name for one in tables)}; leave one")
+        raise BadInput(
+            f"{path}: expected at most one table, got {', '.join(table.name for table in tables)}; leave one"
+        )
     stems = sorted(files)
     left: dict[str, int] = {}
     labels: dict[str, Labelled] = {}
@@ -81,7 +83,7 @@ def _part(path: Path, split: str) -> set[str]:
     source = path / _LISTED
     try:
         listed = json.loads(source.read_text(encoding="utf-8"))
-        return {_stem(number) for number, one in listed.items() if one["category"] == split}
+        return {_stem(number) for number, entry in listed.items() if entry["category"] == split}
     except (OSError, ValueError, AttributeError, KeyError, TypeError):
         raise BadInput(
             f"{source}: expected FFHQ's list of pictures to know the parts; add it or leave split out"

@@ -16,7 +16,10 @@ TABLES = (".csv", ".parquet")
 
 
 def columns_of(source: Path) -> dict[str, list[Any]]:
-    """Columns of a CSV or Parquet; text where it is a CSV. Raises BadInput for what is no table, or names one twice."""
+    """Columns of a Parquet file, or of a CSV as text: a label 01 is not the number 1.
+
+    Raises BadInput for what is no table, or names a column twice.
+    """
     if source.suffix.lower() == ".parquet":
         return _parquet(source)
     try:
@@ -31,7 +34,7 @@ def columns(source: Path, head: Sequence[str], body: Sequence[Sequence[str]], fi
     """Columns by name. first: the line of the body's first row. Raises BadInput where a line is too long or short."""
     for number, row in enumerate(body, start=first):
         if len(row) != len(head):
-            raise BadInput(f"{source}: expected {len(head)} columns in line {number}, got {len(row)}; mend the line")
+            raise BadInput(f"{source}: expected {len(head)} columns in line {number}, got {len(row)}; fix the line")
     _columns_once(source, head)
     return {name: [row[place] for row in body] for place, name in enumerate(head)}
 
@@ -48,18 +51,18 @@ def lines_of(source: Path) -> list[str]:
 def folder_of(path: Path, wanted: str) -> Path:
     """The path itself; raises BadInput where it is no folder."""
     if not path.is_dir():
-        raise BadInput(f"{path}: expected {wanted}, got no folder; mend the path")
+        raise BadInput(f"{path}: expected {wanted}, got no folder; check the path")
     return path
 
 
-def found(path: Path, names: Iterable[str], inside: Iterable[str] = (".",)) -> Path | None:
+def find(path: Path, names: Iterable[str], inside: Iterable[str] = (".",)) -> Path | None:
     """The first of these names that lies in one of these folders of `path`, or None."""
     places = [path / folder / name for name in names for folder in inside]
     return next((place for place in places if place.exists()), None)
 
 
 def images_below(folder: Path) -> list[Path]:
-    """Every image file in the folder and below it, sorted; links that lead out of the folder are not followed."""
+    """Every image file in the folder and below it, sorted; links out of the folder are not followed."""
     files = [file for file in folder.rglob("*") if file.suffix.lower() in SUFFIXES and not file.name.startswith(".")]
     root = folder.resolve()
     return sorted(file for file in files if file.is_file() and file.resolve().is_relative_to(root))
@@ -67,22 +70,22 @@ def images_below(folder: Path) -> list[Path]:
 
 def by_stem(files: Iterable[Path], folder: Path) -> dict[str, Path]:
     """Files by their name without suffix. Raises BadInput where two have one."""
-    made: dict[str, Path] = {}
+    stems: dict[str, Path] = {}
     for file in files:
-        if (other := made.setdefault(file.stem, file)) is not file:
+        if (other := stems.setdefault(file.stem, file)) is not file:
             raise BadInput(f"{folder}: expected one image named {file.stem}, got {other.name} and {file.name} there")
-    return made
+    return stems
 
 
 def _parquet(source: Path) -> dict[str, list[Any]]:
     import pyarrow.parquet as pq
 
     try:
-        table = pq.ParquetFile(source).read()
+        table = pq.ParquetFile(source).read()  # unlike read_table it reads a repeated column, to refuse it by name
     except (OSError, pa.ArrowException) as error:
         raise _unreadable(source, error) from None
     _columns_once(source, table.column_names)
-    return table.to_pydict()  # type: ignore[no-any-return]
+    return dict(table.to_pydict())
 
 
 def _unreadable(source: Path, error: Exception) -> BadInput:

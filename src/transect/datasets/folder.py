@@ -4,7 +4,7 @@ faces/labels.csv        file,subject,age,smile
 faces/0001.jpg …        as the column `file` names them
 
 Every other column is an attribute: text is levels, 0 and 1 are off and on, other numbers are a range. `subject` is who
-is on the image, where several show one person; a row that does not say is a person of its own. Nothing in the table is
+is on the image, where several show one person; a row without one is a separate person. Nothing in the table is
 evaluated, and no file outside is opened.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from transect.datasets.columns import attributes_of, subjects_of
 from transect.datasets.files import TABLES, columns_of, folder_of, images_below
@@ -26,9 +26,9 @@ _LONGEST_SHOWN: Final = 80
 
 
 def read(path: Path, request: Request) -> LabelledImages:
-    """Read the labels and find the images; none is decoded yet but one header each.
+    """Read the labels and find the images; only one header of each is decoded.
 
-    Without a table, where no labels are asked for, every image below the folder. Raises BadInput: no folder, no table
+    Without a table, where no labels are needed, every image below the folder. Raises BadInput: no folder, no table
     or several, no file column, an image that is missing, outside, named twice or broken; a part, which folders lack.
     """
     folder_of(path, "a folder of images with a CSV or Parquet of labels")
@@ -50,17 +50,17 @@ def read(path: Path, request: Request) -> LabelledImages:
     _once(files, source)
     labels, skipped = attributes_of({k: v for k, v in rows.items() if k not in (column, SUBJECT)})
     if not labels and request.labelled:
-        told = "; ".join(f"{name} ({why})" for name, why in skipped.items())
+        columns = "; ".join(f"{name} ({reason})" for name, reason in skipped.items())
         raise BadInput(
-            f"{source}: expected at least one attribute beside {column}, got "
-            + (f"{told}, no attribute" if told else "none")
+            f"{source}: expected at least one attribute in addition to {column}, got "
+            + (f"{columns}, no attribute" if columns else "none")
         )
     known = {file.resolve() for file in files}
     left = {UNNAMED: sum(file.resolve() not in known for file in images_below(path))}
     subjects = subjects_of(rows.get(SUBJECT), len(files))
     ids = tuple(str(name) for name in rows[column])
-    made = Rows(Files(files), ids, labels, subjects, digest([source.read_bytes()]), skipped, left)
-    return build("folder", path, made, request, strict=True)
+    images = Rows(Files(files), ids, labels, subjects, digest([source.read_bytes()]), skipped, left)
+    return build("folder", path, images, request, strict=True)
 
 
 def unlabelled(path: Path) -> Rows:
@@ -79,13 +79,13 @@ def unlabelled(path: Path) -> Rows:
 
 
 def _only_table(path: Path, needed: bool) -> Path | None:
-    found = sorted(file for file in path.iterdir() if file.suffix.lower() in TABLES)
-    if not found and not needed:
+    tables = sorted(file for file in path.iterdir() if file.suffix.lower() in TABLES)
+    if not tables and not needed:
         return None
-    if len(found) != 1:
-        told = ", ".join(file.name for file in found) or "none"
-        raise BadInput(f"{path}: expected one CSV or Parquet of labels, got {told}; leave one")
-    return found[0]
+    if len(tables) != 1:
+        names = ", ".join(file.name for file in tables) or "none"
+        raise BadInput(f"{path}: expected one CSV or Parquet of labels, got {names}; leave one")
+    return tables[0]
 
 
 def _inside(folder: Path, source: Path, name: str, row: int) -> Path:
@@ -96,7 +96,7 @@ def _inside(folder: Path, source: Path, name: str, row: int) -> Path:
             f"{source}: row {row + 1} names {shown}, which lies outside {folder}; keep the images in the folder"
         )
     if not there:
-        raise BadInput(f"{source}: row {row + 1} names {shown}, which is not there; add the image or drop the row")
+        raise BadInput(f"{source}: row {row + 1} names {shown}, which does not exist; add the image or drop the row")
     return file
 
 
@@ -111,7 +111,7 @@ def look(folder: Path, name: str) -> tuple[Path, bool, bool]:
 
 def _once(files: Sequence[Path], source: Path) -> None:
     """Two rows of one image would count it as two, perhaps with other labels."""
-    rows: dict[Any, int] = {}
+    rows: dict[Path, int] = {}
     for row, file in enumerate(files, start=1):
         first = rows.setdefault(file.resolve(), row)
         if first != row:

@@ -1,4 +1,4 @@
-"""imSitu as it is distributed: what people on a picture do, and whether annotators called the one who does it a man.
+"""imSitu as it is distributed: what people on a picture do, and whether annotators call the agent a man.
 
 of500_images_resized/ (or resized_256/, images/)    pictures, as cooking_12.jpg
 train.json, dev.json, test.json                     verb, and three annotators' frames, by picture
@@ -26,7 +26,7 @@ from transect.datasets.pictures import Files
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
 
-ABOUT: Final = "Verbs and gender are what annotators said of the pictures, not who the people are."
+ABOUT: Final = "Verbs and gender are annotators' labels of the pictures, not who the people are."
 PARTS: Final = ("train", "dev", "test")
 SPACE: Final = "imsitu_space.json"
 _PICTURES: Final = ("of500_images_resized", "resized_256", "images")
@@ -44,7 +44,7 @@ def read(path: Path, request: Request) -> LabelledImages:
     tables = {part: table for part in PARTS if (table := path / f"{part}.json").is_file()}
     chosen = [table for part, table in tables.items() if request.split in (None, part)]
     if not chosen:
-        raise BadInput(f"{path}: expected train.json, dev.json or test.json, found none; name imSitu's own folder")
+        raise BadInput(f"{path}: expected train.json, dev.json or test.json, found none; name imSitu's folder")
     space, root = needed(path, (SPACE,), "imSitu"), needed(path, _PICTURES, "imSitu")
     listed = {table: _entries(table) for table in tables.values()}
     entries = {name: entry for table in chosen for name, entry in listed[table].items()}
@@ -92,24 +92,24 @@ def _labels(entries: list[Mapping[str, Any]], people: Mapping[str, str]) -> tupl
     verbs = tuple(sorted({str(entry["verb"]) for entry in entries}))
     values = np.array([verbs.index(str(entry["verb"])) for entry in entries], dtype=np.float64)
     meaning = "label verb: what annotators were asked to find, and saw"
-    made: dict[str, Labelled] = {}
+    labels: dict[str, Labelled] = {}
     skipped: dict[str, str] = {}
     if len(verbs) > 1:
-        made["verb"] = Attribute("verb", "categorical", meaning, levels=verbs, source="imSitu's annotations"), values
+        labels["verb"] = Attribute("verb", "categorical", meaning, levels=verbs, source="imSitu's annotations"), values
     else:
         skipped["verb"] = "one value only" if verbs else "no value"
-    said = "label gender: annotators call the agent an adult male, or an adult female, and never both"
-    called = [_agent(one, people) for one in entries]
-    gender = levels_in_order(GENDER, called, ("man", "woman"), said, "imSitu's frames")
+    meaning = "label gender: annotators call the agent an adult male, or an adult female, and never both"
+    agents = [_agent(entry, people) for entry in entries]
+    gender = levels_in_order(GENDER, agents, ("man", "woman"), meaning, "imSitu's frames")
     if isinstance(gender, str):
         skipped[GENDER] = gender
     else:
-        made[GENDER] = gender
-    return made, skipped
+        labels[GENDER] = gender
+    return labels, skipped
 
 
 def _agent(entry: Mapping[str, Any], people: Mapping[str, str]) -> str:
-    """What the frames call the agent: man, woman, or nothing where they differ or say neither."""
+    """What the frames call the agent: man, woman, or an empty text where they differ or name neither."""
     frames = entry["frames"] if isinstance(entry["frames"], list) else []
-    said = {people.get(str(frame.get("agent", ""))) for frame in frames if isinstance(frame, dict)} - {None}
-    return str(next(iter(said))) if len(said) == 1 else ""
+    genders = {people.get(str(frame.get("agent", ""))) for frame in frames if isinstance(frame, dict)} - {None}
+    return str(next(iter(genders))) if len(genders) == 1 else ""

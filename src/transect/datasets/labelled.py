@@ -1,4 +1,4 @@
-"""Labelled photographs as a study's images: what every reader makes, and what training and audits take."""
+"""Labelled photographs as a study's images: the result of every reader, and the input of training and audits."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ BROKEN = "unreadable image files"
 @final
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of a reader.
+    """A request to a reader.
 
     image_size: side of the square that images are fitted into. crop: what is cut out before. split: a part of the data
-    set, by the name that it has there. limit: at most so many rows, drawn by a fixed seed and kept in their order
+    set, by its name there. limit: at most this many rows, drawn by a fixed seed and kept in their order
     (many data sets are sorted by a label). labelled: refuse a data set without an attribute. Raises BadInput for a
     size or limit out of range.
     """
@@ -50,7 +50,7 @@ class Rows:
     """What a reader found, before an image is looked at: row i of everything is of one image.
 
     skipped: columns that are no attribute, and why. left_out: what was found and does not count, reason -> how many.
-    about: what reports say of the labels.
+    about: the reports' sentence about the labels.
     """
 
     pictures: Pictures
@@ -79,7 +79,7 @@ class Rows:
 class LabelledImages:
     """Photographs with labels, as a world that samples its rows in order, reads their labels and opens their files.
 
-    reader, path: what READER:PATH said. ids: a name for each row, each once. values: float64 by attribute, NaN where a
+    reader, path: from READER:PATH. ids: a name for each row, each once. values: float64 by attribute, NaN where a
     label is missing. subjects: who is on each image, as numbers. fitted: whether images are sized to a square of
     image_size. skipped: columns that are no attribute, with the reason. left_out: reason -> how many.
     """
@@ -102,7 +102,7 @@ class LabelledImages:
 
     @property
     def name(self) -> str:
-        """As reports say it."""
+        """As reports show it."""
         return f"{self.reader}:{self.path.name}"
 
     def __len__(self) -> int:
@@ -121,12 +121,12 @@ class LabelledImages:
     def pixels(self, rows: Int[np.ndarray, " m"] | Sequence[int]) -> UInt8[np.ndarray, "m h w 3"]:
         """The images of those rows, in that order. Raises BadInput for a damaged one, by name."""
         side = self.image_size if self.fitted else None
-        made = [pixels_of(self.pictures.encoded(int(r)), self.pictures.name(int(r)), side, self.crop) for r in rows]
-        for row, picture in zip(rows, made, strict=True):
-            if picture.shape != made[0].shape:  # EXIF behind a PNG's pixels turned it
+        images = [pixels_of(self.pictures.encoded(int(r)), self.pictures.name(int(r)), side, self.crop) for r in rows]
+        for row, image in zip(rows, images, strict=True):
+            if image.shape != images[0].shape:  # EXIF behind a PNG's pixels turned it
                 name = self.pictures.name(int(row))
-                raise BadInput(f"{name}: expected {made[0].shape[:2]} pixels, got {picture.shape[:2]}; give a size")
-        return np.stack(made)
+                raise BadInput(f"{name}: expected {images[0].shape[:2]} pixels, got {image.shape[:2]}; give a size")
+        return np.stack(images)
 
     def batches(
         self, size: int, *, shuffle: int | None = None
@@ -164,9 +164,9 @@ class LabelledImages:
         return Images(self.pixels(latents.seeds % SUBJECTS_PER_SEED))
 
     def set(self, latents: Latents, values: Any, hold: Sequence[str] = ()) -> Latents:
-        """Photographs cannot be set. Raises BadInput unless nothing is asked."""
+        """Photographs cannot be set. Raises BadInput unless there is nothing to set."""
         if len(values) or hold:
-            raise BadInput(f"{self.name}: photographs come as they are; vary attributes of a generator instead")
+            raise BadInput(f"{self.name}: photographs cannot be edited; vary attributes of a generator instead")
         return latents
 
     def describe(self) -> dict[str, Any]:
@@ -205,7 +205,7 @@ def build(reader: str, path: Path, rows: Rows, request: Request, *, strict: bool
     """The data set of the rows that a reader found; one header of every image is looked at.
 
     strict: a broken image is refused, not counted. Raises BadInput: no row, no readable image, one id twice, no
-    attribute where some are asked for, a crop that does not fit.
+    attribute where some are needed, a crop that does not fit.
     """
     if not rows.ids:
         raise BadInput(f"{path}: expected images with labels, got none{_counted(rows.left_out)}; look at the folder")
@@ -236,14 +236,14 @@ def build(reader: str, path: Path, rows: Rows, request: Request, *, strict: bool
 
 def digest(parts: Iterable[bytes | Path]) -> str:
     """SHA-256 of the bytes and files, one after another."""
-    made = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for part in parts:
         if isinstance(part, Path):
             with part.open("rb") as file:
-                made.update(hashlib.file_digest(file, "sha256").digest())
+                sha256.update(hashlib.file_digest(file, "sha256").digest())
         else:
-            made.update(part)
-    return made.hexdigest()
+            sha256.update(part)
+    return sha256.hexdigest()
 
 
 def _limited(rows: Rows, limit: int | None) -> Rows:
@@ -290,9 +290,9 @@ def _once(ids: Sequence[str], path: Path) -> None:
 
 
 def _counted(left_out: Mapping[str, int]) -> str:
-    told = ", ".join(f"{count} {reason}" for reason, count in left_out.items() if count)
-    return f" ({told})" if told else ""
+    counts = ", ".join(f"{count} {reason}" for reason, count in left_out.items() if count)
+    return f" ({counts})" if counts else ""
 
 
 def _listed(skipped: Mapping[str, str]) -> str:
-    return "; ".join(f"{name} ({why})" for name, why in skipped.items()) + ", no attribute" if skipped else "none"
+    return "; ".join(f"{name} ({reason})" for name, reason in skipped.items()) + ", no attribute" if skipped else "none"

@@ -51,7 +51,7 @@ class InParquet:
         return f"{self.files[file]}, row {place + 1} of group {group + 1}"
 
     def encoded(self, row: int) -> Encoded:
-        """The bytes, or the file below the root that stands for them; nothing at all where there is neither."""
+        """The bytes, or the file below the root that stands for them; empty where there is neither."""
         file, group, place = self.places[row]
         return encoded_of(_group(self.files[file], group, self.column)[place].as_py(), self.root) or b""
 
@@ -79,12 +79,12 @@ def read(path: Path, request: Request) -> LabelledImages:
     ids = _ids(cells, kept)
     subjects = subjects_of(cells.pop(SUBJECT, None), len(kept))
     labels, skipped = _attributes(cells, _classes(schema))
-    left = {NO_IMAGE: sum(len(one) for one in tables) - len(kept), OTHER_PART: left_out}
+    left = {NO_IMAGE: sum(map(len, tables)) - len(kept), OTHER_PART: left_out}
     rows = Rows(InParquet(root, tuple(files), column, places), ids, labels, subjects, digest(files), skipped, left)
     return build("parquet", path, rows, request)
 
 
-def encoded_of(cell: Any, root: Path) -> Encoded | None:
+def encoded_of(cell: object, root: Path) -> Encoded | None:
     """The picture of one cell: its bytes, else the file that its path names below the root; None for neither."""
     if isinstance(cell, bytes):
         return cell or None
@@ -100,7 +100,7 @@ def _files(path: Path, split: str | None) -> tuple[list[Path], int]:
     """The files to read, and how many rows those of other parts have."""
     files = [path] if path.is_file() else sorted(path.rglob("*.parquet")) if path.is_dir() else []
     if not files:
-        raise BadInput(f"{path}: expected a Parquet file or a folder of them, found none; mend the path")
+        raise BadInput(f"{path}: expected a Parquet file or a folder of them, found none; check the path")
     chosen = [file for file in files if split is None or file.name.startswith(split)]
     if not chosen:
         raise BadInput(
@@ -135,11 +135,11 @@ def _image_column(schema: pa.Schema, file: Path) -> str:
         if _is_bytes(field.type)
         or (pa.types.is_struct(field.type) and {"bytes", "path"} <= {part.name for part in field.type})
     ]
-    found: str | None = next((name for name in (*_IMAGE, *fits[:1]) if name in fits), None)
-    if found is None:
+    chosen: str | None = next((name for name in (*_IMAGE, *fits[:1]) if name in fits), None)
+    if chosen is None:
         got = ", ".join(schema.names)
         raise BadInput(f"{file}: expected a column of images, struct {{bytes, path}} or bytes, got {got}; add one")
-    return found
+    return chosen
 
 
 def _places(files: list[Path], column: str, root: Path) -> tuple[tuple[tuple[int, int, int], ...], list[int]]:
@@ -173,7 +173,7 @@ def _classes(schema: pa.Schema) -> dict[str, list[str]]:
     """Names of the classes of ClassLabel columns, as Hugging Face keeps them."""
     try:
         features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
-        named = {name: one.get("names") for name, one in features.items() if one.get("_type") == "ClassLabel"}
+        named = {name: field.get("names") for name, field in features.items() if field.get("_type") == "ClassLabel"}
     except (KeyError, ValueError, TypeError, AttributeError):
         return {}
     return {name: levels for name, levels in named.items() if isinstance(levels, list) and len(levels) > 1}

@@ -1,6 +1,6 @@
-"""Photographs on disk, in files or in Parquet, as square arrays: which formats are opened, how they are cut and sized.
+"""Photographs on disk, in files or in Parquet, as square arrays: formats, crop and size.
 
-No format is opened whose reader runs a program, EXIF's turns are undone, and what is damaged is named.
+No format is opened whose reader runs a program, EXIF rotations are undone, and damaged files are named.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeAlias, final, runtime_checkable
+from typing import Final, Protocol, TypeAlias, final, runtime_checkable
 
 import numpy as np
 from jaxtyping import UInt8
@@ -23,7 +23,7 @@ _FORMATS: Final = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 _GREY: Final = 128
 _ORIENTATION: Final = 0x0112  # the EXIF tag; 5 to 8 are turned by a quarter
 _SIDEWAYS: Final = (5, 6, 7, 8)
-_ADVICE: Final = "mend it or drop its row"
+_ADVICE: Final = "fix it or drop its row"
 
 Encoded: TypeAlias = "Path | bytes"
 """A picture as it is stored: its file, or the file's bytes."""
@@ -99,12 +99,12 @@ class Crop:
         side, at, centre = text.partition("@")
         try:
             x, y = map(int, centre.split(",")) if at else (0, 0)
-            made = cls(int(side), (x, y) if at else None)
+            crop = cls(int(side), (x, y) if at else None)
         except ValueError:
             raise BadInput(f"crop: expected center, SIDE or SIDE@X,Y in pixels, got {text!r}; change it") from None
         if not 1 <= int(side) <= LARGEST_SIZE:
             raise BadInput(f"crop: expected a side from 1 to {LARGEST_SIZE} pixels, got {side}; change it")
-        return made
+        return crop
 
     def box(self, width: int, height: int) -> tuple[int, int, int, int]:
         """Left, top, right and bottom in a photograph of that size. Raises BadInput where it does not fit."""
@@ -140,7 +140,7 @@ def size_of(encoded: Encoded, name: str) -> tuple[int, int]:
             turned = known and image.getexif().get(_ORIENTATION, 1) in _SIDEWAYS
             return image.size[::-1] if turned else image.size
     except _broken() as error:
-        raise BadInput(f"{name}: expected an image, got {_said(error)}; {_ADVICE}") from None
+        raise BadInput(f"{name}: expected an image, got {_reason(error)}; {_ADVICE}") from None
 
 
 def pixels_of(encoded: Encoded, name: str, size: int | None, crop: Crop | None = None) -> UInt8[np.ndarray, "h w 3"]:
@@ -155,7 +155,7 @@ def pixels_of(encoded: Encoded, name: str, size: int | None, crop: Crop | None =
         with Image.open(_opened(encoded), formats=_FORMATS) as opened:
             image = ImageOps.exif_transpose(opened).convert("RGB")
     except _broken() as error:
-        raise BadInput(f"{name}: expected an image, got {_said(error)}; {_ADVICE}") from None
+        raise BadInput(f"{name}: expected an image, got {_reason(error)}; {_ADVICE}") from None
     if crop is not None:
         image = image.crop(crop.box(*image.size))
     if size is not None and image.size != (size, size):
@@ -163,18 +163,18 @@ def pixels_of(encoded: Encoded, name: str, size: int | None, crop: Crop | None =
     return np.asarray(image)
 
 
-def _opened(encoded: Encoded) -> Any:
+def _opened(encoded: Encoded) -> io.BytesIO | Path:
     return io.BytesIO(encoded) if isinstance(encoded, bytes) else encoded
 
 
 def _broken() -> tuple[type[Exception], ...]:
-    """What Pillow raises on files that are no images, or damaged ones; SyntaxError is its own word for a bad PNG."""
+    """What Pillow raises on files that are no images, or damaged; for a bad PNG it is SyntaxError."""
     from PIL import Image
 
     return OSError, SyntaxError, ValueError, Image.DecompressionBombError
 
 
-def _said(error: Exception) -> str:
-    """Pillow's words; of bytes in memory it would tell an address."""
+def _reason(error: Exception) -> str:
+    """Pillow's message; for bytes in memory it would name an address."""
     text = " ".join(str(error).split())
     return "bytes that are none" if "BytesIO" in text else text

@@ -49,18 +49,18 @@ def read(path: Path, request: Request) -> LabelledImages:
 
 def _labels(fields: list[tuple[str, ...]]) -> tuple[dict[str, Labelled], dict[str, str]]:
     ages = np.array([float(age) for age, *_ in fields])
-    made: dict[str, Labelled] = {}
+    labels: dict[str, Labelled] = {}
     skipped: dict[str, str] = {}
     if len(np.unique(ages)) < 2:
         skipped["age"] = "one value only"
     else:
         low, high = float(ages.min()), float(ages.max())
-        made["age"] = Attribute("age", "continuous", "label age", "years", low, high, source=_SOURCE), ages
+        labels["age"] = Attribute("age", "continuous", "label age", "years", low, high, source=_SOURCE), ages
     for place, (name, levels) in enumerate({"gender": GENDERS, "race": RACES}.items(), start=1):
         texts = [levels[int(row[place])] for row in fields]
-        found = levels_in_order(name, texts, levels, f"label {name}, as annotators saw it", _SOURCE)
-        if isinstance(found, str):
-            skipped[name] = found
+        label = levels_in_order(name, texts, levels, f"label {name}, as annotators saw it", _SOURCE)
+        if isinstance(label, str):
+            skipped[name] = label
         else:
-            made[name] = found
-    return made, skipped
+            labels[name] = label
+    return labels, skipped

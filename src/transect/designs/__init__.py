@@ -1,4 +1,4 @@
-"""Which images do we compare? Levels of attributes, transects over subjects, populations as they come."""
+"""Which images are compared: levels of attributes, transects over subjects, populations as sampled."""
 
 from transect.designs.levels import parse_vary
 from transect.designs.populations import population_design

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from transect.records import Images
 
@@ -51,7 +51,7 @@ class Measured:
     realism: Float[np.ndarray, " _"] = field(default_factory=lambda: np.empty(0))
     levels: frozenset[str] = frozenset()
 
-    def take(self, rows: Any) -> Measured:
+    def take(self, rows: Int[np.ndarray, " m"] | Bool[np.ndarray, " n"]) -> Measured:
         """The chosen rows."""
         return Measured(
             {name: column[rows] for name, column in self.readings.items()},
@@ -72,11 +72,11 @@ def saturated(images: Images) -> Float[np.ndarray, " n"]:
     return np.asarray(((flat == 0) | (flat == 255)).mean(axis=1))
 
 
-def distances(one: Float[np.ndarray, "n k"], other: Float[np.ndarray, "n k"]) -> Float[np.ndarray, " n"]:
+def distances(first: Float[np.ndarray, "n k"], second: Float[np.ndarray, "n k"]) -> Float[np.ndarray, " n"]:
     """1 - cosine similarity of the rows; NaN where a row is 0 or NaN."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
-        return np.asarray(np.where(lengths > 0, 1 - (one * other).sum(axis=1) / lengths, np.nan))
+        lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
+        return np.asarray(np.where(lengths > 0, 1 - (first * second).sum(axis=1) / lengths, np.nan))
 
 
 @final
@@ -118,14 +118,14 @@ def limits_of(reference: Measured, values: Mapping[str, Float[np.ndarray, " m"]]
     reasons: dict[str, str] = {}
     expected = {}
     for name in varied:
-        made = _expected(values[name], reference.readings.get(name), name in reference.levels)
-        if isinstance(made, str):
-            reasons[f"{SHIFT}: {name}"] = made
+        limits = _expected(values[name], reference.readings.get(name), name in reference.levels)
+        if isinstance(limits, str):
+            reasons[f"{SHIFT}: {name}"] = limits
         else:
-            expected[name] = made
+            expected[name] = limits
     spreads = {name: float(np.nanstd(column)) for name, column in reference.readings.items() if _enough(column)}
     if not set(reference.readings) - set(varied):
-        reasons[DRIFT] = "no attribute beside those that vary is read"
+        reasons[DRIFT] = "no attribute other than those that vary is read"
     identity = _between(reference.identity)
     realism = float(np.nanpercentile(reference.realism, 100 - KEPT)) if _enough(reference.realism) else np.nan
     if np.isnan(identity):
@@ -189,14 +189,16 @@ class Judged:
     @property
     def failed(self) -> Bool[np.ndarray, " n"]:
         """Whether any gate fails."""
-        made = np.zeros(len(self.distance), dtype=bool)
+        failing = np.zeros(len(self.distance), dtype=bool)
         for column in self.fails.values():
-            made |= column
-        return made
+            failing |= column
+        return failing
 
 
-def judge(limits: Limits, edited: Measured, own: Measured, intended: Mapping[str, Float[np.ndarray, " n"]]) -> Judged:
-    """Every gate on every edit. own: measures of each edit's own unedited image, row by row; intended: what was set."""
+def judge(
+    limits: Limits, edited: Measured, unedited: Measured, intended: Mapping[str, Float[np.ndarray, " n"]]
+) -> Judged:
+    """Every gate on every edit. unedited: of the subject's own image, row by row; intended: set values."""
     n = len(edited.saturated)
     fails: dict[str, np.ndarray] = {}
     unknown: dict[str, np.ndarray] = {}
@@ -210,21 +212,23 @@ def judge(limits: Limits, edited: Measured, own: Measured, intended: Mapping[str
     for name, curve in limits.expected.items():
         off = np.abs(edited.readings[name] - curve.at(intended[name]))
         gate(SHIFT, off - curve.tolerance)
-    drift = {name: _drift(edited, own, name, spread) for name, spread in limits.spreads.items() if name not in intended}
+    drift = {
+        name: _drift(edited, unedited, name, spread) for name, spread in limits.spreads.items() if name not in intended
+    }
     for name, moved in drift.items():
         gate(DRIFT, moved - (_TWO if name in edited.levels else MOST_DRIFT))
-    apart = distances(edited.identity, own.identity) if len(edited.identity) else np.full(n, np.nan)
+    apart = distances(edited.identity, unedited.identity) if len(edited.identity) else np.full(n, np.nan)
     if np.isfinite(limits.identity):
         gate(IDENTITY, apart - limits.identity)
     if np.isfinite(limits.realism):
         gate(REALISM, limits.realism - edited.realism)
     if np.isfinite(limits.saturated):
-        gate(RANGE, edited.saturated - np.maximum(limits.saturated, own.saturated + _MARGIN))
+        gate(RANGE, edited.saturated - np.maximum(limits.saturated, unedited.saturated + _MARGIN))
     return Judged(fails, unknown, drift, apart)
 
 
-def _drift(edited: Measured, own: Measured, name: str, spread: float) -> Float[np.ndarray, " n"]:
-    change = np.abs(edited.readings[name] - own.readings[name])
+def _drift(edited: Measured, unedited: Measured, name: str, spread: float) -> Float[np.ndarray, " n"]:
+    change = np.abs(edited.readings[name] - unedited.readings[name])
     if name in edited.levels:
         return np.where(np.isfinite(change), (change > 0).astype(float), np.nan)
     return np.asarray(change / spread) if spread > 0 else np.where(change > 0, np.inf, change)

@@ -39,9 +39,9 @@ class Lines:
 
     def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """The first end of each line; its seed is the line's."""
-        asked = np.asarray(seeds, dtype=np.int64)
-        first: Latents = self.world.sample(2 * asked)
-        return replace(first, seeds=asked)
+        wanted = np.asarray(seeds, dtype=np.int64)
+        first: Latents = self.world.sample(2 * wanted)
+        return replace(first, seeds=wanted)
 
     def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:  # noqa: ARG002  (nothing to hold)
         """Latents at a share of the way from each line's first end to its second."""

@@ -32,17 +32,19 @@ class Steps:
     """
 
     def __init__(self, world: World, attribute: str) -> None:
-        known = {one.name: one for one in world.attributes}
+        known = {entry.name: entry for entry in world.attributes}
         if attribute not in known:
             raise UnknownName("attribute", attribute, known, hint="see: transect attributes")
-        own = known[attribute]
-        if own.discrete:
-            raise BadInput(f"--steps {attribute}: it has levels ({', '.join(own.levels)}), not a range; use --vary")
-        self.world, self.own = world, own
-        self.half = (own.high - own.low) / 2
-        meaning = f"{own.meaning}; steps of {self.half:g} {own.unit}".rstrip() + " from the subject's own"
-        self.step = Attribute(attribute, "continuous", meaning, "λ", -1.0, 1.0, (), own.role, own.source)
-        self.attributes = tuple(self.step if one.name == attribute else one for one in world.attributes)
+        original = known[attribute]
+        if original.discrete:
+            raise BadInput(
+                f"--steps {attribute}: it has levels ({', '.join(original.levels)}), not a range; use --vary"
+            )
+        self.world, self.own = world, original
+        self.half = (original.high - original.low) / 2
+        meaning = f"{original.meaning}; steps of {self.half:g} {original.unit}".rstrip() + " from the subject's own"
+        self.step = Attribute(attribute, "continuous", meaning, "λ", -1.0, 1.0, (), original.role, original.source)
+        self.attributes = tuple(self.step if entry.name == attribute else entry for entry in world.attributes)
         self.name, self.image_size, self.latent_dim = world.name, world.image_size, world.latent_dim
 
     def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
@@ -69,8 +71,8 @@ class Steps:
     def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
         """The latents with the attribute λ half-ranges from where it is."""
         moved = {name: np.asarray(column, dtype=np.float64) for name, column in values.items()}
-        own = self.world.read(latents)[self.own.name].to_numpy()
-        moved[self.own.name] = np.clip(own + self.half * moved[self.own.name], self.own.low, self.own.high)
+        start = self.world.read(latents)[self.own.name].to_numpy()
+        moved[self.own.name] = np.clip(start + self.half * moved[self.own.name], self.own.low, self.own.high)
         return self.world.set(latents, moved, hold=hold)
 
     def describe(self) -> dict[str, Any]:
@@ -88,21 +90,21 @@ class Steps:
 def parse_steps(texts: Iterable[str], world: World) -> list[tuple[Steps, tuple[float, ...]]]:
     """One world in steps per attribute, and its λ: NAME for nine from -1 to 1, or as --vary (NAME=-1:1:5, NAME=-1,0,1).
 
-    Raises UnknownName or BadInput: an unknown name, levels, a λ outside [-1, 1], no 0 among them, a name given twice.
+    Raises UnknownName or BadInput: an unknown name, levels, a λ outside [-1, 1], no 0 among them, a repeated name.
     """
-    made: list[tuple[Steps, tuple[float, ...]]] = []
+    chosen: list[tuple[Steps, tuple[float, ...]]] = []
     for text in texts:
         name = text.partition("=")[0].strip()
-        if any(name == steps.own.name for steps, _ in made):
-            raise BadInput(f"--steps {name} is given twice: name it once, with all its steps")
+        if any(name == steps.own.name for steps, _ in chosen):
+            raise BadInput(f"--steps {name} is repeated: name it once, with all its steps")
         steps = Steps(world, name)
         whole = text if "=" in text else f"{name}=-1:1:{DEFAULT_STEPS}"
-        found = parse_vary([whole], [steps.step], "--steps")[name]
-        levels = tuple(0.0 if abs(level) < _ROUNDING else level for level in found)
+        values = parse_vary([whole], [steps.step], "--steps")[name]
+        levels = tuple(0.0 if abs(level) < _ROUNDING else level for level in values)
         if 0.0 not in levels:
             raise BadInput(f"--steps {text!r}: expected λ = 0, the subject's own image, among the steps; add it")
-        made.append((steps, levels))
-    return made
+        chosen.append((steps, levels))
+    return chosen
 
 
 def interpolated(latents: Latents, first: np.ndarray, second: np.ndarray, shares: np.ndarray) -> Latents:
@@ -114,6 +116,6 @@ def interpolated(latents: Latents, first: np.ndarray, second: np.ndarray, shares
     >>> interpolated(ends, np.array([0]), np.array([1]), np.array([0.25])).values
     array([[1.]])
     """
-    one, other = latents.take(first), latents.take(second)
+    start, end = latents.take(first), latents.take(second)
     weight = shares.reshape(-1, *([1] * (latents.values.ndim - 1)))
-    return replace(one, values=(1 - weight) * one.values + weight * other.values)
+    return replace(start, values=(1 - weight) * start.values + weight * end.values)

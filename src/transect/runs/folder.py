@@ -206,11 +206,17 @@ class RunFolder:
 
 @final
 class FinishedRun:
-    """A run folder opened for reading; record: its run.json. Raises BadInput when `path` is no run folder."""
+    """A run folder opened for reading; record: its run.json.
 
-    def __init__(self, path: Path) -> None:
+    memory: bytes of parts that are kept once read, so that no file is read twice; none by default. Raises BadInput when
+    `path` is no run folder.
+    """
+
+    def __init__(self, path: Path, memory: int = 0) -> None:
         self.path = path
         self.record = read_record(path)
+        self._memory = memory
+        self._parts: dict[tuple[str, int], pa.Table] = {}
 
     @functools.cached_property
     def spec(self) -> RunSpec:
@@ -224,7 +230,13 @@ class FinishedRun:
 
     def read_part(self, table: str, index: int) -> pa.Table:
         """Rows of one part. Raises CorruptedPart, naming it, if its bytes are not those written."""
-        return read_part(self.path, table, index)
+        if (table, index) in self._parts:
+            return self._parts[table, index]
+        rows = read_part(self.path, table, index)
+        if rows.nbytes <= self._memory:
+            self._memory -= rows.nbytes
+            self._parts[table, index] = rows
+        return rows
 
     def has_all(self, table: str, parts: int) -> bool:
         """Whether parts 0..parts-1 of a table are there."""

@@ -59,7 +59,7 @@ def test_near_perfect_separation_is_warned_of():
     x[:, 1] += 8 * y
     found = propensity.scores(make_sample(x, y))
     assert found.cross_validated > 0.95
-    assert "the groups hardly overlap" in found.warning
+    assert "the groups barely overlap" in found.warning
 
 
 def test_recommended_pairs_lie_within_the_caliper_and_balance_the_confounder():

@@ -154,7 +154,7 @@ def test_groups_without_overlap_say_where_and_keep_what_can_be_matched(folder):
     assert "the groups separate on column 2" in summary["notes"][0]
     assert 0 < len(rows) < male.sum()
     separated, _ = answer(folder, "--method", "propensity", "--caliper", "15")
-    assert "hardly overlap" in separated["facts"]["warning"]
+    assert "barely overlap" in separated["facts"]["warning"]
     assert separated["facts"]["accuracy_cross_validated"] > 0.99
 
 

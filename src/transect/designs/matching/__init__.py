@@ -1,7 +1,7 @@
-"""Pairs of real images that differ in a protected attribute and are alike in the rest (Singh et al. 2021).
+"""Pairs of real images that differ in a protected attribute and are similar in the rest (Singh et al. 2021).
 
-Every method takes a `Sample`, the images with what must hold of a pair, and answers with a `Matching`: pairs that keep
-all of it, and a reason for each treated image without one.
+Every method takes a `Sample`, the images with the constraints on a pair, and returns a `Matching`: pairs that keep
+them, and a reason for each treated image without one.
 """
 
 from transect.designs.matching.cardinality import cardinality

@@ -1,7 +1,7 @@
 """Nearest neighbours by an index, for a million images: approximate, with the recall stated.
 
 An inverted file of faiss (optional, `transect[ann]`) looks only into the cells near an image. A neighbour that it
-misses is lost to that image, so that pairs can be farther apart than the exact order's; constraints are kept all the
+misses is lost to that image, so that pairs can be farther apart than the exact order's; constraints hold all the
 same.
 """
 
@@ -21,7 +21,7 @@ SOURCE: Final = (
     "Johnson, Douze and Jégou 2021, Billion-scale similarity search with GPUs, doi:10.1109/TBDATA.2019.2921572"
 )
 
-_FEW = 20_000  # columns up to which every one is looked at
+_FEW = 20_000  # columns up to which each is compared
 _OVERFETCH, _MOST_FETCHED = 2, 512
 _WIDER = 4
 _TRAINING_PER_CELL = 40
@@ -57,29 +57,29 @@ class ApproximateSearch(Search):
     def recall(self, *, seed: int = 0) -> float:
         """Share of the true nearest allowed candidates that are listed, of 200 random treated images; else NaN.
 
-        Asked before `greedy`, it shares the index; afterwards it has to make one again.
+        Call it before `greedy`, which then shares the index.
         """
         rows = np.random.Generator(np.random.Philox(seed)).permutation(self.sample.rows)[:_RECALL_ROWS]
-        found = self.nearest(rows, self.sample.columns, self.list_length)
+        listed = self.nearest(rows, self.sample.columns, self.list_length)
         exact = Search(self.sample, caliper=self.caliper, double=False)
         truth = exact.nearest(rows, self.sample.columns, self.list_length)
-        hits = [np.isin(one[one >= 0], other) for one, other in zip(truth.columns, found.columns, strict=True)]
+        hits = [np.isin(row[row >= 0], other) for row, other in zip(truth.columns, listed.columns, strict=True)]
         return float(np.concatenate(hits).mean()) if sum(map(len, hits)) else float("nan")
 
     def _search_stratum(
         self,
-        made: Candidates,
+        candidates: Candidates,
         places: Int[np.ndarray, " m"],
         rows: Int[np.ndarray, " m"],
         inside: Int[np.ndarray, " b"],
         prices: Float[np.ndarray, " n"] | None,
     ) -> None:
         if len(inside) <= _FEW or prices is not None:
-            super()._search_stratum(made, places, rows, inside, prices)
+            super()._search_stratum(candidates, places, rows, inside, prices)
             return
         index = self._index_of(inside)
         for part in in_blocks(len(rows), self.block_rows):
-            self._fill_from_index(made, places[part], rows[part], inside, index)
+            self._fill_from_index(candidates, places[part], rows[part], inside, index)
 
     def _index_of(self, inside: Int[np.ndarray, " b"]) -> Any:
         """The stratum's index less the columns that are used up; a new one where under half of its columns are left."""
@@ -110,66 +110,66 @@ class ApproximateSearch(Search):
 
     def _fill_from_index(
         self,
-        made: Candidates,
+        candidates: Candidates,
         places: Int[np.ndarray, " m"],
         rows: Int[np.ndarray, " m"],
         inside: Int[np.ndarray, " b"],
         index: Any,
     ) -> None:
         """Candidates of some rows; those that find too few look again into more cells, at last into all of them."""
-        k = made.columns.shape[1]
+        k = candidates.columns.shape[1]
         index.nprobe, fetch = min(self.probes, index.nlist), _OVERFETCH * k + 1
         open_ = np.arange(len(rows))
         while True:
-            found = index.search(self.space.block(rows[open_]).numpy(), fetch)[1]
-            kept = self._take(made, places[open_], rows[open_], inside, found)
-            open_ = open_[kept <= k]  # without a column beyond the list, its end would pass for the end of all
+            positions = index.search(self.space.block(rows[open_]).numpy(), fetch)[1]
+            permitted = self._take(candidates, places[open_], rows[open_], inside, positions)
+            open_ = open_[permitted <= k]  # without a column beyond the list, its end would pass for the end of all
             if not len(open_) or (index.nprobe == index.nlist and fetch >= min(_MOST_FETCHED, len(inside))):
                 return
             index.nprobe, fetch = min(_WIDER * index.nprobe, index.nlist), min(_WIDER * fetch, _MOST_FETCHED)
 
     def _take(
         self,
-        made: Candidates,
+        candidates: Candidates,
         places: Int[np.ndarray, " m"],
         rows: Int[np.ndarray, " m"],
         inside: Int[np.ndarray, " b"],
-        found: Int[np.ndarray, "m f"],
+        positions: Int[np.ndarray, "m f"],
     ) -> Int[np.ndarray, " m"]:
         """Candidates of some rows among the columns that the index names, -1 where it names fewer.
 
         Returns how many of them keep every constraint but the caliper.
         """
-        k = made.columns.shape[1]
-        column = np.where(found >= 0, found, inside[0])
-        pair = np.repeat(rows, found.shape[1])
-        exact = distances(self.sample.features, pair, column.ravel()).reshape(found.shape)
-        exact[found < 0] = np.inf
-        kept = (found >= 0) & allowed(self.sample, pair, column.ravel()).reshape(found.shape)
-        made.near[places] = column[np.arange(len(rows)), exact.argmin(axis=1)]
-        made.remaining[places] = self._remaining(exact, found >= 0, kept, len(inside))
-        exact[~kept | (exact > self.caliper)] = np.inf
+        k = candidates.columns.shape[1]
+        column = np.where(positions >= 0, positions, inside[0])
+        pair = np.repeat(rows, positions.shape[1])
+        exact = distances(self.sample.features, pair, column.ravel()).reshape(positions.shape)
+        exact[positions < 0] = np.inf
+        permitted = (positions >= 0) & allowed(self.sample, pair, column.ravel()).reshape(positions.shape)
+        candidates.near[places] = column[np.arange(len(rows)), exact.argmin(axis=1)]
+        candidates.remaining[places] = self._remaining(exact, positions >= 0, permitted, len(inside))
+        exact[~permitted | (exact > self.caliper)] = np.inf
         order = np.argsort(exact, axis=1, kind="stable")[:, : k + 1]
         ordered = np.take_along_axis(exact, order, axis=1)
-        made.bounds[places] = ordered[:, :k]
-        made.columns[places] = np.where(
+        candidates.bounds[places] = ordered[:, :k]
+        candidates.columns[places] = np.where(
             np.isfinite(ordered[:, :k]), np.take_along_axis(column, order, axis=1)[:, :k], -1
         )
-        made.reach[places] = ordered[:, k]
-        return np.asarray(kept.sum(axis=1))
+        candidates.reach[places] = ordered[:, k]
+        return np.asarray(permitted.sum(axis=1))
 
     def _remaining(
         self,
         exact: Float[np.ndarray, "m k"],
-        found: Bool[np.ndarray, "m k"],
-        kept: Bool[np.ndarray, "m k"],
+        present: Bool[np.ndarray, "m k"],
+        permitted: Bool[np.ndarray, "m k"],
         columns: int,
     ) -> Int[np.ndarray, "m c"]:
         """Columns left after each constraint, among those looked at; a second distance stands for identities too."""
-        left = np.repeat(np.where(found.any(axis=1), columns, 0)[:, None], len(CONSTRAINTS), axis=1)
+        left = np.repeat(np.where(present.any(axis=1), columns, 0)[:, None], len(CONSTRAINTS), axis=1)
         first = CONSTRAINTS.index(SAME_IDENTITY if self.second is None else SECOND)
-        left[:, first:] = kept.sum(axis=1)[:, None]
-        left[:, -1] = (kept & (exact <= self.caliper)).sum(axis=1)
+        left[:, first:] = permitted.sum(axis=1)[:, None]
+        left[:, -1] = (permitted & (exact <= self.caliper)).sum(axis=1)
         return left
 
 

@@ -1,6 +1,6 @@
 """Minimum-cost assignment of rows to columns on a sparse graph, with the prices that prove it optimal.
 
-Every row also has a column of its own, its dummy, at a cost above all others: a row on its dummy has no partner, so
+Every row also has its dummy column, at a cost above all others: a row on its dummy has no partner, so
 that the assignment has as many partners as can be, and among those the smallest total cost.
 """
 
@@ -47,9 +47,9 @@ def assign(
     graph = csr_array((costs + 1.0, (sources, ends)), shape=(m, n + m))
     matched, partner = min_weight_full_bipartite_matching(graph)
     partner = partner[np.argsort(matched)].astype(np.int64)
-    own = costs[_edge_of(sources, ends, partner, n + m)]
-    price = _prices(ends, costs - own[sources], partner[sources], dummy, n + m)
-    return Assignment(np.where(partner < n, partner, -1), price[:n], own + price[partner])
+    chosen = costs[_edge_of(sources, ends, partner, n + m)]
+    price = _prices(ends, costs - chosen[sources], partner[sources], dummy, n + m)
+    return Assignment(np.where(partner < n, partner, -1), price[:n], chosen + price[partner])
 
 
 def _above_all(weights: Float[np.ndarray, " e"], pairs: int) -> float:
@@ -69,20 +69,20 @@ def _edge_of(
 def _prices(
     ends: Int[np.ndarray, " e"],
     savings: Float[np.ndarray, " e"],
-    own: Int[np.ndarray, " e"],
+    chosen: Int[np.ndarray, " e"],
     most: float,
     width: int,
 ) -> Float[np.ndarray, " w"]:
-    """Shortest paths to the columns that have a row: 0 at the others, `most` at the start, edges end -> own column.
+    """Shortest paths to the columns that have a row: 0 at the others, `most` at the start, edges end -> chosen column.
 
     No cycle is negative since the assignment is optimal, so that the rounds of Bellman and Ford come to rest.
     """
     price = np.zeros(width)
-    price[own] = most
+    price[chosen] = most
     slack = 1e-12 * most
     for _ in range(width):
         lower = price.copy()
-        np.minimum.at(lower, own, price[ends] + savings)
+        np.minimum.at(lower, chosen, price[ends] + savings)
         if (price - lower).max() <= slack:
             break
         price = lower

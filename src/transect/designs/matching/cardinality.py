@@ -49,8 +49,8 @@ def cardinality(
 
     >>> from transect.designs.matching import make_sample
     >>> x = np.array([[0.0], [1.0], [1.0], [0.0], [0.0], [1.0]])
-    >>> made = cardinality(make_sample(x, [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]), x, tolerance=0.01)
-    >>> len(made), made.facts["proven"]  # one treated 0 and one treated 1 with a control each
+    >>> pairs = cardinality(make_sample(x, [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]), x, tolerance=0.01)
+    >>> len(pairs), pairs.facts["proven"]  # one treated 0 and one treated 1 with a control each
     (2, True)
     """
     if sample.second is not None or sample.dose_gap:
@@ -61,8 +61,8 @@ def cardinality(
     counts, facts = _solve(patterns, tolerance * spread, seconds, names)
     lost = [_beyond(part, count) for part, count in zip(patterns, counts, strict=True)]
     reasons = dict.fromkeys(np.concatenate(lost).tolist(), NOT_CHOSEN)
-    made = optimal(replace(sample, ineligible={**sample.ineligible, **reasons}))
-    return replace(made, method=METHOD, facts={**made.facts, **facts, "tolerance": tolerance})
+    pairs = optimal(replace(sample, ineligible={**sample.ineligible, **reasons}))
+    return replace(pairs, method=METHOD, facts={**pairs.facts, **facts, "tolerance": tolerance})
 
 
 @final

@@ -16,13 +16,13 @@ METHOD: Final = "coarsened exact"
 SOURCE: Final = "Iacus, King and Porro 2012, Causal inference without balance checking, doi:10.1093/pan/mpr013"
 NO_BIN: Final = "coarsened covariates"
 MOST_LEVELS: Final = 10
-"""A covariate with at most so many values is matched on its values."""
+"""A covariate with at most this many values is matched on its values."""
 
 
 def coarsen(values: Float[np.ndarray, " n"], bins: int | None = None) -> Int[np.ndarray, " n"]:
     """The bin of each value: its own where there are at most ten distinct ones, else one of `bins` equal widths.
 
-    bins: by default Sturges' ceil(log2 n + 1). NaN is a bin of its own.
+    bins: by default Sturges' ceil(log2 n + 1). NaN has a separate bin.
 
     >>> coarsen(np.array([0.0, 1.0, 1.0])), coarsen(np.linspace(0, 1, 16), bins=4).tolist()[::5]
     (array([0, 1, 1]), [0, 1, 2, 3])
@@ -53,17 +53,17 @@ def coarsened_exact(
 
     >>> from transect.designs.matching import make_sample
     >>> two = make_sample(np.array([[0.0], [0.1], [0.2], [9.0]]), [1.0, 0.0, 0.0, 1.0])
-    >>> made, weights = coarsened_exact(two, {"x": np.array([0.0, 0.0, 0.0, 1.0])})
-    >>> made.b, weights
+    >>> pairs, weights = coarsened_exact(two, {"x": np.array([0.0, 0.0, 0.0, 1.0])})
+    >>> pairs.b, weights
     (array([1]), array([1., 1., 1., 0.]))
     """
     binned = [coarsen(column, bins) for column in covariates.values()]
     strata = codes([sample.exact, *binned], len(sample))
-    made = greedy(replace(sample, exact=strata), caliper=caliper)
+    pairs = greedy(replace(sample, exact=strata), caliper=caliper)
     reachable = set(sample.exact[sample.columns].tolist())
     reasons = {
-        row: NO_BIN if why == NO_STRATUM and int(sample.exact[row]) in reachable else why
-        for row, why in made.refused.items()
+        row: NO_BIN if reason == NO_STRATUM and int(sample.exact[row]) in reachable else reason
+        for row, reason in pairs.refused.items()
     }
     weights = stratum_weights(sample, strata)
     common = np.unique(strata[weights > 0])
@@ -72,7 +72,7 @@ def coarsened_exact(
         treated_in_common=int((weights[sample.rows] > 0).sum()),
         control_in_common=int((weights[sample.columns] > 0).sum()),
     )
-    return replace(made, method=METHOD, facts=facts, refused=reasons), weights
+    return replace(pairs, method=METHOD, facts=facts, refused=reasons), weights
 
 
 def without_common_bin(

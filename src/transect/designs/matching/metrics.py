@@ -61,8 +61,8 @@ def in_metric(
     Raises BadInput when nothing varies within the groups, or for Mahalanobis above 4,096 columns.
 
     >>> x = np.array([[0.0, 1.0], [2.0, 1.0], [10.0, 1.0], [12.0, 1.0]])
-    >>> made, dropped = in_metric(x, np.array([1.0, 1.0, 0.0, 0.0]), "standardized")
-    >>> made[:2, 0].round(3), dropped  # within groups the variance is (1 + 1 + 1 + 1) / (4 - 2) = 2
+    >>> scaled, dropped = in_metric(x, np.array([1.0, 1.0, 0.0, 0.0]), "standardized")
+    >>> scaled[:2, 0].round(3), dropped  # within groups the variance is (1 + 1 + 1 + 1) / (4 - 2) = 2
     (array([0.   , 1.414]), 1)
     """
     if metric == "euclidean":
@@ -73,14 +73,16 @@ def in_metric(
     known = np.asarray(features[whole], dtype=np.float64)
     within, freedom = _within(known, treatment[whole])
     spread = np.sqrt((within**2).sum(axis=0) / freedom)
-    kept = np.flatnonzero(spread > _ROUNDING * np.abs(known).max(axis=0, initial=0.0))
-    if not len(kept):
+    varying = np.flatnonzero(spread > _ROUNDING * np.abs(known).max(axis=0, initial=0.0))
+    if not len(varying):
         raise BadInput("features: nothing varies within the groups; give features that vary, or --metric euclidean")
-    standard = np.asarray(features[:, kept], dtype=np.float64) / spread[kept]
+    standard = np.asarray(features[:, varying], dtype=np.float64) / spread[varying]
     standard[~whole] = np.nan  # infinity would be lost in products, with a warning
     if metric == "standardized":
-        return standard, features.shape[1] - len(kept)
-    values, vectors = np.linalg.eigh((within[:, kept] / spread[kept]).T @ (within[:, kept] / spread[kept]) / freedom)
+        return standard, features.shape[1] - len(varying)
+    values, vectors = np.linalg.eigh(
+        (within[:, varying] / spread[varying]).T @ (within[:, varying] / spread[varying]) / freedom
+    )
     telling = values > _ROUNDING * values.max()
     return standard @ (vectors[:, telling] / np.sqrt(values[telling])), features.shape[1] - int(telling.sum())
 

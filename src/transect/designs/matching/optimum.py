@@ -35,8 +35,8 @@ def optimal(sample: Sample, *, caliper: float = np.inf, ratio: int = 1) -> Match
     lie above the optimum (0 but for rounding). Raises BadInput for a ratio below 1, or a dose.
 
     >>> from transect.designs.matching import make_sample
-    >>> made = optimal(make_sample(np.array([[0.0], [1.5], [1.0], [4.0]]), [1.0, 1.0, 0.0, 0.0]))
-    >>> made.a, made.b, made.facts["total_distance"]  # greedy takes (1, 2) first and ends at 4.5
+    >>> pairs = optimal(make_sample(np.array([[0.0], [1.5], [1.0], [4.0]]), [1.0, 1.0, 0.0, 0.0]))
+    >>> pairs.a, pairs.b, pairs.facts["total_distance"]  # greedy takes (1, 2) first and ends at 4.5
     (array([0, 1]), array([2, 3]), 3.5)
     """
     if ratio < 1:
@@ -93,23 +93,23 @@ class _Task:
         while self.rounds < _MOST_ROUNDS:
             prices = np.zeros(len(self.sample))
             prices[self.sample.columns] = price[self.node[self.sample.columns]]
-            found = self.search.nearest(self.sample.rows, self.sample.columns, _LIST, prices if self.rounds else None)
-            self.first = found if self.rounds == 0 else self.first
+            nearest = self.search.nearest(self.sample.rows, self.sample.columns, _LIST, prices if self.rounds else None)
+            self.first = nearest if self.rounds == 0 else self.first
             reach = np.full(self.sizes[0], np.inf)
-            np.minimum.at(reach, self.node[self.sample.rows], found.reach)
+            np.minimum.at(reach, self.node[self.sample.rows], nearest.reach)
             self.gap = (
                 self.ratio * float(np.maximum(cost - np.minimum(reach, cost), 0.0).sum()) if self.rounds else np.nan
             )
-            if not self._add(found, price, cost):
+            if not self._add(nearest, price, cost):
                 break
             self.rounds += 1
             chosen, price, cost = self._assign()
         return self.edges[chosen, 2], self.edges[chosen, 3], self.length[chosen]
 
-    def _add(self, found: Candidates, price: Float[np.ndarray, " b"], cost: Float[np.ndarray, " a"]) -> bool:
+    def _add(self, nearest: Candidates, price: Float[np.ndarray, " b"], cost: Float[np.ndarray, " a"]) -> bool:
         """Adds the candidates that cost less than their row pays now; whether there were any."""
-        place, rank = np.nonzero(found.columns >= 0)
-        image_a, image_b = self.sample.rows[place], found.columns[place, rank]
+        place, rank = np.nonzero(nearest.columns >= 0)
+        image_a, image_b = self.sample.rows[place], nearest.columns[place, rank]
         new = np.column_stack([self.node[image_a], self.node[image_b], image_a, image_b])
         length = self.search.measure(image_a, image_b)
         better = (length < np.inf) & (length + price[new[:, 1]] < cost[new[:, 0]] - _tolerance(cost))
@@ -128,11 +128,11 @@ class _Task:
         copies = np.arange(self.ratio)
         rows = (self.edges[:, :1] * self.ratio + copies).ravel()
         columns, lengths = np.repeat(self.edges[:, 1], self.ratio), np.repeat(self.length, self.ratio)
-        made = assign(rows, columns, lengths, self.sizes[0] * self.ratio, self.sizes[1])
-        matched = np.flatnonzero(made.partner >= 0)
+        assignment = assign(rows, columns, lengths, self.sizes[0] * self.ratio, self.sizes[1])
+        matched = np.flatnonzero(assignment.partner >= 0)
         keys = self.edges[:, 0] * self.sizes[1] + self.edges[:, 1]
-        chosen = np.searchsorted(keys, matched // self.ratio * self.sizes[1] + made.partner[matched])
-        return chosen, made.price, made.cost.reshape(-1, self.ratio).max(axis=1)
+        chosen = np.searchsorted(keys, matched // self.ratio * self.sizes[1] + assignment.partner[matched])
+        return chosen, assignment.price, assignment.cost.reshape(-1, self.ratio).max(axis=1)
 
 
 def _tolerance(cost: Float[np.ndarray, " a"]) -> float:

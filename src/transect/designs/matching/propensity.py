@@ -32,7 +32,7 @@ SOURCES: Final = (
 PUBLISHED_CALIPER: Final = 0.1
 CALIPER_SD: Final = 0.2
 SEPARATED: Final = 0.95
-"""Cross-validated accuracy from which on a warning says that groups of equal size hardly overlap; for others, the one
+"""Cross-validated accuracy from which on a warning says that groups of equal size barely overlap; for others, the one
 that makes as few of the errors of guessing the larger group (a tenth)."""
 
 MOST_COLUMNS: Final = 4096
@@ -61,7 +61,7 @@ class Scores:
         if np.isnan(self.area) or not 1 - self.cross_validated <= errors:
             return ""
         return (
-            f"the groups hardly overlap: features tell them apart in {100 * self.cross_validated:.1f} % of images "
+            f"the groups barely overlap: features tell them apart in {100 * self.cross_validated:.1f} % of images "
             "(cross-validated), so that few images have a counterpart of a similar propensity; match on distance, or "
             "leave out of the features what the treatment itself is"
         )

@@ -1,7 +1,7 @@
 """A second photograph of each person in a pair: valid reference images (Singh et al. 2021, Eq. 5).
 
 Benchmarks of face recognition compare a photograph with another of the same identity. A reference has the default
-attributes that are asked for; of several, the two are chosen whose distances to their own photograph differ least, so
+attributes that you name; of several, the two are chosen whose distances to their own photograph differ least, so
 that near-duplicates of one person do not make the task easier for one group.
 """
 
@@ -79,7 +79,7 @@ def without_reference(sample: Sample, usable: Bool[np.ndarray, " n"]) -> dict[in
 
 
 def choose_references(
-    sample: Sample, made: Matching, usable: Bool[np.ndarray, " n"], space: Float[np.ndarray, "n d"] | None = None
+    sample: Sample, pairs: Matching, usable: Bool[np.ndarray, " n"], space: Float[np.ndarray, "n d"] | None = None
 ) -> References:
     """For each pair the two references whose difficulties differ least; of equals the easiest, then the first.
 
@@ -88,8 +88,8 @@ def choose_references(
     features = sample.features if space is None else space
     members = _by_identity(sample, usable)
     chosen = []
-    for a, b in zip(made.a.tolist(), made.b.tolist(), strict=True):
-        near_a, near_b = (_difficulties(features, one, members[int(sample.identity[one])]) for one in (a, b))
+    for a, b in zip(pairs.a.tolist(), pairs.b.tolist(), strict=True):
+        near_a, near_b = (_difficulties(features, row, members[int(sample.identity[row])]) for row in (a, b))
         gap = np.abs(near_a[1][:, None] - near_b[1][None, :])
         ease = near_a[1][:, None] + near_b[1][None, :]
         i, j = np.unravel_index(np.lexsort((ease.ravel(), gap.ravel()))[0], gap.shape)

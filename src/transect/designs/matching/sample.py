@@ -1,4 +1,4 @@
-"""Among which images are pairs sought, and what must hold of a pair? The input and the answer of every method.
+"""The input and the result of every matching method: images with constraints on pairs, and pairs.
 
 Rows are images; a is the treated image of a pair (treatment 1), b the control (treatment 0), by position in the sample.
 """
@@ -92,7 +92,7 @@ class Facts(TypedDict, total=False):
     """What a method measured about its own result; each method fills its keys.
 
     propensity: accuracies, area_under_curve, caliper (in its own units and in standard deviations), shared_range, and a
-    warning where the groups hardly overlap. optimal: total_distance, rounds, and gap, how far the total can lie above
+    warning where the groups barely overlap. optimal: total_distance, rounds, and gap, how far the total can lie above
     the optimum. coarsened: strata that hold both groups, and the images in them. cardinality: size, the solver's bound
     on the largest size, whether the size is proven, tolerance. Weights: effective numbers of images. recall: of
     approximate search.
@@ -229,8 +229,8 @@ def absent(column: ArrayLike) -> Bool[np.ndarray, " n"]:
 def _check_groups(sample: Sample) -> None:
     known = sample.treatment[np.isfinite(sample.treatment)]
     if sample.dose_gap == 0 and not np.isin(known, (0.0, 1.0)).all():
-        found = ", ".join(f"{value:g}" for value in np.unique(known)[:5])
-        raise BadInput(f"matching: expected a treatment of 0 and 1, got {found}; name groups or a dose gap")
+        values = ", ".join(f"{value:g}" for value in np.unique(known)[:5])
+        raise BadInput(f"matching: expected a treatment of 0 and 1, got {values}; name groups or a dose gap")
     for name, group, value in (("treated", sample.rows, 1), ("control", sample.columns, 0)):
         if len(group) == 0:
             raise BadInput(

@@ -31,7 +31,7 @@ CONSTRAINTS: Final = (
 LIST_LENGTH: Final = 64
 """Candidates that a search keeps for each row."""
 
-_DOUBLE_OPERATIONS = 2e11  # up to so many, blocks are multiplied in float64
+_DOUBLE_OPERATIONS = 2e11  # up to this many, blocks are multiplied in float64
 _BLOCK_ELEMENTS = 1 << 25  # of features at a time: 128 MB in float32
 _BLOCK_ROWS, _BLOCK_COLUMNS = 2048, 4096
 
@@ -76,13 +76,13 @@ def distances(
     >>> distances(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([0]), np.array([1]))
     array([5.])
     """
-    found = np.empty(len(rows))
+    lengths = np.empty(len(rows))
     for part in in_blocks(len(rows), max(1, (1 << 22) // features.shape[1])):
         difference = np.asarray(features[rows[part]], dtype=np.float64)
         difference -= features[columns[part]]
         difference *= difference
-        found[part] = np.sqrt(difference.sum(axis=1))
-    return found
+        lengths[part] = np.sqrt(difference.sum(axis=1))
+    return lengths
 
 
 def allowed(sample: Sample, rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " m"]) -> Bool[np.ndarray, " m"]:
@@ -92,20 +92,20 @@ def allowed(sample: Sample, rows: Int[np.ndarray, " m"], columns: Int[np.ndarray
     >>> allowed(two, np.array([0, 0]), np.array([1, 2]))
     array([False,  True])
     """
-    kept = (sample.exact[rows] == sample.exact[columns]) & (sample.identity[rows] != sample.identity[columns])
+    permitted = (sample.exact[rows] == sample.exact[columns]) & (sample.identity[rows] != sample.identity[columns])
     if sample.dose_gap:
-        kept &= sample.treatment[rows] - sample.treatment[columns] >= sample.dose_gap
+        permitted &= sample.treatment[rows] - sample.treatment[columns] >= sample.dose_gap
     if sample.second is not None:
-        kept[kept] = distances(sample.second, rows[kept], columns[kept]) < sample.second_threshold
-    return np.asarray(kept)
+        permitted[permitted] = distances(sample.second, rows[permitted], columns[permitted]) < sample.second_threshold
+    return np.asarray(permitted)
 
 
 class Search:
     """Finds nearest allowed columns of a sample.
 
     >>> sample = sampling.make_sample(np.array([[0.0], [1.0], [3.0]]), [1.0, 0.0, 0.0])
-    >>> found = Search(sample).nearest(sample.rows, sample.columns, k=1)
-    >>> found.columns, found.bounds.round(6), found.reach.round(6)
+    >>> nearest = Search(sample).nearest(sample.rows, sample.columns, k=1)
+    >>> nearest.columns, nearest.bounds.round(6), nearest.reach.round(6)
     (array([[1]]), array([[1.]]), array([3.]))
     """
 
@@ -124,17 +124,17 @@ class Search:
 
     def measure(self, rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
         """Distance of each pair (rows[i], columns[i]), inf where it breaks a constraint or the caliper."""
-        found = np.full(len(rows), np.inf)
-        kept = np.flatnonzero(allowed(self.sample, rows, columns))
-        found[kept] = distances(self.sample.features, rows[kept], columns[kept])
-        found[found > self.caliper] = np.inf
-        return found
+        lengths = np.full(len(rows), np.inf)
+        permitted = np.flatnonzero(allowed(self.sample, rows, columns))
+        lengths[permitted] = distances(self.sample.features, rows[permitted], columns[permitted])
+        lengths[lengths > self.caliper] = np.inf
+        return lengths
 
     def every(self, row: int, columns: Int[np.ndarray, " b"]) -> tuple[Int[np.ndarray, " k"], Float[np.ndarray, " k"]]:
         """Every allowed column of one row in the order of distance, ties by position; and the distances."""
-        found = self.measure(np.full(len(columns), row), columns)
-        order = np.lexsort((columns, found))[: int(np.isfinite(found).sum())]
-        return columns[order], found[order]
+        lengths = self.measure(np.full(len(columns), row), columns)
+        order = np.lexsort((columns, lengths))[: int(np.isfinite(lengths).sum())]
+        return columns[order], lengths[order]
 
     def nearest(
         self,
@@ -145,9 +145,9 @@ class Search:
     ) -> Candidates:
         """The k nearest allowed columns of each row; rows and columns must be eligible images.
 
-        prices: an amount per image of the sample that a column costs beside its distance.
+        prices: an amount per image of the sample that a column costs in addition to its distance.
         """
-        made = Candidates.none(len(rows), k)
+        candidates = Candidates.none(len(rows), k)
         strata = self.sample.exact[columns]
         order = np.argsort(strata, kind="stable")
         for stratum in np.unique(self.sample.exact[rows]):
@@ -155,12 +155,12 @@ class Search:
             inside = columns[np.sort(order[first:last])]
             if len(inside):
                 members = np.flatnonzero(self.sample.exact[rows] == stratum)
-                self._search_stratum(made, members, rows[members], inside, prices)
-        return made
+                self._search_stratum(candidates, members, rows[members], inside, prices)
+        return candidates
 
     def _search_stratum(
         self,
-        made: Candidates,
+        candidates: Candidates,
         places: Int[np.ndarray, " m"],
         rows: Int[np.ndarray, " m"],
         inside: Int[np.ndarray, " b"],
@@ -168,23 +168,23 @@ class Search:
     ) -> None:
         """Candidates of the rows of one stratum among its columns, written to their places."""
         for part in in_blocks(len(rows), self.block_rows):
-            self._fill(made, places[part], rows[part], inside, prices)
+            self._fill(candidates, places[part], rows[part], inside, prices)
 
     def _fill(
         self,
-        made: Candidates,
+        candidates: Candidates,
         places: Int[np.ndarray, " m"],
         rows: Int[np.ndarray, " m"],
         inside: Int[np.ndarray, " b"],
         prices: Float[np.ndarray, " n"] | None,
     ) -> None:
         """Candidates of some rows of one stratum."""
-        k = made.columns.shape[1]
-        bounds, positions, made.remaining[places], near = self._lowest(rows, inside, k + 1, prices)
-        made.near[places] = np.where(near >= 0, inside[near], -1)
-        made.reach[places] = bounds[:, k]
-        made.bounds[places] = bounds[:, :k]
-        made.columns[places] = np.where(np.isfinite(bounds[:, :k]), inside[positions[:, :k]], -1)
+        k = candidates.columns.shape[1]
+        bounds, positions, candidates.remaining[places], near = self._lowest(rows, inside, k + 1, prices)
+        candidates.near[places] = np.where(near >= 0, inside[near], -1)
+        candidates.reach[places] = bounds[:, k]
+        candidates.bounds[places] = bounds[:, :k]
+        candidates.columns[places] = np.where(np.isfinite(bounds[:, :k]), inside[positions[:, :k]], -1)
 
     def _lowest(
         self, rows: Int[np.ndarray, " m"], inside: Int[np.ndarray, " b"], k: int, prices: np.ndarray | None
@@ -218,9 +218,9 @@ class Search:
         """Bounds of the images that a row could be compared with: with a dose those that are lower by the gap."""
         if not self.sample.dose_gap:
             return bounds
-        return bounds.masked_fill(self._too_alike(rows, columns), float("inf"))
+        return bounds.masked_fill(self._too_close_in_dose(rows, columns), float("inf"))
 
-    def _too_alike(self, rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " b"]) -> torch.Tensor:
+    def _too_close_in_dose(self, rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " b"]) -> torch.Tensor:
         """Pairs whose doses do not differ by the gap."""
         sample = self.sample
         return _apart(sample.treatment[rows], sample.treatment[columns]) < sample.dose_gap
@@ -236,7 +236,7 @@ class Search:
         if self.people_recur or np.isin(rows, columns).any():
             masks[sampling.SAME_IDENTITY] = _apart(sample.identity[rows], sample.identity[columns]) == 0
         if sample.dose_gap:
-            masks[sampling.DOSE] = self._too_alike(rows, columns)
+            masks[sampling.DOSE] = self._too_close_in_dose(rows, columns)
         if self.second is not None:
             far = self.second.lower_bounds(self.second.block(rows), self.second.block(columns))
             masks[sampling.SECOND] = far >= sample.second_threshold

@@ -28,13 +28,13 @@ _SHARE = 0.25  # of the open rows are searched again at a time, those with the f
 def greedy(sample: Sample, *, caliper: float = np.inf, search: Search | None = None) -> Matching:
     """Pairs in the paper's order; those farther apart than `caliper` are no match.
 
-    search: what finds candidates, by default exactly; a `Search` made with the same caliper.
+    search: finds candidates, by default exactly; a `Search` with the same caliper.
 
     Returns Matching, pairs by ascending distance.
 
     >>> from transect.designs.matching import make_sample
-    >>> made = greedy(make_sample(np.array([[0.0], [1.0], [0.4], [5.0]]), [1.0, 1.0, 0.0, 0.0]))
-    >>> made.a, made.b, made.distance
+    >>> pairs = greedy(make_sample(np.array([[0.0], [1.0], [0.4], [5.0]]), [1.0, 1.0, 0.0, 0.0]))
+    >>> pairs.a, pairs.b, pairs.distance
     (array([0, 1]), array([2, 3]), array([0.4, 4. ]))
     """
     search = search or Search(sample, caliper=caliper)
@@ -137,16 +137,16 @@ class _Queue:
 
     def _search_many(self, rows: Int[np.ndarray, " m"], columns: Int[np.ndarray, " b"]) -> Candidates:
         """New lists by lower bounds; a row whose first candidate is not below its reach is tied."""
-        found = self.search.nearest(rows, columns, self.listed.shape[1])
-        some = found.columns[:, 0] >= 0
+        nearest = self.search.nearest(rows, columns, self.listed.shape[1])
+        some = nearest.columns[:, 0] >= 0
         first = np.full(len(rows), np.inf)
-        first[some] = self.search.measure(rows[some], found.columns[some, 0])
+        first[some] = self.search.measure(rows[some], nearest.columns[some, 0])
         places = self.place[rows]
-        self.reach[places], self.tied[places] = found.reach, (first >= found.reach) & (found.reach < np.inf)
-        self.bounds[places], self.listed[places], self.at[places] = found.bounds, found.columns, 0
+        self.reach[places], self.tied[places] = nearest.reach, (first >= nearest.reach) & (nearest.reach < np.inf)
+        self.bounds[places], self.listed[places], self.at[places] = nearest.bounds, nearest.columns, 0
         for place in places.tolist():
             self.known.pop(place, None)
-        return found
+        return nearest
 
     def _search_one(self, row: int, columns: Int[np.ndarray, " b"]) -> None:
         """The row's nearest free columns by exact distances to all, which orders ties."""

@@ -59,28 +59,28 @@ def match_groups(
         raise BadInput(f"groups: expected {wanted}, got {base or ', '.join(ordered) or 'none'}")
     first = base or ordered[0]
     others = [name for name in ordered if name != first]
-    made = [np.flatnonzero((group == first) & sample.eligible)]
+    members = [np.flatnonzero((group == first) & sample.eligible)]
     distances: list[Float[np.ndarray, " m"]] = []
     barred: set[int] = set()
     refused = {row: why for row, why in sample.ineligible.items() if group[row] == first}
     near: dict[int, tuple[int, float]] = {}
     for name in others:
-        if not len(made[0]):
+        if not len(members[0]):
             raise NoSet(f"no image of {first} has a counterpart in each group before {name}; relax a constraint")
-        between = _two_groups(sample, group == name, made[0], barred)
+        between = _two_groups(sample, group == name, members[0], barred)
         pairs = method(between)
-        found = dict(zip(pairs.a.tolist(), range(len(pairs)), strict=True))
-        kept = np.array([row in found for row in made[0].tolist()], dtype=bool)
-        without = made[0][~kept].tolist()
+        place = dict(zip(pairs.a.tolist(), range(len(pairs)), strict=True))
+        matched = np.array([row in place for row in members[0].tolist()], dtype=bool)
+        without = members[0][~matched].tolist()
         reasons = pairs.refused if len(between.columns) else dict.fromkeys(without, IDENTITY_USED)
         refused |= {row: f"{reasons.get(row, OTHER_GROUP)} (with {name})" for row in without}
         near |= {row: pairs.near[row] for row in without if row in pairs.near}
-        made, distances = [rows[kept] for rows in made], [part[kept] for part in distances]
-        position = np.array([found[row] for row in made[0].tolist()], dtype=np.int64)
-        made.append(pairs.b[position])
+        members, distances = [rows[matched] for rows in members], [part[matched] for part in distances]
+        position = np.array([place[row] for row in members[0].tolist()], dtype=np.int64)
+        members.append(pairs.b[position])
         distances.append(pairs.distance[position])
         barred |= set(sample.identity[pairs.b[position]].tolist())
-    table = np.column_stack(made)
+    table = np.column_stack(members)
     apart = np.column_stack(distances)
     order = np.lexsort((table[:, 0], apart.sum(axis=1)))
     return Sets((first, *others), table[order], apart[order], refused, near)

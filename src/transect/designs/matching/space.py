@@ -39,16 +39,16 @@ class Space:
         values = torch.from_numpy(np.array(self.features[rows])).to(kind)
         return values.sub_(torch.from_numpy(self.center).to(kind)).mul_(1 / self.scale)
 
-    def lower_bounds(self, one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-        """At most the distance of every row of `one` to every row of `other`, in the features' unit.
+    def lower_bounds(self, rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
+        """At most the distance of every row of `rows` to every row of `columns`, in the features' unit.
 
         The squared distance |x|² + |y|² - 2 x·y of vectors of norm 1 at most has lost at most `margin`; rounding on
-        entry moved each vector by at most one unit.
+        entry moved each vector by at most rows unit.
         """
         import torch
 
-        squares = torch.addmm((other * other).sum(dim=1)[None, :], one, other.T, beta=1, alpha=-2)
-        squares += (one * one).sum(dim=1)[:, None] - self.margin
+        squares = torch.addmm((columns * columns).sum(dim=1)[None, :], rows, columns.T, beta=1, alpha=-2)
+        squares += (rows * rows).sum(dim=1)[:, None] - self.margin
         bounds = squares.clamp_(min=0).sqrt_()
         bounds -= 4 * self.unit
         return bounds.clamp_(min=0).mul_(self.scale * (1 - 4 * self.unit))

@@ -1,0 +1,80 @@
+"""A report reads each part of a finished run once, and analyses a negative control once."""
+
+from collections import Counter
+
+import audited
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import transect
+from transect.analysis import findings, finished_run, reporting
+from transect.runs import folder as run_folder
+from transect.runs.folder import FinishedRun, RunFolder
+
+OPTIONS = {"image_size": 32, "quiet": True}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """An experiment of two parts with a negative control, ratings and a rule."""
+    folder = tmp_path_factory.mktemp("once") / "run"
+    transect.audit(audited.brightness, vary=["glasses"], subjects=140, out=folder, **OPTIONS)
+    spec = FinishedRun(folder).spec
+    assert spec.parts == 2
+    ids = FinishedRun(folder).read_table("images", spec.parts)["id"]
+    fakeness = pa.array([0.9 if row % 7 == 0 else 0.1 for row in range(len(ids))])
+    pq.write_table(pa.table({"id": ids, "fakeness": fakeness}), folder.parent / "perceived.parquet")
+    reporting.rate(folder, folder.parent / "perceived.parquet", ["fakeness>=0.75"])
+    return folder
+
+
+def test_each_part_is_read_once(run, monkeypatch):
+    reads = Counter()
+    original = run_folder.read_part
+
+    def counted(folder, table, index):
+        reads[folder.relative_to(run).as_posix(), table, index] += 1
+        return original(folder, table, index)
+
+    monkeypatch.setattr(run_folder, "read_part", counted)
+    reporting.report(run)
+    assert {table.partition("/")[0] for _, table, _ in reads} == {"images", "predictions"}
+    assert {folder for folder, _, _ in reads} == {".", "negative-control"}
+    assert max(reads.values()) == 1, reads
+
+
+def test_runs_are_analysed_once(run, monkeypatch):
+    analysed = Counter()
+    original = findings.analyse
+
+    def counted(read, *rest):
+        analysed[read.folder.path] += 1
+        return original(read, *rest)
+
+    monkeypatch.setattr(findings, "analyse", counted)
+    monkeypatch.setattr("transect.analysis.negative_control.analyse", counted)
+    reporting.report(run)
+    assert analysed == {run: 1, run / "negative-control": 1}
+
+
+def test_an_outcome_is_computed_once_for_effects_sections_and_pictures(run, monkeypatch):
+    computed = Counter()
+    original = finished_run.Run.labels
+    read = finished_run.read(run)
+    monkeypatch.setattr(
+        finished_run.Run, "labels", lambda self, task: computed.update(["labels"]) or original(self, task)
+    )
+    findings.analyse(read)
+    assert computed["labels"] == len(read.spec.targets)
+
+
+def test_parts_beyond_the_memory_are_read_again(tmp_path):
+    with RunFolder(tmp_path, {"name": "tables"}) as written:
+        for part in range(2):
+            written.write_part("numbers", part, pa.table({"number": [part] * 100}))
+    size = written.read_part("numbers", 0).nbytes
+    kept = FinishedRun(tmp_path, memory=size)
+    assert kept.read_part("numbers", 0) is kept.read_part("numbers", 0)
+    assert kept.read_part("numbers", 1) is not kept.read_part("numbers", 1)
+    assert kept.read_part("numbers", 1)["number"].to_pylist() == [1] * 100
