@@ -48,7 +48,7 @@ def rate(run: Path) -> str:
             held = next_tasks(project, number, time.time(), count=1)
             if not held:
                 break
-            levels = len(project.asked.named(held[0].question).levels)
+            levels = len(project.questionnaire.named(held[0].question).levels)
             seen = sum(map(ord, held[0].first)) % levels  # the same for all: what the image shows
             said = int(rng.integers(levels)) if number == RATERS or rng.random() < 0.2 else seen
             milliseconds = int(rng.gamma(4, 600))

@@ -21,6 +21,7 @@ _HOME = {
     "Predictions": "transect.records",
     "Task": "transect.records",
     "TransectError": "transect.errors",
+    "annotate": "transect.jobs.annotate.run",
     "audit": "transect.jobs.audit.run",
     "search": "transect.jobs.search.run",
     "SearchOptions": "transect.jobs.search.request",

@@ -9,6 +9,7 @@ from transect.annotation.exchange.incoming import Incoming, take_in
 from transect.annotation.project import open_project
 from transect.annotation.raters import set_state
 from transect.annotation.reading import matrix, rows
+from transect.runs.plain_json import plain
 
 
 @pytest.fixture
@@ -32,12 +33,12 @@ def test_figures_of_five_raters_by_hand(answered):
     """Ten images, "no" (0) and "yes" (2) in turn. Three raters are right; two see but the first of the five "yes"."""
     project = answered(10, lambda k, rater: 0 if rater > 2 and k > 1 else 2 * (k % 2))
     made = summary(project, resamples=0)
-    (one,) = made["questions"]
+    (one,) = plain(made)["questions"]
     assert one["fleiss_kappa"] == pytest.approx(fleiss_kappa(matrix(rows(project.database), "smile").ratings))
     # Cohen's: 1 for the three pairs of right ones and the pair of the others. The six mixed pairs agree on 6 of 10, by
     # chance on .5 * .9 + .5 * .1 = .5: kappa .2.
     assert one["mean_cohen_kappa"] == pytest.approx((4 * 1 + 6 * 0.2) / 10)
-    assert one["dawid_skene"] == {"of": 10, "other_than_most_say": [], "tied": 0, "reason": ""}
+    assert one["dawid_skene"] == {"of": 10, "differs_from_majority": [], "tied": 0, "reason": ""}
     # The last two are right on the five that are "no" and on one that is "yes": six of ten.
     right = [each["right_by_dawid_skene"] for each in one["by_rater"]]
     assert right == pytest.approx([1, 1, 1, 0.6, 0.6], abs=0.01)
@@ -51,16 +52,16 @@ def test_dawid_and_skene_overrule_a_majority_that_always_says_no(answered):
     """Twenty images, half "yes"; two raters are right, three say "no" to all: so do most, and the model knows better."""
     project = answered(20, lambda k, rater: 2 * (k % 2) if rater < 2 else 0)
     made = summary(project, resamples=0)
-    (one,) = made["questions"]
-    assert sorted(one["dawid_skene"]["other_than_most_say"]) == [["", f"{k}-0001", ""] for k in range(10)]
-    assert "Dawid and Skene's level is another than most say for 10 of 20" in lines(made)[0]
+    (one,) = plain(made)["questions"]
+    assert sorted(one["dawid_skene"]["differs_from_majority"]) == [["", f"{k}-0001", ""] for k in range(10)]
+    assert "Dawid and Skene's level differs from the majority on 10 of 20" in lines(made)[0]
 
 
 def test_a_rater_without_an_answer_is_right_in_no_share(answered):
     """Three raters are right; the fourth sees "no" alone, rightly; the fifth can never tell."""
     level = {3: lambda truth: truth if truth == 0 else None, 4: lambda truth: None}
     project = answered(10, lambda k, rater: level.get(rater, int)(2 * (k % 2)))
-    (one,) = summary(project, resamples=0)["questions"]
+    (one,) = plain(summary(project, resamples=0))["questions"]
     right = {each["rater"]: each["right_by_dawid_skene"] for each in one["by_rater"]}
     assert right["r4"] is None
     assert right["r3"] == pytest.approx(1.0, abs=0.01)  # of "yes" they said nothing, which is no error
@@ -70,19 +71,19 @@ def test_two_answers_on_an_image_tell_nothing_of_who_errs(answered):
     """Two raters agree on all, three can never tell: what the model makes of two views is not said."""
     project = answered(10, lambda k, rater: 2 * (k % 2) if rater < 2 else None)
     made = summary(project, resamples=0)
-    (one,) = made["questions"]
+    (one,) = plain(made)["questions"]
     assert (one["dawid_skene"]["of"], one["dawid_skene"]["reason"]) == (0, "no image has 3 answers")
     assert {each["right_by_dawid_skene"] for each in one["by_rater"]} == {None}
-    assert "most say for 0 of 0 (no image has 3 answers)" in lines(made)[0]
+    assert "majority on 0 of 0 (no image has 3 answers)" in lines(made)[0]
 
 
 def test_nothing_answered_has_no_figures(answered):
     project = answered(2, lambda k, rater: None)
-    (one,) = summary(project, resamples=0)["questions"]
+    (one,) = plain(summary(project, resamples=0))["questions"]
     assert (one["mean_cohen_kappa"], one["fleiss_kappa"], one["cannot_tell"]) == (None, None, 10)
     assert one["dawid_skene"] == {
         "of": 0,
-        "other_than_most_say": [],
+        "differs_from_majority": [],
         "tied": 0,
         "reason": "no image has 3 answers",
     }
@@ -91,11 +92,11 @@ def test_nothing_answered_has_no_figures(answered):
 def test_raters_who_are_shut_out_count_nowhere(answered):
     """Two of five cannot tell, and are shut out: nobody who counts could not."""
     project = answered(4, lambda k, rater: None if rater > 2 else k % 3)
-    assert summary(project, resamples=0)["questions"][0]["cannot_tell"] == 8
+    assert plain(summary(project, resamples=0))["questions"][0]["cannot_tell"] == 8
     for rater in (4, 5):
         set_state(project, rater, "excluded")
     made = summary(project, resamples=0)
-    assert (made["questions"][0]["cannot_tell"], made["excluded_raters"]) == (0, ["r3", "r4"])
+    assert (made.questions[0].cannot_tell, made.excluded_raters) == (0, ("r3", "r4"))
 
 
 UNEVEN = """
@@ -126,7 +127,7 @@ def uneven(tmp_path):
 
 def test_spread_and_bias_are_in_the_values_of_the_levels(uneven):
     """As on the raters' page: 20 and 80 are 60 of 72 years apart, 1 of 2 levels by their numbers alone."""
-    age = summary(uneven, resamples=0)["questions"][0]
+    age = plain(summary(uneven, resamples=0))["questions"][0]
     # Standard deviations are 30 of 72 years for the three odd images and 0 for the others: the median is halfway.
     assert age["median_spread"] == pytest.approx(30 / 72 / 2)
     # r1 is 60 years above r0 for half of the images: 30 on average, of which a level has 36.
@@ -135,7 +136,7 @@ def test_spread_and_bias_are_in_the_values_of_the_levels(uneven):
 
 def test_levels_in_no_order_have_neither_spread_nor_correlation(uneven):
     made = summary(uneven, resamples=0)
-    hair = made["questions"][1]
+    hair = plain(made)["questions"][1]
     assert (hair["scale"], hair["median_spread"], hair["percent_agreement"]) == ("nominal", None, 0.0)
     assert {(one["correlation"], one["bias"]) for one in hair["by_rater"]} == {(None, None)}
     assert {one["units"] for one in hair["by_rater"]} == {6}

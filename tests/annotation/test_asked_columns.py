@@ -15,6 +15,7 @@ from transect.effects.pruning import AS_PUBLISHED
 from transect.errors import BadInput
 from transect.ratings import seen as ratings
 from transect.records import Attribute
+from transect.runs.plain_json import plain
 from transect.runs.rated_questions import KEY, RatedQuestion, kept_in, names_by_attribute, of_study, questions_of
 
 HAIR = (
@@ -122,7 +123,7 @@ levels = [{ name = "a", value = 8 }, { name = "b", value = 20 }, { name = "c", v
     # 6 of 60, hence (9 * 144 + 6 * 5184 + 6 * 3600) / 28.
     expected = 1 - 36 / ((9 * 144 + 6 * 5184 + 6 * 3600) / 28)
     assert status(project, 2.0)["questions"][0]["alpha"] == pytest.approx(expected)
-    assert summary(project, resamples=0)["questions"][0]["alpha"] == pytest.approx(expected)
+    assert plain(summary(project, resamples=0))["questions"][0]["alpha"] == pytest.approx(expected)
     project.database.close()
 
 
@@ -205,10 +206,10 @@ def test_one_set_of_answers_has_one_figure_each(rated):
 
     folder, run, project = rated
     ratings.attach(run, None, [], folder / "ratings.parquet")
-    told = {one["question"]: one for one in summary(project, resamples=200)["questions"]}
+    told = {one["question"]: one for one in plain(summary(project, resamples=200))["questions"]}
     for (answered,) in (rater_report.from_project(run, project), rater_report.from_kept(run)):
         section = rater_report.study_sections(answered, resamples=200)[0]
-        agreement, each = section["tables"][1]["rows"], {row[0]: row[1:] for row in section["tables"][2]["rows"]}
+        agreement, each = section.tables[1].rows, {row[0]: row[1:] for row in section.tables[2].rows}
         for name, _, *figures, _ in agreement:
             own = told[name]
             keys = ("percent_agreement", "alpha", "alpha_low", "alpha_high", "median_spread")
@@ -219,7 +220,7 @@ def test_one_set_of_answers_has_one_figure_each(rated):
                 assert each[name] == pytest.approx(ends, abs=1e-9), name
         assert each.keys() == {"gender", "fakeness"}
         assert {name: one["cannot_tell"] for name, one in told.items() if name in LEVELS} == {
-            row[0]: row[-1] for row in section["tables"][0]["rows"][: len(LEVELS)]
+            row[0]: row[-1] for row in section.tables[0].rows[: len(LEVELS)]
         }
 
 

@@ -131,9 +131,9 @@ def test_a_clock_that_was_set_back_holds_no_task_for_ever(begin):
     project = begin(raters=2, subjects=1, cells=1, ratings=1, plan="lease_minutes = 1")
     next_tasks(project, 1, now=10_000.0)
     # A request that waited for its turn may be somewhat behind; that takes nothing back.
-    assert expire(project.database, project.asked.plan, now=9_960.0) == 0
+    assert expire(project.database, project.questionnaire.plan, now=9_960.0) == 0
     # An hour back: the lease would last until 10,060. It is longer than any lease can be, so it is none.
-    assert expire(project.database, project.asked.plan, now=6_400.0) == 1
+    assert expire(project.database, project.questionnaire.plan, now=6_400.0) == 1
     assert len(next_tasks(project, 2, now=6_400.0)) == 1
 
 
@@ -278,7 +278,9 @@ def test_who_is_shut_out_leaves_their_places_to_others(begin):
     assert len(work(project, 4, now=3.0)) == 1
     set_state(project, 1, "active")
     assert rows(project, sa.select(schema.items.c.taken)) == [(3,)]
-    assert expire(project.database, project.asked.plan, now=1e9) == 0, "the third rater's lease is no lease any more"
+    assert expire(project.database, project.questionnaire.plan, now=1e9) == 0, (
+        "the third rater's lease is no lease any more"
+    )
     assert counters_agree(project)
 
 

@@ -138,7 +138,7 @@ def test_a_project_goes_on_with_its_own_questions_and_run(tmp_path):
     project.database.close()
     for questions in ((), (path,)):
         again = open_project(run, questions=questions)
-        assert [one.name for one in again.asked.question] == ["smile"]
+        assert [one.name for one in again.questionnaire.question] == ["smile"]
         again.database.close()
     with pytest.raises(BadInput, match=r"begun with \(smile\), got others \(differs in .*question"):
         open_project(run, questions=("monk",))
@@ -155,7 +155,7 @@ def test_a_database_that_was_begun_with_keys_that_differ_in_case_alone_goes_on(t
         connection.execute("""UPDATE settings SET value = replace(value, '"key":"1"', '"key":"s"')""")
         connection.execute("""UPDATE settings SET value = replace(value, '"key":"2"', '"key":"S"')""")
     project = open_project(run)
-    assert {one.key for one in project.asked.question[0].levels} >= {"s", "S"}
+    assert {one.key for one in project.questionnaire.question[0].levels} >= {"s", "S"}
     project.database.close()
 
 
@@ -176,7 +176,7 @@ def test_a_run_that_moved_is_still_the_same_run(tmp_path):
     first = open_project(run, questions=(write_questions(tmp_path / "q.toml"),))
     first.database.close()
     again = open_project(run.rename(tmp_path / "moved"), begin=False)
-    assert again.asked == first.asked
+    assert again.questionnaire == first.questionnaire
     again.database.close()
 
 

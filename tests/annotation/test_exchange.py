@@ -114,7 +114,7 @@ def test_an_answer_to_a_task_that_was_given_out_is_taken_in(empty, state):
     (link,) = invite(empty.database, 1, now=0.0)
     (task,) = next_tasks(empty, 1, now=0.0, count=1)
     if state == "expired":
-        assert expire(empty.database, empty.asked.plan, now=1e9) == 1
+        assert expire(empty.database, empty.questionnaire.plan, now=1e9) == 1
     given = Incoming("x", task.study, task.first, task.second, task.question, link.name, 1)
     assert (take_in(empty, [given], now=2e9).answers, answers_table(empty).num_rows) == (1, 1)
     assert (take_in(empty, [given], now=3e9).duplicates, answers_table(empty).num_rows) == (1, 1)

@@ -114,7 +114,7 @@ def test_a_folder_that_is_no_safe_clip_is_refused(clip, tmp_path):
     with pytest.raises(BadInput, match="expected a saved CLIP with its tokenizer"):
         ClipRater(tmp_path)
     (tmp_path / "config.json").write_text('{"model_type": "clip", "auto_map": {"AutoModel": "own.Model"}}')
-    with pytest.raises(BadInput, match="a reference to code of its own; it is not run"):
+    with pytest.raises(BadInput, match="a reference to custom code; it is not run"):
         ClipRater(tmp_path)
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
     with pytest.raises(BadInput, match="expected a model of type clip, found 'bert'"):

@@ -21,6 +21,7 @@ from transect.effects.image_validation import Gates
 from transect.errors import BadInput
 from transect.experiment import worlds
 from transect.jobs.annotate import validation
+from transect.jobs.annotate.validation import StudyValidation
 from transect.jobs.search import run as searching
 from transect.jobs.search.request import SearchOptions, search_for
 from transect.ratings import gates as required
@@ -42,7 +43,11 @@ def validated(run, gates, seen_otherwise=(), quality=lambda k: 3 + k % 2):
     take_in(project, given, 1.0)
     answered = from_project(run, project)
     project.database.close()
-    return validation.keep(run, [(one, validation.of_generator(one, gates=gates)) for one in answered])
+    entries = {
+        study.name: StudyValidation.of(validation.of_generator(study, gates=gates), study.run.spec.generator.facts)
+        for study in answered
+    }
+    return validation.store(run, entries)
 
 
 @pytest.fixture(scope="module")

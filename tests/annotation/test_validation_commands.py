@@ -17,6 +17,7 @@ from transect.annotation.reading import rows
 from transect.errors import BadInput, UnknownName
 from transect.jobs.annotate import validation
 from transect.jobs.annotate.command import annotate
+from transect.jobs.annotate.run import same_person
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +134,7 @@ def test_pairs_from_files(tmp_path):
     assert made["distance"]["tied"] == 1
     pairs.write_text("first,second,kind\na,b,fake\n")
     with pytest.raises(BadInput, match="expected answers about the pairs of .*, got c, d; list every pair"):
-        validation.same_person(answers, pairs)
+        same_person(answers, pairs)
 
 
 def test_pairs_that_were_asked_about_in_several_questions_are_told_apart(tmp_path):
@@ -149,9 +150,9 @@ def test_pairs_that_were_asked_about_in_several_questions_are_told_apart(tmp_pat
     with pytest.raises(
         BadInput, match=r"expected answers to one question, got difference, same_person; choose one with"
     ):
-        validation.same_person(answers, pairs)
+        same_person(answers, pairs)
     with pytest.raises(UnknownName, match="unknown question 'same': did you mean same_person"):
-        validation.same_person(answers, pairs, question="same")
+        same_person(answers, pairs, question="same")
     arguments = ["same-person", str(answers), "--pairs", str(pairs), "--question", "same_person", "--json"]
     done = CliRunner().invoke(annotate, arguments)
     assert done.exit_code == 0, done.output
@@ -181,7 +182,7 @@ def test_pairs_of_two_studies_are_told_apart(tmp_path):
         f"{study},a{k},b{k},{kind},{0.2 + 0.1 * (kind == 'real')}\n" for study, kind in kinds.items() for k in range(8)
     ]
     pairs.write_text("study,first,second,kind,distance\n" + "".join(rows))
-    made = validation.same_person(answers, pairs)
+    made = same_person(answers, pairs).to_json()
     found = {one["kind"]: (one["share"], one["answers"]) for one in made["rows"] if one["by"] == "all"}
     assert found == {"real": (0.0, 8), "fake": (1.0, 8)}
     assert (made["distance"]["same"], made["distance"]["other"]) == pytest.approx((0.2, 0.3))
@@ -203,7 +204,7 @@ def test_pairs_of_two_studies_are_told_apart(tmp_path):
 def test_answers_of_several_studies_want_pairs_by_study(tmp_path, text, message):
     (tmp_path / "pairs.csv").write_text(text)
     with pytest.raises(BadInput, match=message):
-        validation.same_person(two_studies(tmp_path / "answers.csv"), tmp_path / "pairs.csv")
+        same_person(two_studies(tmp_path / "answers.csv"), tmp_path / "pairs.csv")
 
 
 @pytest.mark.parametrize(
@@ -221,13 +222,13 @@ def test_lists_of_pairs_that_say_nothing_or_two_things_are_refused(tmp_path, tex
     answers, pairs = tmp_path / "answers.csv", tmp_path / "pairs.csv"
     answers.write_text(HEAD.removeprefix("study,") + "a,b,same_person,r1,same person,0\n")
     pairs.write_text(text)
-    with pytest.raises(BadInput, match=f"pairs.csv, {message}.*; mend it$"):
-        validation.same_person(answers, pairs)
+    with pytest.raises(BadInput, match=f"pairs.csv, {message}.*; fix it$"):
+        same_person(answers, pairs)
     pairs.write_text("\ufefffirst,second,kind,study\na,b, real ,\na,b,real,\n", encoding="utf-8")
-    assert validation.same_person(answers, pairs)["rows"][0]["kind"] == "real", "once more the same is no quarrel"
+    assert same_person(answers, pairs).to_json()["rows"][0]["kind"] == "real", "once more the same is no quarrel"
     done = CliRunner().invoke(annotate, ["same-person", str(answers), "--pairs", str(pairs)])
     assert (
-        "face distance: not told (no pair with a distance that most raters call the same); 0 undecided, 1 without"
+        "face distance: not estimable (no pair with a distance that most raters call the same); 0 undecided, 1 without"
         in done.stdout
     )
 
@@ -251,7 +252,7 @@ def test_levels_of_equal_values_in_a_database_from_before_are_one_answer(judged,
     project.database.write(work)
     project.database.close()
     project = open_project(judged, tmp_path / "before.sqlite", begin=False)
-    assert [one.values for one in project.asked.question] == [(0.0, 0.0, 1.0)] * 2
+    assert [one.values for one in project.questionnaire.question] == [(0.0, 0.0, 1.0)] * 2
     ids = finished_run.read(judged).images["id"].to_pylist()
     given = [
         Incoming("test", "", image, "", question, f"r{r}", 2 * (k % 2))
@@ -273,5 +274,5 @@ def test_answers_as_text_are_read_as_what_they_say(tmp_path):
     })  # fmt: skip
     pq.write_table(table, tmp_path / "answers.parquet")
     (tmp_path / "pairs.csv").write_text("first,second,kind\na,b,fake\n")
-    (row,) = validation.same_person(tmp_path / "answers.parquet", tmp_path / "pairs.csv")["rows"]
+    (row,) = same_person(tmp_path / "answers.parquet", tmp_path / "pairs.csv").to_json()["rows"]
     assert (row["share"], row["answers"], row["unanswered"]) == (0.5, 2, 1)

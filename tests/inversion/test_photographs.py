@@ -114,7 +114,7 @@ def test_an_audit_edits_the_photographs(files, tmp_path):
         ({"vary": (), "images": 59}, "expected at most 58 subjects"),
         ({"vary": (), "steps": ["first"], "subjects": 59}, "expected at most 58 subjects"),
         ({"observe": 59}, "expected at most 58 subjects"),
-        ({"directions": None}, "--latents: expected --directions FILE"),
+        ({"directions": None}, "--latents: expected --directions FILE, along which"),
         ({"redraw": 2}, "--redraw: expected none with --latents"),
     ],
 )

@@ -142,5 +142,5 @@ def test_features_that_do_not_fit_are_refused(measure):
         measure(np.zeros((4, 2)), np.zeros((4, 3)))
     broken = np.zeros((5, 2))
     broken[3, 1] = np.nan
-    with pytest.raises(BadInput, match="made images: expected finite numbers, got 1 rows"):
+    with pytest.raises(BadInput, match="generated images: expected finite numbers, got 1 rows"):
         measure(np.zeros((5, 2)), broken)

@@ -133,7 +133,7 @@ def test_other_files_are_refused_in_a_line(peer, tmp_path):
         appearance_of("vgg16")
     with pytest.raises(BadInput, match="found none"):
         appearance_of("vgg16", tmp_path / "nowhere.pth")
-    with pytest.raises(BadInput, match="expected a feature network's safetensors file"):
+    with pytest.raises(BadInput, match="expected a feature network's file, found another"):
         appearance_of("features", tmp_path / "missing.safetensors")
     with pytest.raises(UnknownName, match="did you mean vgg16"):
         appearance_of("vgg19")

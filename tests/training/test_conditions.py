@@ -59,7 +59,7 @@ def test_names_of_levels():
         ("age=50,40", "rising cuts"),
         ("age=20", "rising cuts"),
         ("age=x", "rising cuts"),
-        ("hat=1", "levels of its own"),
+        ("hat=1", "already has levels"),
         ("beard", "unknown attribute"),
     ],
 )

@@ -13,7 +13,7 @@ from transect.records import Images, Latents
 from transect.training.gans import Plan
 from transect.training.loop import Run, train
 from transect.training.pictures import Pictures
-from transect.training.recipe import descend, told
+from transect.training.recipe import descend, replacements
 
 
 class Slope:
@@ -30,7 +30,7 @@ class Slope:
         if batch.step + 1 >= self.weight_at:
             self.parts["generator"].weight.data.fill_(math.inf)
         loss = self.parts["generator"].weight.sum() * (math.nan if batch.step + 1 >= self.at else 1.0)
-        return {"loss": loss.item(), **told("generator", descend(self.optimizers["generator"], loss, share))}
+        return {"loss": loss.item(), **replacements("generator", descend(self.optimizers["generator"], loss, share))}
 
     def draw(self, seeds, shown):
         del shown

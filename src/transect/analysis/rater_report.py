@@ -62,7 +62,7 @@ def from_project(folder: Path, project: Project, scale: str = "attribute") -> li
         run = finished_run.read(path)
         ids = tuple(run.images["id"].to_pylist())
         mine = [one for one in said if one.study == place]
-        asked = [_asked(run, ids, mine, one, scale) for one in project.asked.question if not one.pairs]
+        asked = [_asked(run, ids, mine, one, scale) for one in project.questionnaire.question if not one.pairs]
         rated = tuple(one for one in asked if np.isfinite(one.ratings).any())
         made.append(RatedStudy(run, run.spec.name, place, ids, rated, _excluded(mine)))
     return made

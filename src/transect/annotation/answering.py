@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from transect.annotation.assignment import Task, task_of
 from transect.annotation.counting import recount
 from transect.annotation.project import Project
-from transect.annotation.questions import Asked
+from transect.annotation.questions import RaterQuestion
 from transect.annotation.schema import answers, items, raters, tasks
 from transect.errors import TransectError
 
@@ -56,7 +56,7 @@ def answer(project: Project, rater: int, given: Given, now: float) -> Taken:
     def work(connection: Connection) -> Taken:
         _hold(connection, rater)
         row = _task(connection, rater, given.task)
-        question = project.asked.named(row.question)
+        question = project.questionnaire.named(row.question)
         values = _values(question, row.flipped, given)
         if before := _sent_before(connection, rater, given.key):
             same = (before.task_id, before.kind, before.value, before.detail) == (given.task, *values)
@@ -68,7 +68,7 @@ def answer(project: Project, rater: int, given: Given, now: float) -> Taken:
         kept = _add(connection, rater, given, values, now)
         connection.execute(tasks.update().where(tasks.c.id == row.id).values(state="answered", answer_id=kept))
         if not row.repeat:
-            recount(connection, [row.item_id], project.asked.plan.stop)
+            recount(connection, [row.item_id], project.questionnaire.plan.stop)
         return Taken(kept, replayed=False)
 
     return project.database.write(work)
@@ -76,7 +76,7 @@ def answer(project: Project, rater: int, given: Given, now: float) -> Taken:
 
 def undo(project: Project, rater: int, key: str, now: float) -> Task | None:
     """Take the rater's last answer back and lease its task anew; None where there is nothing to take back."""
-    lease = project.asked.plan.lease_minutes * 60
+    lease = project.questionnaire.plan.lease_minutes * 60
 
     def work(connection: Connection) -> Task | None:
         _hold(connection, rater)
@@ -98,7 +98,7 @@ def undo(project: Project, rater: int, key: str, now: float) -> Task | None:
         )
         row = _task(connection, rater, last)
         if not row.repeat:
-            recount(connection, [row.item_id], project.asked.plan.stop)
+            recount(connection, [row.item_id], project.questionnaire.plan.stop)
         return task_of(row)
 
     return project.database.write(work)
@@ -123,7 +123,7 @@ def _task(connection: Connection, rater: int, task: int) -> Any:
     return row
 
 
-def _values(question: Asked, flipped: bool, given: Given) -> tuple[Kind, int | None, int | None]:
+def _values(question: RaterQuestion, flipped: bool, given: Given) -> tuple[Kind, int | None, int | None]:
     """What is kept: the kind, the level (sides put right) and the follow-up's. Raises Refused."""
     if given.value is None:
         if not question.skip:

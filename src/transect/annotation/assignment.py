@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 
 from transect.annotation.database import Database, read_setting
 from transect.annotation.project import Project
-from transect.annotation.questions import Asked, Plan
+from transect.annotation.questions import Plan, RaterQuestion
 from transect.annotation.schema import items, raters, tasks
 
 _GAP: Final = 10
@@ -45,7 +45,7 @@ class Task:
 
 def next_tasks(project: Project, rater: int, now: float, count: int = 2) -> list[Task]:
     """The tasks that a rater holds, filled up to `count`; fewer where nothing is left, none while paused."""
-    expire(project.database, project.asked.plan, now)
+    expire(project.database, project.questionnaire.plan, now)
 
     def lease(connection: Connection) -> list[Task]:
         if not _may_work(connection, rater):
@@ -116,7 +116,7 @@ def task_of(row: Any) -> Task:
 
 def _lease(connection: Connection, project: Project, rater: int, now: float) -> bool:
     """Give the rater one more task; False where there is none."""
-    plan = project.asked.plan
+    plan = project.questionnaire.plan
     place = (
         connection.execute(sa.select(sa.func.max(tasks.c.place)).where(tasks.c.rater_id == rater)).scalar() or 0
     ) + 1
@@ -137,7 +137,7 @@ def _lease(connection: Connection, project: Project, rater: int, now: float) -> 
 def _give(
     connection: Connection, project: Project, rater: int, item: int, place: int, now: float, repeat: bool = False
 ) -> bool:
-    plan = project.asked.plan
+    plan = project.questionnaire.plan
     asked = _question(connection, project, item)
     flipped = asked.sided and bool(zlib.crc32(f"{plan.seed}/{item}/{rater}/{repeat}".encode()) & 1)
     values: dict[str, Any] = {
@@ -152,9 +152,9 @@ def _give(
     return True
 
 
-def _question(connection: Connection, project: Project, item: int) -> Asked:
+def _question(connection: Connection, project: Project, item: int) -> RaterQuestion:
     name = connection.execute(sa.select(items.c.question).where(items.c.id == item)).scalar_one()
-    return project.asked.named(name)
+    return project.questionnaire.named(name)
 
 
 def _not_had(rater: int) -> sa.ColumnElement[bool]:
@@ -170,7 +170,7 @@ def _not_had(rater: int) -> sa.ColumnElement[bool]:
 
 def _regular(connection: Connection, project: Project, rater: int) -> int | None:
     """The item that a rater is to have next; its row is locked."""
-    plan, blocks = project.asked.plan, len(project.asked.question)
+    plan, blocks = project.questionnaire.plan, len(project.questionnaire.question)
     order = _blocks(plan, blocks, rater, connection)
     for attempt in range(_LOOKS):
         found = next(filter(None, (_in_block(connection, plan, rater, block) for block in order)), None)

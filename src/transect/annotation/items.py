@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from transect.annotation.pictures import Picture, Pictures
-from transect.annotation.questions import Asked, Plan, Questionnaire
+from transect.annotation.questions import Plan, Questionnaire, RaterQuestion
 from transect.errors import BadInput
 
 
@@ -62,7 +62,7 @@ def _sampled(pictures: Pictures, plan: Plan) -> set[Unit]:
     return made
 
 
-def _units(question: Asked, pictures: Pictures) -> Iterator[Unit]:
+def _units(question: RaterQuestion, pictures: Pictures) -> Iterator[Unit]:
     if not question.pairs:
         yield from (Unit(one.study, one.id) for one in pictures.all)
     elif question.pairs in ("ends", "neighbours"):
@@ -105,7 +105,7 @@ def _from_file(path: Path, pictures: Pictures) -> Iterator[Unit]:
         yield unit
 
 
-def _gold(question: Asked, pictures: Pictures) -> dict[Unit, int]:
+def _gold(question: RaterQuestion, pictures: Pictures) -> dict[Unit, int]:
     names = [one.name for one in question.levels]
     made = {}
     for one in question.gold:

@@ -10,7 +10,7 @@ from typing import Any, Final, final
 import numpy as np
 from jaxtyping import Float
 
-from transect.annotation.questions import Asked
+from transect.annotation.questions import RaterQuestion
 from transect.errors import BadInput, MissingExtra, UnknownName
 from transect.records import Annotations, Images, Question
 from transect.runs.model_files import sha256
@@ -30,7 +30,7 @@ class AttributeRater:
 
     name = "machine-attributes"
 
-    def __init__(self, asked: Sequence[Asked], device: str = "cpu") -> None:
+    def __init__(self, asked: Sequence[RaterQuestion], device: str = "cpu") -> None:
         from transect.perceptual.features import WEIGHTS
 
         self._asked, self._device = {one.name: one for one in asked}, device
@@ -151,7 +151,7 @@ def _preprocessing(folder: Path) -> tuple[int, Float[np.ndarray, " 3"], Float[np
     return side, np.asarray(mean, dtype=np.float64), np.asarray(spread, dtype=np.float64)
 
 
-def open_rater(text: str, asked: Sequence[Asked], device: str = "cpu") -> AttributeRater | ClipRater:
+def open_rater(text: str, asked: Sequence[RaterQuestion], device: str = "cpu") -> AttributeRater | ClipRater:
     """The machine that a text names: attributes, or clip:FOLDER. Raises UnknownName for another."""
     kind, _, folder = text.partition(":")
     if kind == "clip" and folder:
@@ -161,7 +161,7 @@ def open_rater(text: str, asked: Sequence[Asked], device: str = "cpu") -> Attrib
     raise UnknownName("rater", text, ("attributes", "clip:FOLDER"))
 
 
-def _of(asked: dict[str, Asked], question: Question) -> Asked:
+def _of(asked: dict[str, RaterQuestion], question: Question) -> RaterQuestion:
     if question.name not in asked:
         raise UnknownName("question", question.name, asked)
     return asked[question.name]

@@ -13,7 +13,7 @@ from PIL import Image
 
 from transect.annotation.machine import AttributeRater, open_rater
 from transect.annotation.pictures import Pictures
-from transect.annotation.questions import Asked, load
+from transect.annotation.questions import RaterQuestion, load
 from transect.errors import BadInput
 from transect.records import Images
 from transect.runs.folder import write_atomically
@@ -59,7 +59,9 @@ def write(
     return {"out": str(path), "rows": len(table), "questions": ", ".join(found), "left_out": left_out, **machine.facts}
 
 
-def _ask(machine: Any, one: Asked, batch: Images, found: dict[str, list[np.ndarray]], left_out: dict[str, str]) -> None:
+def _ask(
+    machine: Any, one: RaterQuestion, batch: Images, found: dict[str, list[np.ndarray]], left_out: dict[str, str]
+) -> None:
     try:
         said = machine.rate(batch, one.record)
     except BadInput as error:
@@ -70,7 +72,7 @@ def _ask(machine: Any, one: Asked, batch: Images, found: dict[str, list[np.ndarr
     found.setdefault(one.name, []).append(np.asarray(one.values)[said.value.astype(int)])
 
 
-def _question(one: Asked) -> RatedQuestion:
+def _question(one: RaterQuestion) -> RatedQuestion:
     levels = tuple(each.name for each in one.levels)
     return RatedQuestion(one.text, one.attribute, one.scale, levels, one.values, one.places)
 

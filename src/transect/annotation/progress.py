@@ -13,7 +13,7 @@ from transect.annotation.agreement import krippendorff_alpha, percent_agreement
 from transect.annotation.agreement.summary import level_values, valued_as
 from transect.annotation.database import Database, read_setting
 from transect.annotation.project import Project
-from transect.annotation.questions import Asked
+from transect.annotation.questions import RaterQuestion
 from transect.annotation.reading import Row, matrix, rows
 from transect.annotation.schema import answers, items, raters, tasks
 
@@ -60,7 +60,9 @@ def status(project: Project, now: float) -> dict[str, Any]:
     """What the organiser wants to see: progress by question, speed, a row per rater; None where nothing is known."""
     said = rows(project.database)
     with project.database.reading() as connection:
-        per_question = [_of_question(connection, one.name) | _agreement(said, one) for one in project.asked.question]
+        per_question = [
+            _of_question(connection, one.name) | _agreement(said, one) for one in project.questionnaire.question
+        ]
         under_way = connection.execute(sa.select(sa.func.count()).where(tasks.c.state == "leased")).scalar_one()
         kept = connection.execute(sa.select(sa.func.count()).select_from(answers)).scalar_one()
         people = connection.execute(sa.select(raters).order_by(raters.c.id)).all()
@@ -108,7 +110,7 @@ def _sum(what: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
     return sa.func.coalesce(sa.func.sum(what), 0)
 
 
-def _agreement(said: list[Row], question: Asked) -> dict[str, float | None]:
+def _agreement(said: list[Row], question: RaterQuestion) -> dict[str, float | None]:
     ratings = matrix(said, question.name).ratings
     valued = valued_as(ratings, level_values(question))
     alpha = krippendorff_alpha(valued, question.scale, resamples=0).value
@@ -131,7 +133,7 @@ def _of_rater(said: list[Row]) -> dict[str, Any]:
         "seconds_each": _median([one.milliseconds / 1000 for one in said if one.milliseconds is not None]),
         "known_right": statistics.fmean(known) if known else None,
         "known_asked": len(known),
-        "repeats_alike": statistics.fmean(again) if again else None,
+        "repeats_equal": statistics.fmean(again) if again else None,
         "repeats_asked": len(again),
         "last": max((one.given for one in said), default=None),
     }

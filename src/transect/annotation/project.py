@@ -32,7 +32,7 @@ class Project:
     """A database, what it asks, and the images that it asks about."""
 
     database: Database
-    asked: Questionnaire
+    questionnaire: Questionnaire
     pictures: Pictures
 
 

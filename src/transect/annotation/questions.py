@@ -66,7 +66,7 @@ class Gold(_Table):
 
 
 @final
-class Asked(_Table):
+class RaterQuestion(_Table):
     """One question.
 
     scale: whether levels have an order, equal steps, or neither. pairs: about two images: the "ends" of each subject's
@@ -135,7 +135,7 @@ class Asked(_Table):
         return levels
 
     @model_validator(mode="after")
-    def _consistent(self) -> Asked:
+    def _consistent(self) -> RaterQuestion:
         names = {one.name for one in self.levels}
         for one in self.gold:
             if one.answer not in names:
@@ -209,17 +209,17 @@ class Questionnaire(_Table):
     )
     source: str = ""
     plan: Plan = Plan()
-    question: tuple[Asked, ...] = Field(min_length=1)
+    question: tuple[RaterQuestion, ...] = Field(min_length=1)
 
     @field_validator("question")
     @classmethod
-    def _distinct(cls, asked: tuple[Asked, ...]) -> tuple[Asked, ...]:
+    def _distinct(cls, asked: tuple[RaterQuestion, ...]) -> tuple[RaterQuestion, ...]:
         names = [one.name for one in asked]
         if twice := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"expected every question's name once, got {twice[0]!r} twice")
         return asked
 
-    def named(self, name: str) -> Asked:
+    def named(self, name: str) -> RaterQuestion:
         """The question of that name. Raises UnknownName."""
         for one in self.question:
             if one.name == name:

@@ -95,7 +95,7 @@ def set_state(project: Project, rater: int, state: str) -> bool:
             tasks.update().where(tasks.c.rater_id == rater, tasks.c.state == "leased").values(state="expired")
         )
         had = sa.select(tasks.c.item_id).where(tasks.c.rater_id == rater, tasks.c.repeat.is_(False))
-        recount(connection, connection.execute(had).scalars(), project.asked.plan.stop)
+        recount(connection, connection.execute(had).scalars(), project.questionnaire.plan.stop)
         return True
 
     return project.database.write(work)

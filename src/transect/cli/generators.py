@@ -59,11 +59,11 @@ def measure(
 
     if source != "faceworld":
         raise BadInput(f"source: expected faceworld, got {source!r}; the features that judge were learned on it")
-    made = load(file, device=device)
-    real = load(source, image_size=made.image_size, population=population, device=device)
-    found = judge(real, made, images, device=device)
+    generator = load(file, device=device)
+    real = load(source, image_size=generator.image_size, population=population, device=device)
+    distances = judge(real, generator, images, device=device)
     if json:
-        print(json_format.dumps(found))
+        print(json_format.dumps(distances))
         return
     names = {
         "fid": "FID",
@@ -72,5 +72,5 @@ def measure(
         "precision": "precision",
         "recall": "recall",
     }
-    rows = [[label, f"{found[name]:.4g}", f"{found['floor'][name]:.4g}"] for name, label in names.items()]
+    rows = [[label, f"{distances[name]:.4g}", f"{distances['floor'][name]:.4g}"] for name, label in names.items()]
     table(["figure", f"of {images} pictures", "of a second real sample"], rows, as_json=False)

@@ -43,7 +43,7 @@ def shown_range(
     else:
         if len(values) < _FEWEST or np.ptp(values) == 0:
             return nothing
-        slope, offset = (float(one) for one in np.polyfit(values, labels, 1))
+        slope, offset = (float(number) for number in np.polyfit(values, labels, 1))
         wanted = np.percentile(labels, TAILS)
     if not slope > 0:
         return nothing
@@ -56,12 +56,12 @@ def _logistic(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"]) -> tuple[f
     scale = float(x.std()) or 1.0
     design = np.column_stack([x / scale, np.ones(len(x))])
     penalty = np.diag([_PENALTY, 0.0])
-    found = np.zeros(2)
+    weights = np.zeros(2)
     for _ in range(_STEPS):
-        p = 1 / (1 + np.exp(-np.clip(design @ found, -30, 30)))
+        p = 1 / (1 + np.exp(-np.clip(design @ weights, -30, 30)))
         curvature = design.T @ (design * np.maximum(p * (1 - p), 1e-9)[:, None]) + penalty
-        step = np.linalg.solve(curvature, design.T @ (y - p) - penalty @ found)
-        found = found + np.clip(step, -2, 2)
+        step = np.linalg.solve(curvature, design.T @ (y - p) - penalty @ weights)
+        weights = weights + np.clip(step, -2, 2)
         if np.abs(step).max() < 1e-10:
             break
-    return float(found[0] / scale), float(found[1])
+    return float(weights[0] / scale), float(weights[1])

@@ -7,7 +7,7 @@ al. 2020, arXiv:2007.06570, §4.1.1 (ridge and SVM hyperplanes from human rating
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -60,7 +60,7 @@ class Direction:
     quality_measure: str
     labels: int
     held_out: int
-    origin: Mapping[str, Any] = field(default_factory=dict)
+    origin: Mapping[str, object] = field(default_factory=dict)
     shown_low: float = float("nan")
     shown_high: float = float("nan")
 
@@ -141,7 +141,7 @@ def _method(name: str, kind: str, method: str | None) -> Method:
         raise BadInput(f"{name}: expected a continuous, ordinal or binary attribute, got a {kind} one; fit its levels")
     if method is not None and method not in allowed:
         raise BadInput(f"{name}: expected {' or '.join(allowed)} for a {kind} attribute, got {method!r}; change it")
-    return next(one for one in _FITS if one == (method or allowed[0]))
+    return next(known for known in _FITS if known == (method or allowed[0]))
 
 
 def check_labels(name: str, y: Float[np.ndarray, " n"], kind: str, lost: str = "") -> None:
@@ -213,25 +213,29 @@ def _svm(z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
     return _classified(lambda cost: LinearSVC(C=cost, dual=False, max_iter=5000), z, y, weights)
 
 
-def _classified(make: Any, z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
+def _classified(make: Callable[[float], Any], z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
     """The cost with the best cross-validated balanced accuracy; the smallest of equals."""
     from sklearn.model_selection import StratifiedKFold
 
     folds = list(StratifiedKFold(_FOLDS, shuffle=True, random_state=0).split(z, y))
 
     def score(cost: float) -> float:
-        found = []
+        scores = []
         for train, test in folds:
             model = make(cost).fit(z[train], y[train], sample_weight=weights[train])
-            found.append(_balanced_accuracy(y[test], model.decision_function(z[test]), weights[test]))
-        return float(np.mean(found))
+            scores.append(_balanced_accuracy(y[test], model.decision_function(z[test]), weights[test]))
+        return float(np.mean(scores))
 
     best = max(_COSTS, key=lambda cost: (round(score(cost), 6), -cost))
     model = make(best).fit(z, y, sample_weight=weights)
     return np.asarray(model.coef_[0], dtype=np.float64), float(model.intercept_[0]), float("nan"), best
 
 
-_FITS: dict[Method, Any] = {"ridge": _ridge, "logistic": _logistic, "svm": _svm}
+_FITS: dict[Method, Callable[..., _Fit]] = {
+    "ridge": _ridge,
+    "logistic": _logistic,
+    "svm": _svm,
+}
 
 
 def _quality(kind: str, y: np.ndarray, decisions: np.ndarray, weights: np.ndarray, slope: float, mean: float) -> float:
@@ -257,12 +261,14 @@ def from_a_model(direction: Direction) -> bool:
     return labelled_by_a_model(direction.origin)
 
 
-def labelled_by_a_model(origin: Mapping[str, Any]) -> bool:
+def labelled_by_a_model(origin: Mapping[str, object]) -> bool:
     """Whether an origin says that the labels are a model's answers."""
     return str(origin.get("labels", "")).partition(":")[0] in MODELS
 
 
 def hyperplanes(directions: Sequence[Direction]) -> Hyperplanes:
     """The directions' hyperplanes together."""
-    normals = np.array([one.normal for one in directions])
-    return Hyperplanes.of([one.name for one in directions], normals, np.array([one.offset for one in directions]))
+    normals = np.array([direction.normal for direction in directions])
+    return Hyperplanes.of(
+        [direction.name for direction in directions], normals, np.array([direction.offset for direction in directions])
+    )

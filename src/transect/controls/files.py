@@ -42,7 +42,7 @@ class FittedDirections:
 
     directions: tuple[Direction, ...] | tuple[AttributeModel, ...]
     space: str
-    origin: Mapping[str, Any] = field(default_factory=dict)
+    origin: Mapping[str, object] = field(default_factory=dict)
     sha256: str = ""
 
     @property
@@ -66,7 +66,7 @@ class FittedDirections:
             return LocalControls(self.local, self.space)
         return LearnedControls(self.linear, self.space)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """What a run's spec keeps: numbers and texts, null for what is not a number."""
         return {
             "kind": self.kind,
@@ -77,7 +77,7 @@ class FittedDirections:
         }
 
 
-def _description(entry: Direction | AttributeModel) -> dict[str, Any]:
+def _description(entry: Direction | AttributeModel) -> dict[str, object]:
     description = {**_facts(entry), "of_a_model": labelled_by_a_model(entry.origin)}
     if isinstance(entry, AttributeModel):
         description |= {
@@ -86,7 +86,7 @@ def _description(entry: Direction | AttributeModel) -> dict[str, Any]:
     return description
 
 
-def _facts(entry: Direction | AttributeModel) -> dict[str, Any]:
+def _facts(entry: Direction | AttributeModel) -> dict[str, object]:
     """All but the arrays, in JSON's types."""
     facts = {name: value for name, value in asdict(entry).items() if not isinstance(value, np.ndarray)}
     return dict(plain(facts))
@@ -132,21 +132,21 @@ def _local(tensors: Arrays, facts: Facts) -> FittedDirections:
     return FittedDirections(models, facts["space"], _origin(facts))
 
 
-def _origin(facts: Facts) -> dict[str, Any]:
+def _origin(facts: Facts) -> dict[str, object]:
     origin = json.loads(facts.get("origin", "{}"))
     if not isinstance(origin, dict):
         raise ValueError("its origin is no object")
     return origin
 
 
-def _entries(text: str) -> list[dict[str, Any]]:
+def _entries(text: str) -> list[dict[str, object]]:
     entries = json.loads(text)
     if not (isinstance(entries, list) and entries and all(isinstance(entry, dict) for entry in entries)):
         raise ValueError("it has no list of directions")
     return entries
 
 
-def _checked(entry: Mapping[str, Any], kind: str) -> dict[str, Any]:
+def _checked(entry: Mapping[str, object], kind: str) -> dict[str, Any]:
     """The entry with NaN for numbers that are unknown; raises ValueError for names and numbers that are none."""
     for key in _TEXTS[kind]:
         text = entry[key]
@@ -162,7 +162,7 @@ def _checked(entry: Mapping[str, Any], kind: str) -> dict[str, Any]:
     return {**entry, **unknown}
 
 
-def _direction(entry: Mapping[str, Any], normal: np.ndarray) -> Direction:
+def _direction(entry: Mapping[str, object], normal: np.ndarray) -> Direction:
     """One linear direction; raises ValueError, KeyError or TypeError for what is none."""
     row = np.asarray(normal, dtype=np.float64)
     if row.ndim != 1 or not abs(float(np.linalg.norm(row)) - 1) <= _UNIT:
@@ -173,7 +173,7 @@ def _direction(entry: Mapping[str, Any], normal: np.ndarray) -> Direction:
     return direction
 
 
-def _model(entry: Mapping[str, Any], tensors: Arrays) -> AttributeModel:
+def _model(entry: Mapping[str, object], tensors: Arrays) -> AttributeModel:
     """One model of a local direction; raises ValueError, KeyError or TypeError for what is none."""
     facts, name = _checked(entry, LOCAL), entry["name"]
     arrays = {key: np.asarray(value, dtype=np.float64) for key, value in tensors.items()}

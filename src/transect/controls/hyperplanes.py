@@ -81,8 +81,8 @@ def orthogonalize_as_published(normals: Float[np.ndarray, "K d"]) -> Float[np.nd
             if j != i:
                 direction = direction - other * (other @ direction) / (other @ other)
         directions.append(direction)
-    made = np.array(directions)
-    return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True))
+    axes = np.array(directions)
+    return np.asarray(axes / np.linalg.norm(axes, axis=1, keepdims=True))
 
 
 def dual_directions(planes: Hyperplanes) -> Float[np.ndarray, "K d"]:
@@ -127,13 +127,13 @@ def project_cyclically(
 
     Returns the points and how many single projections were made, at most `steps`.
     """
-    made = 0
-    while np.abs(planes.decisions(z)).max(initial=0) > tolerance and made < steps:
-        k = made % len(planes.names)
+    sweeps = 0
+    while np.abs(planes.decisions(z)).max(initial=0) > tolerance and sweeps < steps:
+        k = sweeps % len(planes.names)
         normal = planes.normals[k]
         z = z - (z @ normal + planes.offsets[k])[:, None] * normal
-        made += 1
-    return z, made
+        sweeps += 1
+    return z, sweeps
 
 
 def at_decisions(
@@ -149,9 +149,9 @@ def at_decisions(
     a direction does not move its own attribute.
     """
     chosen = dual_directions(planes) if directions is None else np.asarray(directions, dtype=np.float64)
-    own = (chosen * planes.normals).sum(axis=1)
-    if (np.abs(own) < 1e-9).any():
-        still = ", ".join(name for name, move in zip(planes.names, own, strict=True) if abs(move) < 1e-9)
+    scales = (chosen * planes.normals).sum(axis=1)
+    if (np.abs(scales) < 1e-9).any():
+        still = ", ".join(name for name, move in zip(planes.names, scales, strict=True) if abs(move) < 1e-9)
         raise BadInput(f"directions: expected each to move its own attribute, got none for {still}; fit them again")
-    moves = decisions @ (chosen / own[:, None])
+    moves = decisions @ (chosen / scales[:, None])
     return np.asarray(project(z, planes)[:, None, :] + moves[None])

@@ -13,13 +13,13 @@ from transect.records import Latents
 ONE, EACH = "w", "w+"
 
 
-def takes(space: str, given: str) -> bool:
+def takes(space: str, latent_space: str) -> bool:
     """Whether controls of `space` move latents of the space `given`: their own, and codes of w+ where they are of w.
 
     >>> takes("w", "w+"), takes("w+", "w")
     (True, False)
     """
-    return given == space or (space, given) == (ONE, EACH)
+    return latent_space == space or (space, latent_space) == (ONE, EACH)
 
 
 def layered(latents: Latents, space: str, width: int) -> Float[np.ndarray, "n layers d"]:

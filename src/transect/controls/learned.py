@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 import pyarrow as pa
@@ -27,17 +27,17 @@ class LearnedControls:
 
     A continuous attribute has the label's unit; a binary one is the signed distance from its hyperplane, yes above 0.
     Ranges are those of the fits' middle 99 %; what lies beyond is read as the end. What the directions do not hold
-    (attributes that were not fitted) may change along: that is for raters to see. Directions of w take codes of w+, as
-    inversion finds them, too: they read the mean of the layers' w, and move every layer alike. Raises BadInput for no
-    directions, two of one name, or collinear ones.
+    (attributes that were not fitted) may change too: raters judge that. Directions of w also take codes of w+,
+    as inversion finds them: they read the mean of the layers' w, and move all layers by the same step. Raises BadInput
+    for no directions, two of one name, or collinear ones.
     """
 
     def __init__(self, directions: Sequence[Direction], space: str) -> None:
-        names = [one.name for one in directions]
+        names = [direction.name for direction in directions]
         if not names or len(set(names)) < len(names):
             raise BadInput(f"directions: expected one or more with a name each, got {', '.join(names) or 'none'}")
         self.space = space
-        self.directions = {one.name: one for one in directions}
+        self.directions = {direction.name: direction for direction in directions}
         self._planes = hyperplanes(directions)
         dual = dual_directions(self._planes)
         self._steps = dual / (dual * self._planes.normals).sum(axis=1, keepdims=True)
@@ -45,7 +45,7 @@ class LearnedControls:
     @property
     def attributes(self) -> tuple[Attribute, ...]:
         """What can be read and set."""
-        return tuple(_attribute(one) for one in self.directions.values())
+        return tuple(_attribute(direction) for direction in self.directions.values())
 
     @property
     def usual_levels(self) -> dict[str, tuple[float, ...]]:
@@ -54,7 +54,10 @@ class LearnedControls:
         Over the whole range where labels do not follow the direction.
         """
         known = self.directions.items()
-        return {name: evenly((one.shown_low, one.shown_high), (one.low, one.high)) for name, one in known}
+        return {
+            name: evenly((direction.shown_low, direction.shown_high), (direction.low, direction.high))
+            for name, direction in known
+        }
 
     def read(self, latents: Latents) -> pa.Table:
         """The value of every attribute, float64 columns, within the attributes' ranges."""
@@ -90,13 +93,13 @@ class LearnedControls:
         rows = [self._planes.normals @ row + self._planes.offsets for row in self._rows(latents)]
         decisions = np.array(rows).reshape(len(latents), len(self.directions))
         return {
-            name: one.mean + self._slope(name) * decisions[:, number]
-            for number, (name, one) in enumerate(self.directions.items())
+            name: direction.mean + self._slope(name) * decisions[:, number]
+            for number, (name, direction) in enumerate(self.directions.items())
         }
 
     def _slope(self, name: str) -> float:
-        one = self.directions[name]
-        return 1.0 if one.kind == "binary" else one.slope
+        direction = self.directions[name]
+        return 1.0 if direction.kind == "binary" else direction.slope
 
     def _rows(self, latents: Latents) -> Float[np.ndarray, "n d"]:
         return np.asarray(self._layers(latents).mean(axis=1))
@@ -104,9 +107,9 @@ class LearnedControls:
     def _layers(self, latents: Latents) -> Float[np.ndarray, "n layers d"]:
         return layered(latents, self.space, self._planes.normals.shape[1])
 
-    def _checked(self, name: str, given: Any, rows: int) -> Float[np.ndarray, " n"]:
+    def _checked(self, name: str, values: object, rows: int) -> Float[np.ndarray, " n"]:
         attribute = _attribute(self.directions[name])
-        column = np.asarray(given, dtype=np.float64)
+        column = np.asarray(values, dtype=np.float64)
         if column.ndim > 1 or (column.ndim == 1 and len(column) != rows):
             raise BadInput(f"{name}: expected one value or {rows}, got {list(column.shape)}; give one for each row")
         for value in np.unique(column):
@@ -124,8 +127,9 @@ def evenly(shown: tuple[float, float], whole: tuple[float, float]) -> tuple[floa
     return tuple(np.linspace(*(shown if known else whole), USUAL).tolist())
 
 
-def _attribute(one: Direction) -> Attribute:
-    source = f"fitted from {one.origin.get('labels', 'labels')}, held-out {one.quality_measure} {one.quality:.2f}"
-    meaning = f"{one.name}, along a fitted direction"
-    unit = "distance from the hyperplane" if one.kind == "binary" else ""
-    return Attribute(one.name, "continuous", meaning, unit, one.low, one.high, source=source)
+def _attribute(direction: Direction) -> Attribute:
+    quality = f"held-out {direction.quality_measure} {direction.quality:.2f}"
+    source = f"fitted from {direction.origin.get('labels', 'labels')}, {quality}"
+    meaning = f"{direction.name}, along a fitted direction"
+    unit = "distance from the hyperplane" if direction.kind == "binary" else ""
+    return Attribute(direction.name, "continuous", meaning, unit, direction.low, direction.high, source=source)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 import pyarrow as pa
@@ -55,7 +55,7 @@ class AttributeModel:
     quality: float
     labels: int
     held_out: int
-    origin: Mapping[str, Any] = field(default_factory=dict)
+    origin: Mapping[str, object] = field(default_factory=dict)
     shown_low: float = float("nan")
     shown_high: float = float("nan")
 
@@ -112,16 +112,16 @@ def fit_model(
     inner, outer = _Basis.of(z[part[1]], y[part[1]], centers, gamma), _Basis.of(z[train], y[train], centers, gamma)
     losses = [float(((inner.solve(p).predict(z[part[0]]) - y[part[0]]) ** 2).sum()) for p in _PENALTIES]
     penalty = float(_PENALTIES[int(np.argmin(losses))])
-    found = outer.solve(penalty * len(train) / len(part[1]))
-    seen = found.predict(z[test])
+    fit = outer.solve(penalty * len(train) / len(part[1]))
+    seen = fit.predict(z[test])
     left = ((y[test] - seen) ** 2).sum() / ((y[test] - y[test].mean()) ** 2).sum()
-    low, high = (float(one) for one in np.percentile(found.predict(z), (0.5, 99.5)))
+    low, high = (float(end) for end in np.percentile(fit.predict(z), (0.5, 99.5)))
     origin = {"labels": source, "method": "kernel ridge", "penalty": penalty, "seed": seed, "balanced_on": []}
     if lost:
         origin["without_latents"] = lost
     shown = shown_range(seen, y[test], kind, (low, high))
     return AttributeModel(
-        name, found.constant, found.slopes, centers, found.weights, gamma,
+        name, fit.constant, fit.slopes, centers, fit.weights, gamma,
         low, high, float(1 - left), len(y), held, origin, *shown,
     )  # fmt: skip
 
@@ -163,18 +163,18 @@ class _Basis:
         penalties = np.zeros((d + m, d + m))
         penalties[:d, :d] = np.eye(d)
         penalties[d:, d:] = np.exp(-gamma * _squared_distances(centers, centers))
-        own = float(y.mean())
-        return cls(centred.T @ centred, centred.T @ (y - own), penalties, means, own, centers, gamma)
+        mean = float(y.mean())
+        return cls(centred.T @ centred, centred.T @ (y - mean), penalties, means, mean, centers, gamma)
 
     def solve(self, penalty: float) -> _Fit:
         lifted = self.products + penalty * self.penalties + _JITTER * len(self.means) * np.eye(len(self.means))
-        found = np.linalg.solve(lifted, self.moments)
-        d = len(found) - len(self.centers)
-        return _Fit(float(self.mean - self.means @ found), found[:d], found[d:], self.centers, self.gamma)
+        solution = np.linalg.solve(lifted, self.moments)
+        d = len(solution) - len(self.centers)
+        return _Fit(float(self.mean - self.means @ solution), solution[:d], solution[d:], self.centers, self.gamma)
 
 
-def _squared_distances(one: Float[np.ndarray, "n d"], other: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "n m"]:
-    squares = (one**2).sum(1)[:, None] + (other**2).sum(1)[None] - 2 * one @ other.T
+def _squared_distances(rows: Float[np.ndarray, "n d"], other: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "n m"]:
+    squares = (rows**2).sum(1)[:, None] + (other**2).sum(1)[None] - 2 * rows @ other.T
     return np.asarray(np.maximum(squares, 0))
 
 
@@ -187,27 +187,27 @@ class LocalControls:
     """
 
     def __init__(self, models: Sequence[AttributeModel], space: str, steps: int = STEPS) -> None:
-        names = [one.name for one in models]
+        names = [model.name for model in models]
         if not names or len(set(names)) < len(names):
             raise BadInput(f"directions: expected one or more with a name each, got {', '.join(names) or 'none'}")
         self.space, self.steps = space, steps
-        self.models = {one.name: one for one in models}
+        self.models = {model.name: model for model in models}
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
         """What can be read and set."""
-        return tuple(_attribute(one) for one in self.models.values())
+        return tuple(_attribute(model) for model in self.models.values())
 
     @property
     def usual_levels(self) -> dict[str, tuple[float, ...]]:
         """Five values of each attribute, as `LearnedControls.usual_levels` has them."""
         known = self.models.items()
-        return {name: evenly((one.shown_low, one.shown_high), (one.low, one.high)) for name, one in known}
+        return {name: evenly((model.shown_low, model.shown_high), (model.low, model.high)) for name, model in known}
 
     def read(self, latents: Latents) -> pa.Table:
         """The predicted label of every attribute, float64 columns, within the models' ranges."""
         values = self._values(self._rows(latents))
-        ends = [(one.low, one.high) for one in self.models.values()]
+        ends = [(model.low, model.high) for model in self.models.values()]
         return pa.table({n: np.clip(values[:, k], *ends[k]) for k, n in enumerate(self.models)})
 
     def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
@@ -224,11 +224,11 @@ class LocalControls:
                 raise BadInput(f"{name}: expected to be set or held, got both; drop one")
         rows = self._rows(latents)
         aim = self._values(rows)
-        for number, (name, one) in enumerate(self.models.items()):
+        for number, (name, model) in enumerate(self.models.items()):
             if name in wanted:
-                aim[:, number] = _checked(one, wanted[name], len(rows))
+                aim[:, number] = _checked(model, wanted[name], len(rows))
         moved = np.array([self._walked(row, goal) for row, goal in zip(rows, aim, strict=True)]).reshape(rows.shape)
-        # What the layers of w+ have of their own stays; of one layer nothing is left beside its mean.
+        # Each layer of w+ keeps its difference from the mean; a single layer has none.
         moved = moved[:, None] + (self._layers(latents) - rows[:, None])
         return replace(latents, values=moved.reshape(np.shape(latents.values)))
 
@@ -241,7 +241,7 @@ class LocalControls:
             gap = (goal - self._values(row[None])[0]) / left
             if np.abs(gap).max() <= _CLOSED:
                 continue
-            jacobian = np.array([one.gradient(row[None])[0] for one in self.models.values()])
+            jacobian = np.array([model.gradient(row[None])[0] for model in self.models.values()])
             lengths = np.linalg.norm(jacobian, axis=1)
             singular = np.linalg.svd(jacobian / np.maximum(lengths, 1e-300)[:, None], compute_uv=False)
             if not (lengths > 0).all() or singular[-1] < _ALIKE:
@@ -254,8 +254,8 @@ class LocalControls:
 
     def _values(self, rows: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n K"]:
         # Row by row: the last bit of one product of all rows would depend on their number.
-        found = [[float(one.value(row[None])[0]) for one in self.models.values()] for row in rows]
-        return np.array(found).reshape(len(rows), len(self.models))
+        values = [[float(model.value(row[None])[0]) for model in self.models.values()] for row in rows]
+        return np.array(values).reshape(len(rows), len(self.models))
 
     def _rows(self, latents: Latents) -> Float[np.ndarray, "n d"]:
         return np.asarray(self._layers(latents).mean(axis=1))
@@ -264,8 +264,8 @@ class LocalControls:
         return layered(latents, self.space, next(iter(self.models.values())).centers.shape[1])
 
 
-def _checked(model: AttributeModel, given: Any, rows: int) -> Float[np.ndarray, " n"]:
-    column = np.asarray(given, dtype=np.float64)
+def _checked(model: AttributeModel, values: object, rows: int) -> Float[np.ndarray, " n"]:
+    column = np.asarray(values, dtype=np.float64)
     if column.ndim > 1 or (column.ndim == 1 and len(column) != rows):
         raise BadInput(f"{model.name}: expected one value or {rows}, got {list(column.shape)}; give one for each row")
     for value in np.unique(column):
@@ -273,8 +273,8 @@ def _checked(model: AttributeModel, given: Any, rows: int) -> Float[np.ndarray, 
     return np.asarray(np.broadcast_to(column, (rows,)))
 
 
-def _attribute(one: AttributeModel) -> Attribute:
-    source = f"fitted from {one.origin.get('labels', 'labels')}, held-out R2 {one.quality:.2f}"
+def _attribute(model: AttributeModel) -> Attribute:
+    source = f"fitted from {model.origin.get('labels', 'labels')}, held-out R2 {model.quality:.2f}"
     return Attribute(
-        one.name, "continuous", f"{one.name}, as a model predicts it", "", one.low, one.high, source=source
+        model.name, "continuous", f"{model.name}, as a model predicts it", "", model.low, model.high, source=source
     )

@@ -77,7 +77,7 @@ def direction_angles(controls: Controls, latents: Latents) -> tuple[DirectionAng
             f"expected latents and two attributes or more, got {len(latents)} latents and {len(attributes)} attributes;"
             " give subjects to look at"
         )
-    moves = {one.name: _moves(controls, one, latents) for one in attributes}
+    moves = {attribute.name: _moves(controls, attribute, latents) for attribute in attributes}
     return tuple(_angle(first, second, moves) for first, second in itertools.combinations(moves, 2))
 
 
@@ -95,12 +95,12 @@ def _moves(controls: Controls, attribute: Attribute, latents: Latents) -> _Moves
 
 
 def _angle(first: str, second: str, moves: dict[str, _Moves]) -> DirectionAngle:
-    one, other = moves[first], moves[second]
-    both = one.moved & other.moved
+    move, other = moves[first], moves[second]
+    both = move.moved & other.moved
     if not both.any():
-        reason = one.reason or other.reason or "no subject is moved by both"
+        reason = move.reason or other.reason or "no subject is moved by both"
         return DirectionAngle(first, second, np.nan, np.nan, np.nan, 0, reason)
-    cosines = np.clip((one.units[both] * other.units[both]).sum(axis=1), -1.0, 1.0)
+    cosines = np.clip((move.units[both] * other.units[both]).sum(axis=1), -1.0, 1.0)
     mean = float(cosines.mean())
     spread = float(cosines.std(ddof=1)) if len(cosines) > 1 else np.nan
     return DirectionAngle(first, second, mean, float(np.degrees(np.arccos(mean))), spread, len(cosines))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import pyarrow as pa
@@ -70,19 +70,19 @@ class LearnedWorld:
     def truth_attributes(self) -> tuple[Attribute, ...]:
         """What `truths` has a column of: the generator's, where it knows them, before those of the directions."""
         known = self.generator.truth_attributes if isinstance(self.generator, KnowsTruth) else ()
-        names = {one.name for one in known}
-        return (*known, *(one for one in self.attributes if one.name not in names))
+        names = {attribute.name for attribute in known}
+        return (*known, *(attribute for attribute in self.attributes if attribute.name not in names))
 
     @property
     def usual_levels(self) -> Mapping[str, tuple[float, ...]]:
         """Five evenly spaced values from where the labels see little of an attribute to where they see much of it."""
         return self.controls.usual_levels
 
-    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """The generator's subjects, in the space of the directions, or in w+ where directions are of w."""
         return self._moved(self.generator.sample(seeds))
 
-    def unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+    def unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """Subjects by which limits of edits are set: the generator's own also where those of the study are inverted."""
         return self._moved(capabilities.unedited(self.generator, seeds))
 
@@ -101,20 +101,20 @@ class LearnedWorld:
     def truths(self, latents: Latents) -> pa.Table:
         """What each attribute became, by the generator where it knows, else the value along the direction."""
         known = self.generator.truths(latents) if isinstance(self.generator, KnowsTruth) else None
-        own = self.read(latents)
+        along = self.read(latents)
         if known is None:
-            return own
-        for name in own.column_names:
-            known = known if name in known.column_names else known.append_column(name, own[name])
+            return along
+        for name in along.column_names:
+            known = known if name in known.column_names else known.append_column(name, along[name])
         return known
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """The generator's description, and where the directions come from."""
         truth_known = isinstance(self.generator, KnowsTruth)
         directions = {**self.fitted.describe(), "truth_known": truth_known}
         return {**capabilities.description(self.generator), "directions": directions}
 
-    def validity(self) -> dict[str, Any]:
+    def validity(self) -> dict[str, object]:
         """The generator's; none stated where it states none."""
         return capabilities.validity(self.generator)
 
@@ -128,10 +128,11 @@ class LearnedWorld:
         return in_space(self.generator, latents, self.fitted.space)
 
     def _check_weights(self) -> None:
-        own = capabilities.description(self.generator)
-        theirs = self.fitted.origin.get("generator", {})
+        description = capabilities.description(self.generator)
+        theirs = self.fitted.origin.get("generator")
+        theirs = theirs if isinstance(theirs, Mapping) else {}
         for key in ("architecture", "weights_sha256"):
-            if key in theirs and theirs[key] != own.get(key):
+            if key in theirs and theirs[key] != description.get(key):
                 raise BadInput(
                     f"directions: expected ones of generator {self.name}, got ones fitted on {theirs.get('name')}"
                     f" (another {key.replace('_', ' ')}); fit them on this one: transect directions fit"

@@ -7,8 +7,8 @@ asked for, how good the pictures look by group, and whether the groups differ in
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple, final
+from dataclasses import dataclass, field, replace
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -20,7 +20,9 @@ from transect.errors import BadInput
 SOURCE: Final = "McDuff et al. 2019, Characterizing bias in classifiers using generative models, arXiv:1906.11891"
 
 
-class Group(NamedTuple):
+@final
+@dataclass(frozen=True, slots=True)
+class Group:
     """Images of one level of one attribute: those judged, those seen as another condition, and quality.
 
     unidentifiable: of the rated ones, those of which most raters say that no face is identifiable; between: rated ones
@@ -43,7 +45,9 @@ class Group(NamedTuple):
     failures: tuple[str, ...] = ()
 
 
-class EqualQuality(NamedTuple):
+@final
+@dataclass(frozen=True, slots=True)
+class EqualQuality:
     """Do the levels of one attribute differ in quality? F of one-way analysis of variance, its p, and Kruskal's p."""
 
     attribute: str
@@ -152,7 +156,7 @@ def validate(
         for level in np.unique(column[np.isfinite(column)]).tolist()
     ]
     rows = tuple(
-        one._replace(failures=tuple(f"{gate}: {text}" for gate, text in _failures(one, required).items()))
+        replace(one, failures=tuple(f"{gate}: {text}" for gate, text in _failures(one, required).items()))
         for one in found
     )
     equal = tuple(_equal(name, column, quality) for name, column in groups.items())

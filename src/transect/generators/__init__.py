@@ -79,19 +79,19 @@ def load(
     return LatentWorld(world)
 
 
-def _file_of(name: str) -> tuple[Path, dict[str, Any]]:
+def _file_of(name: str) -> tuple[Path, dict[str, object]]:
     """The path or `reference`, and the options that the name says after a question mark."""
     path, mark, query = name.rpartition("?")
     if not mark or (path != "reference" and Path(path).suffix.lower() not in _CHECKPOINTS):
         return Path(name), {}
-    given: dict[str, Any] = {}
+    options: dict[str, object] = {}
     for option, value in parse_qsl(query, keep_blank_values=True):
         if option not in _OPTIONS:
             raise UnknownName("option of a StyleGAN2", option, _OPTIONS, "as in file.safetensors?label=3")
-        if option in given:
+        if option in options:
             raise BadInput(f"{option}: expected it once, got it again as {value!r}; leave one out")
-        given[option] = _READ.get(option, str)(value)
-    return Path(path), given
+        options[option] = _READ.get(option, str)(value)
+    return Path(path), options
 
 
 def _label(text: str) -> int:
@@ -113,7 +113,7 @@ def _truncation(text: str) -> float:
 _READ = {"label": _label, "truncation": _truncation}
 
 
-def _network(path: Path, image_size: int | None, device: str, options: dict[str, Any]) -> Generator:
+def _network(path: Path, image_size: int | None, device: str, options: dict[str, object]) -> Generator:
     if path.suffix.lower() != ".safetensors":
         raise BadInput(
             f"{path}: expected a safetensors file, got {path.suffix}; first: transect generators convert {path}"
@@ -135,13 +135,13 @@ def _sized(network: Generator, image_size: int | None, name: str) -> Generator:
     return network
 
 
-def _reference(device: str, options: dict[str, Any]) -> Generator:
+def _reference(device: str, options: dict[str, object]) -> Generator:
     from transect.generators.reference import reference
 
     return reference(device, **options)
 
 
-def _of_file(path: Path, device: str, options: dict[str, Any]) -> Generator:
+def _of_file(path: Path, device: str, options: dict[str, object]) -> Generator:
     from transect.runs import model_files
 
     if model_files.metadata_of(path).get("architecture") == "progressive":

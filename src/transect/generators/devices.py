@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from transect.errors import BadInput
 
 
-def device_of(name: Any) -> torch.device:
+def device_of(name: object) -> torch.device:
     """The device of that name; raises BadInput unless it is the CPU or a GPU that PyTorch can use.
 
     >>> device_of("cpu")

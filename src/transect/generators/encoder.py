@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
@@ -24,7 +24,7 @@ _SHOWN = 200
 
 
 class Block(nn.Module):
-    """Two convolutions beside a shortcut, to half the size."""
+    """Two convolutions parallel to a shortcut, to half the size."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -82,8 +82,8 @@ class Encoder:
             self.network = Network(size, widths, len(tensors["head.bias"]))
         wanted = self.network.state_dict()
         _check(tensors, wanted, size, name)
-        own = {key: value.to(self.device, wanted[key].dtype, copy=True) for key, value in tensors.items()}
-        self.network.load_state_dict(own, assign=True)
+        weights = {key: value.to(self.device, wanted[key].dtype, copy=True) for key, value in tensors.items()}
+        self.network.load_state_dict(weights, assign=True)
         self.network.requires_grad_(False).eval()
 
     @classmethod
@@ -97,11 +97,11 @@ class Encoder:
 
     def encode(self, images: Images, seeds: Sequence[int] | None = None) -> Latents:
         """Z = E(X): float64 latents, each from its own picture alone; seeds name the rows (default: 0, 1, ...)."""
-        rows = [self(torch.from_numpy(np.array(one))[None])[0] for one in images.pixels]
+        rows = [self(torch.from_numpy(np.array(image))[None])[0] for image in images.pixels]
         values = torch.stack(rows).double().cpu().numpy() if rows else np.empty((0, self.network.head.out_features))
         return Latents(np.arange(len(rows)) if seeds is None else np.asarray(seeds), values, self.space)
 
-    def __call__(self, pixels: Any) -> Float[Tensor, "b d"]:
+    def __call__(self, pixels: Tensor) -> Float[Tensor, "b d"]:
         """Latents of pixels uint8 [b, h, w, 3]."""
         images = pixels.to(self.device).permute(0, 3, 1, 2).float() / 127.5 - 1
         with torch.inference_mode():
@@ -134,7 +134,7 @@ def _check_sizes(size: int, widths: Sequence[int], name: str) -> None:
 def _check(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor], size: int, name: str) -> None:
     """Every tensor is there, of its shape, and finite; there is no other."""
     for key in sorted({*tensors, *expected}):
-        shapes = [list(one[key].shape) if key in one else "nothing" for one in (expected, tensors)]
+        shapes = [list(side[key].shape) if key in side else "nothing" for side in (expected, tensors)]
         if shapes[0] != shapes[1]:
             line = f"{key[:_SHOWN]}: {shapes[1]} in place of {shapes[0]}"
             raise BadInput(f"{name}: expected an encoder for {size} pixels, found other weights ({line}); train one")

@@ -99,7 +99,7 @@ class Found:
 def fit_surrogate(
     view: LatentView, network: FeatureNetwork, *, samples: int = SAMPLES, seed: int = FIRST_SEED
 ) -> Surrogate:
-    """The linear surrogate from so many rendered images. Raises BadInput for fewer than twice the latent's numbers."""
+    """The linear surrogate from rendered images. Raises BadInput for fewer of them than twice the latent's size."""
     if samples < 2 * view.latent_dim:
         raise BadInput(f"samples: expected {2 * view.latent_dim} or more, got {samples}; give more")
     z = view.sample(seed + np.arange(samples))
@@ -169,8 +169,8 @@ def _descend(
         reached = (misses**2).sum(axis=1) + penalty * (tried**2).sum(axis=1)
         renders[moving] += 1
         better = reached < value[moving]
-        kept = moving[better]
-        z[kept], left[kept], value[kept] = tried[better], misses[better], reached[better]
+        improved = moving[better]
+        z[improved], left[improved], value[improved] = tried[better], misses[better], reached[better]
         length[moving[~better]] /= 2
     return Found(z, value, (left**2).sum(axis=1), renders)
 

@@ -66,16 +66,16 @@ class TrainedEncoder:
     def __init__(self, encoder: Encoder, generator: Invertible, space: str) -> None:
         self._encoder, self._mean = encoder, generator.codes(check_space(generator, space)).mean
         self._map = generator.network.map if isinstance(generator, InvertibleStyleGAN2) else None
-        own = space.rstrip("+")
-        if encoder.space != own and (own == "z" or self._map is None):
-            raise BadInput(f"{encoder.name}: expected an encoder to {own}, found one to {encoder.space}; train one")
-        self._maps = encoder.space != own
-        found = encoder.network.head.out_features
+        basis = space.rstrip("+")
+        if encoder.space != basis and (basis == "z" or self._map is None):
+            raise BadInput(f"{encoder.name}: expected an encoder to {basis}, found one to {encoder.space}; train one")
+        self._maps = encoder.space != basis
+        outputs = encoder.network.head.out_features
         wanted = generator.codes(encoder.space).mean.shape[-1]
-        if found != wanted:
+        if outputs != wanted:
             raise BadInput(
                 f"{encoder.name}: expected {wanted} coordinates, as {generator.name} has in {encoder.space}, found"
-                f" {found}; it is another generator's"
+                f" {outputs}; it is another generator's"
             )
 
     def __call__(self, images: Float[Tensor, "b 3 h w"]) -> Tensor:
@@ -94,10 +94,10 @@ def open_encoder(file: Path, generator: Invertible, space: str, device: str = "c
     encoder = Encoder.from_file(file, device)
     metadata, network = model_files.metadata_of(file), getattr(generator, "network", None)
     made_for, facts = metadata.get("generator_sha256", ""), getattr(network, "facts", {})
-    told, chosen = metadata.get("generator_options", "{}"), getattr(network, "options", {})
-    if told != (own := json.dumps(chosen, sort_keys=True)):
+    stated, chosen = metadata.get("generator_options", "{}"), getattr(network, "options", {})
+    if stated != (options := json.dumps(chosen, sort_keys=True)):
         raise BadInput(
-            f"{file}: expected an encoder of {generator.name} with the options {own}, found {told:.200};"
+            f"{file}: expected an encoder of {generator.name} with the options {options}, found {stated:.200};"
             " make one: transect train encoder"
         )
     if made_for and made_for != facts.get("weights_sha256", made_for):
@@ -111,16 +111,16 @@ def open_encoder(file: Path, generator: Invertible, space: str, device: str = "c
 def seen(network: FeatureNetwork, images: Float[Tensor, "b 3 h w"]) -> Float[Tensor, "b d"]:
     """What the regression looks at: features, stages averaged over a coarse grid, and the image in 16 x 16 pixels."""
     stages = network.stages(images)
-    found = [torch.relu(network.hidden(network.reduce(stages[-1]).flatten(1))), resized(images, 16).flatten(1)]
+    parts = [torch.relu(network.hidden(network.reduce(stages[-1]).flatten(1))), resized(images, 16).flatten(1)]
     for stage, grid in zip(stages[1:], _GRIDS, strict=True):
-        found.append(torch.nn.functional.adaptive_avg_pool2d(stage, grid).flatten(1))
-    return torch.cat(found, dim=1)
+        parts.append(torch.nn.functional.adaptive_avg_pool2d(stage, grid).flatten(1))
+    return torch.cat(parts, dim=1)
 
 
 def fit_encoder(
     generator: Invertible, space: str, network: FeatureNetwork, *, samples: int = SAMPLES, seed: int = _FIRST_SEED
 ) -> RidgeEncoder:
-    """An encoder for that space, from so many of the generator's own images; the penalty is chosen on a fifth of them.
+    """An encoder for that space, from `samples` images of the generator; the penalty is chosen on a fifth of them.
 
     In w+ all layers get the same w. Raises BadInput for too few samples or an unknown space.
     """
@@ -132,8 +132,8 @@ def fit_encoder(
     rows = []
     with torch.no_grad():
         for start in range(0, samples, _AT_ONCE):
-            made = generator.show(codes[start : start + _AT_ONCE], single)
-            rows.append(seen(network, (made * 255).round().clamp(0, 255) / 255).double().cpu().numpy())
+            images = generator.show(codes[start : start + _AT_ONCE], single)
+            rows.append(seen(network, (images * 255).round().clamp(0, 255) / 255).double().cpu().numpy())
     held = samples // 5
     center, weights, mean, quality = _ridge(np.concatenate(rows), codes.double().numpy(), held)
     begin = torch.from_numpy(mean).float()
@@ -155,8 +155,8 @@ def _ridge(
     """Center of x, weights [d, k], mean of y, and the R² of the best penalty on the first `held` rows."""
     center, mean = x[held:].mean(axis=0), y[held:].mean(axis=0)
     u, s, vt = np.linalg.svd(x[held:] - center, full_matrices=False)
-    kept = slice(0, min(_COMPONENTS, int((s > 1e-9 * s[0]).sum())))
-    u, s, vt = u[:, kept], s[kept], vt[kept]
+    components = slice(0, min(_COMPONENTS, int((s > 1e-9 * s[0]).sum())))
+    u, s, vt = u[:, components], s[components], vt[components]
     turned, seen_there = u.T @ (y[held:] - mean), (x[:held] - center) @ vt.T
     spread = ((y[:held] - mean) ** 2).sum()
 

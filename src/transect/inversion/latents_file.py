@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float
@@ -30,12 +30,12 @@ class InvertedCodes:
     ids: tuple[str, ...]
     codes: Float[np.ndarray, "n d"]
     space: str
-    generator: Mapping[str, Any]
+    generator: Mapping[str, object]
     sha256: str = ""
 
 
 def content_of_codes(
-    ids: Sequence[str], codes: Float[np.ndarray, "n ..."], space: str, generator: Mapping[str, Any]
+    ids: Sequence[str], codes: Float[np.ndarray, "n ..."], space: str, generator: Mapping[str, object]
 ) -> bytes:
     """The content of such a file."""
     return content_of(KIND, {"codes": codes}, space=space, ids=list(ids), generator=dict(generator))
@@ -59,7 +59,7 @@ def _parse(tensors: Arrays, facts: Facts) -> InvertedCodes:
     return InvertedCodes(tuple(ids), codes.reshape(len(codes), -1).astype(np.float64), space, generator)
 
 
-def check_generator(inverted: InvertedCodes, described: Mapping[str, Any], path: Path) -> None:
+def check_generator(inverted: InvertedCodes, described: Mapping[str, object], path: Path) -> None:
     """Refuse codes of another generator than the one described: its images would be of nobody.
 
     Raises BadInput, saying in what they differ.

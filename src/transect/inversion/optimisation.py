@@ -42,7 +42,7 @@ _LEAST_STEPS = 1
 class Search:
     """How codes are searched.
 
-    penalty: λ of equation 1, for w+ alone. pixels: weight of the mean squared difference of values in 0..1 beside the
+    penalty: λ of equation 1, for w+ alone. pixels: weight of the mean squared difference of values in 0..1 added to the
     perceptual distance; 0 as published. rate: the largest step, in spreads of the space's codes. every: steps between
     two entries of the history. mixed: compute images and distances of the first half of the steps in bfloat16, which is
     faster on processors that have it; what is reported is always computed in float32.
@@ -140,8 +140,8 @@ def invert(
     for start in range(0, len(pixels), batch):
         rows = pixels[start : start + batch]
         filled = np.concatenate([rows, np.repeat(rows[:1], batch - len(rows), axis=0)])
-        found = _search(generator, as_tensor(filled, device), space, search, appearance, encoder)
-        parts.append({name: value[: len(rows)] for name, value in found.items()})
+        terms = _search(generator, as_tensor(filled, device), space, search, appearance, encoder)
+        parts.append({name: value[: len(rows)] for name, value in terms.items()})
         advance(len(rows))
     shape = tuple(generator.codes(space).mean.shape)
     return _together(parts, shape, search, size)
@@ -171,9 +171,9 @@ def _search(
         codes = sum(variables[1:], variables[0])
         coarse = search.mixed and step < _COARSE * search.steps
         with torch.autocast(codes.device.type, torch.bfloat16, enabled=coarse):
-            made = generator.show(codes, space)
-            perceptual = (appearance(made) - wanted).square().sum(dim=1)
-        terms = (perceptual, (made - images).square().mean(dim=(1, 2, 3)), restriction(codes, space))
+            rendered = generator.show(codes, space)
+            perceptual = (appearance(rendered) - wanted).square().sum(dim=1)
+        terms = (perceptual, (rendered - images).square().mean(dim=(1, 2, 3)), restriction(codes, space))
         objective = terms[0] + search.pixels * terms[1] + search.penalty * terms[2]
         if step % search.every == 0:
             history.append(objective.detach())
@@ -183,11 +183,11 @@ def _search(
         optimizer.step()
     with torch.no_grad():
         codes = sum(variables[1:], variables[0])
-        made = generator.show(codes, space)
-        perceptual = (appearance(made) - wanted).square().sum(dim=1)
-        square, apart = (made - images).square().mean(dim=(1, 2, 3)), restriction(codes, space)
+        rendered = generator.show(codes, space)
+        perceptual = (appearance(rendered) - wanted).square().sum(dim=1)
+        square, apart = (rendered - images).square().mean(dim=(1, 2, 3)), restriction(codes, space)
         history.append(perceptual + search.pixels * square + search.penalty * apart)
-        shown = (made * 255).round().clamp(0, 255).nan_to_num().to(torch.uint8).permute(0, 2, 3, 1)
+        shown = (rendered * 255).round().clamp(0, 255).nan_to_num().to(torch.uint8).permute(0, 2, 3, 1)
     return {
         "codes": codes.detach().cpu().numpy(),
         "perceptual": perceptual.cpu().numpy(),
@@ -206,7 +206,7 @@ def _variables(begin: Tensor, space: str) -> list[Tensor]:
     if space != "w+":
         return [begin.clone().requires_grad_()]
     middle = begin.mean(dim=1, keepdim=True)
-    return [one.requires_grad_() for one in (middle, begin - middle)]
+    return [tensor.requires_grad_() for tensor in (middle, begin - middle)]
 
 
 def steps_of(search: Search) -> tuple[int, ...]:
@@ -221,12 +221,12 @@ def _together(parts: list[dict[str, np.ndarray]], shape: tuple[int, ...], search
         "history": np.zeros((0, len(steps_of(search))), np.float32),
         "reconstructions": np.zeros((0, size, size, 3), np.uint8),
     }
-    found = {name: np.concatenate([none, *(part[name] for part in parts)]) for name, none in empty.items()}
-    unsound = ~np.isfinite(found["history"])
+    terms = {name: np.concatenate([none, *(part[name] for part in parts)]) for name, none in empty.items()}
+    unsound = ~np.isfinite(terms["history"])
     failures = tuple(
         f"the objective was not finite from step {steps_of(search)[int(row.argmax())]} on" if row.any() else ""
         for row in unsound
     )
     for name in ("codes", "perceptual", "pixels", "restriction"):
-        found[name][unsound.any(axis=1)] = np.nan
-    return Inverted(history_steps=steps_of(search), failures=failures, **found)
+        terms[name][unsound.any(axis=1)] = np.nan
+    return Inverted(history_steps=steps_of(search), failures=failures, **terms)

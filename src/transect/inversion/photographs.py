@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Int
@@ -28,15 +28,15 @@ class InvertedPhotographs:
     not the photograph. Raises BadInput for codes of another generator, or none that are finite.
     """
 
-    def __init__(self, generator: Generator, found: InvertedCodes, path: Path) -> None:
-        check_generator(found, description(generator), path)
-        finite = np.isfinite(found.codes).all(axis=1)
+    def __init__(self, generator: Generator, inverted: InvertedCodes, path: Path) -> None:
+        check_generator(inverted, description(generator), path)
+        finite = np.isfinite(inverted.codes).all(axis=1)
         if not finite.any():
             raise BadInput(f"{path}: expected inverted photographs, got {len(finite)} that failed; invert them again")
-        self.generator, self.found, self.path = generator, found, path
-        self.ids = tuple(name for name, known in zip(found.ids, finite, strict=True) if known)
-        self.left_out = tuple(name for name, known in zip(found.ids, finite, strict=True) if not known)
-        self._codes = found.codes[finite]
+        self.generator, self.found, self.path = generator, inverted, path
+        self.ids = tuple(name for name, known in zip(inverted.ids, finite, strict=True) if known)
+        self.left_out = tuple(name for name, known in zip(inverted.ids, finite, strict=True) if not known)
+        self._codes = inverted.codes[finite]
         self.name, self.image_size, self.latent_dim = generator.name, generator.image_size, self._codes.shape[1]
         self.layers = generator.layers if isinstance(generator, HasLayers) else None
 
@@ -59,14 +59,14 @@ class InvertedPhotographs:
                 f" inverted{lost}, got {wanted:,}; give --subjects {self.subjects}"
             )
 
-    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """The codes of those subjects. Raises BadInput beyond the last photograph."""
         checked = check_seeds(seeds)
         rows = checked % SUBJECTS_PER_SEED
         self.check_subjects(int(rows.max(initial=0)) + 1)
         return Latents(checked, self._codes[rows], self.found.space)
 
-    def unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+    def unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """Subjects that are no photographs: the generator's own draws, by which limits of edits are set."""
         return self.generator.sample(seeds)
 
@@ -83,8 +83,8 @@ class InvertedPhotographs:
         """The generator's images."""
         return self.generator.render(latents)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """The generator's description, and the photographs'."""
-        told = {"sha256": self.found.sha256, "space": self.found.space, "count": self.subjects}
-        told["failed"] = len(self.left_out)
-        return {**description(self.generator), PHOTOGRAPHS: told}
+        facts = {"sha256": self.found.sha256, "space": self.found.space, "count": self.subjects}
+        facts["failed"] = len(self.left_out)
+        return {**description(self.generator), PHOTOGRAPHS: facts}

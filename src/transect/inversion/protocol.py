@@ -136,7 +136,7 @@ class InvertibleNetwork:
         return (self.network(codes) + 1) / 2
 
 
-def invertible(generator: Any) -> Invertible:
+def invertible(generator: object) -> Invertible:
     """The generator as inversion sees it: itself, or a StyleGAN2 or a progressive GAN without conditions in an adapter.
 
     Raises BadInput for others.

@@ -46,14 +46,14 @@ class StageAppearance:
 
     def __call__(self, images: Float[Tensor, "b 3 h w"]) -> Float[Tensor, "b d"]:
         """The vectors; those of an image are its own."""
-        found = []
+        stages = []
         for index, x in enumerate(self.network.stages(images)):
             length = (x.square().sum(dim=1, keepdim=True) + _SMALLEST).sqrt()
             unit = x / length / math.sqrt(x.shape[2] * x.shape[3])
             if self.heads is not None:
                 unit = unit * self.heads[index].to(unit).clamp(min=0).sqrt()[:, None, None]
-            found.append(unit.flatten(1))
-        return torch.cat(found, dim=1)
+            stages.append(unit.flatten(1))
+        return torch.cat(stages, dim=1)
 
 
 @final
@@ -66,14 +66,14 @@ class PixelAppearance:
         return flat / math.sqrt(flat.shape[1])
 
 
-def distance(appearance: Appearance, one: Float[Tensor, "b 3 h w"], other: Float[Tensor, "b 3 h w"]) -> Tensor:
+def distance(appearance: Appearance, images: Float[Tensor, "b 3 h w"], other: Float[Tensor, "b 3 h w"]) -> Tensor:
     """|φ(x) - φ(y)|² of each pair, 0 or more, float [b].
 
     >>> black, grey = torch.zeros(1, 3, 4, 4), torch.full((1, 3, 4, 4), 0.5)
     >>> round(distance(PixelAppearance(), black, grey).item(), 6)
     0.25
     """
-    return (appearance(one) - appearance(other)).square().sum(dim=1)
+    return (appearance(images) - appearance(other)).square().sum(dim=1)
 
 
 DISTANCES = {

@@ -86,37 +86,37 @@ def read(pixels: np.ndarray, *, path: Path = WEIGHTS, device: str = "cpu") -> di
     likely level. How far each is to be believed stands in weights/README.md. Identity: see `identities`.
     """
     network, center, scale = load(path, device)
-    said = _in_parts(pixels, network, OUTPUTS, device).astype(np.float64)
-    found = {}
-    for index, one in enumerate(answers()):
-        columns = said[:, one.columns]
-        if one.name.startswith("identity."):
+    outputs = _in_parts(pixels, network, OUTPUTS, device).astype(np.float64)
+    columns_by_name = {}
+    for index, answer in enumerate(answers()):
+        columns = outputs[:, answer.columns]
+        if answer.name.startswith("identity."):
             continue
-        if one.levels > 2:
-            found[one.name] = columns.argmax(axis=1).astype(np.float64)
-        elif one.levels:
-            found[one.name] = 1 / (1 + np.exp(-columns[:, 0]))
+        if answer.levels > 2:
+            columns_by_name[answer.name] = columns.argmax(axis=1).astype(np.float64)
+        elif answer.levels:
+            columns_by_name[answer.name] = 1 / (1 + np.exp(-columns[:, 0]))
         else:
-            found[one.name] = center[index] + scale[index] * columns[:, 0]
-    return found
+            columns_by_name[answer.name] = center[index] + scale[index] * columns[:, 0]
+    return columns_by_name
 
 
 def identities(pixels: np.ndarray, *, path: Path = WEIGHTS, device: str = "cpu") -> Float[np.ndarray, "n 36"]:
     """What the network believes of the identity code, in spreads, float64 [n, 36]; compare with `identity_distance`."""
     network = load(path, device).network
-    said = _in_parts(pixels, network, OUTPUTS, device).astype(np.float64)
-    return said[:, [one.start for one in answers() if one.name.startswith("identity.")]]
+    outputs = _in_parts(pixels, network, OUTPUTS, device).astype(np.float64)
+    return outputs[:, [answer.start for answer in answers() if answer.name.startswith("identity.")]]
 
 
-def identity_distance(one: Float[np.ndarray, "n d"], other: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
+def identity_distance(embeddings: Float[np.ndarray, "n d"], other: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
     """1 - cosine of the angle between embeddings, row by row: 0 the same, 1 unrelated, 2 opposite; NaN without length.
 
     >>> identity_distance(np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[2.0, 0.0], [0.0, 3.0]])).tolist()
     [0.0, 1.0]
     """
-    lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
+    lengths = np.linalg.norm(embeddings, axis=1) * np.linalg.norm(other, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        distance: np.ndarray = 1 - (one * other).sum(axis=1) / np.where(lengths > 0, lengths, np.nan)
+        distance: np.ndarray = 1 - (embeddings * other).sum(axis=1) / np.where(lengths > 0, lengths, np.nan)
     return distance
 
 
@@ -124,9 +124,9 @@ def _in_parts(
     pixels: np.ndarray, answer: Callable[[Tensor], Tensor], width: int, device: str
 ) -> Float[np.ndarray, "n k"]:
     Images(pixels)
-    said = np.empty((len(pixels), width), dtype=np.float32)
+    outputs = np.empty((len(pixels), width), dtype=np.float32)
     with torch.inference_mode():
         for start in range(0, len(pixels), _AT_ONCE):
             shown = as_tensor(pixels[start : start + _AT_ONCE], device)
-            said[start : start + len(shown)] = answer(shown).cpu().numpy()
-    return said
+            outputs[start : start + len(shown)] = answer(shown).cpu().numpy()
+    return outputs

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from transect.errors import BadInput
 from transect.perceptual.features import features
@@ -24,7 +25,7 @@ _FIRST_SEED = 1 << 44
 class Draws(Protocol):
     """Anything that samples seeds and renders them."""
 
-    def sample(self, seeds: Any) -> Latents:
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """Latents of those seeds."""
         ...
 
@@ -33,7 +34,7 @@ class Draws(Protocol):
         ...
 
 
-def judge(real: Draws, made: Draws, images: int, *, device: str = "cpu") -> dict[str, Any]:
+def judge(real: Draws, generated: Draws, images: int, *, device: str = "cpu") -> dict[str, Any]:
     """FID, KID, precision and recall of `images` made pictures against as many real ones, by the shipped features.
 
     `floor` has the same of two samples of the real source, drawn for it: no generator does better. The features were
@@ -41,9 +42,9 @@ def judge(real: Draws, made: Draws, images: int, *, device: str = "cpu") -> dict
     """
     if images < FEWEST:
         raise BadInput(f"images: expected at least {FEWEST}, got {images}; figures of fewer say nothing")
-    rows = [features_of(source, first, images, device) for source, first in ((real, 0), (real, images), (made, 0))]
-    found = {"images": images, **_compared(rows[0], rows[2]), "floor": _compared(rows[0], rows[1])}
-    return found
+    rows = [features_of(source, first, images, device) for source, first in ((real, 0), (real, images), (generated, 0))]
+    distances = {"images": images, **_compared(rows[0], rows[2]), "floor": _compared(rows[0], rows[1])}
+    return distances
 
 
 def features_of(source: Draws, first: int, images: int, device: str = "cpu") -> Float[np.ndarray, "n d"]:
@@ -53,10 +54,10 @@ def features_of(source: Draws, first: int, images: int, device: str = "cpu") -> 
     return np.concatenate([features(source.render(source.sample(part)).pixels, device=device) for part in parts])
 
 
-def _compared(one: Float[np.ndarray, "n d"], other: Float[np.ndarray, "n d"]) -> dict[str, Any]:
-    near, shared = kid(one, other), precision_recall(one, other)
-    kept = {name: _plain(value) for name, value in asdict(shared).items() if name in ("precision", "recall")}
-    return {"fid": fid(one, other).value, "kid": near.value, "kid_error": _plain(near.standard_error), **kept}
+def _compared(real: Float[np.ndarray, "n d"], other: Float[np.ndarray, "n d"]) -> dict[str, Any]:
+    near, shared = kid(real, other), precision_recall(real, other)
+    shares = {name: _plain(value) for name, value in asdict(shared).items() if name in ("precision", "recall")}
+    return {"fid": fid(real, other).value, "kid": near.value, "kid_error": _plain(near.standard_error), **shares}
 
 
 def _plain(value: float) -> float | None:

@@ -45,12 +45,14 @@ def answers() -> tuple[Answer, ...]:
     >>> answers()[0].name, answers()[-1].name.split(".")[0]
     ('skin_tone', 'identity')
     """
-    named = [(one.name, len(one.levels)) for one in ATTRIBUTES] + [(f"identity.{trait}", 0) for trait in IDENTITY]
-    made, start = [], 0
+    named = [(attribute.name, len(attribute.levels)) for attribute in ATTRIBUTES] + [
+        (f"identity.{trait}", 0) for trait in IDENTITY
+    ]
+    entries, start = [], 0
     for name, levels in named:
-        made.append(Answer(name, levels, start))
-        start = made[-1].columns.stop
-    return tuple(made)
+        entries.append(Answer(name, levels, start))
+        start = entries[-1].columns.stop
+    return tuple(entries)
 
 
 OUTPUTS = answers()[-1].columns.stop
@@ -65,25 +67,25 @@ class Lessons:
         self.truths, self.answers = truths, answers()
         self.center, spread = truths.mean(axis=0), truths.std(axis=0)
         self.scale = np.where(spread > _NO_SPREAD, spread, 1.0)
-        self._signs = np.array([-1.0 if one.name in _TURNED_ROUND else 1.0 for one in self.answers])
-        self._numbers = [index for index, one in enumerate(self.answers) if not one.levels]
-        self._switches = [index for index, one in enumerate(self.answers) if one.levels == 2]
-        self._choices = [index for index, one in enumerate(self.answers) if one.levels > 2]
+        self._signs = np.array([-1.0 if answer.name in _TURNED_ROUND else 1.0 for answer in self.answers])
+        self._numbers = [index for index, answer in enumerate(self.answers) if not answer.levels]
+        self._switches = [index for index, answer in enumerate(self.answers) if answer.levels == 2]
+        self._choices = [index for index, answer in enumerate(self.answers) if answer.levels > 2]
 
-    def loss(self, said: Float[Tensor, "b o"], rows: Any, mirrored: Bool[np.ndarray, " b"]) -> Tensor:
+    def loss(self, outputs: Float[Tensor, "b o"], rows: Any, mirrored: Bool[np.ndarray, " b"]) -> Tensor:
         """Mean over answers: squared errors of numbers, cross entropies of switches and choices."""
         truth = self.truths[rows] * np.where(mirrored[:, None], self._signs, 1.0)
-        numbers = torch.from_numpy(((truth - self.center) / self.scale)[:, self._numbers]).float().to(said.device)
-        switches = torch.from_numpy(truth[:, self._switches]).float().to(said.device)
+        numbers = torch.from_numpy(((truth - self.center) / self.scale)[:, self._numbers]).float().to(outputs.device)
+        switches = torch.from_numpy(truth[:, self._switches]).float().to(outputs.device)
         errors = [
-            (said[:, self._starts(self._numbers)] - numbers).square().mean(dim=0),
+            (outputs[:, self._starts(self._numbers)] - numbers).square().mean(dim=0),
             functional.binary_cross_entropy_with_logits(
-                said[:, self._starts(self._switches)], switches, reduction="none"
+                outputs[:, self._starts(self._switches)], switches, reduction="none"
             ).mean(dim=0),
         ]
         for index in self._choices:
-            level = torch.from_numpy(truth[:, index].astype(np.int64)).to(said.device)
-            errors.append(functional.cross_entropy(said[:, self.answers[index].columns], level).view(1))
+            level = torch.from_numpy(truth[:, index].astype(np.int64)).to(outputs.device)
+            errors.append(functional.cross_entropy(outputs[:, self.answers[index].columns], level).view(1))
         return torch.cat(errors).mean()
 
     def _starts(self, which: list[int]) -> list[int]:
@@ -91,36 +93,36 @@ class Lessons:
 
 
 def quality(
-    said: Float[np.ndarray, "n o"], truths: Float[np.ndarray, "n k"], center: np.ndarray, scale: np.ndarray
-) -> dict[str, dict[str, Any]]:
+    outputs: Float[np.ndarray, "n o"], truths: Float[np.ndarray, "n k"], center: np.ndarray, scale: np.ndarray
+) -> dict[str, dict[str, str | float | None]]:
     """By name: R2 of numbers (of 1; 0 is no better than the mean), AUC of switches, mean AUC over levels of choices.
 
     None with a reason where the held-out subjects do not vary.
     """
-    found = {}
-    for index, one in enumerate(answers()):
-        measure = "auc" if one.levels else "r2"
+    figures = {}
+    for index, answer in enumerate(answers()):
+        measure = "auc" if answer.levels else "r2"
         value = (
-            _areas(said[:, one.columns], truths[:, index], one.levels)
-            if one.levels
-            else _explained(center[index] + scale[index] * said[:, one.start], truths[:, index])
+            _areas(outputs[:, answer.columns], truths[:, index], answer.levels)
+            if answer.levels
+            else _explained(center[index] + scale[index] * outputs[:, answer.start], truths[:, index])
         )
         known = bool(np.isfinite(value))
         reason = {} if known else {"reason": "the held-out subjects do not vary"}
-        found[one.name] = {"measure": measure, "value": value if known else None, "n": len(truths), **reason}
-    return found
+        figures[answer.name] = {"measure": measure, "value": value if known else None, "n": len(truths), **reason}
+    return figures
 
 
-def _explained(said: Float[np.ndarray, " n"], truth: Float[np.ndarray, " n"]) -> float:
+def _explained(predicted: Float[np.ndarray, " n"], truth: Float[np.ndarray, " n"]) -> float:
     spread = truth.var()
-    return float(1 - ((said - truth) ** 2).mean() / spread) if spread > _NO_SPREAD else float("nan")
+    return float(1 - ((predicted - truth) ** 2).mean() / spread) if spread > _NO_SPREAD else float("nan")
 
 
-def _areas(said: Float[np.ndarray, "n l"], truth: Float[np.ndarray, " n"], levels: int) -> float:
+def _areas(outputs: Float[np.ndarray, "n l"], truth: Float[np.ndarray, " n"], levels: int) -> float:
     """The area under the ROC curve, each level against the rest where there are several."""
     from sklearn.metrics import roc_auc_score
 
-    columns = {1: said[:, 0]} if levels == 2 else {level: said[:, level] for level in range(levels)}
+    columns = {1: outputs[:, 0]} if levels == 2 else {level: outputs[:, level] for level in range(levels)}
     shown = [level for level in columns if 0 < (truth == level).sum() < len(truth)]
     areas = [roc_auc_score(truth == level, columns[level]) for level in shown]
     return float(np.mean(areas)) if areas else float("nan")

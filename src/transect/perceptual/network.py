@@ -77,11 +77,11 @@ class FeatureNetwork(nn.Module):
     def stages(self, images: Float[Tensor, "b 3 h w"]) -> list[Tensor]:
         """The activations [b, c, h, w] of every stage, largest first; differentiable in the images."""
         x = (resized(images, SIZE) - _CENTER) / _SPREAD
-        found = []
+        stages = []
         for unit in self.units:
             x = unit(x)
-            found.append(x)
-        return found
+            stages.append(x)
+        return stages
 
     def features(self, images: Float[Tensor, "b 3 h w"]) -> Float[Tensor, "b 128"]:
         """What describes the image as a whole, zero or more each."""

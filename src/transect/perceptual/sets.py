@@ -49,7 +49,7 @@ class PrecisionRecall:
     reason: str = ""
 
 
-def fid(real: np.ndarray, made: np.ndarray) -> SetDistance:
+def fid(real: np.ndarray, generated: np.ndarray) -> SetDistance:
     """The Fréchet distance of the Gaussians with the sets' moments: |μ - ν|² + tr(S + T - 2 (S T)^½), 0 or more.
 
     It is too large for few images (by about d²/n), since covariances are estimated: compare at equal n, and use many
@@ -60,76 +60,81 @@ def fid(real: np.ndarray, made: np.ndarray) -> SetDistance:
     >>> round(fid(points, points + [3.0, 4.0]).value, 6)
     25.0
     """
-    one, other = _checked(real, made)
-    if min(len(one), len(other)) < 2:
-        return _none(one, other, "a set of fewer than 2 images has no covariance")
-    apart = one.mean(axis=0) - other.mean(axis=0)
-    s, t = (np.atleast_2d(np.cov(rows, rowvar=False)) for rows in (one, other))
+    first, other = _checked(real, generated)
+    if min(len(first), len(other)) < 2:
+        return _none(first, other, "a set of fewer than 2 images has no covariance")
+    apart = first.mean(axis=0) - other.mean(axis=0)
+    s, t = (np.atleast_2d(np.cov(rows, rowvar=False)) for rows in (first, other))
     root = _root(s)
     # The eigenvalues of S T are those of the symmetric S^½ T S^½.
     shared = np.sqrt(np.clip(np.linalg.eigvalsh(root @ t @ root), 0, None)).sum()
     value = float(apart @ apart + np.trace(s) + np.trace(t) - 2 * shared)
-    return SetDistance(max(value, 0.0), float("nan"), len(one), len(other))
+    return SetDistance(max(value, 0.0), float("nan"), len(first), len(other))
 
 
-def kid(real: np.ndarray, made: np.ndarray) -> SetDistance:
+def kid(real: np.ndarray, generated: np.ndarray) -> SetDistance:
     """The unbiased squared maximum mean discrepancy with the kernel (x·y / d + 1)³, and its jackknife error.
 
     Unbiased at every n, so it may be below 0. All pairs count, instead of random subsets. Fewer than three images in a
     set: NaN. Memory grows with n, time with its square. Sources: Bińkowski et al. 2018, arXiv:1801.01401, eq. 4;
     Arvesen 1969, doi:10.1214/aoms/1177697287 (jackknife of statistics of two samples). Raises BadInput as `fid` does.
     """
-    one, other = _checked(real, made)
-    n, m = len(one), len(other)
+    reals, fakes = _checked(real, generated)
+    n, m = len(reals), len(fakes)
     if min(n, m) < _FEWEST_FOR_KID:
-        return _none(one, other, f"a set of fewer than {_FEWEST_FOR_KID} images has no jackknife")
-    within, beside = _kernel_sums(one, one) - _own(one), _kernel_sums(other, other) - _own(other)
-    across, back = _kernel_sums(one, other), _kernel_sums(other, one)
-    first, second, both = within.sum(), beside.sum(), across.sum()
+        return _none(reals, fakes, f"a set of fewer than {_FEWEST_FOR_KID} images has no jackknife")
+    within, within_other = (
+        _kernel_sums(reals, reals) - _self_kernels(reals),
+        _kernel_sums(fakes, fakes) - _self_kernels(fakes),
+    )
+    across, back = _kernel_sums(reals, fakes), _kernel_sums(fakes, reals)
+    first, second, both = within.sum(), within_other.sum(), across.sum()
     value = first / (n * (n - 1)) + second / (m * (m - 1)) - 2 * both / (n * m)
     # The estimate without image i: its row and its column leave the sums.
     less_real = (
         (first - 2 * within) / ((n - 1) * (n - 2)) + second / (m * (m - 1)) - 2 * (both - across) / ((n - 1) * m)
     )
-    less_made = first / (n * (n - 1)) + (second - 2 * beside) / ((m - 1) * (m - 2)) - 2 * (both - back) / (n * (m - 1))
-    variance = sum((len(left) - 1) * left.var() for left in (less_real, less_made))
+    less_generated = (
+        first / (n * (n - 1)) + (second - 2 * within_other) / ((m - 1) * (m - 2)) - 2 * (both - back) / (n * (m - 1))
+    )
+    variance = sum((len(left) - 1) * left.var() for left in (less_real, less_generated))
     return SetDistance(float(value), float(np.sqrt(variance)), n, m)
 
 
-def precision_recall(real: np.ndarray, made: np.ndarray, neighbours: int = NEIGHBOURS) -> PrecisionRecall:
-    """Precision: the share of made images within the real ones' manifold; recall: the other way round.
+def precision_recall(real: np.ndarray, generated: np.ndarray, neighbours: int = NEIGHBOURS) -> PrecisionRecall:
+    """Precision: the share of generated images within the real ones' manifold; recall: the other way round.
 
     A set's manifold is the union of balls around its images that reach to the k-th nearest of the same set. Both grow
     with k; recall falls where images are few, so compare at equal n. Fewer than k + 1 images in a set: NaN. Source:
     Kynkäänniemi et al. 2019, arXiv:1904.06991, eq. 1 and 2. Raises BadInput as `fid` does, and for k below 1.
     """
-    one, other = _checked(real, made)
+    first, other = _checked(real, generated)
     if neighbours < 1:
         raise BadInput(f"neighbours: expected 1 or more, got {neighbours}; the authors use {NEIGHBOURS}")
-    if min(len(one), len(other)) <= neighbours:
+    if min(len(first), len(other)) <= neighbours:
         reason = f"a set of fewer than {neighbours + 1} images has no {neighbours} neighbours"
-        return PrecisionRecall(float("nan"), float("nan"), len(one), len(other), neighbours, reason)
-    precision, recall = _covered(other, one, neighbours), _covered(one, other, neighbours)
-    return PrecisionRecall(precision, recall, len(one), len(other), neighbours)
+        return PrecisionRecall(float("nan"), float("nan"), len(first), len(other), neighbours, reason)
+    precision, recall = _covered(other, first, neighbours), _covered(first, other, neighbours)
+    return PrecisionRecall(precision, recall, len(first), len(other), neighbours)
 
 
-def _checked(real: np.ndarray, made: np.ndarray) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, "m d"]]:
-    one, other = np.asarray(real, dtype=np.float64), np.asarray(made, dtype=np.float64)
-    if one.ndim != 2 or other.ndim != 2 or one.shape[1] != other.shape[1]:
+def _checked(real: np.ndarray, generated: np.ndarray) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, "m d"]]:
+    first, other = np.asarray(real, dtype=np.float64), np.asarray(generated, dtype=np.float64)
+    if first.ndim != 2 or other.ndim != 2 or first.shape[1] != other.shape[1]:
         raise BadInput(
-            f"features: expected [n, d] and [m, d] of one network, got {list(one.shape)} and {list(other.shape)}"
+            f"features: expected [n, d] and [m, d] of one network, got {list(first.shape)} and {list(other.shape)}"
         )
-    for name, rows in (("real", one), ("made", other)):
+    for name, rows in (("real", first), ("generated", other)):
         bad = int((~np.isfinite(rows).all(axis=1)).sum())
         if bad:
             raise BadInput(
                 f"features of the {name} images: expected finite numbers, got {bad} rows with NaN; drop them"
             )
-    return one, other
+    return first, other
 
 
-def _none(one: np.ndarray, other: np.ndarray, reason: str) -> SetDistance:
-    return SetDistance(float("nan"), float("nan"), len(one), len(other), reason)
+def _none(first: np.ndarray, other: np.ndarray, reason: str) -> SetDistance:
+    return SetDistance(float("nan"), float("nan"), len(first), len(other), reason)
 
 
 def _root(matrix: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
@@ -139,16 +144,16 @@ def _root(matrix: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
     return root
 
 
-def _kernel_sums(one: Float[np.ndarray, "n d"], other: Float[np.ndarray, "m d"]) -> Float[np.ndarray, " n"]:
+def _kernel_sums(rows: Float[np.ndarray, "n d"], other: Float[np.ndarray, "m d"]) -> Float[np.ndarray, " n"]:
     """Σ_j k(x_i, y_j), a block of rows at a time."""
-    starts = range(0, len(one), _AT_ONCE)
-    return np.concatenate([((one[s : s + _AT_ONCE] @ other.T / one.shape[1] + 1) ** 3).sum(axis=1) for s in starts])
+    starts = range(0, len(rows), _AT_ONCE)
+    return np.concatenate([((rows[s : s + _AT_ONCE] @ other.T / rows.shape[1] + 1) ** 3).sum(axis=1) for s in starts])
 
 
-def _own(rows: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
+def _self_kernels(rows: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
     """k(x_i, x_i)."""
-    own: np.ndarray = (np.square(rows).sum(axis=1) / rows.shape[1] + 1) ** 3
-    return own
+    squares: np.ndarray = (np.square(rows).sum(axis=1) / rows.shape[1] + 1) ** 3
+    return squares
 
 
 def _covered(points: Float[np.ndarray, "m d"], around: Float[np.ndarray, "n d"], neighbours: int) -> float:

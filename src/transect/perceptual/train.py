@@ -2,7 +2,7 @@
 
 Renders FaceWorld's images into FOLDER (parts of 500), trains with a checkpoint after every epoch, measures every answer
 on held-out subjects, and writes features.safetensors (half precision) and features.json (the model card's figures). A
-run that was stopped goes on with the same command. Source of the schedule: Smith and Topin 2018, arXiv:1708.07120 (one
+stopped run resumes with the same command. Source of the schedule: Smith and Topin 2018, arXiv:1708.07120 (one
 cycle); Loshchilov and Hutter 2019, arXiv:1711.05101 (decoupled decay).
 """
 
@@ -71,13 +71,13 @@ class Pictures:
 def pictures(folder: Path, first_seed: int, count: int, threads: int, *, quiet: bool = False) -> Pictures:
     """Subjects first_seed, first_seed + 1, ... of the balanced population; rendered unless the folder holds them."""
     world = FaceWorld(image_size=SIZE, threads=threads)
-    found = []
+    parts = []
     with Progress(f"images from seed {first_seed}", count, quiet=quiet) as progress:
         for start in range(0, count, PER_PART):
             seeds = first_seed + np.arange(start, min(start + PER_PART, count))
-            found.append(_part(folder, world, seeds))
+            parts.append(_part(folder, world, seeds))
             progress.advance(len(seeds))
-    return Pictures(*(np.concatenate([part[name] for part in found]) for name in ("pixels", "truths")))
+    return Pictures(*(np.concatenate([part[name] for part in parts]) for name in ("pixels", "truths")))
 
 
 def _part(folder: Path, world: FaceWorld, seeds: Int[np.ndarray, " n"]) -> dict[str, np.ndarray]:
@@ -89,10 +89,10 @@ def _part(folder: Path, world: FaceWorld, seeds: Int[np.ndarray, " n"]) -> dict[
     if not file.exists():
         latents = world.sample(seeds)
         table = world.read(latents)
-        truths = [table[one.name].to_numpy() for one in ATTRIBUTES]
+        truths = [table[attribute.name].to_numpy() for attribute in ATTRIBUTES]
         truths += [latents.values[:, index] for index in range(len(IDENTITY))]
-        made = {"pixels": world.render(latents).pixels, "truths": np.stack(truths, axis=1)}
-        write_atomically(file, save_arrays(made))
+        part = {"pixels": world.render(latents).pixels, "truths": np.stack(truths, axis=1)}
+        write_atomically(file, save_arrays(part))
     loaded: dict[str, np.ndarray] = load_file(file)
     return loaded
 
@@ -116,9 +116,9 @@ def train(plan: Plan, taught: Pictures, checkpoint: Path, *, quiet: bool = False
                     group["lr"] = plan.rate * _pace((epoch * steps + step) / (plan.epochs * steps))
                 shown = as_tensor(_moved(taught.pixels[rows], mirrored, shifts))
                 with torch.autocast("cpu", torch.bfloat16, enabled=_has_bfloat16()):
-                    said = network(shown)
+                    outputs = network(shown)
                 optimizer.zero_grad(set_to_none=True)
-                lessons.loss(said.float(), rows, mirrored).backward()  # type: ignore[no-untyped-call]
+                lessons.loss(outputs.float(), rows, mirrored).backward()  # type: ignore[no-untyped-call]
                 torch.nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
                 optimizer.step()
                 progress.advance(len(rows))
@@ -175,7 +175,7 @@ def _restore(network: FeatureNetwork, optimizer: torch.optim.Optimizer, file: Pa
     if metadata["plan"] != json.dumps(asdict(plan)):
         raise BadInput(f"{file}: expected a checkpoint of {asdict(plan)}, got {metadata['plan']}; choose another --out")
     network.load_state_dict({k.removeprefix("network."): v for k, v in tensors.items() if k.startswith("network.")})
-    state: dict[int, dict[str, Any]] = {}
+    state: dict[int, dict[str, object]] = {}
     for name, value in tensors.items():
         kind, _, rest = name.partition(".")
         if kind == "optimizer":
@@ -192,7 +192,7 @@ def said_of(network: FeatureNetwork, pixels: UInt8[np.ndarray, "n h w 3"]) -> Fl
     return torch.cat(parts).double().numpy()
 
 
-def write(network: FeatureNetwork, plan: Plan, taught: Pictures, held_out: Pictures, folder: Path) -> dict[str, Any]:
+def write(network: FeatureNetwork, plan: Plan, taught: Pictures, held_out: Pictures, folder: Path) -> dict[str, object]:
     """features.safetensors in half precision and features.json; returns the latter's figures.
 
     The quality is that of the half-precision weights.
@@ -221,9 +221,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--threads", type=int, default=1, help="that render")
     for name, value in asdict(Plan()).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
-    given = vars(parser.parse_args(arguments))
-    out, threads = given.pop("out"), given.pop("threads")
-    plan = Plan(**given)
+    options = vars(parser.parse_args(arguments))
+    out, threads = options.pop("out"), options.pop("threads")
+    plan = Plan(**options)
     taught = pictures(out, plan.seed * 10_000_000, plan.images, threads)
     held_out = pictures(out, HELD_OUT_SEED, plan.held_out, threads)
     network = train(plan, taught, out / f"checkpoint-{plan.seed}.safetensors")

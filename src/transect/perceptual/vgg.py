@@ -41,14 +41,14 @@ class VGG16:
         """The activations [b, c, h, w] of every stage of images in 0..1, resized to between 32 and 256 pixels."""
         side = min(max(*images.shape[2:], SMALLEST), LARGEST)
         x = (resized(images, side) - self._mean) / self._spread
-        found = []
+        stages = []
         for index, layers in enumerate(self._layers):
             if index:
                 x = functional.max_pool2d(x, 2)
             for weight, bias in layers:
                 x = torch.relu(functional.conv2d(x, weight, bias, padding=1))
-            found.append(x)
-        return found
+            stages.append(x)
+        return stages
 
 
 def load(path: Path | None, device: str = "cpu") -> VGG16:
@@ -74,7 +74,7 @@ def load_heads(path: Path, device: str = "cpu") -> list[Tensor]:
 def _convolutions(
     tensors: Mapping[str, Tensor], numbers: tuple[int, ...], stage: int, source: str, device: str
 ) -> list[tuple[Tensor, Tensor]]:
-    found = []
+    convolutions = []
     for number in numbers:
         first = number == numbers[0]
         inputs = (3, *CHANNELS)[stage] if first else CHANNELS[stage]
@@ -89,8 +89,8 @@ def _convolutions(
             if not bool(torch.isfinite(tensor).all()):
                 raise BadInput(f"{source}: {name}: expected finite weights, found NaN or infinity; get the file again")
             pair.append(tensor.float().to(device).requires_grad_(False))
-        found.append((pair[0], pair[1]))
-    return found
+        convolutions.append((pair[0], pair[1]))
+    return convolutions
 
 
 def _tensors(path: Path) -> dict[str, Tensor]:

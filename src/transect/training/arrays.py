@@ -65,7 +65,7 @@ class PixelSource:
         """Their pictures."""
         return Images(self.pixels[latents.seeds])
 
-    def describe(self) -> dict[str, str | int]:
+    def describe(self) -> dict[str, object]:
         """A digest of pixels and classes."""
         digest = hashlib.sha256(np.ascontiguousarray(self.pixels).tobytes())
         digest.update(b"" if self.classes is None else self.classes.tobytes())

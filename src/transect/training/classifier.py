@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 import torch
@@ -70,8 +70,8 @@ class Plan:
         """Logits: one for two classes, else one per class."""
         return 1 if len(self.label.classes) == 2 else len(self.label.classes)
 
-    def spec(self, data: Pictures) -> dict[str, Any]:
-        """What the trained weights depend on, as JSON has it."""
+    def spec(self, data: Pictures) -> dict[str, object]:
+        """What the trained weights depend on, in JSON's types."""
         return {
             "versions": versions(),
             "pictures": {**data.settings, "count": len(data)},
@@ -105,11 +105,11 @@ class Examples:
         everybody = chance.permutation(np.unique(people))
         held = np.isin(people, everybody[: max(1, round(plan.held_out * len(everybody)))])
         rows, known = np.arange(len(data)), classes >= 0
-        made = cls(data, classes, rows[known & ~held], rows[known & held])
-        for name, part in (("trained on", made.learned), ("held out", made.measured)):
+        examples = cls(data, classes, rows[known & ~held], rows[known & held])
+        for name, part in (("trained on", examples.learned), ("held out", examples.measured)):
             if len(np.unique(classes[part])) < len(plan.label.classes):
                 raise BadInput(f"--label {plan.label.text}: a class has no picture {name}; take more pictures")
-        return made
+        return examples
 
     @property
     def unlabelled(self) -> int:
@@ -118,7 +118,7 @@ class Examples:
 
 
 def train(data: Pictures, plan: Plan, out: Path, *, quiet: bool = False) -> Path:
-    """Train, going on after the last finished epoch that the folder holds; the path of classifier.toml.
+    """Train from the folder's last finished epoch on; returns the path of classifier.toml.
 
     Raises BadInput (label, weights, precision) and what RunFolder raises of a folder of another training.
     """
@@ -133,15 +133,15 @@ def train(data: Pictures, plan: Plan, out: Path, *, quiet: bool = False) -> Path
             network.parameters(), lr=plan.schedule.rate(0), weight_decay=plan.schedule.decay, foreach=False
         )
         facts = load_state(out, {"network": network}, {"adam": optimizer}) or {"step": 0, "metrics": []}
-        done, metrics = int(facts["step"]), [dict(one) for one in facts["metrics"]]
+        done, metrics = int(facts["step"]), [dict(row) for row in facts["metrics"]]
         total, size = plan.schedule.epochs, len(examples.learned)
         with Progress("training", total * size, done=done * size, quiet=quiet) as progress:
             for epoch in range(done, total):
                 metrics.append(_epoch(network, optimizer, examples, plan, epoch, progress))
                 write_atomically(out / METRICS, _table(metrics))
                 # Pairs, since the state's JSON sorts keys and the columns have an order.
-                kept = {"step": epoch + 1, "metrics": [list(one.items()) for one in metrics]}
-                save_state(out, {"network": network}, {"adam": optimizer}, kept)
+                state = {"step": epoch + 1, "metrics": [list(row.items()) for row in metrics]}
+                save_state(out, {"network": network}, {"adam": optimizer}, state)
         write_atomically(out / METRICS, _table(metrics))
         return _finish(network, examples, plan, metrics[-1], out)
 
@@ -149,12 +149,12 @@ def train(data: Pictures, plan: Plan, out: Path, *, quiet: bool = False) -> Path
 def scores(network: ResNet, data: Pictures, rows: Int[np.ndarray, " m"], plan: Plan) -> Tensor:
     """Logits of the rows in evaluation mode, float32 on the CPU."""
     network.eval()
-    said = []
+    logits = []
     with torch.inference_mode(), _precision(plan):
         for start in range(0, len(rows), _AT_A_TIME):
             batch = network(_pictures(data, rows[start : start + _AT_A_TIME], plan))
-            said.append(batch.float().cpu())
-    return torch.cat(said)
+            logits.append(batch.float().cpu())
+    return torch.cat(logits)
 
 
 def _epoch(
@@ -174,8 +174,8 @@ def _epoch(
         pictures = _pictures(examples.data, rows, plan)
         turned = torch.from_numpy(mirrored).to(plan.device).view(-1, 1, 1, 1)
         with _precision(plan):
-            said = network(torch.where(turned, pictures.flip(3), pictures))
-        loss = _loss(said.float(), torch.from_numpy(examples.classes[rows]).to(plan.device))
+            logits = network(torch.where(turned, pictures.flip(3), pictures))
+        loss = _loss(logits.float(), torch.from_numpy(examples.classes[rows]).to(plan.device))
         optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
@@ -216,34 +216,34 @@ def balanced(examples: Examples, chance: np.random.Generator) -> Int[np.ndarray,
     )
     drawn = []
     for number, count in zip(present, shares, strict=True):
-        own = examples.learned[classes == number]
-        rounds = [chance.permutation(own) for _ in range(-(-int(count) // len(own)))]
+        members = examples.learned[classes == number]
+        rounds = [chance.permutation(members) for _ in range(-(-int(count) // len(members)))]
         drawn.append(np.concatenate(rounds)[: int(count)])
     return np.concatenate(drawn)
 
 
 def _measured(network: ResNet, examples: Examples, plan: Plan) -> dict[str, float]:
     """Loss and accuracy on the subjects held out; of two classes also the rates of both errors at 0.5."""
-    said = scores(network, examples.data, examples.measured, plan)
+    logits = scores(network, examples.data, examples.measured, plan)
     truth = torch.from_numpy(examples.classes[examples.measured])
-    loss = float(_loss(said, truth))
+    loss = float(_loss(logits, truth))
     if plan.outputs > 1:
-        return {"held_out_loss": loss, "accuracy": float((said.argmax(dim=1) == truth).double().mean())}
-    wrong = ((said[:, 0] > 0) != (truth == 1)).double()
+        return {"held_out_loss": loss, "accuracy": float((logits.argmax(dim=1) == truth).double().mean())}
+    wrong = ((logits[:, 0] > 0) != (truth == 1)).double()
     rates = {"accuracy": float(1 - wrong.mean()), "false_positive_rate": float(wrong[truth == 0].mean())}
     return {"held_out_loss": loss, **rates, "false_negative_rate": float(wrong[truth == 1].mean())}
 
 
-def _loss(said: Tensor, classes: Tensor) -> Tensor:
-    if said.shape[1] == 1:
-        return functional.binary_cross_entropy_with_logits(said[:, 0], classes.float())
-    return functional.cross_entropy(said, classes)
+def _loss(logits: Tensor, classes: Tensor) -> Tensor:
+    if logits.shape[1] == 1:
+        return functional.binary_cross_entropy_with_logits(logits[:, 0], classes.float())
+    return functional.cross_entropy(logits, classes)
 
 
 def _pictures(data: Pictures, rows: Int[np.ndarray, " m"], plan: Plan) -> Tensor:
     """[m, 3, h, w], normalised; the memory's order is channels last."""
     raw = torch.from_numpy(data.pixels(rows)).to(plan.device).permute(0, 3, 1, 2).float() / 255
-    mean, spread = (torch.tensor(one, device=plan.device).view(1, 3, 1, 1) for one in (MEAN, SPREAD))
+    mean, spread = (torch.tensor(moments, device=plan.device).view(1, 3, 1, 1) for moments in (MEAN, SPREAD))
     return (raw - mean) / spread
 
 
@@ -303,6 +303,6 @@ def _card(examples: Examples, plan: Plan, last: dict[str, float], weights: Path)
     return "\n".join(tables)
 
 
-def _toml(values: dict[str, Any]) -> str:
+def _toml(values: dict[str, object]) -> str:
     """Keys and values; JSON's texts, numbers, lists and truths are TOML's too."""
     return "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in values.items())

@@ -39,22 +39,24 @@ def parse(text: str, attributes: Sequence[Attribute]) -> tuple[Attribute, tuple[
     Raises UnknownName, and BadInput for cuts that do not rise within the range, or are missing.
     """
     name, _, cuts = text.partition("=")
-    known = {one.name: one for one in attributes}
+    known = {attribute.name: attribute for attribute in attributes}
     if name not in known:
         raise UnknownName("attribute", name, known, hint="see: transect attributes")
-    one = known[name]
-    if one.discrete:
+    attribute = known[name]
+    if attribute.discrete:
         if cuts:
-            raise BadInput(f"condition {text!r}: expected no cuts, since {name} has levels of its own; drop {cuts!r}")
-        return one, ()
+            raise BadInput(f"condition {text!r}: expected no cuts, since {name} already has levels; drop {cuts!r}")
+        return attribute, ()
     try:
         places = tuple(float(cut) for cut in cuts.split(","))
     except ValueError:
         places = ()
-    if not places or any(b <= a for a, b in itertools.pairwise((one.low, *places, one.high))):
-        middle = f"{name}={(one.low + one.high) / 2:g}"
-        raise BadInput(f"condition {text!r}: expected rising cuts between {one.low:g} and {one.high:g}; try {middle}")
-    return one, places
+    if not places or any(b <= a for a, b in itertools.pairwise((attribute.low, *places, attribute.high))):
+        middle = f"{name}={(attribute.low + attribute.high) / 2:g}"
+        raise BadInput(
+            f"condition {text!r}: expected rising cuts between {attribute.low:g} and {attribute.high:g}; try {middle}"
+        )
+    return attribute, places
 
 
 def levels_of(attribute: Attribute, cuts: Sequence[float]) -> tuple[str, ...]:
@@ -77,11 +79,11 @@ class Balanced:
     how many. Raises BadInput for a class without a picture.
     """
 
-    def __init__(self, data: Labelled, asked: Sequence[str], attributes: Sequence[Attribute]) -> None:
-        parsed = [parse(text, attributes) for text in asked]
+    def __init__(self, data: Labelled, texts: Sequence[str], attributes: Sequence[Attribute]) -> None:
+        parsed = [parse(text, attributes) for text in texts]
         self._data = data
-        self.conditions: list[Condition] = [(one.name, levels_of(one, cuts)) for one, cuts in parsed]
-        columns = [_levels(data.column(one.name), cuts) for one, cuts in parsed]
+        self.conditions: list[Condition] = [(attribute.name, levels_of(attribute, cuts)) for attribute, cuts in parsed]
+        columns = [_levels(data.column(attribute.name), cuts) for attribute, cuts in parsed]
         known = np.all([column >= 0 for column in columns], axis=0)
         self.left_out = int((~known).sum())
         counts = [len(levels) for _, levels in self.conditions]
@@ -100,8 +102,8 @@ class Balanced:
 
 def _levels(column: Float[np.ndarray, " n"], cuts: Sequence[float]) -> Int[np.ndarray, " n"]:
     """The level of each value; -1 where it is missing."""
-    found = np.searchsorted(np.asarray(cuts), column, side="right") if cuts else np.nan_to_num(column, nan=-1)
-    return np.where(np.isnan(column), -1, found).astype(np.int64)
+    levels = np.searchsorted(np.asarray(cuts), column, side="right") if cuts else np.nan_to_num(column, nan=-1)
+    return np.where(np.isnan(column), -1, levels).astype(np.int64)
 
 
 def _balanced(places: Int[np.ndarray, " n"], conditions: Sequence[Condition]) -> Int[np.ndarray, " m"]:

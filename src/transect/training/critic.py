@@ -49,14 +49,14 @@ class Critic(nn.Module):
         """A score a picture, high for real, and its class's logits. share: of the pictures' size, while it grows."""
         size = images.shape[-1]
         x = self._enter(images, precision)
-        for here in (one for one in self.sizes[:-1] if one <= size):
+        for here in (known for known in self.sizes[:-1] if known <= size):
             x = self.blocks[str(here)](x)
             if here == size and share < 1:
                 x = torch.lerp(self._enter(functional.avg_pool2d(images, 2), precision), x, share)
         x = x.float()
         x = rectify(self.conv(torch.cat([x, deviation(x)], dim=1)))
-        said = self.out(rectify(self.fc(x.flatten(1)) * 2**0.5))
-        return said[:, 0], said[:, 1:]
+        outputs = self.out(rectify(self.fc(x.flatten(1)) * 2**0.5))
+        return outputs[:, 0], outputs[:, 1:]
 
     def _enter(self, images: Tensor, precision: torch.dtype) -> Tensor:
         return rectify(self.fromrgb[str(images.shape[-1])](images.to(precision)))

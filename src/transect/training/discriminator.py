@@ -42,7 +42,7 @@ class Convolution(nn.Module):
 
 
 class Block(nn.Module):
-    """Two convolutions beside a shortcut, to half the size."""
+    """Two convolutions parallel to a shortcut, to half the size."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class Discriminator(nn.Module):
         """
         size = images.shape[-1]
         x = self._enter(images, precision)
-        for here in (one for one in self.sizes[:-1] if one <= size):
+        for here in (known for known in self.sizes[:-1] if known <= size):
             x = self.blocks[str(here)](x)
             if here == size and share < 1:
                 x = share * x + (1 - share) * self._enter(functional.avg_pool2d(images, 2), precision)

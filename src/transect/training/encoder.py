@@ -21,7 +21,7 @@ from transect.errors import BadInput
 from transect.generators.encoder import KIND, SPACES, Network
 from transect.generators.progressive.generator import Progressive
 from transect.generators.stylegan2.generator import StyleGAN2
-from transect.training.recipe import Batch, Share, descend, follow, in_parts, told
+from transect.training.recipe import Batch, Share, descend, follow, in_parts, replacements
 
 Make = Callable[[Tensor], Tensor]
 
@@ -80,7 +80,7 @@ class EncoderRecipe:
         replaced = descend(self.optimizers["encoder"], loss, share)
         after = batch.shown + batch.whole
         follow(self.parts["average"], self.parts["encoder"], batch.whole, after, self.half_life)
-        return {"distance": loss.item(), "held_out_distance": held_out.item(), **told("encoder", replaced)}
+        return {"distance": loss.item(), "held_out_distance": held_out.item(), **replacements("encoder", replaced)}
 
     def draw(self, seeds: Sequence[int], shown: int) -> Float[Tensor, "b 3 h w"]:
         """Pictures, and in the row below each the picture of what the encoder read from it."""
@@ -105,13 +105,13 @@ class EncoderRecipe:
         }
 
 
-def _distance(said: Tensor, wanted: Tensor) -> Tensor:
+def _distance(latents: Tensor, wanted: Tensor) -> Tensor:
     """The mean length of the difference."""
-    lengths: Tensor = (said - wanted).norm(dim=1)
+    lengths: Tensor = (latents - wanted).norm(dim=1)
     return lengths.mean()
 
 
-def _of(generator: Any, space: str) -> tuple[Make, Make, int]:
+def _of(generator: object, space: str) -> tuple[Make, Make, int]:
     """From z to the space's latent; from that to pictures; how many coordinates it has."""
     if space not in SPACES:
         raise BadInput(f"space: expected one of {', '.join(SPACES)}, got {space!r}; change it")
@@ -129,5 +129,5 @@ def _styled(generator: StyleGAN2, w: Tensor) -> Tensor:
     return generator.synthesize(w.unsqueeze(1).repeat(1, generator.layers, 1))
 
 
-def _conditional(generator: Any) -> bool:
+def _conditional(generator: object) -> bool:
     return isinstance(generator, Progressive) and bool(generator.attributes)

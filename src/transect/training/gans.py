@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 import torch
 
@@ -25,7 +25,7 @@ from transect.training.recipe import Recipe
 ARCHITECTURES: Final = {
     "stylegan2": "StyleGAN2 (Karras et al. 2020): non-saturating loss, R1, path length",
     "progressive": "progressive GAN (Karras et al. 2018) with WGAN-GP, as Denton et al. 2019",
-    "conditional": "the same with a condition beside the latent and a class head, as McDuff et al. 2019",
+    "conditional": "the same with a condition next to the latent and a class head, as McDuff et al. 2019",
 }
 _PRIOR: Final = {"stylegan2": 512, "progressive": 128, "conditional": 100}
 PRECISIONS: Final = {"full": torch.float32, "half": torch.bfloat16}
@@ -78,8 +78,10 @@ class Plan:
         if self.precision not in PRECISIONS:
             raise UnknownName("precision", self.precision, PRECISIONS)
         if (self.arch == "conditional") != bool(self.conditions):
-            asked = "at least one --condition" if self.arch == "conditional" else "no --condition"
-            raise BadInput(f"{self.arch}: expected {asked}, got {len(self.conditions)}; see: transect train gan --help")
+            expected = "at least one --condition" if self.arch == "conditional" else "no --condition"
+            raise BadInput(
+                f"{self.arch}: expected {expected}, got {len(self.conditions)}; see: transect train gan --help"
+            )
         names = [text.partition("=")[0] for text in self.conditions]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise BadInput(f"--condition: expected each attribute once, got {twice[0]} again; put its cuts into one")
@@ -92,8 +94,8 @@ def _words(low: float, high: float, inclusive: bool) -> str:
 
 
 def fit(plan: Plan, data: Pictures, out: Path, crew: Processes, *, every: int = 20_000, quiet: bool = False) -> Path:
-    """Train as planned on those pictures; the path of the averaged generator. A killed training goes on when called
-    again. Nothing is rendered or written before all that can be refused was looked at.
+    """Train as planned on those pictures; the path of the averaged generator. Call again to
+    resume. Nothing is rendered or written before all that can be refused was looked at.
 
     Raises BadInput for a size that is no power of two from 8, or conditions or processes that do not fit,
     RunFolderError for a folder of another training.
@@ -114,22 +116,23 @@ def fit(plan: Plan, data: Pictures, out: Path, crew: Processes, *, every: int = 
     return train(recipe, chosen, run, crew)
 
 
-def _spec(plan: Plan, data: Pictures) -> dict[str, Any]:
+def _spec(plan: Plan, data: Pictures) -> dict[str, object]:
     """What makes a training another one. More images do not, unless they stretch the published growth.
 
     What was left to its default is left out: a folder stays usable when there are further options.
     """
-    kept = {name: value for name, value in asdict(plan).items() if value is not None}
-    kept["conditions"] = list(plan.conditions)
+    settings = {name: value for name, value in asdict(plan).items() if value is not None}
+    settings["conditions"] = list(plan.conditions)
     if plan.grow is not None or plan.arch == "stylegan2":
-        del kept["images"]
-    return {"plan": kept, "data": data.settings, "pictures": len(data)}
+        del settings["images"]
+    return {"plan": settings, "data": data.settings, "pictures": len(data)}
 
 
 def check(plan: Plan, size: int, attributes: Sequence[Attribute]) -> None:
     """Raise what `fit` would, before any picture is drawn."""
     conditions = [
-        (one.name, levels_of(one, cuts)) for one, cuts in (parse(text, attributes) for text in plan.conditions)
+        (attribute.name, levels_of(attribute, cuts))
+        for attribute, cuts in (parse(text, attributes) for text in plan.conditions)
     ]
     with torch.device("meta"):
         recipe_of(plan, size, "meta", conditions)
@@ -161,10 +164,12 @@ def recipe_of(plan: Plan, size: int, device: str, conditions: Sequence[tuple[str
         return stylegan2.StyleGAN2Recipe(shape, options, plan.seed, device)
     growth = even(sorted(channels), plan.images) if plan.grow is None else growth_of(plan.grow, size, plan.fade)
     classes = _combinations(conditions)
-    more: dict[str, Any] = {} if plan.r1 is None else {"r1": plan.r1}
-    kept = tuple((name, tuple(levels)) for name, levels in conditions)
+    more: dict[str, float] = {} if plan.r1 is None else {"r1": plan.r1}
+    condition_levels = tuple((name, tuple(levels)) for name, levels in conditions)
     rate = 0.001 if plan.rate is None else plan.rate
-    chosen = progressive.Options(growth, rate, half_life=plan.half_life, precision=precision, conditions=kept, **more)
+    chosen = progressive.Options(
+        growth, rate, half_life=plan.half_life, precision=precision, conditions=condition_levels, **more
+    )
     return progressive.ProgressiveRecipe(Shape(z_dim, classes, channels), chosen, plan.seed, device)
 
 
@@ -177,11 +182,11 @@ def growth_of(text: str, size: int, fade: int | None = None) -> Growth:
     Growth(sizes=(16, 32, 64), shown=(800, 400), fade=100)
     """
     try:
-        phases = [tuple(int(part) for part in one.split(":")) for one in text.split(",")]
+        phases = [tuple(int(part) for part in phase.split(":")) for phase in text.split(",")]
         sizes, shown = zip(*phases, strict=True)
     except ValueError:
         raise BadInput(f"grow: expected SIZE:IMAGES,SIZE:IMAGES, got {text!r}; for example 16:50000,32:50000") from None
-    if not all(one >= 8 for one in sizes):
+    if not all(side >= 8 for side in sizes):
         raise BadInput(f"grow: expected sizes from 8, got {text!r}; start with 8 or 16")
     return Growth((*sizes, size), tuple(shown), min(shown) // 4 if fade is None else fade)
 

@@ -42,7 +42,7 @@ class Growth:
             )
 
     def at(self, shown: int) -> tuple[int, float]:
-        """The size after so many images, and the share of it that is in by now."""
+        """The size after `shown` images, and the share of it that is in by now."""
         start = 0
         for phase, size in enumerate(self.sizes):
             length = self.shown[phase] if phase < len(self.shown) else None
@@ -54,7 +54,7 @@ class Growth:
 
 
 def even(sizes: Sequence[int], images: int) -> Growth:
-    """The published plan over so many images: half of each phase fades, half settles; all phases equally long.
+    """The published plan over `images` images: half of each phase fades, half settles; all phases equally long.
 
     >>> even((4, 8, 16), 1200)
     Growth(sizes=(4, 8, 16), shown=(240, 480), fade=240)

@@ -41,18 +41,22 @@ class Label:
         match = _TEXT.fullmatch(text)
         if match is None:
             raise BadInput(f"--label {text!r}: expected NAME, NAME>X or NAME<X; for example smile>0.5")
-        known = {one.name: one for one in attributes}
+        known = {entry.name: entry for entry in attributes}
         name, sign, value = match.groups()
         if name not in known:
             raise UnknownName("attribute", name, known, "in --label")
-        found = known[name]
+        attribute = known[name]
         if sign is None:
-            if not found.discrete:
-                raise BadInput(f"--label {name}: expected a cut of its range {found.low:g} to {found.high:g}: {name}>X")
-            return cls(text, name, found.levels)
-        if found.nominal:
-            raise BadInput(f"--label {text}: expected {name} alone, its levels {', '.join(found.levels)} have no order")
-        return cls(text, name, ("no", "yes"), found.parse(value), sign == ">")
+            if not attribute.discrete:
+                raise BadInput(
+                    f"--label {name}: expected a cut of its range {attribute.low:g} to {attribute.high:g}: {name}>X"
+                )
+            return cls(text, name, attribute.levels)
+        if attribute.nominal:
+            raise BadInput(
+                f"--label {text}: expected {name} alone, its levels {', '.join(attribute.levels)} have no order"
+            )
+        return cls(text, name, ("no", "yes"), attribute.parse(value), sign == ">")
 
     def of(self, values: Float[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """The number of each row's class, int64; -1 where there is no label."""

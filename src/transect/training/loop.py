@@ -1,7 +1,7 @@
 """The loop of a training: batches in an order of their own, figures written down, sheets drawn, resume after a kill.
 
-A folder holds state-<step>/, metrics.jsonl, sheets/, and at the end generator.safetensors. A run that is taken up again
-is the run that was not interrupted: on one device and one process its files are byte-identical.
+A folder holds state-<step>/, metrics.jsonl, sheets/, and at the end generator.safetensors. A resumed run
+equals an uninterrupted one: on one device and one process its files are byte-identical.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, final, runtime_checkable
+from typing import Protocol, final, runtime_checkable
 
 import numpy as np
 import torch
@@ -62,7 +62,7 @@ class Run:
     images: int
     batch: int
     out: Path
-    spec: dict[str, Any]
+    spec: dict[str, object]
     every: int = 20_000
     seed: int = 0
     device: str = "cpu"
@@ -79,7 +79,7 @@ class Run:
 
 
 def train(recipe: Recipe, data: Data, run: Run, processes: Processes | None = None) -> Path:
-    """Train until `run.images` pictures were shown, going on where the folder's state stands; the averaged network.
+    """Train until `run.images` pictures were shown, from the folder's state on; returns the averaged network.
 
     Raises RunFolderError when the folder belongs to another training, BadInput when the training diverges: the last
     state and file that were sound are kept.
@@ -95,31 +95,31 @@ def train(recipe: Recipe, data: Data, run: Run, processes: Processes | None = No
     step, shown = int(facts["step"]), int(facts["shown"])
     if shown >= run.images and crew.first:
         _finish(recipe, run, shown)
-    kept, before, broken = shown, step, 0
+    saved, before, broken = shown, step, 0
     with Progress("training", run.images, done=min(shown, run.images), quiet=run.quiet or not crew.first) as progress:
         while shown < run.images:
-            found = recipe.step(_batch(data, run, step, shown, crew), crew.share)
+            figures = recipe.step(_batch(data, run, step, shown, crew), crew.share)
             crew.average(_running(recipe))
             step, shown = step + 1, shown + run.batch
-            _write_down(run, crew, {"step": step, "shown": shown, **found})
-            broken = 0 if all(map(math.isfinite, found.values())) else broken + 1
-            if broken == _BROKEN or (_due(run, kept, shown) and not _sound(recipe)):
+            _write_down(run, crew, {"step": step, "shown": shown, **figures})
+            broken = 0 if all(map(math.isfinite, figures.values())) else broken + 1
+            if broken == _BROKEN or (_due(run, saved, shown) and not _sound(recipe)):
                 raise _diverged(step, before)
             progress.advance(run.batch)
-            if _due(run, kept, shown):
+            if _due(run, saved, shown):
                 _keep(recipe, run, step, shown, crew, before)
-                kept, before = shown, step
+                saved, before = shown, step
     return run.out / run.result
 
 
-def _due(run: Run, kept: int, shown: int) -> bool:
-    return shown // run.every > kept // run.every or shown >= run.images
+def _due(run: Run, saved: int, shown: int) -> bool:
+    return shown // run.every > saved // run.every or shown >= run.images
 
 
 def _running(recipe: Recipe) -> list[Tensor]:
     """Buffers that each process moves by its own part of the batch; the first one's are saved, so all must agree."""
-    found = (part.named_buffers() for part in recipe.parts.values())
-    return [held for buffers in found for name, held in buffers if name.endswith(("w_avg", "path_mean"))]
+    parts = (part.named_buffers() for part in recipe.parts.values())
+    return [held for buffers in parts for name, held in buffers if name.endswith(("w_avg", "path_mean"))]
 
 
 def _sound(recipe: Recipe) -> bool:
@@ -127,8 +127,8 @@ def _sound(recipe: Recipe) -> bool:
     return all(bool(torch.isfinite(value).all()) for value in weights)
 
 
-def _diverged(step: int, kept: int) -> BadInput:
-    state = f"the state of step {kept} is kept" if kept else "no state is kept"
+def _diverged(step: int, saved: int) -> BadInput:
+    state = f"the state of step {saved} is kept" if saved else "no state is kept"
     return BadInput(f"training: expected finite losses and weights, diverged at step {step}; {state}; lower --rate")
 
 
@@ -166,12 +166,12 @@ def check_folder(run: Run) -> None:
     if not file.exists():
         return
     try:
-        kept = json.loads(file.read_text(encoding="utf-8"))
+        stored = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         raise RunFolderError(
             f"{file}: expected a training's settings, found a damaged file; choose another --out"
         ) from None
-    if differing := differing_keys(kept, json.loads(json.dumps(run.spec))):
+    if differing := differing_keys(stored, json.loads(json.dumps(run.spec))):
         spread = any(key.split(".")[-1] == "images" for key in differing)
         why = " (growth, or the rate, is spread over --images)" if spread else ""
         keys = ", ".join(differing[:5])
@@ -185,9 +185,9 @@ def claim(run: Run) -> None:
         write_atomically(run.out / SPEC, json.dumps(run.spec, indent=1, sort_keys=True).encode())
 
 
-def _write_down(run: Run, crew: Processes, found: dict[str, float]) -> None:
+def _write_down(run: Run, crew: Processes, figures: dict[str, float]) -> None:
     if crew.first:
-        finite = {name: value if math.isfinite(value) else None for name, value in found.items()}
+        finite = {name: value if math.isfinite(value) else None for name, value in figures.items()}
         with disk_errors(run.out / METRICS), (run.out / METRICS).open("a", encoding="utf-8") as file:
             file.write(json.dumps(finite) + "\n")
 
@@ -201,7 +201,7 @@ def _cut(metrics: Path, size: int) -> None:
             file.truncate(size)
             return
         file.truncate(content.rfind(b"\n") + 1)
-    _say(f"{metrics}: expected {size} bytes, found {len(content)}; the training goes on, the lost steps stay missing")
+    _say(f"{metrics}: expected {size} bytes, found {len(content)}; the training resumes, the lost steps stay missing")
 
 
 def _keep(recipe: Recipe, run: Run, step: int, shown: int, crew: Processes, before: int) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol, final, runtime_checkable
+from typing import Protocol, final, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +33,7 @@ class Source(Protocol):
         """What is known of the pictures."""
         ...
 
-    def sample(self, seeds: Any) -> Latents:
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """The rows of those numbers."""
         ...
 
@@ -44,7 +45,7 @@ class Source(Protocol):
         """Their pictures."""
         ...
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """What the pictures depend on."""
         ...
 
@@ -80,10 +81,10 @@ class Pictures:
 
     def column(self, name: str) -> Float[np.ndarray, " n"]:
         """One attribute of every row. Raises BadInput for a name that the source lacks."""
-        found = self.source.read(self.source.sample(np.arange(self.count)))
-        if name not in found.column_names:
-            raise BadInput(f"attribute {name!r}: expected one of {', '.join(found.column_names)}; choose one of them")
-        return np.asarray(found[name], dtype=np.float64)
+        table = self.source.read(self.source.sample(np.arange(self.count)))
+        if name not in table.column_names:
+            raise BadInput(f"attribute {name!r}: expected one of {', '.join(table.column_names)}; choose one of them")
+        return np.asarray(table[name], dtype=np.float64)
 
     def prepare(self) -> None:
         """Render what the folder lacks, or holds damaged; nothing where that is done."""
@@ -111,11 +112,11 @@ class Pictures:
     def _read(self, file: Path, count: int) -> UInt8[np.ndarray, "p h w 3"] | None:
         """A part of the folder; None where it is missing or damaged."""
         try:
-            found = np.load(file, mmap_mode="r", allow_pickle=False)
+            pixels = np.load(file, mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError, EOFError):
             return None
-        sound = found.shape == (count, self.size, self.size, 3) and found.dtype == np.uint8
-        return found if sound else None
+        sound = pixels.shape == (count, self.size, self.size, 3) and pixels.dtype == np.uint8
+        return pixels if sound else None
 
     def _render(self, rows: Int[np.ndarray, " p"], file: Path) -> None:
         pixels = self.source.render(self.source.sample(rows)).pixels

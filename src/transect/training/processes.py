@@ -79,16 +79,16 @@ class Processes:
 
     def share(self, parameters: Iterable[nn.Parameter]) -> None:
         """Replace each gradient by its mean over the processes."""
-        self.average([one.grad for one in parameters if one.grad is not None])
+        self.average([parameter.grad for parameter in parameters if parameter.grad is not None])
 
     @torch.no_grad()
     def average(self, tensors: Sequence[Tensor]) -> None:
         """Replace each tensor's numbers by their mean over the processes."""
         if self.accelerator is None or not tensors:
             return
-        mean = self.accelerator.reduce(torch.cat([one.flatten() for one in tensors]), "mean")
-        for one, part in zip(tensors, mean.split([one.numel() for one in tensors]), strict=True):
-            one.copy_(part.view_as(one))
+        mean = self.accelerator.reduce(torch.cat([tensor.flatten() for tensor in tensors]), "mean")
+        for tensor, part in zip(tensors, mean.split([tensor.numel() for tensor in tensors]), strict=True):
+            tensor.copy_(part.view_as(tensor))
 
 
 def is_first() -> bool:

@@ -26,7 +26,7 @@ from transect.generators.progressive.network import Network, Shape
 from transect.training import losses
 from transect.training.critic import Critic
 from transect.training.growth import Growth, shrunk
-from transect.training.recipe import Batch, Share, adam, descend, follow, in_parts, told
+from transect.training.recipe import Batch, Share, adam, descend, follow, in_parts, replacements
 
 WASSERSTEIN, CONDITIONAL = "wasserstein", "conditional"
 
@@ -75,10 +75,10 @@ class ProgressiveRecipe:
         """One step of the critic, one of the generator, and the average follows."""
         grown = self.options.growth.at(batch.shown)
         real = shrunk(batch.images, *grown)
-        found = self._critic_step(batch, real, grown, share) | self._generator_step(batch, grown, share)
+        figures = self._critic_step(batch, real, grown, share) | self._generator_step(batch, grown, share)
         after = batch.shown + batch.whole
         follow(self.parts["average"], self.parts["generator"], batch.whole, after, self.options.half_life)
-        return {**found, "size": float(grown[0]), "fade": grown[1]}
+        return {**figures, "size": float(grown[0]), "fade": grown[1]}
 
     def draw(self, seeds: Sequence[int], shown: int) -> Float[Tensor, "b 3 h w"]:
         """Pictures in about -1..1 of those seeds; conditions in turn."""
@@ -88,8 +88,8 @@ class ProgressiveRecipe:
         codes = [None] * len(z) if c is None else in_parts(c)
         grown = self.options.growth.at(shown)
         with torch.no_grad():
-            made = [self.parts["average"](part, code, grown) for part, code in zip(in_parts(z), codes, strict=False)]
-            return torch.cat(made)
+            images = [self.parts["average"](part, code, grown) for part, code in zip(in_parts(z), codes, strict=False)]
+            return torch.cat(images)
 
     def metadata(self) -> dict[str, str]:
         """What the generator's file says of itself."""
@@ -97,8 +97,8 @@ class ProgressiveRecipe:
 
     def _make(self, batch: Batch, classes: Tensor | None, grown: tuple[int, float]) -> Tensor:
         z = batch.normal(len(batch.images), self.shape.z_dim)
-        made: Tensor = self.parts["generator"](z, classes, grown, self.options.precision)
-        return made
+        images: Tensor = self.parts["generator"](z, classes, grown, self.options.precision)
+        return images
 
     def _classes(self, batch: Batch) -> Tensor | None:
         """Conditions drawn evenly, whatever their shares in the data: 'sampling in a balanced manner'."""
@@ -108,23 +108,23 @@ class ProgressiveRecipe:
         return functional.one_hot(drawn, self.shape.classes).float()
 
     def _judge(self, images: Tensor, part: float, *, full: bool = False) -> tuple[Tensor, Tensor]:
-        said: tuple[Tensor, Tensor] = self.parts["critic"](
+        answers: tuple[Tensor, Tensor] = self.parts["critic"](
             images, part, torch.float32 if full else self.options.precision
         )
-        return said
+        return answers
 
     def _critic_step(self, batch: Batch, real: Tensor, grown: tuple[int, float], share: Share) -> dict[str, float]:
         self._train(generator=False)
         with torch.no_grad():
-            made = self._make(batch, self._classes(batch), grown)
-        (true, named), (fake, _) = self._judge(real, grown[1]), self._judge(made, grown[1])
+            fake_images = self._make(batch, self._classes(batch), grown)
+        (true, named), (fake, _) = self._judge(real, grown[1]), self._judge(fake_images, grown[1])
         if batch.classes is None:
-            found = self._wasserstein(batch, (real, made), (true, fake), grown[1])
+            figures = self._wasserstein(batch, (real, fake_images), (true, fake), grown[1])
         else:
-            found = self._adversarial(batch.classes, real, (true, fake, named), grown[1])
-        replaced = descend(self.optimizers["critic"], torch.stack(list(found.values())).sum(), share)
-        scores = {"real_score": true.mean().item(), "fake_score": fake.mean().item()} | told("critic", replaced)
-        return {f"critic_{name}": value.item() for name, value in found.items()} | scores
+            figures = self._adversarial(batch.classes, real, (true, fake, named), grown[1])
+        replaced = descend(self.optimizers["critic"], torch.stack(list(figures.values())).sum(), share)
+        scores = {"real_score": true.mean().item(), "fake_score": fake.mean().item()} | replacements("critic", replaced)
+        return {f"critic_{name}": value.item() for name, value in figures.items()} | scores
 
     def _wasserstein(
         self, batch: Batch, pictures: tuple[Tensor, Tensor], scores: tuple[Tensor, Tensor], part: float
@@ -134,9 +134,9 @@ class ProgressiveRecipe:
         return {"loss": losses.wasserstein_loss(*scores), "penalty": self.options.penalty * penalty}
 
     def _adversarial(
-        self, classes: Tensor, real: Tensor, said: tuple[Tensor, Tensor, Tensor], part: float
+        self, classes: Tensor, real: Tensor, answers: tuple[Tensor, Tensor, Tensor], part: float
     ) -> dict[str, Tensor]:
-        true, fake, named = said
+        true, fake, named = answers
         penalty = losses.r1_penalty(lambda x: self._judge(x, part, full=True)[0], real)
         return {
             "loss": losses.discriminator_loss(true, fake),
@@ -149,12 +149,12 @@ class ProgressiveRecipe:
         classes = self._classes(batch)
         fake, named = self._judge(self._make(batch, classes, grown), grown[1])
         if classes is None:
-            loss, found = -fake.mean(), {}
+            loss, figures = -fake.mean(), {}
         else:
             wrong = functional.cross_entropy(named, classes)
-            loss, found = losses.generator_loss(fake) + wrong, {"generator_classes": wrong.item()}
+            loss, figures = losses.generator_loss(fake) + wrong, {"generator_classes": wrong.item()}
         replaced = descend(self.optimizers["generator"], loss, share)
-        return {"generator_loss": loss.item(), **found, **told("generator", replaced)}
+        return {"generator_loss": loss.item(), **figures, **replacements("generator", replaced)}
 
     def _train(self, *, generator: bool) -> None:
         self.parts["generator"].requires_grad_(generator)

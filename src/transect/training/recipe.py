@@ -97,35 +97,37 @@ def follow(
     decay = 0.5 ** (batch / max(life, 1e-8))
     for mean, value in zip(average.parameters(), network.parameters(), strict=True):
         mean.lerp_(value, 1 - decay)
-    for held, kept in zip(average.buffers(), network.buffers(), strict=True):
-        held.copy_(kept)
+    for held, current in zip(average.buffers(), network.buffers(), strict=True):
+        held.copy_(current)
 
 
 def descend(optimizer: torch.optim.Adam, loss: Tensor, share: Share) -> int:
     """One step down; gradients that are not numbers count as none, and infinite ones as large. Returns their number."""
     optimizer.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]
-    parameters = [one for group in optimizer.param_groups for one in group["params"] if one.grad is not None]
+    parameters = [
+        parameter for group in optimizer.param_groups for parameter in group["params"] if parameter.grad is not None
+    ]
     share(parameters)
-    replaced = _mend([one.grad for one in parameters if one.grad is not None])
+    replaced = _replace_non_finite([parameter.grad for parameter in parameters if parameter.grad is not None])
     optimizer.step()
     return replaced
 
 
-def told(network: str, replaced: int) -> dict[str, float]:
-    """What to write down of a descent: only what should not have happened.
+def replacements(network: str, replaced: int) -> dict[str, float]:
+    """The figure of replaced gradients, where there are any.
 
-    >>> told("critic", 0), told("critic", 3)
+    >>> replacements("critic", 0), replacements("critic", 3)
     ({}, {'critic_gradients_replaced': 3.0})
     """
     return {f"{network}_gradients_replaced": float(replaced)} if replaced else {}
 
 
-def _mend(gradients: list[Tensor]) -> int:
+def _replace_non_finite(gradients: list[Tensor]) -> int:
     """A sum is finite only where every number is, so that all but broken steps are spared the look at each."""
-    if not gradients or bool(torch.isfinite(torch.stack([one.sum() for one in gradients])).all()):
+    if not gradients or bool(torch.isfinite(torch.stack([gradient.sum() for gradient in gradients])).all()):
         return 0
-    count = sum(int((~torch.isfinite(one)).sum()) for one in gradients)
-    for one in gradients:
-        torch.nan_to_num(one, nan=0.0, posinf=1e5, neginf=-1e5, out=one)
+    count = sum(int((~torch.isfinite(gradient)).sum()) for gradient in gradients)
+    for gradient in gradients:
+        torch.nan_to_num(gradient, nan=0.0, posinf=1e5, neginf=-1e5, out=gradient)
     return count

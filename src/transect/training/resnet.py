@@ -28,7 +28,7 @@ def _convolution(inputs: int, outputs: int, size: int, stride: int = 1) -> nn.Co
 
 
 class _Basic(nn.Module):
-    """Two 3 x 3 convolutions beside the identity, or beside a projection where the shape changes."""
+    """Two 3 x 3 convolutions parallel to the identity, or to a projection where the shape changes."""
 
     widening = 1
 
@@ -97,8 +97,8 @@ class ResNet(nn.Module):
         """Logits; those of a picture do not depend on the others in evaluation mode."""
         x = self.maxpool(torch.relu(self.bn1(self.conv1(pictures))))
         x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
-        said: Tensor = self.fc(x.mean(dim=(2, 3)))
-        return said
+        logits: Tensor = self.fc(x.mean(dim=(2, 3)))
+        return logits
 
 
 def new_resnet(architecture: str, outputs: int, seed: int) -> ResNet:
@@ -127,20 +127,22 @@ def start_from(network: ResNet, weights: Mapping[str, Tensor], path: Path) -> No
 
     Raises BadInput naming the first weight that is missing, unexpected or of another shape, or NaN.
     """
-    own = network.state_dict()
-    given = {name: value for name, value in weights.items() if not name.startswith("fc.") or _same(value, own[name])}
-    faults = [f"lacks {name}" for name in own if name not in given and not name.startswith("fc.")]
-    faults += [f"has an unexpected {name}" for name in given if name not in own]
+    current = network.state_dict()
+    fitting = {
+        name: value for name, value in weights.items() if not name.startswith("fc.") or _same(value, current[name])
+    }
+    faults = [f"lacks {name}" for name in current if name not in fitting and not name.startswith("fc.")]
+    faults += [f"has an unexpected {name}" for name in fitting if name not in current]
     faults += [
-        f"has {name} of shape {list(given[name].shape)} instead of {list(own[name].shape)}"
-        for name in own.keys() & given.keys()
-        if not _same(given[name], own[name])
+        f"has {name} of shape {list(fitting[name].shape)} instead of {list(current[name].shape)}"
+        for name in current.keys() & fitting.keys()
+        if not _same(fitting[name], current[name])
     ]
-    faults += [f"has NaN in {name}" for name, value in given.items() if not torch.isfinite(value).all()]
+    faults += [f"has NaN in {name}" for name, value in fitting.items() if not torch.isfinite(value).all()]
     if faults:
         raise BadInput(f"{path}: does not fit the architecture: it {faults[0]}; choose another --arch or file")
-    network.load_state_dict({**own, **given})
+    network.load_state_dict({**current, **fitting})
 
 
-def _same(one: Tensor, other: Tensor) -> bool:
-    return one.shape == other.shape
+def _same(first: Tensor, other: Tensor) -> bool:
+    return first.shape == other.shape

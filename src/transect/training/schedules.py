@@ -58,36 +58,36 @@ class Schedule:
             epoch -= epochs
         return self.rates[-1][1]
 
-    def changed(self, **given: Any) -> Schedule:
+    def changed(self, **settings: Any) -> Schedule:
         """With other settings; epochs: spread over the rates as before, at least one each.
 
         >>> SCHEDULES["balakrishnan-2020"].changed(epochs=5, batch=8).rates
         ((2, 0.0001), (3, 1e-05))
         """
-        kept = {name: value for name, value in given.items() if value is not None}
-        epochs = kept.pop("epochs", None)
+        changes = {name: value for name, value in settings.items() if value is not None}
+        epochs = changes.pop("epochs", None)
         if epochs is not None:
             if epochs < len(self.rates):
                 raise BadInput(
                     f"epochs: expected at least {len(self.rates)}, one for each rate, got {epochs}; raise it"
                 )
-            kept["rates"] = self._spread(epochs)
-        return replace(self, **kept)
+            changes["rates"] = self._spread(epochs)
+        return replace(self, **changes)
 
     def _spread(self, epochs: int) -> tuple[tuple[int, float], ...]:
-        done, made = 0, []
+        done, rates = 0, []
         for place, (count, rate) in enumerate(self.rates):
             later = len(self.rates) - place - 1
-            own = (
+            count_here = (
                 epochs - done if not later else min(max(1, round(count * epochs / self.epochs)), epochs - done - later)
             )
-            made.append((own, rate))
-            done += own
-        return tuple(made)
+            rates.append((count_here, rate))
+            done += count_here
+        return tuple(rates)
 
-    def describe(self) -> dict[str, Any]:
-        """Every setting, as JSON has it."""
-        return {**asdict(self), "rates": [list(one) for one in self.rates]}
+    def describe(self) -> dict[str, object]:
+        """Every setting, in JSON's types."""
+        return {**asdict(self), "rates": [list(phase) for phase in self.rates]}
 
 
 SCHEDULES = {

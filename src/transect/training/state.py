@@ -51,12 +51,12 @@ def load_state(
 
     Raises RunFolderError for a state of other networks, or a damaged one.
     """
-    found = [one for one in _states(folder) if (one / _INDEX).exists()]
-    if not found:
+    states = [state for state in _states(folder) if (state / _INDEX).exists()]
+    if not states:
         return None
     try:
-        index = json.loads((found[-1] / _INDEX).read_text(encoding="utf-8"))
-        tensors = _read(found[-1], int(index["pieces"]))
+        index = json.loads((states[-1] / _INDEX).read_text(encoding="utf-8"))
+        tensors = _read(states[-1], int(index["pieces"]))
         for name, part in parts.items():
             part.load_state_dict(_under(tensors, f"parts.{name}."))
         for name, optimizer in optimizers.items():
@@ -66,23 +66,23 @@ def load_state(
         # safetensors and PyTorch name wrong and damaged files with exceptions of many kinds.
         line = (str(error).splitlines() or [""])[0][:200]
         raise RunFolderError(
-            f"{found[-1]}: expected the state of this training, found another or a damaged one ({line}); choose another"
-            " --out, or remove that folder"
+            f"{states[-1]}: expected the state of this training, found another or a damaged one ({line});"
+            " choose another --out, or remove that folder"
         ) from None
 
 
 def _states(folder: Path) -> list[Path]:
-    return sorted(one for one in folder.glob("state-*") if re.fullmatch(r"state-\d{9}", one.name))
+    return sorted(state for state in folder.glob("state-*") if re.fullmatch(r"state-\d{9}", state.name))
 
 
 def _tensors(parts: Mapping[str, nn.Module], optimizers: Mapping[str, torch.optim.Optimizer]) -> dict[str, Tensor]:
-    found = {f"parts.{name}.{key}": value for name, part in parts.items() for key, value in part.state_dict().items()}
+    tensors = {f"parts.{name}.{key}": value for name, part in parts.items() for key, value in part.state_dict().items()}
     for name, optimizer in optimizers.items():
         for place, state in optimizer.state_dict()["state"].items():
             for key, value in state.items():
                 if key != "exp_avg" or _first_moment(optimizer):
-                    found[f"optimizers.{name}.{place}.{key}"] = torch.as_tensor(value)
-    return {name: value.detach().cpu().contiguous().clone() for name, value in found.items()}
+                    tensors[f"optimizers.{name}.{place}.{key}"] = torch.as_tensor(value)
+    return {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
 
 
 def _restore(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
@@ -90,9 +90,9 @@ def _restore(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) ->
     for name, value in tensors.items():
         place, _, key = name.partition(".")
         state.setdefault(int(place), {})[key] = value
-    for one in state.values():
-        if "exp_avg_sq" in one:
-            one.setdefault("exp_avg", torch.zeros_like(one["exp_avg_sq"]))
+    for moment in state.values():
+        if "exp_avg_sq" in moment:
+            moment.setdefault("exp_avg", torch.zeros_like(moment["exp_avg_sq"]))
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
 
 
@@ -105,7 +105,7 @@ def _under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 
 def _pieces(tensors: Mapping[str, Tensor]) -> list[dict[str, Tensor]]:
-    """In order, as many in a piece as fit; a tensor that is larger alone is a piece of its own."""
+    """In order, as many in a piece as fit; a tensor that is larger alone is a separate piece."""
     pieces: list[dict[str, Tensor]] = [{}]
     room = PIECE
     for name, value in tensors.items():

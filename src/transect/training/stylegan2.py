@@ -22,7 +22,7 @@ from transect.generators.stylegan2.network import Configuration, Network, Noise
 from transect.training import losses
 from transect.training.discriminator import Discriminator
 from transect.training.growth import Growth, shrunk
-from transect.training.recipe import Batch, Share, adam, descend, follow, in_parts, told
+from transect.training.recipe import Batch, Share, adam, descend, follow, in_parts, replacements
 
 _FOLLOW_W = 0.005
 """How far the mean w moves towards each batch's."""
@@ -84,10 +84,10 @@ class StyleGAN2Recipe:
         """One step of each network, and the average follows."""
         size, part = self._grown(batch.shown)
         real = shrunk(batch.images, size, part)
-        found = self._generator_step(batch, (size, part), share)
-        found |= self._critic_step(batch, real, (size, part), share)
+        figures = self._generator_step(batch, (size, part), share)
+        figures |= self._critic_step(batch, real, (size, part), share)
         follow(self.parts["average"], self._generator, batch.whole, batch.shown + batch.whole, self.options.half_life)
-        return {**found, "size": float(size), "fade": part}
+        return {**figures, "size": float(size), "fade": part}
 
     def draw(self, seeds: Sequence[int], shown: int) -> Float[Tensor, "b 3 h w"]:
         """Pictures in about -1..1 of those seeds, with the network's constant noise; classes in turn."""
@@ -137,19 +137,19 @@ class StyleGAN2Recipe:
     def _synthesize(self, w: Tensor, batch: Batch, grown: tuple[int, float], *, full: bool = False) -> Tensor:
         synthesis = self._generator.synthesis
         precision = torch.float32 if full else self.options.precision
-        made: Tensor = synthesis(synthesis.styles(w), _fresh_noise(batch, len(w), precision), precision, grown)
-        return made
+        images: Tensor = synthesis(synthesis.styles(w), _fresh_noise(batch, len(w), precision), precision, grown)
+        return images
 
     def _generator_step(self, batch: Batch, grown: tuple[int, float], share: Share) -> dict[str, float]:
         self._train(generator=True)
         fake = self._judge(self._synthesize(self._map(batch, len(batch.images)), batch, grown), batch.classes, grown[1])
         loss = losses.generator_loss(fake)
-        found = {"generator_loss": loss.item()}
+        figures = {"generator_loss": loss.item()}
         if self.options.path and batch.step % self.options.path_every == 0:
             penalty, length = self._path(batch, grown)
             loss = loss + self.options.path * self.options.path_every * penalty
-            found["path_length"] = length
-        return found | told("generator", descend(self.optimizers["generator"], loss, share))
+            figures["path_length"] = length
+        return figures | replacements("generator", descend(self.optimizers["generator"], loss, share))
 
     def _path(self, batch: Batch, grown: tuple[int, float]) -> tuple[Tensor, float]:
         """The squared distance of path lengths from their running mean, on a part of the batch."""
@@ -164,15 +164,15 @@ class StyleGAN2Recipe:
     def _critic_step(self, batch: Batch, real: Tensor, grown: tuple[int, float], share: Share) -> dict[str, float]:
         self._train(generator=False)
         with torch.no_grad():
-            made = self._synthesize(self._map(batch, len(real)), batch, grown)
-        fake, true = self._judge(made, batch.classes, grown[1]), self._judge(real, batch.classes, grown[1])
+            fake_images = self._synthesize(self._map(batch, len(real)), batch, grown)
+        fake, true = self._judge(fake_images, batch.classes, grown[1]), self._judge(real, batch.classes, grown[1])
         loss = losses.discriminator_loss(true, fake)
-        found = {"critic_loss": loss.item(), "real_score": true.mean().item(), "fake_score": fake.mean().item()}
+        figures = {"critic_loss": loss.item(), "real_score": true.mean().item(), "fake_score": fake.mean().item()}
         if batch.step % self.options.r1_every == 0:
             penalty = losses.r1_penalty(lambda x: self._judge(x, batch.classes, grown[1], full=True), real)
             loss = loss + self._r1(grown[0], batch.whole) / 2 * self.options.r1_every * penalty
-            found["r1"] = penalty.item()
-        return found | told("critic", descend(self.optimizers["critic"], loss, share))
+            figures["r1"] = penalty.item()
+        return figures | replacements("critic", descend(self.optimizers["critic"], loss, share))
 
     def _r1(self, size: int, batch: int) -> float:
         return 0.0002 * size**2 / batch if self.options.r1 is None else self.options.r1

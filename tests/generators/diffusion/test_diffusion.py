@@ -218,7 +218,7 @@ def test_programs_and_foreign_components_are_refused(place, tmp_path):
     with_index()
     config = folder / "text" / "text_encoder" / "config.json"
     config.write_text(json.dumps({**json.loads(config.read_text()), "auto_map": {"AutoModel": "mine.Net"}}))
-    with pytest.raises(BadInput, match="a reference to code of its own; it is not run"):
+    with pytest.raises(BadInput, match="a reference to custom code; it is not run"):
         world(folder)
     (folder / "text" / "model_index.json").unlink()
     with pytest.raises(BadInput, match=r"with model_index\.json, found none"):
@@ -272,8 +272,8 @@ def test_without_the_extra_the_message_is_the_pip_line(monkeypatch, tmp_path):
     ("changed", "message"),
     [
         (('prompt = "a', 'promt = "a'), "promt: extra inputs are not permitted, got 'a photo of"),
-        (('pipeline = "text"', ""), "pipeline: field required; mend it"),
-        (("steps = 2", "steps = 0"), "steps: input should be greater than or equal to 1, got '0'; mend it"),
+        (('pipeline = "text"', ""), "pipeline: field required; correct it"),
+        (("steps = 2", "steps = 0"), "steps: input should be greater than or equal to 1, got '0'; correct it"),
         (("{glasses}", ""), r"prompt: expected a slot \{glasses\} for \[attributes.glasses\], got none; add it"),
         (("{age}", "{age} {hat}"), r"expected slots \{age\}, \{glasses\}, got \{hat\}"),
         (("{age}", "{age} {age.__class__}"), r"expected slots \{age\}, \{glasses\}, got \{age.__class__\}"),

@@ -167,7 +167,7 @@ AGE, GLASSES, PAIR = "[marginals]\nage=", "[marginals]\nglasses=", "[[correlatio
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("surplus =", "mine.toml: expected TOML, got .*mend the file"),
+        ("surplus =", "mine.toml: expected TOML, got .*correct the file"),
         ("weights=1", "mine.toml: weights: Extra inputs are not permitted, got 1"),
         ("[marginals]\nagee={distribution='uniform',low=1,high=2}", "marginals: unknown attribute 'agee'.*age"),
         (AGE + "{distribution='gamma'}", "mine.toml: marginals.age"),

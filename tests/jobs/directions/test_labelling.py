@@ -69,7 +69,7 @@ def test_ids_are_those_of_images_as_they_come(tmp_path):
     [
         ("age\n20\n", [], "expected a column seed, subject or id with a subject in every row, got age"),
         ("seed,age\n1.5,20\n", [], "expected whole numbers in column seed"),
-        ("id,age\n17-0003,20\n", [], "expected ids of images as the population has them, SEED-0000, got '17-0003'"),
+        ("id,age\n17-0003,20\n", [], "expected ids of unedited images, SEED-0000, got '17-0003'"),
         ("seed,age\n1,old\n", [], "age"),
         ("seed,age\n1,20\n", ["aeg"], "unknown attribute 'aeg': did you mean age"),
         ("seed,age\n1,20\n", ["age>3", "age"], "--attribute age is given twice"),

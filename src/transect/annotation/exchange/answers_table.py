@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 import pyarrow as pa
 
 from transect.annotation.project import Project
-from transect.annotation.questions import Asked
+from transect.annotation.questions import RaterQuestion
 from transect.annotation.reading import Row, rows
 from transect.runs.rated_questions import RatedQuestion, kept_in
 from transect.runs.tables import LEFT_OUT
@@ -28,7 +28,7 @@ Scale = Literal["attribute", "unit"]
 def answers_table(project: Project) -> pa.Table:
     """All answers in force, one row each; nulls where a rater could not tell. given: when, in UTC."""
     return pa.Table.from_pylist(
-        [_row(one, project.asked.named(one.question)) for one in rows(project.database)], SCHEMA
+        [_row(one, project.questionnaire.named(one.question)) for one in rows(project.database)], SCHEMA
     )
 
 
@@ -39,7 +39,7 @@ def ratings_table(project: Project, scale: Scale = "attribute") -> pa.Table:
     them). Repeats, known answers and raters who were shut out are left out; the table's metadata says how many raters
     were, and how many answers, and of each column what was asked: attribute, scale, levels, and who could not tell.
     """
-    asked = [one for one in project.asked.question if not one.pairs]
+    asked = [one for one in project.questionnaire.question if not one.pairs]
     given = rows(project.database)
     said = [
         one for one in given if not (one.second or one.repeat or one.excluded or one.value is None) and one.gold is None
@@ -61,7 +61,7 @@ def ratings_table(project: Project, scale: Scale = "attribute") -> pa.Table:
     return kept_in(table, {one.name: _question(one, values[one.name], given) for one in asked if one.name in columns})
 
 
-def _question(asked: Asked, values: tuple[float, ...], given: list[Row]) -> RatedQuestion:
+def _question(asked: RaterQuestion, values: tuple[float, ...], given: list[Row]) -> RatedQuestion:
     """What a column of ratings is about. Unsure: repeats and known items count too, raters shut out do not."""
     mine = [one for one in given if one.question == asked.name and not one.excluded]
     unsure = dict.fromkeys({one.study for one in mine}, 0)
@@ -89,7 +89,7 @@ def as_parquet(table: pa.Table) -> bytes:
     return bytes(sink.getvalue().to_pybytes())
 
 
-def _row(one: Row, asked: Asked) -> dict[str, Any]:
+def _row(one: Row, asked: RaterQuestion) -> dict[str, Any]:
     level = one.value
     return {
         "study": one.study,
@@ -110,7 +110,7 @@ def _row(one: Row, asked: Asked) -> dict[str, Any]:
     }
 
 
-def level_of(asked: Asked, text: str) -> int | None:
+def level_of(asked: RaterQuestion, text: str) -> int | None:
     """The level that a text names: its name, or its index.
 
     Raises KeyError for another text; None for an empty one.

@@ -27,7 +27,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 
 from transect.annotation.project import Project
-from transect.annotation.questions import Asked
+from transect.annotation.questions import RaterQuestion
 from transect.annotation.reading import Row, rows
 from transect.annotation.schema import items
 from transect.errors import BadInput
@@ -54,7 +54,7 @@ def items_of(project: Project) -> list[Item]:
         return [Item(*row) for row in connection.execute(query)]
 
 
-def is_flipped(asked: Asked, item: Item, seed: int) -> bool:
+def is_flipped(asked: RaterQuestion, item: Item, seed: int) -> bool:
     """Whether a market shows the second picture of a pair first: half of them, where the question has sides."""
     return asked.sided and bool(zlib.crc32(f"{seed}/{'/'.join(item)}".encode()) & 1)
 
@@ -75,7 +75,7 @@ def mturk(project: Project, out: Path, image_url: str) -> dict[str, Any]:
     writer.writeheader()
     writer.writerows(_batch_row(project, one, _addresses(image_url)) for one in listed)
     write_atomically(out / "batch.csv", sink.getvalue().encode())
-    page = _TEMPLATE.replace("INSTRUCTIONS", html.escape(project.asked.instructions))
+    page = _TEMPLATE.replace("INSTRUCTIONS", html.escape(project.questionnaire.instructions))
     write_atomically(out / "template.html", page.encode())
     return {"out": str(out), "items": len(listed), "pictures": _pictures(project, listed, out)}
 
@@ -87,8 +87,8 @@ _COLUMNS: Final = (
 
 
 def _batch_row(project: Project, item: Item, address: Callable[[str, str], str]) -> dict[str, str]:
-    asked = project.asked.named(item.question)
-    flipped = is_flipped(asked, item, project.asked.plan.seed)
+    asked = project.questionnaire.named(item.question)
+    flipped = is_flipped(asked, item, project.questionnaire.plan.seed)
     left, right = (item.second, item.first) if flipped else (item.first, item.second)
     follow = asked.follow_up
     shown = {
@@ -116,7 +116,7 @@ def ground_truth(project: Project, out: Path, image_url: str) -> dict[str, Any]:
     listed = items_of(project)
     single = dict.fromkeys((one.study, one.first) for one in listed if not one.second)
     tasks = [{"source-ref": address(*one), "transect-id": one[1], "transect-study": one[0]} for one in single]
-    made = [_classified(one, project.asked.named(one.question), address) for one in told]
+    made = [_classified(one, project.questionnaire.named(one.question), address) for one in told]
     for name, lines in (("manifest.jsonl", made), ("input.jsonl", tasks)):
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
         write_atomically(out / name, text.encode())
@@ -138,7 +138,7 @@ def _some(counts: dict[str, int]) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def _classified(row: Row, asked: Asked, address: Callable[[str, str], str]) -> dict[str, Any]:
+def _classified(row: Row, asked: RaterQuestion, address: Callable[[str, str], str]) -> dict[str, Any]:
     level = row.value or 0
     follow = asked.follow_up.levels[row.detail] if asked.follow_up and row.detail is not None else None
     return {
@@ -158,7 +158,7 @@ def _classified(row: Row, asked: Asked, address: Callable[[str, str], str]) -> d
     }
 
 
-def check_level_names(asked: Asked) -> None:
+def check_level_names(asked: RaterQuestion) -> None:
     """Raises BadInput for a level of the name that Label Studio, which knows choices by their names, gives a skip."""
     if asked.skip and CANNOT_TELL in [one.name for one in asked.levels]:
         raise BadInput(
@@ -172,14 +172,14 @@ def label_studio(project: Project, out: Path, image_url: str) -> dict[str, Any]:
 
     Raises BadInput for a level that could not be told from a skip, before anything is written.
     """
-    for each in project.asked.question:
+    for each in project.questionnaire.question:
         check_level_names(each)
     listed, address, given = items_of(project), _addresses(image_url), rows(project.database)
     said: dict[Item, list[Row]] = {}
     for row in given:
         if not (row.repeat or row.excluded):
             said.setdefault(Item(row.study, row.first, row.second, row.question), []).append(row)
-    for asked in project.asked.question:
+    for asked in project.questionnaire.question:
         made = [_task(project, one, said.get(one, []), address) for one in listed if one.question == asked.name]
         text = json.dumps(made, ensure_ascii=False, indent=1) + "\n"
         write_atomically(out / f"tasks-{asked.name}.json", text.encode())
@@ -197,8 +197,8 @@ def label_studio(project: Project, out: Path, image_url: str) -> dict[str, Any]:
 
 
 def _task(project: Project, one: Item, said: list[Row], address: Callable[[str, str], str]) -> dict[str, Any]:
-    asked = project.asked.named(one.question)
-    flipped = is_flipped(asked, one, project.asked.plan.seed)
+    asked = project.questionnaire.named(one.question)
+    flipped = is_flipped(asked, one, project.questionnaire.plan.seed)
     left, right = (one.second, one.first) if flipped else (one.first, one.second)
     data = {**one._asdict(), "flipped": flipped, "image": address(one.study, left)}
     if right:
@@ -206,7 +206,7 @@ def _task(project: Project, one: Item, said: list[Row], address: Callable[[str, 
     return {"data": data, "annotations": [_annotation(row, asked, flipped) for row in said]}
 
 
-def _annotation(row: Row, asked: Asked, flipped: bool) -> dict[str, Any]:
+def _annotation(row: Row, asked: RaterQuestion, flipped: bool) -> dict[str, Any]:
     """An annotation without `completed_by`, which the service takes of its own users alone; the rater is in `meta`."""
     level = 1 - row.value if flipped and row.value is not None else row.value
     told = [(asked.name, CANNOT_TELL if level is None else asked.levels[level].name)]
@@ -224,7 +224,7 @@ def _annotation(row: Row, asked: Asked, flipped: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _config(asked: Asked) -> str:
+def _config(asked: RaterQuestion) -> str:
     choices = [(one.name, one.key or "") for one in asked.levels] + ([(CANNOT_TELL, "")] if asked.skip else [])
     second = '  <Image name="second" value="$second_image"/>\n' if asked.pairs else ""
     follow = asked.follow_up

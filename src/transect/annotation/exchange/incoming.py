@@ -19,7 +19,7 @@ from transect.annotation.answering import LONGEST
 from transect.annotation.counting import recount
 from transect.annotation.database import read_setting, write_setting
 from transect.annotation.project import Project
-from transect.annotation.questions import Asked
+from transect.annotation.questions import RaterQuestion
 from transect.annotation.raters import hash_of
 from transect.annotation.schema import answers, items, raters, tasks
 from transect.errors import BadInput
@@ -119,7 +119,7 @@ def take_in(project: Project, given: Sequence[Incoming], now: float) -> Imported
             taken += 1
             if not one.repeat:
                 touched.add(item)
-        recount(connection, touched, project.asked.plan.stop)
+        recount(connection, touched, project.questionnaire.plan.stop)
         return Imported(taken, duplicates, new, left_out)
 
     return project.database.write(work)
@@ -151,7 +151,7 @@ def _items(connection: Connection, project: Project, incoming: Sequence[Incoming
     if unknown:
         one = unknown[0]
         what = f"image {one.first}" + (f" of study {one.study}" if one.study else "") + f", question {one.question}"
-        asked = ", ".join(each.name for each in project.asked.question)
+        asked = ", ".join(each.name for each in project.questionnaire.question)
         raise BadInput(
             f"{one.where}: expected answers about this run's images to {asked}, got {len(unknown):,} of others "
             f"({what}); take them out, nothing was imported"
@@ -190,14 +190,16 @@ def _agrees(project: Project, one: Incoming, kept: _Kept) -> None:
     """Raises BadInput where an answer is another than the one in force; a file may leave the follow-up out."""
     if one.level == kept[0] and (one.detail is None or one.detail == kept[1]):
         return
-    said, before = (_words(project.asked.named(one.question), *each) for each in ((one.level, one.detail), kept))
+    said, before = (
+        _words(project.questionnaire.named(one.question), *each) for each in ((one.level, one.detail), kept)
+    )
     raise BadInput(
         f"{one.where}: expected {one.rater}'s answer to {one.question} of {one.first} that is kept ({before}), got "
         f"another ({said}); take it out of the file, nothing was imported"
     )
 
 
-def _words(asked: Asked, level: int | None, detail: int | None) -> str:
+def _words(asked: RaterQuestion, level: int | None, detail: int | None) -> str:
     if level is None:
         return "cannot tell"
     follow = f", {asked.follow_up.levels[detail]}" if asked.follow_up and detail is not None else ""

@@ -13,7 +13,7 @@ from transect.annotation.exchange.casting import seconds_of
 from transect.annotation.exchange.crowd import CANNOT_TELL, FOLLOW_UP, check_level_names
 from transect.annotation.exchange.incoming import Incoming, anonymous, worker_key
 from transect.annotation.project import Project
-from transect.annotation.questions import Asked
+from transect.annotation.questions import RaterQuestion
 from transect.errors import BadInput, UnknownName
 
 _UNREADABLE: Final = (OSError, csv.Error, ValueError, LookupError, TypeError, AttributeError, RecursionError)
@@ -25,7 +25,7 @@ _OURS: Final = ("rater-", "worker-")
 def read(path: Path, kind: str, project: Project) -> list[Incoming]:
     """Answers of a file of one kind. Raises UnknownName for another kind, BadInput with the row for a wrong file."""
     if kind == "answers":
-        return read_answers(path, project.asked)
+        return read_answers(path, project.questionnaire)
     readers: Mapping[str, Callable[[Path, Project], list[Incoming]]] = {
         "mturk": _mturk,
         "ground-truth": _ground_truth,
@@ -167,7 +167,7 @@ def _turned(level: int | None, flipped: bool) -> int | None:
     return 1 - level if flipped and level is not None else level
 
 
-def _detail(question: Asked, text: str, where: str) -> int | None:
+def _detail(question: RaterQuestion, text: str, where: str) -> int | None:
     """The follow-up's level by its name; None where the file has none."""
     follow = question.follow_up.levels if question.follow_up else ()
     if not text:
@@ -177,7 +177,7 @@ def _detail(question: Asked, text: str, where: str) -> int | None:
     raise BadInput(f"{where}: follow-up: expected one of {', '.join(follow) or 'none'}, got {text!r}; mend it")
 
 
-def _detail_by_place(question: Asked, text: str, where: str) -> int | None:
+def _detail_by_place(question: RaterQuestion, text: str, where: str) -> int | None:
     """The follow-up's level by its place."""
     follow = question.follow_up.levels if question.follow_up else ()
     if not text:
@@ -187,14 +187,14 @@ def _detail_by_place(question: Asked, text: str, where: str) -> int | None:
     raise BadInput(f"{where}: follow-up: expected a place from 0 to {len(follow) - 1}, got {text!r}; mend it")
 
 
-def _question(project: Project, name: Any, where: str) -> Asked:
+def _question(project: Project, name: Any, where: str) -> RaterQuestion:
     try:
-        return project.asked.named(str(name))
+        return project.questionnaire.named(str(name))
     except UnknownName as error:
         raise BadInput(f"{where}: {error}") from None
 
 
-def _by_place(question: Asked, text: str, where: str) -> int | None:
+def _by_place(question: RaterQuestion, text: str, where: str) -> int | None:
     """The level by its place from 0, never by its name, which may be a number too; None: could not tell."""
     if _cannot_tell(question, text, where):
         return None
@@ -203,7 +203,7 @@ def _by_place(question: Asked, text: str, where: str) -> int | None:
     raise BadInput(f"{where}: expected a place from 0 to {len(question.levels) - 1}, got {text!r}; mend it")
 
 
-def _by_name(question: Asked, text: str, where: str) -> int | None:
+def _by_name(question: RaterQuestion, text: str, where: str) -> int | None:
     """The level by its name; None: could not tell."""
     names = [one.name for one in question.levels]
     if text in names:
@@ -213,7 +213,7 @@ def _by_name(question: Asked, text: str, where: str) -> int | None:
     raise BadInput(f"{where}: expected one of {', '.join(names)}, got {text!r}; mend it")
 
 
-def _cannot_tell(question: Asked, text: str, where: str) -> bool:
+def _cannot_tell(question: RaterQuestion, text: str, where: str) -> bool:
     if text == CANNOT_TELL and not question.skip:
         raise BadInput(f"{where}: {question.name} has to be answered, got {CANNOT_TELL!r}; take it out")
     return text == CANNOT_TELL

@@ -52,7 +52,7 @@ def dashboard(request: Request, service: Serving) -> Response:
     if session is None:
         return Response(status_code=303, headers={"location": "/admin/login"})
     status = progress.status(service.project, service.clock())
-    return service.page("dashboard.html", csrf=session.csrf, now=status, asked=service.project.asked)
+    return service.page("dashboard.html", csrf=session.csrf, now=status, asked=service.project.questionnaire)
 
 
 @router.get("/api/admin/status", responses=_ERRORS)

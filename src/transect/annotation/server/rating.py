@@ -86,7 +86,7 @@ def home(request: Request, service: Serving) -> Response:
     session = service.session(request, "rater")
     if session is None or session.rater is None:
         return service.page("closed.html", 401)
-    asked = service.project.asked
+    asked = service.project.questionnaire
     name = "rate.html" if session.consented else "consent.html"
     return service.page(name, csrf=session.csrf, asked=asked)
 
@@ -126,7 +126,7 @@ async def agree(request: Request, service: Serving) -> Response:
 def questions(service: Serving, rater: Reading) -> dict[str, Any]:
     """What is asked: texts, levels, keys, and where their examples are."""
     _ = rater
-    return {"questions": [_question(service, one.name) for one in service.project.asked.question]}
+    return {"questions": [_question(service, one.name) for one in service.project.questionnaire.question]}
 
 
 @router.get("/api/tasks", responses=_ERRORS)
@@ -198,7 +198,7 @@ def example(
     """A face that shows a level."""
     _ = rater
     # The name is looked up, never joined from what was sent.
-    known = {one.name: one for one in service.project.asked.question}
+    known = {one.name: one for one in service.project.questionnaire.question}
     if question not in known or level >= len(known[question].levels):
         raise HTTPException(404, "no example")
     png = _example(service.examples, known[question].name, level)
@@ -224,7 +224,7 @@ def _shown(project: Project, task: Task) -> TaskShown:
 
 
 def _question(service: Service, name: str) -> dict[str, Any]:
-    one = service.project.asked.named(name)
+    one = service.project.questionnaire.named(name)
     levels = []
     for place, level in enumerate(one.levels):
         png = _example(service.examples, name, place)

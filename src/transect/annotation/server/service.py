@@ -73,7 +73,7 @@ class Service:
 
     def page(self, name: str, status: int = 200, **values: Any) -> Response:
         """A page from its template."""
-        text = self._pages.get_template(name).render(title=self.project.asked.title, **values)
+        text = self._pages.get_template(name).render(title=self.project.questionnaire.title, **values)
         return Response(text, status, media_type="text/html; charset=utf-8")
 
     def log_in(self, response: Response, rater: int | None) -> Response:

@@ -139,9 +139,9 @@ def _counted(load: Callable[..., None]) -> Callable[..., None]:
     def count(machine: Any) -> None:
         machine._budget.count()
         load(machine)
-        made = machine.stack[-1]
-        if isinstance(made, tuple | set | dict):
-            machine._budget.take(_ITEM_BYTES * len(made))
+        item = machine.stack[-1]
+        if isinstance(item, tuple | set | dict):
+            machine._budget.take(_ITEM_BYTES * len(item))
 
     return count
 
@@ -204,8 +204,8 @@ class _DataUnpickler(pickle._Unpickler):
         return self._records[full_name]
 
     def persistent_load(self, pid: Any) -> Any:
-        found = pid[:80] if isinstance(pid, str) else type(pid).__name__  # the text of nested tuples can be endless
-        raise _Refused(f"expected weights inside the file, found a reference to outside: {found}")
+        shown = pid[:80] if isinstance(pid, str) else type(pid).__name__  # the text of nested tuples can be endless
+        raise _Refused(f"expected weights inside the file, found a reference to outside: {shown}")
 
     def get_extension(self, code: int) -> Any:
         raise _Refused(f"expected names, found the extension code {code}; the file is damaged or hostile")
@@ -233,10 +233,10 @@ def _persistent_object(meta: Any) -> Record:
     """An object of the official code with its source text: the name and the state are kept, the text is not."""
     if not isinstance(meta, dict) or not isinstance(meta.get("class_name"), str):
         raise _Refused("expected the description of a network, found another; the file is of an unknown version")
-    made = Record()
-    made.class_name = meta["class_name"][:200]
-    made.state = meta.get("state") or {}
-    return made
+    record = Record()
+    record.class_name = meta["class_name"][:200]
+    record.state = meta.get("state") or {}
+    return record
 
 
 def _storage(budget: _Budget, data: Any) -> Any:

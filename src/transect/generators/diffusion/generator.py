@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import pyarrow as pa
@@ -66,7 +66,7 @@ class DiffusionGenerator:
         """What can be read and set."""
         return self.settings.shown
 
-    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[object]) -> Latents:
         """One subject per seed: its own levels (text, each equally probable) or photograph (row i of a run's seed).
 
         Raises BadInput for more subjects than there are photographs, and for seeds that are not whole.
@@ -94,8 +94,8 @@ class DiffusionGenerator:
                 raise UnknownName("attribute", name, known, f"of {self.path.name}")
         if both := [name for name in hold if name in wanted]:
             raise BadInput(f"{both[0]}: expected to be set or held, got both; drop one")
-        made = {name: self._checked(known[name], column, len(latents)) for name, column in wanted.items()}
-        return replace(latents, settings={**latents.settings, **made})
+        settings = {name: self._checked(known[name], column, len(latents)) for name, column in wanted.items()}
+        return replace(latents, settings={**latents.settings, **settings})
 
     def render(self, latents: Latents) -> Images:
         """Pixels uint8 [n, h, w, 3], sRGB; each row from its own seed and values alone. No rows give no pictures."""
@@ -109,14 +109,14 @@ class DiffusionGenerator:
                 pixels[row] = self._edited(self._source.pixels([int(latents.values[row, 0])])[0], seed, chosen)
         return Images(pixels)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """What recreates the pictures, for a run's spec; folders are left out, which tell of people and machines."""
         settings = {**self.settings.model_dump(), "pipeline": Path(self.settings.pipeline).name, "source": None}
         source = None if self._source is None else self._source.describe()
-        own = {"name": self.name, "image_size": self.image_size, "device": self.device, "source": source}
-        return {**own, "settings": settings, **self._facts}
+        description = {"name": self.name, "image_size": self.image_size, "device": self.device, "source": source}
+        return {**description, "settings": settings, **self._facts}
 
-    def validity(self) -> dict[str, Any]:
+    def validity(self) -> dict[str, object]:
         """What a report says of the images."""
         how = "prompts" if self._source is None else "edits of photographs"
         statement = (
@@ -130,11 +130,11 @@ class DiffusionGenerator:
             "not_measured": "no truth is known of these images",
         }
 
-    def _size(self, asked: int | None) -> int:
+    def _size(self, wanted: int | None) -> int:
         stated = self.settings.image_size
-        if stated is not None and asked not in (None, stated):
-            raise BadInput(f"{self.path.name}: expected its own size of {stated} pixels, got {asked}; leave it out")
-        size = stated or asked or own_size(self._pipeline)
+        if stated is not None and wanted not in (None, stated):
+            raise BadInput(f"{self.path.name}: expected its own size of {stated} pixels, got {wanted}; leave it out")
+        size = stated or wanted or own_size(self._pipeline)
         factor = int(getattr(self._pipeline, "vae_scale_factor", 8))
         if size % factor:
             raise BadInput(
@@ -154,18 +154,18 @@ class DiffusionGenerator:
             raise BadInput(
                 f"latents: expected space {SPACE} with {self.latent_dim} numbers, got {latents.space}; sample them"
             )
-        made = {}
+        columns = {}
         for place, attribute in enumerate(self.attributes):
-            own = np.zeros(len(latents))
+            column = np.zeros(len(latents))
             if self._source is None and len(latents):
                 share = ndtr(np.asarray(latents.values)[:, place])
-                own = np.minimum(np.floor(share * len(attribute.levels)), len(attribute.levels) - 1)
-            given = latents.settings.get(attribute.name, np.full(len(latents), np.nan))
-            made[attribute.name] = np.where(np.isnan(given), own, given)
-        return made
+                column = np.minimum(np.floor(share * len(attribute.levels)), len(attribute.levels) - 1)
+            setting = latents.settings.get(attribute.name, np.full(len(latents), np.nan))
+            columns[attribute.name] = np.where(np.isnan(setting), column, setting)
+        return columns
 
-    def _checked(self, attribute: Attribute, given: Any, rows: int) -> Float[np.ndarray, " n"]:
-        column = np.asarray(given, dtype=np.float64)
+    def _checked(self, attribute: Attribute, values: object, rows: int) -> Float[np.ndarray, " n"]:
+        column = np.asarray(values, dtype=np.float64)
         if column.ndim > 1 or (column.ndim == 1 and len(column) != rows):
             name, shape = attribute.name, list(column.shape)
             raise BadInput(f"{name}: expected one value or {rows}, got {shape}; give one for each row")
@@ -177,8 +177,8 @@ class DiffusionGenerator:
         return np.broadcast_to(column, (rows,)).copy()
 
     def _prompted(self, seed: int, values: dict[str, float]) -> UInt8[np.ndarray, "h w 3"]:
-        asked = {"prompt": self.settings.worded(values), "height": self.image_size, "width": self.image_size}
-        return self._run(asked, seed, 0)
+        arguments = {"prompt": self.settings.worded(values), "height": self.image_size, "width": self.image_size}
+        return self._run(arguments, seed, 0)
 
     def _edited(
         self, picture: UInt8[np.ndarray, "h w 3"], seed: int, values: dict[str, float]
@@ -188,17 +188,17 @@ class DiffusionGenerator:
         for place, (name, level) in enumerate(values.items()):
             if level > 0:
                 prompt = self.settings.attributes[name].prompt
-                asked: dict[str, Any] = {"prompt": prompt, "image": Image.fromarray(picture)}
-                picture = self._run({**asked, **self._strength(level)}, seed, place)
+                arguments: dict[str, object] = {"prompt": prompt, "image": Image.fromarray(picture)}
+                picture = self._run({**arguments, **self._strength(level)}, seed, place)
         return picture
 
     def _strength(self, level: float) -> dict[str, float]:
         if self.settings.mode == "edit":
             return {"strength": level}
-        own = self.settings
-        return {"guidance_scale": 1 + level * (own.guidance - 1), "image_guidance_scale": own.image_guidance}
+        settings = self.settings
+        return {"guidance_scale": 1 + level * (settings.guidance - 1), "image_guidance_scale": settings.image_guidance}
 
-    def _run(self, asked: dict[str, Any], seed: int, place: int) -> UInt8[np.ndarray, "h w 3"]:
+    def _run(self, arguments: dict[str, object], seed: int, place: int) -> UInt8[np.ndarray, "h w 3"]:
         """One image; the noise comes from the subject's seed and the edit's place, on the CPU for every device."""
         drawn = int(generator(seed, Stream.TEXTURE).integers(0, 1 << 62)) + place
         chance = torch.Generator("cpu").manual_seed(drawn)
@@ -206,13 +206,13 @@ class DiffusionGenerator:
         taken = inspect.signature(type(self._pipeline).__call__).parameters
         guided = {name: value for name, value in guided.items() if name in taken}
         with torch.inference_mode():
-            made = self._pipeline(
-                **{**guided, **asked}, num_inference_steps=self.settings.steps, generator=chance, output_type="np"
+            output = self._pipeline(
+                **{**guided, **arguments}, num_inference_steps=self.settings.steps, generator=chance, output_type="np"
             ).images[0]
-        if not np.isfinite(made).all():
+        if not np.isfinite(output).all():
             raise BadInput(f"{self.name}: the pipeline made no image (NaN) for seed {seed}; use full precision")
-        return np.asarray(np.rint(np.clip(made, 0, 1) * 255), dtype=np.uint8)
+        return np.asarray(np.rint(np.clip(output, 0, 1) * 255), dtype=np.uint8)
 
 
-def _columns(values: Table) -> Mapping[str, Any]:
+def _columns(values: Table) -> Mapping[str, object]:
     return {name: values[name].to_numpy() for name in values.column_names} if isinstance(values, pa.Table) else values

@@ -1,6 +1,6 @@
 """Opens a saved diffusion pipeline without running anything that came with it: safetensors, known classes, no network.
 
-A folder that holds program text, pickled weights without safetensors beside them, or a component from any library but
+A folder that holds program text, pickled weights without safetensors next to them, or a component from any library but
 diffusers and transformers is refused before a library looks at it.
 """
 
@@ -29,10 +29,12 @@ LOADERS: Final = {
 """diffusers' class that opens a folder for each mode."""
 
 
-def check_folder(folder: Path) -> dict[str, Any]:
+def check_folder(folder: Path) -> dict[str, object]:
     """The pipeline's index; raises BadInput for a folder that is none, or that holds what could run."""
     if not (folder / _INDEX).is_file():
-        raise BadInput(f"{folder}: expected a folder of a saved diffusers pipeline with {_INDEX}, found none; mend it")
+        raise BadInput(
+            f"{folder}: expected a folder of a saved diffusers pipeline with {_INDEX}, found none; check the path"
+        )
     for file in sorted(folder.rglob("*")):
         _check_file(file)
     index = _json(folder / _INDEX)
@@ -44,8 +46,8 @@ def check_folder(folder: Path) -> dict[str, Any]:
         if isinstance(part, list) and part[:1] not in ([None], *([library] for library in _LIBRARIES)):
             raise BadInput(f"{folder / _INDEX}: {name} is of {part[0]!r}: expected {' or '.join(_LIBRARIES)} alone")
     for file in sorted(folder.rglob("*.json")):
-        if "auto_map" in (found := _json(file)) or "custom_pipelines" in found:
-            raise BadInput(f"{file}: expected settings, found a reference to code of its own; it is not run")
+        if "auto_map" in (settings := _json(file)) or "custom_pipelines" in settings:
+            raise BadInput(f"{file}: expected settings, found a reference to custom code; it is not run")
     return index
 
 
@@ -55,7 +57,7 @@ def _check_file(file: Path) -> None:
     if file.suffix.lower() in _PICKLED and not any(file.parent.glob("*.safetensors")):
         raise BadInput(f"{file}: expected safetensors, found {file.suffix}; save with safe_serialization=True")
     if file.is_symlink() and not file.resolve().exists():
-        raise BadInput(f"{file}: expected a file, found a broken link; copy the pipeline anew")
+        raise BadInput(f"{file}: expected a file, found a broken link; copy the pipeline again")
 
 
 def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Any:
@@ -69,18 +71,18 @@ def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Any:
     import torch
 
     _check_device(device, half)
-    options: dict[str, Any] = {"use_safetensors": True, "local_files_only": True}
+    options: dict[str, object] = {"use_safetensors": True, "local_files_only": True}
     if importlib.util.find_spec("accelerate") is None:
         options["low_cpu_mem_usage"] = False
     options |= {"torch_dtype": torch.float16 if half else torch.float32, "trust_remote_code": False}
-    if "safety_checker" in index:  # it would blacken images; the report counts none of its own
+    if "safety_checker" in index:  # it would blacken images; the report would not count them
         options |= {"safety_checker": None, "requires_safety_checker": False}
     with _quiet():
         try:
             pipeline = getattr(diffusers, LOADERS[mode]).from_pretrained(folder, **options)
         except (ValueError, OSError, TypeError, KeyError, AttributeError, ImportError) as error:
-            said = " ".join(str(error).split())[:200]
-            raise BadInput(f"{folder}: {index['_class_name']} cannot be opened for mode {mode}: {said}") from None
+            reason = " ".join(str(error).split())[:200]
+            raise BadInput(f"{folder}: {index['_class_name']} cannot be opened for mode {mode}: {reason}") from None
     _check_kind(pipeline, mode, folder)
     pipeline.set_progress_bar_config(disable=True)
     return pipeline.to(device)
@@ -101,7 +103,7 @@ def check_prompts(pipeline: Any, prompts: list[str]) -> None:
             )
 
 
-def facts_of(folder: Path) -> dict[str, Any]:
+def facts_of(folder: Path) -> dict[str, object]:
     """Libraries and a digest of every weight and setting, for a run's spec."""
     import diffusers
     import transformers
@@ -130,8 +132,8 @@ def _check_device(device: str, half: bool) -> None:
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        said = (str(error).splitlines() or [""])[0][:120]
-        raise BadInput(f"device: expected one that PyTorch has here, got {device!r} ({said}); change it") from None
+        reason = (str(error).splitlines() or [""])[0][:120]
+        raise BadInput(f"device: expected one that PyTorch has here, got {device!r} ({reason}); change it") from None
     if half and device == "cpu":
         raise BadInput("half: expected a GPU for half precision, got the CPU; drop it or give --device cuda")
 
@@ -148,12 +150,12 @@ def _check_kind(pipeline: Any, mode: str, folder: Path) -> None:
         raise BadInput(f"{folder}: expected a pipeline for mode {mode}, got {kind}, which takes no {missing[0]}")
 
 
-def _json(path: Path) -> dict[str, Any]:
+def _json(path: Path) -> dict[str, object]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise BadInput(f"{path}: expected JSON, got {str(error)[:80]}; copy the pipeline anew") from None
-    return found if isinstance(found, dict) else {}
+        raise BadInput(f"{path}: expected JSON, got {str(error)[:80]}; copy the pipeline again") from None
+    return content if isinstance(content, dict) else {}
 
 
 @contextmanager
@@ -166,15 +168,15 @@ def _quiet() -> Iterator[None]:
 
     of_transformers = transformers.utils.logging
     loggers = (of_diffusers, of_transformers)
-    before = [one.get_verbosity() for one in loggers]
-    for one in loggers:
-        one.set_verbosity_error()
-        one.disable_progress_bar()
+    before = [logger.get_verbosity() for logger in loggers]
+    for logger in loggers:
+        logger.set_verbosity_error()
+        logger.disable_progress_bar()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        for one, level in zip(loggers, before, strict=True):
-            one.set_verbosity(level)
-            one.enable_progress_bar()
+        for logger, level in zip(loggers, before, strict=True):
+            logger.set_verbosity(level)
+            logger.enable_progress_bar()

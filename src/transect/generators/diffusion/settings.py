@@ -33,7 +33,7 @@ class AttributeSettings(BaseModel):
 class Settings(BaseModel):
     """A diffusion generator.
 
-    pipeline: a folder as diffusers saves it, beside this file. mode: text (prompts), edit (image to image, from noised
+    pipeline: a folder as diffusers saves it, next to this file. mode: text (prompts), edit (image to image, from noised
     photographs) or instruct (editing by instruction). prompt: with a slot {name} for each attribute of mode text.
     guidance: how strongly the prompt pulls; image_guidance: how strongly the photograph does (instruct). image_size:
     default the pipeline's own. source: READER:PATH of the photographs to edit. half: half precision, on a GPU.
@@ -55,22 +55,22 @@ class Settings(BaseModel):
     @property
     def shown(self) -> tuple[Attribute, ...]:
         """The attributes as audits know them: levels of the prompt, or strength of the edit from 0 (as it was)."""
-        return tuple(_attribute(name, one, self) for name, one in self.attributes.items())
+        return tuple(_attribute(name, entry, self) for name, entry in self.attributes.items())
 
     def worded(self, values: dict[str, float]) -> str:
         """The prompt with the words of each attribute's level (mode text)."""
-        words = {name: list(one.levels.values())[int(values[name])] for name, one in self.attributes.items()}
+        words = {name: list(entry.levels.values())[int(values[name])] for name, entry in self.attributes.items()}
         return " ".join(_SLOT.sub(lambda slot: words[slot[1].strip()], self.prompt).split())
 
     def every_prompt(self) -> list[str]:
         """Each prompt that can be made: every level of each attribute, the others at their first; or every edit."""
         if self.mode != "text":
-            return [one.prompt for one in self.attributes.values()]
+            return [entry.prompt for entry in self.attributes.values()]
         first = dict.fromkeys(self.attributes, 0.0)
         prompts = [
             self.worded({**first, name: float(level)})
-            for name, one in self.attributes.items()
-            for level in range(len(one.levels))
+            for name, entry in self.attributes.items()
+            for level in range(len(entry.levels))
         ]
         return [*prompts, self.negative_prompt]
 
@@ -85,60 +85,62 @@ def read_settings(path: str | Path) -> Settings:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: expected TOML: {error}") from None
     try:
-        made = Settings.model_validate(table)
+        settings = Settings.model_validate(table)
     except ValidationError as error:
         raise BadInput(f"{path}: {_first(error)}") from None
-    if fault := _fault(made):
+    if fault := _fault(settings):
         raise BadInput(f"{path}: {fault}")
-    return made
+    return settings
 
 
 def _first(error: ValidationError) -> str:
-    one = error.errors(include_url=False)[0]
-    place = ".".join(map(str, one["loc"]))
-    got = "" if one["type"] == "missing" else f", got {str(one['input'])[:60]!r}"
-    return f"{place}: {one['msg'][0].lower()}{one['msg'][1:]}{got}; mend it"
+    fault = error.errors(include_url=False)[0]
+    place = ".".join(map(str, fault["loc"]))
+    got = "" if fault["type"] == "missing" else f", got {str(fault['input'])[:60]!r}"
+    return f"{place}: {fault['msg'][0].lower()}{fault['msg'][1:]}{got}; correct it"
 
 
-def _fault(made: Settings) -> str:
+def _fault(settings: Settings) -> str:
     """What contradicts itself, naming the key; "" for nothing."""
-    if made.mode == "text":
-        return _text_fault(made)
-    if not made.source:
-        return f'source: expected READER:PATH of the photographs to {made.mode}, got none; add source = "folder:faces"'
-    for name, one in made.attributes.items():
-        if not one.prompt.strip() or one.levels:
-            return f"attributes.{name}: expected a prompt and no levels in mode {made.mode}; say what the edit asks for"
+    if settings.mode == "text":
+        return _text_fault(settings)
+    if not settings.source:
+        return (
+            f'source: expected READER:PATH of the photographs to {settings.mode}, got none; add source = "folder:faces"'
+        )
+    for name, entry in settings.attributes.items():
+        if not entry.prompt.strip() or entry.levels:
+            return f"attributes.{name}: expected a prompt and no levels in mode {settings.mode}; describe the edit"
     return ""
 
 
-def _text_fault(made: Settings) -> str:
-    slots = [slot.strip() for slot in _SLOT.findall(made.prompt)]
-    if stray := next((slot for slot in slots if slot not in made.attributes), None):
-        return f"prompt: expected slots {_listed(made)}, got {{{stray}}}; add [attributes.{stray}] or take it out"
-    if "" in slots or re.search(r"[{}]", _SLOT.sub("", made.prompt)):
-        return f"prompt: expected slots {_listed(made)}, got a brace without a name; mend it"
-    for name, one in made.attributes.items():
+def _text_fault(settings: Settings) -> str:
+    slots = [slot.strip() for slot in _SLOT.findall(settings.prompt)]
+    if stray := next((slot for slot in slots if slot not in settings.attributes), None):
+        return f"prompt: expected slots {_listed(settings)}, got {{{stray}}}; add [attributes.{stray}] or take it out"
+    if "" in slots or re.search(r"[{}]", _SLOT.sub("", settings.prompt)):
+        return f"prompt: expected slots {_listed(settings)}, got a brace without a name; correct it"
+    for name, entry in settings.attributes.items():
         if name not in slots:
             return f"prompt: expected a slot {{{name}}} for [attributes.{name}], got none; add it"
-        if len(one.levels) < 2 or one.prompt:
+        if len(entry.levels) < 2 or entry.prompt:
             return f"attributes.{name}: expected two levels or more and no prompt in mode text; name levels and words"
-        if len(set(one.levels.values())) < len(one.levels):
+        if len(set(entry.levels.values())) < len(entry.levels):
             return f"attributes.{name}: expected other words for each level, got the same twice; change them"
-    if made.source:
+    if settings.source:
         return "source: expected none in mode text, which makes its own images; drop it or change the mode"
     return ""
 
 
-def _listed(made: Settings) -> str:
-    return ", ".join(f"{{{name}}}" for name in made.attributes)
+def _listed(settings: Settings) -> str:
+    return ", ".join(f"{{{name}}}" for name in settings.attributes)
 
 
-def _attribute(name: str, one: AttributeSettings, made: Settings) -> Attribute:
-    if made.mode == "text":
-        kind: Any = "binary" if len(one.levels) == 2 else "categorical"
-        meaning = one.meaning or f"prompted: {' / '.join(words or 'nothing' for words in one.levels.values())}"
-        return Attribute(name, kind, meaning, levels=tuple(one.levels), source="the prompt")
-    what = "share of noise" if made.mode == "edit" else "share of guidance"
-    meaning = one.meaning or f"edited: {one.prompt}"
-    return Attribute(name, "continuous", meaning, what, 0.0, one.strongest, source="the edit's prompt")
+def _attribute(name: str, entry: AttributeSettings, settings: Settings) -> Attribute:
+    if settings.mode == "text":
+        kind: Any = "binary" if len(entry.levels) == 2 else "categorical"
+        meaning = entry.meaning or f"prompted: {' / '.join(words or 'nothing' for words in entry.levels.values())}"
+        return Attribute(name, kind, meaning, levels=tuple(entry.levels), source="the prompt")
+    what = "share of noise" if settings.mode == "edit" else "share of guidance"
+    meaning = entry.meaning or f"edited: {entry.prompt}"
+    return Attribute(name, "continuous", meaning, what, 0.0, entry.strongest, source="the edit's prompt")

@@ -54,7 +54,9 @@ def defocus(radiance: Tensor, deviations: Float[np.ndarray, " b"], size: int) ->
     deviations: in pixels, above 0. size: rows and columns of the picture, from the first; beyond is black.
     """
     b, channels, height, width = radiance.shape
-    kernels = torch.from_numpy(np.stack([blur_kernel(float(one), size, max(height, width)) for one in deviations]))
+    kernels = torch.from_numpy(
+        np.stack([blur_kernel(float(deviation), size, max(height, width)) for deviation in deviations])
+    )
     kernels = kernels.to(radiance.device)
     across = kernels[:, :width, :width].transpose(1, 2).contiguous()
     down = kernels[:, :height, :height].unsqueeze(1).expand(-1, channels, -1, -1).reshape(-1, height, height)
@@ -103,6 +105,6 @@ def _curve(light: Tensor) -> Tensor:
 
 
 def encode_srgb(linear: Tensor) -> Tensor:
-    """SRGB values of linear light in 0..1 (IEC 61966-2-1): a curve that goes on as a straight line below a knee."""
+    """SRGB values of linear light in 0..1 (IEC 61966-2-1): a curve that continues as a straight line below a knee."""
     curve = power(linear.clamp(min=_KNEE), 1 / 2.4).mul_(1.055).sub_(0.055)
     return curve.sub_((_KNEE - linear).clamp_(min=0).mul_(12.92))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import pyarrow as pa
@@ -44,14 +44,14 @@ class CausalModel:
         scores = self.population.scores(latents.values[:, len(IDENTITY) :])
         values: dict[str, Float[np.ndarray, " n"]] = {}
         for name in self.population.order:  # causes before what they cause
-            own = self.population.value(name, values, scores[:, NAMES.index(name)])
+            value = self.population.value(name, values, scores[:, NAMES.index(name)])
             if name == "exposure":
                 metered = metered_exposure(values["skin_tone"], values["light_level"])
-                own = np.clip(metered + own, *attribute(name).bounds)
-            values[name] = _intervened(own, latents.settings.get(name))
+                value = np.clip(metered + value, *attribute(name).bounds)
+            values[name] = _intervened(value, latents.settings.get(name))
         return {name: values[name] for name in NAMES}
 
-    def intervene(self, latents: Latents, values: pa.Table | Mapping[str, Any], hold: Sequence[str] = ()) -> Latents:
+    def intervene(self, latents: Latents, values: pa.Table | Mapping[str, object], hold: Sequence[str] = ()) -> Latents:
         """do(values): the same rows with these values set; `hold` pins attributes to their values from before.
 
         Raises UnknownName (attribute), BadInput (value out of range, wrong number of values, held and set at once).
@@ -79,7 +79,7 @@ def check_latents(latents: Latents) -> None:
         )
 
 
-def _names(values: pa.Table | Mapping[str, Any]) -> list[str]:
+def _names(values: pa.Table | Mapping[str, object]) -> list[str]:
     return list(values.column_names) if isinstance(values, pa.Table) else list(values)
 
 
@@ -87,13 +87,13 @@ def _intervened(value: Float[np.ndarray, " n"], setting: Float[np.ndarray, " n"]
     return value if setting is None else np.where(np.isnan(setting), value, setting)
 
 
-def _column(name: str, given: Any, n: int) -> Float[np.ndarray, " n"]:
+def _column(name: str, values: object, n: int) -> Float[np.ndarray, " n"]:
     """One checked float64 value per row, from a column or from one value for all rows."""
     known = attribute(name)
     try:
-        numbers = np.asarray(given.to_numpy() if hasattr(given, "to_numpy") else given, dtype=np.float64)
+        numbers = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise BadInput(f"{name}: expected numbers, got {given!r}; give a number or one per row") from None
+        raise BadInput(f"{name}: expected numbers, got {values!r}; give a number or one per row") from None
     if numbers.ndim > 1 or (numbers.ndim == 1 and len(numbers) != n):
         raise BadInput(f"{name}: expected one value or {n} values, got shape {list(numbers.shape)}; match the latents")
     for value in np.unique(numbers):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -25,7 +24,7 @@ class Stream(IntEnum):
     SENSOR = 2
 
 
-def check_seeds(seeds: Sequence[Any] | Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+def check_seeds(seeds: Sequence[object] | Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
     """The seeds as int64; raises BadInput unless they are whole numbers from 0 to 2⁶³ - 1 in one list."""
     array = np.asarray(seeds)
     whole = array.ndim == 1 and (array.size == 0 or np.issubdtype(array.dtype, np.integer))

@@ -64,18 +64,18 @@ def hair(whole: Frame, p: Rows, lattices: dict[str, Tensor], under_hat: Tensor |
     front = front * within * grown
     fringed = p.with_any("bangs")
     if fringed is not None:
-        of = (some(one, fringed) for one in (line, within))
+        of = (some(curve, fringed) for curve in (line, within))
         reach, cover = _bangs(frame.take(fringed), p.take(fringed), locks.take(fringed), *of)
         put(line, fringed, torch.maximum(some(line, fringed), reach))
         put(front, fringed, torch.maximum(some(front, fringed), cover))
     radiance = shade(frame, p, locks, smoothstep(inside, 0.0, 0.25))
     depth = 1 - 0.45 * smoothstep(frame.V, -0.15, 0.5)
-    made = Hair(radiance, depth, back, front, _shadow(frame, p, line), window)
+    layers = Hair(radiance, depth, back, front, _shadow(frame, p, line), window)
     for name, add in (("tail", _add_tail), ("bare_knot", _add_knot)):
-        own = p.with_any(name)
-        if own is not None:
-            add(made, own, frame.take(own), p.take(own), locks.take(own))
-    return made
+        rows = p.with_any(name)
+        if rows is not None:
+            add(layers, rows, frame.take(rows), p.take(rows), locks.take(rows))
+    return layers
 
 
 def _left(frame: Frame, p: Parameters, locks: Strands) -> Tensor:
@@ -92,18 +92,18 @@ def _feathered(frame: Frame, inside: Tensor, fine: Tensor, width: float | Tensor
     return smoothstep(inside + 0.7 * width * fine, -half, half)
 
 
-def _add_tail(made: Hair, pick: Pick, frame: Frame, p: Parameters, texture: Strands) -> None:
+def _add_tail(layers: Hair, pick: Pick, frame: Frame, p: Parameters, texture: Strands) -> None:
     """Gives the hair of those rows a tail. frame, p, texture: those of the rows."""
     tail = _ponytail(frame, p, texture) * smoothstep(1 - p["scalp"], 0.0, 0.35)
-    put(made.back, pick, torch.maximum(some(made.back, pick), tail))
-    put(made.front, pick, torch.maximum(some(made.front, pick), tail * smoothstep(frame.V, 0.88, 0.96)))
+    put(layers.back, pick, torch.maximum(some(layers.back, pick), tail))
+    put(layers.front, pick, torch.maximum(some(layers.front, pick), tail * smoothstep(frame.V, 0.88, 0.96)))
 
 
-def _add_knot(made: Hair, pick: Pick, frame: Frame, p: Parameters, texture: Strands) -> None:
+def _add_knot(layers: Hair, pick: Pick, frame: Frame, p: Parameters, texture: Strands) -> None:
     """Gives the hair of those rows a bun. frame, p, texture: those of the rows."""
     knot, base = _bun(frame, p, texture)
-    put(made.back, pick, torch.maximum(some(made.back, pick), knot * smoothstep(1 - p["scalp"], 0.0, 0.35)))
-    put(made.depth, pick, some(made.depth, pick) * (1 - 0.6 * base))
+    put(layers.back, pick, torch.maximum(some(layers.back, pick), knot * smoothstep(1 - p["scalp"], 0.0, 0.35)))
+    put(layers.depth, pick, some(layers.depth, pick) * (1 - 0.6 * base))
 
 
 def _window(whole: Frame, p: Rows, widest: Tensor) -> Window:

@@ -60,21 +60,21 @@ def hat(frame: Frame, p: Rows, folds: Tensor) -> Hat:
     normal = _normal(frame, outer)
     radiance = _cloth(frame, p, folds, normal, above)
     shadow = 0.55 * smoothstep(above, -0.16, 0.0) * (1 + 1.0 * p["capped"])
-    made, capped = Hat(radiance, dome, under, shadow), p.with_any("capped")
+    layers, capped = Hat(radiance, dome, under, shadow), p.with_any("capped")
     if capped is not None:
-        _add_peak(made, capped, frame.take(capped), p.take(capped), some(edge, capped))
-    return made
+        _add_peak(layers, capped, frame.take(capped), p.take(capped), some(edge, capped))
+    return layers
 
 
-def _add_peak(made: Hat, pick: Pick, frame: Frame, p: Parameters, edge: Tensor) -> None:
+def _add_peak(layers: Hat, pick: Pick, frame: Frame, p: Parameters, edge: Tensor) -> None:
     """Gives the hats of those rows a cap's peak and its shadow. frame, p, edge: those of the rows."""
     peak, shade = _peak(frame, p, edge)
     level = torch.full_like(frame.U, 0.0)
     light = illuminate(p, (level, level - 0.75, level + 0.66), 0.1)
-    brim = tint(p["hat_cloth"], light.diffuse * shade) * light_color(made.radiance)
-    put(made.radiance, pick, over(some(made.radiance, pick), brim, peak))
-    put(made.cover, pick, torch.maximum(some(made.cover, pick), peak))
-    put(made.shadow, pick, some(made.shadow, pick) + 0.5 * _below_peak(frame, p, edge))
+    brim = tint(p["hat_cloth"], light.diffuse * shade) * light_color(layers.radiance)
+    put(layers.radiance, pick, over(some(layers.radiance, pick), brim, peak))
+    put(layers.cover, pick, torch.maximum(some(layers.cover, pick), peak))
+    put(layers.shadow, pick, some(layers.shadow, pick) + 0.5 * _below_peak(frame, p, edge))
 
 
 def _outline(frame: Frame, p: Parameters) -> Tensor:

@@ -277,7 +277,7 @@ def face_boxes(p: Parameters, size: int) -> Float[np.ndarray, "b 4"]:
     w, d = read_tables(tables[:, WIDTH : DEPTH + 1], blunted(y).expand(many)).unbind(1)
     x = width * sine
     z = d * (1 - (x / w) ** 2).clamp(min=0).sqrt()
-    X, Y = (one.flatten(1) for one in project(p, x, y * vertical_scale(p), z))
+    X, Y = (coordinate.flatten(1) for coordinate in project(p, x, y * vertical_scale(p), z))
     left, top = X.amin(1, keepdim=True), Y.amin(1, keepdim=True)
     right, bottom = X.amax(1, keepdim=True), Y.amax(1, keepdim=True)
     box = [to_pixels(p, left, top, size), to_pixels(p, right, bottom, size)]

@@ -35,7 +35,7 @@ SHAPE = (
     "roll",
     "distance",
 )
-"""What the head's shape, pose and slow shades depend on, beside the seed."""
+"""What the head's shape, pose and slow shades depend on, besides the seed."""
 
 
 class Heads(NamedTuple):

@@ -7,7 +7,7 @@ each attribute became.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 import pyarrow as pa
@@ -40,7 +40,7 @@ class LatentWorld:
         """What `truths` has a column of."""
         return self.world.attributes
 
-    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[object]) -> Latents:
         """FaceWorld's subjects of these seeds, in space z. Raises BadInput as FaceWorld does."""
         return self.world.to_z(self.world.sample(seeds))
 
@@ -59,10 +59,10 @@ class LatentWorld:
         """The identity code of each latent: who it is, attributes aside."""
         return np.asarray(self.world.from_z(latents).values[:, : len(IDENTITY)])
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """What recreates the pictures, for a run's spec."""
         return {**self.world.describe(), "name": self.name, "space": SPACE}
 
-    def validity(self) -> dict[str, Any]:
+    def validity(self) -> dict[str, object]:
         """What is known of FaceWorld's pictures, which these are."""
         return self.world.validity()

@@ -130,7 +130,7 @@ def known(where: str, key: str, name: str) -> None:
         raise BadInput(f"{where}: {key}: {error}") from None
 
 
-def fill(where: str, name: str, marginal: Any) -> None:
+def fill(where: str, name: str, marginal: object) -> None:
     """Completes what the file may leave to the attribute: the range of a normal, the order of a categorical."""
     known(where, "marginals", name)
     if isinstance(marginal, dict) and marginal.get("distribution") == "normal":
@@ -141,7 +141,7 @@ def fill(where: str, name: str, marginal: Any) -> None:
         marginal["shares"] = _in_order(f"{where}: marginals.{name}.shares", name, marginal["shares"])
 
 
-def _in_order(key: str, name: str, shares: dict[str, Any]) -> tuple[Any, ...]:
+def _in_order(key: str, name: str, shares: dict[str, object]) -> tuple[Any, ...]:
     levels = attribute(name).levels
     strange = [level for level in shares if level not in levels]
     if strange:

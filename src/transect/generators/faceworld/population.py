@@ -121,14 +121,14 @@ def _read(name_or_path: str | Path) -> tuple[str, str]:
     try:
         return path.read_text(encoding="utf-8"), str(path)
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: expected a readable UTF-8 TOML file, got {error}; mend the file") from None
+        raise BadInput(f"{path}: expected a readable UTF-8 TOML file, got {error}; correct the file") from None
 
 
 def _parse(text: str, where: str) -> _File:
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{where}: expected TOML, got {error}; mend the file") from None
+        raise BadInput(f"{where}: expected TOML, got {error}; correct the file") from None
     for name, marginal in (content.get("marginals") or {}).items():
         fill(where, name, marginal)
     try:
@@ -137,7 +137,7 @@ def _parse(text: str, where: str) -> _File:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         got = first["input"] if not isinstance(first["input"], dict) else sorted(first["input"])
-        raise BadInput(f"{where}: {key}: {first['msg']}, got {got!r}; mend this key") from None
+        raise BadInput(f"{where}: {key}: {first['msg']}, got {got!r}; correct this key") from None
     for name, marginal in parsed.marginals.items():
         check_support(where, name, marginal)
     for name, mechanism in parsed.mechanisms.items():

@@ -26,11 +26,11 @@ def products(left: Tensor, right: Tensor) -> Tensor:
     if left.device.type != "cpu":
         return torch.bmm(left.expand(b, -1, -1), right.expand(b, -1, -1))
     lefts, rights = _aligned(left), _aligned(right)
-    made = torch.empty(b, left.shape[1], right.shape[2], dtype=left.dtype, device=left.device)
-    each = zip(lefts * (b // len(lefts)), rights * (b // len(rights)), made.unbind(0), strict=True)
-    for one, other, place in each:
-        torch.mm(one, other, out=place)
-    return made
+    product = torch.empty(b, left.shape[1], right.shape[2], dtype=left.dtype, device=left.device)
+    each = zip(lefts * (b // len(lefts)), rights * (b // len(rights)), product.unbind(0), strict=True)
+    for factor, other, place in each:
+        torch.mm(factor, other, out=place)
+    return product
 
 
 def _aligned(matrices: Tensor) -> tuple[Tensor, ...]:
@@ -39,4 +39,4 @@ def _aligned(matrices: Tensor) -> tuple[Tensor, ...]:
     first, each = matrices.data_ptr(), matrices[0].numel() * matrices.element_size()
     if first % _ALIGNMENT == each % _ALIGNMENT == 0:
         return matrices.unbind(0)
-    return tuple(one.clone() for one in matrices.unbind(0))
+    return tuple(matrix.clone() for matrix in matrices.unbind(0))

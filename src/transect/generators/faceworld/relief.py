@@ -186,9 +186,9 @@ def _table(bumps: list[Bump], heads: int) -> Float[np.ndarray, "fields n k"]:
     """The numbers of all bumps, one row per head, filled up with flat ones to a multiple of 16."""
     table = np.zeros((len(_FIELDS), heads, -(-len(bumps) // 16) * 16))
     table[2:4] = 1.0
-    for number, one in enumerate(bumps):
+    for number, entry in enumerate(bumps):
         for field, name in enumerate(_FIELDS):
-            table[field, :, number] = getattr(one, name)
+            table[field, :, number] = getattr(entry, name)
     return table
 
 
@@ -239,8 +239,8 @@ def _across(b: Mapping[str, Tensor], x: Tensor) -> tuple[Tensor, Tensor]:
     """The columns of all bumps, each with its mirror image unless it lies on the midline, and their slopes."""
     apart = (b["x"] != 0).to(x.dtype)
     left, right = (x + b["x"]) / b["width_x"], (x - b["x"]) / b["width_x"]
-    mirrored, own = bump(left, 1.0) * apart, bump(right, 1.0)
-    return own + mirrored, (own * right + mirrored * left) * (-2 / b["width_x"])
+    mirrored, straight = bump(left, 1.0) * apart, bump(right, 1.0)
+    return straight + mirrored, (straight * right + mirrored * left) * (-2 / b["width_x"])
 
 
 @functools.lru_cache(maxsize=32)

@@ -120,8 +120,8 @@ def layers(heads: Heads, p: Rows, lattices: dict[str, Tensor]) -> Iterator[Layer
     yield from _beside_the_head(heads, p)
     bearded = p.with_any("facial_hair")
     if bearded is not None:
-        own = {"strands": some(lattices["strands"], bearded)}
-        yield Layer("beard", *hanging_beard(frame.take(bearded), p.take(bearded), own), WHOLE, bearded)
+        textures = {"strands": some(lattices["strands"], bearded)}
+        yield Layer("beard", *hanging_beard(frame.take(bearded), p.take(bearded), textures), WHOLE, bearded)
     if locks is not None and haired is not None:
         yield Layer("hair", locks.radiance, locks.front, locks.window, haired)
     if worn is not None:
@@ -140,9 +140,9 @@ def _worn(frame: Frame, p: Rows, folds: Tensor, shadow: Tensor) -> Worn | None:
     rows = p.with_any("hat")
     if rows is None:
         return None
-    made = hat(frame.take(rows), p.take(rows), some(folds, rows))
-    put(shadow, rows, made.shadow)
-    return Worn(made, rows)
+    worn = hat(frame.take(rows), p.take(rows), some(folds, rows))
+    put(shadow, rows, worn.shadow)
+    return Worn(worn, rows)
 
 
 def _grown(frame: Frame, p: Rows, lattices: dict[str, Tensor], rows: Pick, shadow: Tensor, worn: Worn | None) -> Hair:
@@ -152,8 +152,8 @@ def _grown(frame: Frame, p: Rows, lattices: dict[str, Tensor], rows: Pick, shado
         under_hat = torch.full_like(shadow, NO_LIMIT)
         put(under_hat, worn.rows, worn.hat.under)
         under_hat = some(under_hat, rows)
-    own = {name: some(lattices[name], rows) for name in ("strands", "locks", "curls", "stubble")}
-    locks = hair(frame.take(rows), p.take(rows), own, under_hat)
+    textures = {name: some(lattices[name], rows) for name in ("strands", "locks", "curls", "stubble")}
+    locks = hair(frame.take(rows), p.take(rows), textures, under_hat)
     part = locks.window.of(shadow)
     put(part, rows, some(part, rows) + locks.shadow)
     return locks
@@ -187,9 +187,9 @@ def _face(frame: Frame, heads: Heads, p: Rows, lattices: dict[str, Tensor], shad
     _draw_in(skin, nose, nostrils(cut(frame, nose), p, _part(skin, nose)))
     bearded = p.with_any("facial_hair")
     if bearded is not None:
-        own = {name: some(lattices[name], bearded) for name in ("strands", "curls", "stubble")}
-        lit = Illumination(*(some(one, bearded) for one in light))
-        put(skin, bearded, facial_hair(frame.take(bearded), p.take(bearded), some(skin, bearded), lit, own))
+        textures = {name: some(lattices[name], bearded) for name in ("strands", "curls", "stubble")}
+        lit = Illumination(*(some(part, bearded) for part in light))
+        put(skin, bearded, facial_hair(frame.take(bearded), p.take(bearded), some(skin, bearded), lit, textures))
     part, lit = cut(frame, lips), cut_light(light, lips)
     _draw_in(skin, lips, mouth(part, p, _part(skin, lips), lit, _part(grain, lips)))
     part, lit = cut(frame, lids), cut_light(light, lids)

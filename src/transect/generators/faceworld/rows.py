@@ -44,8 +44,8 @@ class Rows(Mapping[str, Tensor]):
     def __getitem__(self, name: str) -> Tensor:
         value = self._read.get(name)
         if value is None:
-            made = self._scalars.get(name)
-            value = self._tints[self._colors[name]].view(-1, 3, 1, 1) if made is None else self._column(made)
+            column = self._scalars.get(name)
+            value = self._tints[self._colors[name]].view(-1, 3, 1, 1) if column is None else self._column(column)
             self._read[name] = value
         return value
 

@@ -38,7 +38,7 @@ def scene_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Flo
 
 
 def background(frame: Frame, p: Rows, lattices: dict[str, Tensor]) -> Tensor:
-    """Radiance [b, 3, h, w] of the background under nominal light, hardly saturated."""
+    """Radiance [b, 3, h, w] of the background under nominal light, barely saturated."""
     field = {name: spread_over(frame.canvas, lattices[name]) for name in ("backdrop", "backdrop_fine")}
     view = _View(frame.canvas, *(1.2 * axis for axis in picture_grid(frame.canvas)))
     falloff = 0.16 * view.X * p["sin_light_azimuth"] - 0.20 * view.Y
@@ -46,8 +46,8 @@ def background(frame: Frame, p: Rows, lattices: dict[str, Tensor]) -> Tensor:
     for name, structure in (("studio", _studio), ("wall", _wall), ("interior", _interior), ("outdoors", _outdoors)):
         pick = p.with_any(name)
         if pick is not None:
-            own = {name: some(lattices[name], pick) for name in ("backdrop_shapes", "backdrop_fine")}
-            structured, tinted = structure(view, own, some(field["backdrop"], pick))
+            textures = {name: some(lattices[name], pick) for name in ("backdrop_shapes", "backdrop_fine")}
+            structured, tinted = structure(view, textures, some(field["backdrop"], pick))
             put(depth, pick, structured)
             put(warmth, pick, some(warmth, pick) + tinted)
     shade = torch.exp(falloff + depth + 0.025 * field["backdrop_fine"])

@@ -61,9 +61,9 @@ def strands(frame: Frame, p: Rows, lattices: dict[str, Tensor], outer: Tensor, w
     curly = p.with_any("curl", "coil")
     if curly is None:
         return Strands(lateral, straight, coarse)
-    own = {name: some(lattices[name], curly) for name in ("curls", "stubble")}
-    drawn = (some(one, curly) for one in (across, straight, coarse))
-    fine, ragged = _curled(frame.take(curly), p.take(curly), own, *drawn)
+    textures = {name: some(lattices[name], curly) for name in ("curls", "stubble")}
+    drawn = (some(field, curly) for field in (across, straight, coarse))
+    fine, ragged = _curled(frame.take(curly), p.take(curly), textures, *drawn)
     coarse = coarse.clone()
     put(straight, curly, fine)
     put(coarse, curly, ragged)
@@ -79,7 +79,7 @@ def _curled(
     noise = _read(lattices["curls"], frame.U / size, frame.V / (1.25 * size))
     coily = p.with_any("coil")
     if coily is not None:
-        U, V, crests = (some(one, coily) for one in (frame.U, frame.V, lattices["stubble"]))
+        U, V, crests = (some(field, coily) for field in (frame.U, frame.V, lattices["stubble"]))
         fine = 0.8 * _resolved(0.026, some(frame.pixel, coily)) * _read(crests, U / 1.1, V / 1.1)
         put(noise, coily, 0.55 * some(noise, coily) + fine)
     turns = torch.sin(34 * frame.V + 9 * across + 2.3 * noise + 2.6 * coarse)

@@ -90,7 +90,7 @@ def sample(maps: Tensor, x: Tensor, y: Tensor) -> Tensor:
 
 
 def sample_mirrored(maps: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """Like sample, but the map goes on beyond its extent, mirrored: for fields without a frame."""
+    """Like sample, but the map continues beyond its extent, mirrored: for fields without a frame."""
     return _read(maps, x, y, "reflection")
 
 

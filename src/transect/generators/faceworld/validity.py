@@ -109,18 +109,18 @@ def validity_of(facts: Mapping[str, Any], version: str) -> dict[str, Any]:
     there are no figures, "" where there are.
     """
     validated, words = statement(facts, version)
-    found = {"photometry_validated": validated, "statement": words, "renderer_version": version}
+    stated = {"photometry_validated": validated, "statement": words, "renderer_version": version}
     if not facts or str(facts["renderer_version"]) != version:
         measured_version = f": figures are of renderer version {facts['renderer_version']}" if facts else ""
         return {
-            **found,
+            **stated,
             "photometry": None,
             "identity": None,
             "readings": {},
             "not_measured": f"not measured for renderer version {version}{measured_version}",
         }
     return {
-        **found,
+        **stated,
         "photometry": _summary(facts["photometry"]),
         "identity": {name: facts["identity"][name] for name in ("value", "low", "high", "n")},
         "readings": {row["attribute"]: row for row in facts["attributes"] if row["role"] != "identity"},

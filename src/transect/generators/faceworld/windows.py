@@ -111,7 +111,7 @@ def below(frame: Frame, height: float) -> Window:
 def cut(frame: Frame, window: Window, pick: Pick | None = None) -> Frame:
     """The frame of the pixels of a window, and of some rows; its canvas and tables are still the whole picture's."""
     planes = window.of(frame.planes if pick is None else some(frame.planes, pick)).contiguous()
-    tables, pixel = (one if pick is None else some(one, pick) for one in (frame.tables, frame.pixel))
+    tables, pixel = (grid if pick is None else some(grid, pick) for grid in (frame.tables, frame.pixel))
     return frame_of(frame.canvas, pixel, planes, tables)
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeAlias, final
+from typing import TypeAlias, final
 
 import numpy as np
 import pyarrow as pa
@@ -72,7 +72,7 @@ class FaceWorld:
         """What can be read and set: attributes and nuisances."""
         return ATTRIBUTES
 
-    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[object]) -> Latents:
         """One subject per seed: exogenous noise u, float64 [n, latent_dim], the same whatever the other seeds.
 
         Raises BadInput unless seeds are whole numbers from 0 to 2⁶³ - 1.
@@ -191,7 +191,7 @@ class FaceWorld:
             with ThreadPoolExecutor(min(self.threads, len(tiles)), initializer=one_thread) as pool:
                 list(pool.map(do, tiles))
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """What recreates the pictures, for a run's spec: plain numbers and text."""
         return {
             "name": self.name,
@@ -209,12 +209,12 @@ class FaceWorld:
             },
         }
 
-    def validity(self) -> dict[str, Any]:
+    def validity(self) -> dict[str, object]:
         """What is known of the world's likeness to photographs; every report carries it. See validity_of."""
         return validity_of(measured(), RENDERER_VERSION)
 
 
-def _whole(name: str, value: Any, low: int, high: int, unit: str) -> int:
+def _whole(name: str, value: object, low: int, high: int, unit: str) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
         raise BadInput(f"{name}: expected a whole number of {unit} from {low} to {high}, got {value!r}; change it")
     return int(value)

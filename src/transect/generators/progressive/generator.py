@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import pyarrow as pa
@@ -48,17 +48,17 @@ class Progressive:
         conditions: Sequence[tuple[str, Sequence[str]]] = (),
         name: str = ARCHITECTURE,
         device: str = "cpu",
-        facts: Mapping[str, Any] | None = None,
+        facts: Mapping[str, object] | None = None,
     ) -> None:
         self.name, self.facts, self.device = name, dict(facts or {}), torch.device(device)
         self.attributes = tuple(_attribute(label, levels) for label, levels in conditions)
-        classes = math.prod(len(one.levels) for one in self.attributes) if conditions else 0
+        classes = math.prod(len(attribute.levels) for attribute in self.attributes) if conditions else 0
         self.shape = _shape(tensors, classes, name)
         with torch.device("meta"):  # the shapes alone: a few bytes of a file can ask for more than the memory
             self._network = Network(self.shape)
         _check(tensors, self._network.state_dict(), name)
-        own = {key: value.to(self.device, torch.float32, copy=True) for key, value in tensors.items()}
-        self._network.load_state_dict(own, assign=True)
+        weights = {key: value.to(self.device, torch.float32, copy=True) for key, value in tensors.items()}
+        self._network.load_state_dict(weights, assign=True)
         self._network.requires_grad_(False).eval()
 
     @classmethod
@@ -66,14 +66,14 @@ class Progressive:
         """The network of a safetensors file that `transect train gan` wrote. Raises BadInput for another file."""
         tensors, metadata = model_files.read_safetensors(path)
         if metadata.get("architecture") != ARCHITECTURE:
-            found = metadata.get("architecture", "no architecture")
-            raise BadInput(f"{path}: expected the architecture {ARCHITECTURE} in the metadata, found {found}")
+            architecture = metadata.get("architecture", "no architecture")
+            raise BadInput(f"{path}: expected the architecture {ARCHITECTURE} in the metadata, found {architecture}")
         try:
             conditions = _conditions(metadata.get("conditions", "[]"))
         except (ValueError, TypeError, RecursionError):
-            found = metadata["conditions"][:_SHOWN]
+            architecture = metadata["conditions"][:_SHOWN]
             raise BadInput(
-                f"{path}: metadata conditions: expected names with levels, found {found!r}; train it again"
+                f"{path}: metadata conditions: expected names with levels, found {architecture!r}; train it again"
             ) from None
         facts = {"weights_sha256": model_files.sha256(path)}
         return cls(tensors, conditions=conditions, name=path.stem, device=device, facts=facts)
@@ -88,24 +88,24 @@ class Progressive:
         """Coordinates of a latent: those of z, and one a condition."""
         return self.shape.z_dim + len(self.attributes)
 
-    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[object]) -> Latents:
         """Z ~ N(0, I) and conditions drawn evenly, float64 [n, latent_dim], from each seed alone."""
         checked = check_seeds(seeds)
         drawn = exogenous_noise(checked, self.latent_dim)
-        for place, one in enumerate(self.attributes, start=self.shape.z_dim):
+        for place, attribute in enumerate(self.attributes, start=self.shape.z_dim):
             share = torch.special.ndtr(torch.from_numpy(drawn[:, place])).numpy()
-            drawn[:, place] = np.minimum(np.floor(share * len(one.levels)), len(one.levels) - 1)
+            drawn[:, place] = np.minimum(np.floor(share * len(attribute.levels)), len(attribute.levels) - 1)
         return Latents(checked, drawn, SPACE)
 
     def read(self, latents: Latents) -> pa.Table:
         """The condition of every row: the intended one, float64 columns; no columns without a condition."""
         values = self._rows(latents)[:, self.shape.z_dim :]
-        return pa.table({one.name: values[:, place] for place, one in enumerate(self.attributes)})
+        return pa.table({attribute.name: values[:, place] for place, attribute in enumerate(self.attributes)})
 
     def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
         """The same z under other conditions. Raises UnknownName, and BadInput for what is no level or held and set."""
         wanted = values.to_pydict() if isinstance(values, pa.Table) else dict(values)
-        names = [one.name for one in self.attributes]
+        names = [attribute.name for attribute in self.attributes]
         for name in (*wanted, *hold):
             if name not in names:
                 raise UnknownName("attribute", name, names)
@@ -129,20 +129,20 @@ class Progressive:
     def generate(self, z: Float[Tensor, "b z"], c: Float[Tensor, "b k"] | None = None) -> Float[Tensor, "b 3 h w"]:
         """Images float32 in about -1..1, not cut; differentiable. c: one-hot classes of a conditional network."""
         code = None if c is None else c.to(self.device, torch.float32)
-        made: Tensor = self._network(z.to(self.device, torch.float32), code)
-        return made
+        images: Tensor = self._network(z.to(self.device, torch.float32), code)
+        return images
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """What recreates the pictures, for a run's spec."""
-        conditions = [[one.name, list(one.levels)] for one in self.attributes]
-        own = {"architecture": ARCHITECTURE, "image_size": self.image_size, "conditions": conditions}
-        return {"name": self.name, **own, **self.facts}
+        conditions = [[attribute.name, list(attribute.levels)] for attribute in self.attributes]
+        description = {"architecture": ARCHITECTURE, "image_size": self.image_size, "conditions": conditions}
+        return {"name": self.name, **description, **self.facts}
 
     def _codes(self, rows: Float[np.ndarray, "b d"]) -> Tensor | None:
         if not self.attributes:
             return None
         levels = rows[:, self.shape.z_dim :].astype(np.int64)
-        places = np.ravel_multi_index(tuple(levels.T), [len(one.levels) for one in self.attributes])
+        places = np.ravel_multi_index(tuple(levels.T), [len(attribute.levels) for attribute in self.attributes])
         return functional.one_hot(torch.from_numpy(places), self.shape.classes).float()
 
     def _rows(self, latents: Latents) -> Float[np.ndarray, "n d"]:
@@ -150,9 +150,9 @@ class Progressive:
         if latents.space != SPACE or values.shape[1:] != (self.latent_dim,):
             got = f"{latents.space} with shape {list(values.shape)}"
             raise BadInput(f"latents: expected space {SPACE} with [n, {self.latent_dim}], got {got}; sample them here")
-        for place, one in enumerate(self.attributes, start=self.shape.z_dim):
+        for place, attribute in enumerate(self.attributes, start=self.shape.z_dim):
             for value in np.unique(values[:, place]):
-                one.check(float(value))
+                attribute.check(float(value))
         return values
 
 
@@ -169,28 +169,32 @@ def _conditions(text: str) -> list[tuple[str, list[str]]]:
     """Names with levels. Raises ValueError, TypeError or RecursionError for anything else, or too much of it."""
     if len(text) > _MOST_TEXT:
         raise ValueError("too long")
-    found = [(label, levels) for label, levels in json.loads(text)]
-    names = [label for label, _ in found]
-    lists = [names, *(levels for _, levels in found)]
-    if not all(isinstance(one, list) and all(isinstance(word, str) for word in one) for one in lists):
+    conditions = [(label, levels) for label, levels in json.loads(text)]
+    names = [label for label, _ in conditions]
+    lists = [names, *(levels for _, levels in conditions)]
+    if not all(isinstance(levels, list) and all(isinstance(word, str) for word in levels) for levels in lists):
         raise TypeError("no lists of words")
-    if any(len(set(one)) < len(one) for one in lists) or any(len(levels) < 2 for _, levels in found):
+    if any(len(set(levels)) < len(levels) for levels in lists) or any(len(levels) < 2 for _, levels in conditions):
         raise ValueError("repeated, or without a choice")
-    if math.prod(len(levels) for _, levels in found) > _MOST_CLASSES:
+    if math.prod(len(levels) for _, levels in conditions) > _MOST_CLASSES:
         raise ValueError("too many classes")
-    return found
+    return conditions
 
 
-def _column(column: Any, count: int, one: Attribute) -> Float[np.ndarray, "*n"]:
+def _column(column: object, count: int, attribute: Attribute) -> Float[np.ndarray, "*n"]:
     """The levels that a condition is set to: one, or one a row."""
     try:
         values = np.asarray(column, dtype=np.float64)
     except (ValueError, TypeError):
-        raise BadInput(f"{one.name}: expected numbers of levels, got {str(column)[:_SHOWN]!r}; count from 0") from None
+        raise BadInput(
+            f"{attribute.name}: expected numbers of levels, got {str(column)[:_SHOWN]!r}; count from 0"
+        ) from None
     if values.shape not in ((), (count,)):
-        raise BadInput(f"{one.name}: expected one value or {count}, got shape {list(values.shape)}; give one a row")
+        raise BadInput(
+            f"{attribute.name}: expected one value or {count}, got shape {list(values.shape)}; give one a row"
+        )
     for value in np.unique(values):
-        one.check(float(value))
+        attribute.check(float(value))
     return values
 
 
@@ -202,11 +206,11 @@ def _attribute(name: str, levels: Sequence[str]) -> Attribute:
 
 def _shape(tensors: Mapping[str, Tensor], classes: int, source: str) -> Shape:
     named = (re.fullmatch(r"blocks\.([1-9]\d{0,4})\.conv1\.bias", name, re.ASCII) for name in tensors)
-    sizes = sorted(int(found[1]) for found in named if found)
+    sizes = sorted(int(match[1]) for match in named if match)
     first = tensors.get("blocks.4.conv0.weight")
     if not sizes or sizes != [4 << index for index in range(len(sizes))] or first is None or sizes[-1] > _LARGEST:
-        found = str(sizes or "none")[:_SHOWN]
-        raise BadInput(f"{source}: expected a progressive GAN with blocks of 4, 8, 16 ... pixels, found {found}")
+        shown = str(sizes or "none")[:_SHOWN]
+        raise BadInput(f"{source}: expected a progressive GAN with blocks of 4, 8, 16 ... pixels, found {shown}")
     biases = {size: tensors[f"blocks.{size}.conv1.bias"] for size in sizes}
     if first.dim() != 2 or any(bias.dim() != 1 or not len(bias) for bias in biases.values()):
         raise BadInput(f"{source}: expected biases of one axis and a dense layer of two, found others; it is damaged")

@@ -1,4 +1,4 @@
-"""The shape of a network, told from its weights; what is missing or wrong is named."""
+"""The shape of a network, read from its weights; errors name what is missing or wrong."""
 
 from __future__ import annotations
 

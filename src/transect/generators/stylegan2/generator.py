@@ -50,7 +50,7 @@ class StyleGAN2:
         noise: str = "const",
         label: int | None = None,
         device: str = "cpu",
-        facts: dict[str, Any] | None = None,
+        facts: dict[str, object] | None = None,
     ) -> None:
         if noise not in NOISES:
             raise BadInput(f"noise: expected one of {', '.join(NOISES)}, got {noise!r}; change it")
@@ -90,7 +90,7 @@ class StyleGAN2:
         """How many w an image takes."""
         return self.shape.layers
 
-    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[Any]) -> Latents:
+    def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[object]) -> Latents:
         """Z ~ N(0, I), float64 [n, z_dim], from each seed alone. Raises BadInput for seeds that are not whole."""
         checked = check_seeds(seeds)
         return Latents(checked, exogenous_noise(checked, self.latent_dim), "z")
@@ -103,7 +103,7 @@ class StyleGAN2:
         if latents.space == space:
             return latents
         if latents.space != "z" or space not in ("w", "w+"):
-            raise BadInput(f"latents: expected z to map to w or w+, got {latents.space} to {space}; sample them anew")
+            raise BadInput(f"latents: expected z to map to w or w+, got {latents.space} to {space}; sample them again")
         z = torch.from_numpy(np.asarray(latents.values, dtype=np.float32))
         rows = [self.map(z[index : index + 1])[0].cpu().numpy() for index in range(len(latents))]
         width = self.shape.w_dim if space == "w" else self.layers * self.shape.w_dim
@@ -165,8 +165,8 @@ class StyleGAN2:
             raise BadInput(f"w: expected [b, {wanted[0]}, {wanted[1]}], got {list(w.shape)}; give latents of space w+")
         with torch.inference_mode(not gradients):
             styles = self.styles(w, gradients=gradients) if isinstance(w, Tensor) else w
-            made: Tensor = self._network.synthesis(styles, self._noise(self.noise if noise is None else noise, seed))
-            return made
+            images: Tensor = self._network.synthesis(styles, self._noise(self.noise if noise is None else noise, seed))
+            return images
 
     def render(self, latents: Latents) -> Images:
         """Pixels uint8 [n, h, w, 3] of latents of space z, w, w+ (flattened) or s (styles, flattened).
@@ -187,12 +187,12 @@ class StyleGAN2:
         return self._network.average.clone()
 
     @property
-    def options(self) -> dict[str, Any]:
-        """What was chosen besides the weights: truncation, noise and label where they are not the default."""
+    def options(self) -> dict[str, object]:
+        """Truncation, noise and label where they differ from the default."""
         usual = {"truncation": 1.0, "noise": "const", "label": None}
         return {name: getattr(self, name) for name, value in usual.items() if getattr(self, name) != value}
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """What recreates the pictures, for a run's spec."""
         chosen = {"truncation": self.truncation, "noise": self.noise, "label": self.label}
         return {"name": self.name, "architecture": ARCHITECTURE, "image_size": self.image_size, **chosen, **self.facts}
@@ -204,7 +204,7 @@ class StyleGAN2:
 
     @property
     def metadata(self) -> dict[str, str]:
-        """What a converted file says beside the weights."""
+        """The metadata of a converted file."""
         return {"architecture": ARCHITECTURE, "clamp": json.dumps(self.shape.clamp)}
 
     def _entry(self, row: Tensor, space: str) -> Tensor | list[Tensor]:

@@ -11,7 +11,6 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -39,33 +38,33 @@ class Weights:
     noise_drawn: bool = False
 
 
-def of_pickle(content: Any, source: str) -> Weights:
+def of_pickle(content: object, source: str) -> Weights:
     """The averaged generator of an official pickle: a dictionary with G_ema, or the network itself."""
-    found = content.get("G_ema", content.get("G")) if isinstance(content, dict) else content
-    if isinstance(found, tuple | list) and len(found) == 3:
+    network = content.get("G_ema", content.get("G")) if isinstance(content, dict) else content
+    if isinstance(network, tuple | list) and len(network) == 3:
         raise BadInput(f"{source}: expected a PyTorch network, found {_TF}")
-    if isinstance(found, dict) and found and all(isinstance(value, Tensor) for value in found.values()):
-        return of_names(found, source)
-    if not isinstance(found, Record):
+    if isinstance(network, dict) and network and all(isinstance(value, Tensor) for value in network.values()):
+        return of_names(network, source)
+    if not isinstance(network, Record):
         raise BadInput(f"{source}: expected a dictionary with G_ema, found {_kind(content)}; give a StyleGAN2 network")
-    if "dnnlib.tflib" in found.class_name:
+    if "dnnlib.tflib" in network.class_name:
         raise BadInput(f"{source}: expected a PyTorch network, found {_TF}")
     tensors: dict[str, Tensor] = {}
     clamps: set[float | None] = set()
-    _collect(found, "", 0, tensors, clamps, [_MOST])
+    _collect(network, "", 0, tensors, clamps, [_MOST])
     if not tensors:
-        raise BadInput(f"{source}: expected a network with weights, found {found.class_name} without any")
+        raise BadInput(f"{source}: expected a network with weights, found {network.class_name} without any")
     clamps.discard(None)
     return Weights(_as_float32(tensors, source), float(max(c for c in clamps if c is not None)) if clamps else None)
 
 
-def _kind(content: Any) -> str:
+def _kind(content: object) -> str:
     if isinstance(content, dict):
         return f"one with {', '.join(sorted(map(str, content))[:6]) or 'nothing'}"
     return type(content).__name__
 
 
-def check_clamp(value: Any, where: str) -> float | None:
+def check_clamp(value: object, where: str) -> float | None:
     """Where activations are cut: a finite number above 0, or None. Raises BadInput for another thing."""
     if value is None:
         return None
@@ -101,10 +100,10 @@ def _collect(
             _collect(part, f"{prefix}{name}.", depth + 1, tensors, clamps, left)
 
 
-def of_names(tensors: Mapping[str, Any], source: str, extra: Mapping[str, Any] | None = None) -> Weights:
+def of_names(tensors: Mapping[str, object], source: str, extra: Mapping[str, object] | None = None) -> Weights:
     """Weights from a flat dictionary of tensors in the official names (also below `G_ema.`) or the community's.
 
-    extra: what lay beside the dictionary in the file, such as the community's `latent_avg`.
+    extra: entries next to the dictionary in the file, such as the community's `latent_avg`.
     """
     held = {str(name): value.detach() for name, value in tensors.items() if isinstance(value, Tensor)}
     for prefix in ("G_ema.", "g_ema.", "generator.", "module."):
@@ -116,9 +115,9 @@ def of_names(tensors: Mapping[str, Any], source: str, extra: Mapping[str, Any] |
         try:
             average = (extra or {}).get("latent_avg")
             beside = {"latent_avg": average} if isinstance(average, Tensor) else {}
-            made = _of_community(_as_float32({**held, **beside}, source), source)
+            weights = _of_community(_as_float32({**held, **beside}, source), source)
             without = not any(name.startswith("noises.") for name in held)
-            return Weights(made | _drawn_noise(made) if without else made, noise_drawn=without)
+            return Weights(weights | _drawn_noise(weights) if without else weights, noise_drawn=without)
         except (IndexError, RuntimeError):  # a tensor without the axes, or numbers, that its name stands for
             raise BadInput(
                 f"{source}: expected the community's StyleGAN2, found weights of other shapes; it is damaged"
@@ -133,8 +132,8 @@ def _as_float32(held: Mapping[str, Tensor], source: str) -> dict[str, Tensor]:
     """The same tensors in float32. Raises BadInput for one that is not numbers in memory, or far more than the file."""
     stored: dict[int, int] = {}
     for name, value in held.items():
-        if found := _unsound(value):
-            raise BadInput(f"{source}: {name}: expected dense floating-point numbers, found {found}; convert it first")
+        if fault := _unsound(value):
+            raise BadInput(f"{source}: {name}: expected dense floating-point numbers, found {fault}; convert it first")
         memory = value.untyped_storage()
         stored[memory.data_ptr()] = memory.nbytes()
     if 4 * sum(value.numel() for value in held.values()) > _GROWTH * sum(stored.values()) + _SPARE_BYTES:
@@ -157,25 +156,27 @@ _RENAMED = {"conv.modulation.": "affine.", "activate.bias": "bias", "noise.weigh
 
 
 def _of_community(held: dict[str, Tensor], source: str) -> dict[str, Tensor]:
-    made = {"synthesis.b4.const": held["input.input"][0]}
+    tensors = {"synthesis.b4.const": held["input.input"][0]}
     for name, value in held.items():
         if name.endswith((".blur.kernel", ".upsample.kernel")) and not torch.allclose(value, 4 * make_filter()):
             raise BadInput(f"{source}: {name}: expected the filter 1, 3, 3, 1, found another; it is not StyleGAN2's")
         if match := re.fullmatch(r"style\.(\d+)\.(weight|bias)", name):
-            made[f"mapping.fc{int(match[1]) - 1}.{match[2]}"] = value
+            tensors[f"mapping.fc{int(match[1]) - 1}.{match[2]}"] = value
         elif match := re.fullmatch(r"noises\.noise_(\d+)", name):
-            made[f"synthesis.{_noisy(int(match[1]))}.noise_const"] = value[0, 0]
+            tensors[f"synthesis.{_noisy(int(match[1]))}.noise_const"] = value[0, 0]
         elif place := _place(name):
-            made |= _part(place, name.split(".", 2 if name.startswith(("convs.", "to_rgbs.")) else 1)[-1], value)
+            tensors |= _part(place, name.split(".", 2 if name.startswith(("convs.", "to_rgbs.")) else 1)[-1], value)
     if "latent_avg" in held:
-        made["mapping.w_avg"] = held["latent_avg"].reshape(-1)
-    return made
+        tensors["mapping.w_avg"] = held["latent_avg"].reshape(-1)
+    return tensors
 
 
-def _drawn_noise(made: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """A constant noise for each layer that takes one. The port's first versions drew it anew with every start."""
+def _drawn_noise(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """A constant noise for each layer that takes one. The port's first versions drew it at every start."""
     draws = torch.Generator().manual_seed(0)
-    sizes = {index: 4 << ((index + 1) // 2) for index in range(sum(name.endswith("noise_strength") for name in made))}
+    sizes = {
+        index: 4 << ((index + 1) // 2) for index in range(sum(name.endswith("noise_strength") for name in tensors))
+    }
     return {
         f"synthesis.{_noisy(index)}.noise_const": torch.randn(size, size, generator=draws)
         for index, size in sizes.items()

@@ -160,11 +160,11 @@ class Synthesis(nn.Module):
 
     def styles(self, w: Float[Tensor, "b layers w"]) -> list[Tensor]:
         """Style space: of each part of each block its styles [b, channels]."""
-        found, first = [], 0
+        styles, first = [], 0
         for block in self.blocks:
-            found += [part.affine(w[:, first + index]) for index, part in enumerate(block.parts)]
+            styles += [part.affine(w[:, first + index]) for index, part in enumerate(block.parts)]
             first += sum(isinstance(part, Layer) for part in block.parts)
-        return found
+        return styles
 
     def freeze(self) -> None:
         """Compute once what does not change while the weights do not."""

@@ -79,7 +79,7 @@ def _what(error: Exception) -> str:
     return (str(error).splitlines() or [""])[0].partition(" This file can still be loaded")[0][:200]
 
 
-def _is_state(content: Any) -> bool:
+def _is_state(content: object) -> bool:
     return isinstance(content, Mapping) and any(
         isinstance(value, Tensor) or (isinstance(value, Mapping) and any(isinstance(v, Tensor) for v in value.values()))
         for value in content.values()

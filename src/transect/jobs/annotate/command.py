@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import json as json_format
 import sys
-import time
-from dataclasses import replace
+from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from transect.errors import BadInput
+from transect.runs.plain_json import dumps
+
+if TYPE_CHECKING:
+    from transect.jobs.annotate.run import AnnotationProject
 
 annotate = typer.Typer(
     name="annotate", help="Have people rate a run's images, and take their answers.", no_args_is_help=True
@@ -61,9 +64,9 @@ def serve(
     if examples and questions:
         check_examples(load(questions))
     check_address(host, port)
-    project = _open(run, database, questions)
+    project = _project(run, database, questions).open()
     password = sessions.set_password(project.database)
-    folder = render_examples(project.asked, run) if examples else None
+    folder = render_examples(project.questionnaire, run) if examples else None
     secure = bool(public_url and public_url.startswith("https://"))
     public = (url or "").partition("://")[2]
     app = create_app(project, hosts, examples=folder, secure=secure, public=public)
@@ -91,21 +94,12 @@ def invite(
     json: Json = False,
 ) -> None:
     """Make raters and print a link for each, this once: only hashes of the links are kept."""
-    from transect.annotation.raters import check_count
-    from transect.annotation.raters import invite as make
-
-    check_count(raters)
-    project = _open(run, database, questions)
-    try:
-        made = make(project.database, raters, time.time())
-        base = (url or project.database.setting("url") or "http://127.0.0.1:8000").rstrip("/")
-    finally:
-        project.database.close()
-    links = [f"{base}/invite/{one.token}" for one in made]
+    invitations = _project(run, database, questions).invite(raters, url)
     if json:
-        print(json_format.dumps({"links": links, "raters": [one.name for one in made]}, indent=2))
+        links, names = zip(*((invitation.link, invitation.rater) for invitation in invitations), strict=True)
+        print(dumps({"links": links, "raters": names}))
         return
-    print("\n".join(f"{one.name}  {link}" for one, link in zip(made, links, strict=True)))
+    print("\n".join(f"{invitation.rater}  {invitation.link}" for invitation in invitations))
 
 
 @annotate.command()
@@ -136,18 +130,17 @@ def export(
     from transect.annotation.exchange.crowd import check_level_names
     from transect.annotation.questions import load
 
-    place = outgoing.default(run, kind)
+    outgoing.default(run, kind)
     if price is not None:
         cost.check_price(price)
-    for one in load(questions).question if questions and kind == "label-studio" else ():
-        check_level_names(one)
-    project = _open(run, database, questions, begin=kind not in ("answers", "ratings"))
-    try:
-        told: dict[str, Any] = {} if price is None else {"cost": cost.estimate(project, price)}
-        told = outgoing.write(project, kind, out or place, scale, image_url) | told
-    finally:
-        project.database.close()
-    _tell(told, json)
+    for question in load(questions).question if questions and kind == "label-studio" else ():
+        check_level_names(question)
+    project = _project(run, database, questions)
+    written = project.export(out, kind, scale, image_url)
+    if price is not None:
+        with closing((opened := project.open()).database):
+            written["cost"] = cost.estimate(opened, price)
+    _print_fields(written, json)
 
 
 @annotate.command("import")
@@ -162,18 +155,9 @@ def import_(
     json: Json = False,
 ) -> None:
     """Take in answers that were given elsewhere: all or nothing, and none twice."""
-    from transect.annotation.database import Database
-    from transect.annotation.exchange import incoming, reading_files
-    from transect.annotation.project import Project, change
-
-    _ = Database
-
-    def work(project: Project) -> incoming.Imported:
-        return incoming.take_in(project, reading_files.read(file, kind, project), time.time())
-
-    made = change(run, database, tuple(questions or ()), work)
-    told = {"imported": made.answers, "already_there": made.duplicates, "new_raters": made.raters}
-    _tell(told | {"left_out": dict(made.left_out)}, json)
+    imported = _project(run, database, questions).import_answers(file, kind)
+    counts = {"imported": imported.answers, "already_there": imported.duplicates, "new_raters": imported.raters}
+    _print_fields({**counts, "left_out": dict(imported.left_out)}, json)
 
 
 @annotate.command()
@@ -184,14 +168,10 @@ def agreement(
     json: Json = False,
 ) -> None:
     """Say how far raters agree with each other, with known answers and with themselves."""
-    from transect.annotation.agreement.summary import lines, summary
+    from transect.annotation.agreement.summary import lines
 
-    project = _open(run, database, None, begin=False)
-    try:
-        made = summary(project, resamples)
-    finally:
-        project.database.close()
-    print(json_format.dumps(made, indent=2, allow_nan=False) if json else "\n".join(lines(made)))
+    result = _project(run, database).agreement(resamples)
+    print(dumps(result.to_json()) if json else "\n".join(lines(result.numbers)))
 
 
 @annotate.command()
@@ -210,37 +190,8 @@ def report(
 
     Answers come from the annotation database, or, where the run has none, from the file kept by --ratings.
     """
-    from transect.analysis import rater_report
-    from transect.annotation.pictures import Pictures
-    from transect.jobs.annotate import rater_page, validation
-    from transect.ratings.seen import parse_rules
-
-    rules = [rule for each in parse_rules(prune or ()).values() for rule in each]
-    answered = _answered(run, database, scale)
-    page = rater_report.page(answered, rules, resamples, run.name)
-    validated = []
-    # Gates are in the units of the questions, whatever the page's scale.
-    for one in answered if scale == "attribute" else _answered(run, database, "attribute"):
-        if {"condition", "quality"} <= {rated.name for rated in one.rated}:
-            made = validation.of_generator(one)
-            validated.append(validation.section(one.name, made, one.run.attributes))
-    path = rater_page.write(
-        replace(page, sections=[*page.sections, *validated]), Pictures(run).png, out or run / "annotations"
-    )
-    _tell({"report": str(path), **page.facts}, json)
-
-
-def _answered(run: Path, database: str | None, scale: str) -> Any:
-    """Answers from the database, or the file kept beside the run where it has none."""
-    from transect.analysis import rater_report
-
-    if database is None and not (run / "annotations" / "annotation.sqlite").exists():
-        return rater_report.from_kept(run)
-    project = _open(run, database, None, begin=False)
-    try:
-        return rater_report.from_project(run, project, scale)
-    finally:
-        project.database.close()
+    page = _project(run, database).report(out, scale, prune or (), resamples)
+    _print_fields({"report": str(page.path), **page.facts}, json)
 
 
 @annotate.command()
@@ -260,7 +211,7 @@ def machine(
     """
     from transect.annotation import machine_answers
 
-    _tell(machine_answers.write(run, rater, tuple(questions or ("paper",)), out, device), json)
+    _print_fields(machine_answers.write(run, rater, tuple(questions or ("paper",)), out, device), json)
 
 
 @annotate.command()
@@ -293,25 +244,8 @@ def validate(
     from transect.jobs.annotate import validation
 
     gates = Gates(max_differing, min_quality, max_unidentifiable, min_p, min_images)
-    answered = list(_answered(run, database, "attribute"))
-    if empty := [one.name for one in answered if not one.rated] or ([] if answered else [str(run)]):
-        raise BadInput(
-            f"{', '.join(empty)}: expected images that raters answered about, got no answer; have them rated"
-        )
-    made = [(one, validation.of_generator(one, condition, quality, gates)) for one in answered]
-    path = validation.keep(run, made)
-    if json:
-        print(path.read_text(encoding="utf-8"), end="")
-    for study, one in [] if json else made:
-        every = one.groups[0]
-        print(
-            f"{study.name}: {every.differing} of {every.judged} images ({100 * every.share:.2f} %) seen as another, "
-            f"quality {every.quality:.2f} (SD {every.spread:.2f}); "
-            + ("every gate is met" if one.passed else "not met: " + "; ".join(one.failures.values()))
-        )
-        for group in one.groups[1:]:
-            if group.failures:
-                print(f"  {group.attribute} {group.level:g}: {'; '.join(group.failures)}")
+    result = _project(run, database).validate(condition, quality, gates)
+    print(dumps(result.to_json(), 1) if json else "\n".join(result.lines()))
     if require:
         validation.require(run)
 
@@ -327,20 +261,17 @@ def same_person(
     json: Json = False,
 ) -> None:
     """Say how often raters take a reconstruction for the person, by familiarity and group (Singh et al. 2021)."""
-    from transect.jobs.annotate import validation
+    from transect.jobs.annotate.run import same_person
 
-    if unanswered not in ("left out", "same"):
-        raise BadInput(f'--unanswered: expected "left out" or "same", got {unanswered!r}; mend it')
-    made = validation.same_person(answers, pairs, unanswered, question)
-    print(json_format.dumps(made, indent=2, allow_nan=False) if json else "\n".join(validation.lines(made)))
+    result = same_person(answers, pairs, unanswered=unanswered, question=question)  # type: ignore[arg-type]
+    print(dumps(result.to_json()) if json else "\n".join(result.lines()))
 
 
-def _open(run: Path, database: str | None, questions: list[str] | None, begin: bool = True) -> Any:
-    from transect.annotation.database import Database
-    from transect.annotation.project import open_project
+def _project(run: Path, database: str | None, questions: list[str] | None = None) -> AnnotationProject:
+    import transect.annotation.database  # noqa: F401  (names the missing extra)
+    from transect.jobs.annotate.run import AnnotationProject
 
-    _ = Database
-    return open_project(run, database, tuple(questions or ()), begin=begin)
+    return AnnotationProject(run, tuple(questions or ()), database)
 
 
 def _reached(host: str, public_url: str | None) -> tuple[str | None, frozenset[str]]:
@@ -370,8 +301,8 @@ def _announce(address: str, host: str, port: int, password: str | None, as_json:
 
     open_to = "this machine alone" if host in LOOPBACK else "every machine that reaches this one"
     if as_json:
-        made = {"url": address, "admin": f"{address}/admin", "host": host, "port": port, "password": password}
-        print(json_format.dumps(made), flush=True)
+        facts = {"url": address, "admin": f"{address}/admin", "host": host, "port": port, "password": password}
+        print(dumps(facts, None), flush=True)
         return
     lines = [f"raters and organiser: {address} (open to {open_to}; organiser: {address}/admin)"]
     if password is not None:
@@ -381,12 +312,12 @@ def _announce(address: str, host: str, port: int, password: str | None, as_json:
         print("warning: without HTTPS in front of it, links and answers can be read on their way", file=sys.stderr)
 
 
-def _tell(told: dict[str, Any], as_json: bool) -> None:
+def _print_fields(fields: Mapping[str, Any], as_json: bool) -> None:
     if as_json:
-        print(json_format.dumps(told, indent=2, allow_nan=False))
+        print(dumps(fields))
         return
-    for name, value in told.items():
+    for name, value in fields.items():
         if value == {}:
             continue
-        shown = ", ".join(f"{key} {one}" for key, one in value.items()) if isinstance(value, dict) else value
-        print(f"{name.replace('_', ' ')}: {shown}")
+        text = ", ".join(f"{key} {entry}" for key, entry in value.items()) if isinstance(value, dict) else value
+        print(f"{name.replace('_', ' ')}: {text}")

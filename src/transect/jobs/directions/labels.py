@@ -49,7 +49,7 @@ class Labels:
     columns: Mapping[str, Float[np.ndarray, " n"]]
     kinds: Mapping[str, str]
     source: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -69,18 +69,18 @@ def from_truth(generator: Any, latents: Latents, wanted: Sequence[str]) -> Label
         raise BadInput(
             f"--labels truth: expected a generator that knows it, got {generator.name}; give a table or target:SPEC"
         )
-    known = {one.name: one for one in generator.truth_attributes}
-    asked = _asked(wanted, known)
+    known = {attribute.name: attribute for attribute in generator.truth_attributes}
+    truths = _asked(wanted, known)
     table = generator.truths(latents)
     columns, kinds = {}, {}
-    for name, truth in asked.items():
+    for name, truth in truths.items():
         attribute = known[name]
         if attribute.nominal and not truth.comparison:
             levels = ", ".join(attribute.levels)
             raise BadInput(f"{name}: it has levels {levels}; fit one, for example '{name}=={attribute.levels[-1]}'")
         columns[name] = truth.of({name: table[name].to_numpy()})
         kinds[name] = "binary" if truth.comparison or attribute.kind == "binary" else "continuous"
-    return Labels(latents.seeds, columns, kinds, "truth", _texts(asked))
+    return Labels(latents.seeds, columns, kinds, "truth", _texts(truths))
 
 
 def from_table(source: TableLike, wanted: Sequence[str] = (), labelled_by: str = "") -> Labels:
@@ -130,17 +130,17 @@ def of_table(source: LabelTable, wanted: Sequence[str] = (), labelled_by: str = 
     """As `from_table`, of a table that is read already."""
     table, path = source.rows, source.name
     seeds = _seeds(table, path)
-    if not (labels := [one for one in table.column_names if one not in NOT_LABELS]):
-        found = ", ".join(table.column_names[:6])
-        raise BadInput(f"{path}: expected a column of labels for each attribute, got {found} alone; add one")
+    if not (labels := [column for column in table.column_names if column not in NOT_LABELS]):
+        present = ", ".join(table.column_names[:6])
+        raise BadInput(f"{path}: expected a column of labels for each attribute, got {present} alone; add one")
     names, values = read_columns(table.select(labels))
     values = np.where(np.isfinite(values), values, np.nan)
-    asked = _asked(wanted or names, dict.fromkeys(names, None))
+    truths = _asked(wanted or names, dict.fromkeys(names, None))
     subjects, rows = np.unique(seeds, return_inverse=True)
     columns, kinds, notes = {}, {}, []
     if len(subjects) < len(seeds):
         notes.append(f"{len(seeds):,} rows of {len(subjects):,} subjects were averaged by subject")
-    for name, truth in asked.items():
+    for name, truth in truths.items():
         column = values[:, names.index(name)]
         of_two = bool(np.isin(column[np.isfinite(column)], (0, 1)).all())
         kinds[name] = "binary" if truth.comparison or of_two else "continuous"
@@ -152,7 +152,7 @@ def of_table(source: LabelTable, wanted: Sequence[str] = (), labelled_by: str = 
         columns[name] = truth.of({name: mean})
         lacking = int(np.isnan(mean).sum()) if kinds[name] != "binary" else int(np.isnan(columns[name]).sum())
         notes += [f"{name}: {lacking:,} of {len(subjects):,} subjects have no label"] if lacking else []
-    facts = {"table": source.file, "table_sha256": source.sha256, **_texts(asked)}
+    facts = {"table": source.file, "table_sha256": source.sha256, **_texts(truths)}
     return Labels(subjects, columns, kinds, labelled_by or f"table {source.file}".strip(), facts, tuple(notes))
 
 
@@ -167,15 +167,15 @@ def from_target(generator: Generator, latents: Latents, target: Target, name: st
     task = Task(target.task)
     if task is Task.EMBEDDING:
         raise BadInput(f"--labels target: expected answers, got an embedding of {target.name}; give another target")
-    description, found, failed = describe(target), [], 0
+    description, batches, failed = describe(target), [], 0
     positive, threshold = description.get("positive"), description.get("threshold")
     for batch in _batches(latents, target.name, quiet):
         answers = guarded(target, generator.render(batch), timeout=10.0, batch=BATCH)
         counted, cut = "score" if task is Task.REGRESSION else "answer", 0.5 if threshold is None else float(threshold)
-        made = compute(counted, answers, positive=positive, threshold=cut)
-        found.append(made.values)
+        outcomes = compute(counted, answers, positive=positive, threshold=cut)
+        batches.append(outcomes.values)
         failed += int(answers.failed.sum())
-    values = np.concatenate(found) if found else np.empty(0)
+    values = np.concatenate(batches) if batches else np.empty(0)
     kind = "continuous" if task is Task.REGRESSION else "binary"
     notes = (f"{failed:,} of {len(latents):,} images have no valid answer of {target.name}",) if failed else ()
     facts = {"target": target.name, "target_description": description, "labels": {name: target.name}}
@@ -189,10 +189,10 @@ def from_rater(
 
     Of a question with two levels the majority's, none at a tie; of one with more the mean level.
     """
-    found = []
+    ratings = []
     for batch in _batches(latents, rater.name, quiet):
-        found.append(mean_ratings(rater.rate(generator.render(batch), question), len(batch)))
-    mean = np.concatenate(found) if found else np.empty(0)
+        ratings.append(mean_ratings(rater.rate(generator.render(batch), question), len(batch)))
+    mean = np.concatenate(ratings) if ratings else np.empty(0)
     binary = len(question.levels) == 2
     values = np.where(np.isnan(mean) | (mean == 0.5), np.nan, mean > 0.5) if binary else mean
     facts = {"rater": rater.name, "question": question.text, "labels": {question.name: question.text}}
@@ -210,16 +210,16 @@ def _batches(latents: Latents, name: str, quiet: bool) -> Iterator[Latents]:
 
 def _asked(texts: Sequence[str], known: Mapping[str, Attribute | None]) -> dict[str, Truth]:
     """Attribute by name, with what it is compared with. Raises BadInput for one named twice."""
-    made: dict[str, Truth] = {}
+    truths: dict[str, Truth] = {}
     for text in texts:
         name = name_of(text)
         if name not in known:
             raise UnknownName("attribute", name, known)
         attribute = known[name]
         truth = Truth.parse(text, None if attribute is None else {name: attribute})
-        if made.setdefault(name, truth) != truth:
+        if truths.setdefault(name, truth) != truth:
             raise BadInput(f"--attribute {name} is given twice, differently: name it once")
-    return made
+    return truths
 
 
 def name_of(text: str) -> str:
@@ -228,12 +228,12 @@ def name_of(text: str) -> str:
     >>> name_of("hat==cap")
     'hat'
     """
-    found = _NAME.match(text)
-    return found[1] if found else Truth.parse(text).attribute
+    match = _NAME.match(text)
+    return match[1] if match else Truth.parse(text).attribute
 
 
-def _texts(asked: Mapping[str, Truth]) -> dict[str, Any]:
-    return {"labels": {name: truth.text for name, truth in asked.items()}}
+def _texts(truths: Mapping[str, Truth]) -> dict[str, object]:
+    return {"labels": {name: truth.text for name, truth in truths.items()}}
 
 
 def _means(column: Float[np.ndarray, " r"], rows: Int[np.ndarray, " r"], n: int) -> Float[np.ndarray, " n"]:
@@ -247,17 +247,17 @@ def _seeds(table: pa.Table, path: str) -> Int[np.ndarray, " r"]:
     """The subject of each row. Raises BadInput where a row names none."""
     by = next((name for name in BY if name in table.column_names), None)
     if by is None or table[by].null_count:
-        found = ", ".join(table.column_names[:6]) or "no column"
-        raise BadInput(f"{path}: expected a column {', '.join(BY[:-1])} or id with a subject in every row, got {found}")
+        names = ", ".join(table.column_names[:6]) or "no column"
+        raise BadInput(f"{path}: expected a column {', '.join(BY[:-1])} or id with a subject in every row, got {names}")
     if by != "id":
         try:
             return np.asarray(table[by].cast(pa.int64()).to_numpy(), dtype=np.int64)
         except pa.ArrowException as error:
-            raise BadInput(f"{path}: expected whole numbers in column {by}, got {error}; mend them") from None
-    made = [_ID.fullmatch(str(one)) for one in table["id"].to_pylist()]
-    if bad := [one for one, match in zip(table["id"].to_pylist(), made, strict=True) if match is None]:
+            raise BadInput(f"{path}: expected whole numbers in column {by}, got {error}; correct them") from None
+    matches = [_ID.fullmatch(str(name)) for name in table["id"].to_pylist()]
+    if bad := [name for name, match in zip(table["id"].to_pylist(), matches, strict=True) if match is None]:
         raise BadInput(
-            f"{path}: expected ids of images as the population has them, SEED-0000, got {bad[0]!r}; latents of images"
-            " that were moved are not known by their id: label subjects as they come, or give a column seed"
+            f"{path}: expected ids of unedited images, SEED-0000, got {bad[0]!r}; latents of images"
+            " that were moved are not known by their id: label unedited subjects, or give a column seed"
         )
-    return np.array([int(match[1]) for match in made if match], dtype=np.int64)
+    return np.array([int(match[1]) for match in matches if match], dtype=np.int64)

@@ -47,7 +47,7 @@ def labels_of_photographs(
 
 
 def _left_out(ids: Sequence[str], places: dict[str, int], failed: Sequence[str]) -> list[str]:
-    unknown, lost = [one for one in ids if one not in places], set(failed)
-    of_failed = sum(one in lost for one in unknown)
+    unknown, lost = [name for name in ids if name not in places], set(failed)
+    of_failed = sum(name in lost for name in unknown)
     notes = [(of_failed, "photographs whose inversion failed"), (len(unknown) - of_failed, "photographs not inverted")]
     return [f"{count:,} rows of {words} are left out" for count, words in notes if count]

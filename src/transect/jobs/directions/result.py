@@ -188,7 +188,7 @@ def _known(value: float) -> float | None:
 
 
 def warnings_of(fitted: FittedDirections) -> list[str]:
-    """What users of the directions should know: labels of a model, poor fits, attributes hardly apart."""
+    """What users of the directions should know: labels of a model, poor fits, attributes that are hard to separate."""
     warnings = []
     if from_models := [entry for entry in fitted.directions if labelled_by_a_model(entry.origin)]:
         sources = ", ".join(dict.fromkeys(str(entry.origin["labels"]) for entry in from_models))
@@ -226,12 +226,13 @@ def _close(directions: Sequence[Direction]) -> list[str]:
 
 def _row(entry: Direction | AttributeModel) -> list[str]:
     seen = f"{entry.shown_low:.3g} to {entry.shown_high:.3g}" if np.isfinite(entry.shown_low) else "unknown"
+    balanced = entry.origin.get("balanced_on")
     return [
         entry.name,
         entry.kind,
         str(entry.origin.get("method", "")),
         f"{entry.labels:,} ({entry.held_out:,} held out)",
-        ", ".join(entry.origin.get("balanced_on", ())) or "-",
+        ", ".join(balanced) if isinstance(balanced, list | tuple) and balanced else "-",
         f"{entry.quality_measure} {entry.quality:.3f}",
         f"{entry.offset:.3f}" if isinstance(entry, Direction) else "-",
         f"{entry.low:.3g} to {entry.high:.3g}",

@@ -12,7 +12,7 @@ import math
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 import pyarrow as pa
@@ -117,7 +117,7 @@ class Inversion:
         features = load(device=self.device).network
         return fit_encoder(self.network, self.search.space, features, samples=self.options.encoder_samples)
 
-    def spec(self) -> dict[str, Any]:
+    def spec(self) -> dict[str, object]:
         """What the codes depend on."""
         files = {"weights": self.options.weights, "heads": self.options.heads}
         digests = {name: model_files.sha256(path) for name, path in files.items() if path}

@@ -238,7 +238,7 @@ def _source(
         raise BadInput("label: expected the name of an attribute, got classes by row, which pixels alone can have")
     if isinstance(source, str):
         return open_source(source, size or _SIZE, population, device)
-    pictures = PixelSource(source, classes) if isinstance(source, np.ndarray | Images) else source
+    pictures: Source = PixelSource(source, classes) if isinstance(source, np.ndarray | Images) else source
     if size not in (None, pictures.image_size):
         raise BadInput(f"size: expected pictures of {size} pixels, got {pictures.image_size}; resize them")
     return pictures

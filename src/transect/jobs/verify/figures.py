@@ -140,7 +140,7 @@ class WorldFigures:
     network tells groups apart that do not differ. control_auc: the same for groups that do.
     """
 
-    renderer_version: int
+    renderer_version: str
     population: str
     image_size: int
     sizes: dict[str, int]
@@ -235,7 +235,7 @@ class MethodOverall:
 class ImagesFigures:
     """`transect verify images`: a model's true effects next to what each method estimates."""
 
-    renderer_version: int
+    renderer_version: str
     sizes: dict[str, int | list[int]]
     interventions: int
     model: ModelPerformance

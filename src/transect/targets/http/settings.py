@@ -94,7 +94,7 @@ class Price(_Table):
 
 
 @final
-class Answers(_Table):
+class AnswerSettings(_Table):
     """Where calls and answers are kept, and what becomes of calls that were under way when a program was killed."""
 
     file: str = ""
@@ -126,7 +126,7 @@ class Settings(_Table):
     limits: Limits = Limits()
     budget: Budget = Budget()
     price: Price = Price()
-    answers: Answers = Answers()
+    answers: AnswerSettings = AnswerSettings()
     canary: Canary = Canary()
 
     @property

@@ -1,0 +1,85 @@
+"""The figures of agreement as records; NaN where a figure is not known, null in JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share and the number of cases that it is of; NaN for none."""
+
+    share: float
+    of: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RaterFigures:
+    """One rater compared with the mean of the others.
+
+    correlation, bias (in steps between neighbouring levels): NaN for levels in no order. right_by_dawid_skene: mean
+    probability of the rater's answers by Dawid and Skene's model, over units with three answers or more.
+    """
+
+    rater: str
+    units: int
+    correlation: float
+    bias: float
+    right_by_dawid_skene: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LatentLevels:
+    """Units whose most probable level by Dawid and Skene's model differs from the level of the most answers.
+
+    of: units with one level of the most answers; tied: units with several. reason: why there is no figure.
+    """
+
+    of: int
+    differs_from_majority: tuple[tuple[str, ...], ...]
+    tied: int
+    reason: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class QuestionAgreement:
+    """Agreement on one question.
+
+    alpha: Krippendorff's, with its interval; median_spread: of the answers on a unit, as a share of the scale;
+    known_right: answers to items whose answer is known that meet it; repeats_equal: repeated items that got the same
+    answer again.
+    """
+
+    question: str
+    scale: str
+    units: int
+    raters: int
+    answers: int
+    cannot_tell: int
+    percent_agreement: float
+    fleiss_kappa: float
+    mean_cohen_kappa: float
+    alpha: float
+    alpha_low: float
+    alpha_high: float
+    alpha_reason: str
+    median_spread: float
+    known_right: Share
+    repeats_equal: Share
+    by_rater: tuple[RaterFigures, ...]
+    dawid_skene: LatentLevels
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """All figures of agreement of a project, by question."""
+
+    answers: int
+    excluded_raters: tuple[str, ...]
+    questions: tuple[QuestionAgreement, ...]

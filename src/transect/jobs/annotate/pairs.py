@@ -1,0 +1,161 @@
+"""How often raters take two images for the same person: answers about pairs, joined with a table of the pairs."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, final
+
+import numpy as np
+import pyarrow as pa
+
+from transect.annotation.exchange.casting import read_typed
+from transect.effects.identity_pairs import Distances, SameRow, against_distance, same_shares
+from transect.errors import BadInput, UnknownName
+
+Unanswered = Literal["left out", "same"]
+_NEEDED: Final = ("id", "second", "answer")
+_ANSWERS: Final = pa.schema(
+    [
+        *((name, pa.string()) for name in ("study", "id", "second", "question", "rater", "answer", "follow_up")),
+        *((name, pa.bool_()) for name in ("repeat", "excluded")),
+        ("level", pa.float64()),
+    ]
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SamePersonNumbers:
+    """Shares of "same" by kind of pair, familiarity and group, and face distances of the pairs."""
+
+    rows: tuple[SameRow, ...]
+    distance: Distances
+
+
+def numbers_of(
+    answers: Path, pairs: Path, unanswered: Unanswered = "left out", question: str | None = None
+) -> SamePersonNumbers:
+    """The shares from files; see `run.same_person`."""
+    listed = _listed(pairs)
+    rows = _of_question(_rows(answers), question, answers)
+    studies = {str(row["study"]) for row in rows if row.get("study")}
+    if len(studies) > 1 and not any(pair.study for pair in listed):
+        names = ", ".join(sorted(studies))
+        raise BadInput(f"{pairs}: expected a column study, since {answers} is of {names}, got none; add it")
+    if not studies:
+        listed = [pair._replace(study="") for pair in listed]
+    by_study = any(pair.study for pair in listed)
+    known = _once(listed, pairs)
+    keys = [(str(row["study"] or "") if by_study else "", row["id"], row["second"]) for row in rows]
+    unknown = [key for key in keys if key not in known]
+    if unknown or not rows:
+        first = ", ".join(filter(None, unknown[0])) if unknown else "no answer"
+        raise BadInput(f"{answers}: expected answers about the pairs of {pairs}, got {first}; list every pair")
+    place = {key: number for number, key in enumerate(known)}
+    pair = np.array([place[key] for key in keys], dtype=np.int64)
+    level = np.array([np.nan if row["level"] is None else row["level"] for row in rows])
+    same = np.where(np.isfinite(level), level == 0, np.nan)
+    about = [known[key] for key in keys]
+    groups = {"familiarity": [row.get("follow_up") or "" for row in rows], "group": [entry.group for entry in about]}
+    shares = same_shares([entry.kind for entry in about], same, groups, pair, unanswered=unanswered)
+    distance = np.array([entry.distance for entry in known.values()])
+    return SamePersonNumbers(tuple(shares), against_distance(same, pair, distance))
+
+
+def lines(numbers: SamePersonNumbers) -> list[str]:
+    """The shares in words: a line per row of the table, and one on face distances."""
+    rows = []
+    for row in numbers.rows:
+        share = "–"
+        if math.isfinite(row.share):
+            share = f"{100 * row.share:.1f} ({100 * row.low:.1f}, {100 * row.high:.1f})"
+        rows.append(f"{row.by}, {row.group}, {row.kind}: {share} % same of {row.answers}")
+    distance = numbers.distance
+    counts = f"{distance.tied} undecided, {distance.missing} without a distance"
+    if distance.reason:
+        return [*rows, f"face distance: not estimable ({distance.reason}); {counts}"]
+    return [
+        *rows,
+        f"face distance, median: {distance.same:.3f} of {distance.n_same} pairs that most call the same, "
+        f"{distance.other:.3f} of {distance.n_other} others; p {distance.p:.3g} (Mann and Whitney); {counts}",
+    ]
+
+
+class _Pair(NamedTuple):
+    """A listed pair. line: of the file; distance: NaN where it is not known."""
+
+    line: int
+    study: str
+    first: str
+    second: str
+    kind: str
+    group: str
+    distance: float
+
+
+def _listed(path: Path) -> list[_Pair]:
+    """The pairs of a CSV, read line by line: messages name the line, and every entry has to be a number or empty."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            rows = [(reader.line_num, row) for row in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise BadInput(f"{path}: expected a readable CSV of pairs, got {error}; fix it") from None
+    if not rows or not {"first", "second", "kind"} <= rows[0][1].keys():
+        columns = ", ".join(rows[0][1]) if rows else "no row"
+        raise BadInput(f"{path}: expected columns first, second and kind, got {columns}; fix it")
+    return [_pair(row, line, path) for line, row in rows]
+
+
+def _pair(row: Mapping[str, str | None], line: int, path: Path) -> _Pair:
+    text = {name: (row.get(name) or "").strip() for name in ("study", "first", "second", "kind", "group", "distance")}
+    if not text["kind"]:
+        raise BadInput(f"{path}, line {line}: kind: expected one, such as real or fake, got none; fix it")
+    try:
+        distance = float(text["distance"] or "nan")
+    except ValueError:
+        distance = np.inf
+    if np.isinf(distance):
+        entry = text["distance"]
+        raise BadInput(f"{path}, line {line}: distance: expected a number or nothing, got {entry!r:.40}; fix it")
+    return _Pair(line, text["study"], text["first"], text["second"], text["kind"], text["group"], distance)
+
+
+def _once(listed: Sequence[_Pair], path: Path) -> dict[tuple[str, str, str], _Pair]:
+    """Each pair by study and images. Raises BadInput where one is listed with two kinds, groups or distances."""
+    pairs: dict[tuple[str, str, str], _Pair] = {}
+    for pair in listed:
+        before = pairs.setdefault((pair.study, pair.first, pair.second), pair)
+        if before[4:6] != pair[4:6] or not np.array_equal(before.distance, pair.distance, equal_nan=True):
+            raise BadInput(
+                f"{path}, line {pair.line}: expected {pair.first}, {pair.second} once, or with the same kind, group "
+                f"and distance as in line {before.line}, got others; fix it"
+            )
+    return pairs
+
+
+def _of_question(rows: list[dict[str, Any]], question: str | None, path: Path) -> list[dict[str, Any]]:
+    """The answers to one question; all where the table does not state the question."""
+    questions = sorted({str(row["question"]) for row in rows if row.get("question")})
+    if question is None and len(questions) > 1:
+        names = ", ".join(questions)
+        raise BadInput(f"{path}: expected answers to one question, got {names}; choose one with --question")
+    if question is not None and questions and question not in questions:
+        raise UnknownName("question", question, questions)
+    return [row for row in rows if question is None or row.get("question") in (None, question)]
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    """Answers about pairs that count: no repeats, no excluded raters."""
+    rows: list[dict[str, Any]] = read_typed(path, _ANSWERS).to_pylist()
+    if rows and (missing := [name for name in (*_NEEDED, "level") if name not in rows[0]]):
+        raise BadInput(f"{path}: expected columns {', '.join(_NEEDED)} and level, got no {', '.join(missing)}")
+    return [
+        {**row, "id": str(row["id"]), "second": str(row["second"])}
+        for row in rows
+        if row["second"] and not row.get("repeat") and not row.get("excluded")
+    ]

@@ -1,0 +1,352 @@
+"""`transect.annotate`: have people rate the images of a run, and use their answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, final
+
+import pyarrow as pa
+
+from transect.analysis import rater_report
+from transect.annotation.agreement.numbers import Agreement
+from transect.effects.image_validation import Gates
+from transect.errors import BadInput
+from transect.jobs.annotate import pairs as pair_answers
+from transect.jobs.annotate import rater_page, validation
+from transect.jobs.annotate.pairs import SamePersonNumbers, Unanswered
+from transect.jobs.annotate.validation import StudyValidation
+from transect.ratings.seen import parse_rules
+from transect.runs.plain_json import plain
+from transect.runs.result import JobResult
+
+if TYPE_CHECKING:
+    from transect.annotation.exchange.incoming import Imported
+    from transect.annotation.project import Project
+
+DATABASE = Path("annotations") / "annotation.sqlite"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """A new rater and the link that lets the rater in; only a hash of the link is stored."""
+
+    rater: str
+    link: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RaterReport:
+    """The page on the raters, and its counts; None for a count that is not known."""
+
+    path: Path
+    facts: Mapping[str, int | None]
+
+
+@final
+@dataclass(frozen=True)
+class AnnotationProject:
+    """The annotation of one run: a database of questions, raters and answers, which every method opens and closes.
+
+    run: a run folder, or a folder of studies. questions: names of shipped questions or TOML files; they are fixed when
+    the database is begun. database: a file or postgresql://user@host/name; None: RUN/annotations/annotation.sqlite.
+    """
+
+    run: Path
+    questions: tuple[str, ...] = ()
+    database: str | None = None
+
+    def open(self, *, begin: bool = True) -> Project:
+        """The open project; the caller closes its database. begin: where there is none yet.
+
+        Raises BadInput for other questions than those that the database was begun with, MissingExtra without the extra.
+        """
+        import transect.annotation.database  # noqa: F401  (names the missing extra)
+        from transect.annotation.project import open_project
+
+        return open_project(self.run, self.database, self.questions, begin=begin)
+
+    def import_answers(self, path: str | Path, kind: str = "answers") -> Imported:
+        """Import answers from a file: all or none, and none twice.
+
+        kind: answers (.csv or .parquet), mturk, ground-truth or label-studio. Raises BadInput, with the row, for a file
+        that does not fit; nothing is imported then.
+        """
+        import transect.annotation.database  # noqa: F401  (as above)
+        from transect.annotation.exchange import incoming, reading_files
+        from transect.annotation.project import change
+
+        def work(project: Project) -> Imported:
+            return incoming.take_in(project, reading_files.read(Path(path), kind, project), time.time())
+
+        return change(self.run, self.database, self.questions, work)
+
+    def agreement(self, resamples: int = 1000) -> AgreementResult:
+        """How far raters agree with each other, with known answers and with themselves.
+
+        resamples: of the intervals of Krippendorff's alpha, 0 for none. Figures that are not known are NaN.
+        """
+        from transect.annotation.agreement.summary import summary
+
+        project = self.open(begin=False)
+        with closing(project.database):
+            return AgreementResult(summary(project, resamples), self)
+
+    def validate(
+        self, condition: str = "condition", quality: str = "quality", gates: Gates | None = None
+    ) -> ValidationResult:
+        """Check whether images show the intended condition and look equally good (McDuff et al. 2019).
+
+        condition, quality: names of the two questions. Writes RUN/validation.json, which `--require-validation` reads.
+        Raises BadInput where a study has no answer.
+        """
+        studies = self.studies()
+        if empty := [study.name for study in studies if not study.rated] or ([] if studies else [str(self.run)]):
+            raise BadInput(f"{', '.join(empty)}: expected images with answers of raters, got none; have them rated")
+        entries = {
+            study.name: StudyValidation.of(
+                validation.of_generator(study, condition, quality, gates), study.run.spec.generator.facts
+            )
+            for study in studies
+        }
+        validation.store(self.run, entries)
+        return ValidationResult(entries, self)
+
+    def export(
+        self, out: str | Path | None = None, kind: str = "answers", scale: str = "attribute", image_url: str = ""
+    ) -> dict[str, Any]:
+        """Write answers, or tasks for other services, to files; returns what was written, with its path as `out`.
+
+        kind: answers, ratings (as `transect report --ratings` reads them), mturk, ground-truth or label-studio. scale:
+        of ratings, attribute (its units) or unit (0 to 1).
+        """
+        from transect.annotation.exchange import outgoing
+
+        place = outgoing.default(self.run, kind) if out is None else Path(out)
+        project = self.open(begin=kind not in ("answers", "ratings"))
+        with closing(project.database):
+            return outgoing.write(project, kind, place, scale, image_url)
+
+    def invite(self, raters: int = 1, url: str | None = None) -> tuple[Invitation, ...]:
+        """Create raters and their links. url: what links begin with; by default where it was served last."""
+        import transect.annotation.database  # noqa: F401  (as above)
+        from transect.annotation.raters import check_count, invite
+
+        check_count(raters)
+        project = self.open()
+        with closing(project.database):
+            invited = invite(project.database, raters, time.time())
+            base = (url or project.database.setting("url") or "http://127.0.0.1:8000").rstrip("/")
+        return tuple(Invitation(rater.name, f"{base}/invite/{rater.token}") for rater in invited)
+
+    def report(
+        self,
+        out: str | Path | None = None,
+        scale: str = "attribute",
+        prune: Sequence[str] = (),
+        resamples: int = 1000,
+    ) -> RaterReport:
+        """Write the page on the raters: agreement, answers along transects, faces by score, largest deviations.
+
+        out: a folder, by default RUN/annotations. scale: of answers. prune: rules such as "fakeness>=0.75" whose images
+        are marked.
+        """
+        from transect.annotation.pictures import Pictures
+
+        rules = [rule for rules in parse_rules(prune).values() for rule in rules]
+        studies = self.studies(scale)
+        page = rater_report.page(studies, rules, resamples, self.run.name)
+        validated = [
+            validation.section(study.name, validation.of_generator(study), study.run.attributes)
+            for study in (studies if scale == "attribute" else self.studies())  # gates are in the questions' units
+            if {"condition", "quality"} <= {rated.name for rated in study.rated}
+        ]
+        folder = self.run / DATABASE.parent if out is None else Path(out)
+        page = replace(page, sections=[*page.sections, *validated])
+        return RaterReport(rater_page.write(page, Pictures(self.run).png, folder), page.facts)
+
+    def studies(self, scale: str = "attribute") -> list[rater_report.RatedStudy]:
+        """The answers by study: of the database, or, where there is none, of the ratings stored with the run."""
+        if self.database is None and not (self.run / DATABASE).exists():
+            return rater_report.from_kept(self.run)
+        project = self.open(begin=False)
+        with closing(project.database):
+            return rater_report.from_project(self.run, project, scale)
+
+
+@final
+@dataclass(frozen=True)
+class AgreementResult(JobResult):
+    """Agreement between raters, by question."""
+
+    JOB: ClassVar[str] = "annotate-agreement"
+    NUMBERS: ClassVar[type] = Agreement
+
+    numbers: Agreement
+    project: AnnotationProject
+
+    @property
+    def table(self) -> pa.Table:
+        """One row per question and rater."""
+        rows = [
+            {"question": question.question, **plain(rater)}
+            for question in self.numbers.questions
+            for rater in question.by_rater
+        ]
+        return pa.Table.from_pylist(rows)
+
+    def report(self, path: str | Path) -> Path:
+        """Write the page on the raters into a folder."""
+        return self.project.report(path).path
+
+    def headline(self) -> str:
+        """Answers, questions, and Krippendorff's alpha of the first question."""
+        first = self.numbers.questions[0]
+        return f"{self.numbers.answers} answers; Krippendorff's alpha of {first.question}: {first.alpha:.3f}"
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """One row per question."""
+        rows = [
+            (
+                question.question,
+                str(question.answers),
+                f"{question.percent_agreement:.3f}",
+                f"{question.alpha:.3f}",
+                f"{question.alpha_low:.3f} to {question.alpha_high:.3f}",
+            )
+            for question in self.numbers.questions
+        ]
+        return ("question", "answers", "agreement", "alpha", "95 % interval"), rows
+
+
+@final
+@dataclass(frozen=True)
+class ValidationResult(JobResult):
+    """Raters' validation of the images, by study."""
+
+    JOB: ClassVar[str] = "annotate-validation"
+    NUMBERS: ClassVar[Any] = dict[str, StudyValidation]
+
+    numbers: Mapping[str, StudyValidation]
+    project: AnnotationProject
+
+    @property
+    def passed(self) -> bool:
+        """Whether every study meets every gate."""
+        return all(study.passed for study in self.numbers.values())
+
+    @property
+    def table(self) -> pa.Table:
+        """One row per study and level; the rows without an attribute are of all images."""
+        rows = [{"study": name, **plain(group)} for name, study in self.numbers.items() for group in study.groups]
+        return pa.Table.from_pylist(rows)
+
+    def report(self, path: str | Path) -> Path:
+        """Write the page on the raters into a folder."""
+        return self.project.report(path).path
+
+    def headline(self) -> str:
+        """The result of the first study in one line."""
+        return self.lines()[0]
+
+    def lines(self) -> list[str]:
+        """The result in words, study by study."""
+        return [line for name, study in self.numbers.items() for line in validation.words_of(name, study)]
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """One row per study."""
+        rows = [
+            (
+                name,
+                str(study.groups[0].judged),
+                str(study.groups[0].differing),
+                f"{study.groups[0].quality:.2f}",
+                "yes" if study.passed else "; ".join(study.failures.values()),
+            )
+            for name, study in self.numbers.items()
+        ]
+        return ("study", "judged", "seen as another", "quality", "gates met"), rows
+
+
+@final
+@dataclass(frozen=True)
+class SamePersonResult(JobResult):
+    """How often raters take two images for the same person."""
+
+    JOB: ClassVar[str] = "annotate-same-person"
+    NUMBERS: ClassVar[type] = SamePersonNumbers
+
+    numbers: SamePersonNumbers
+
+    @property
+    def table(self) -> pa.Table:
+        """One row per kind of pair and group."""
+        return pa.Table.from_pylist(plain(self.numbers.rows))
+
+    def report(self, path: str | Path) -> Path:
+        """Write the rows as `same-person.csv` into a folder."""
+        from pyarrow import csv
+
+        folder = Path(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        csv.write_csv(self.table, folder / "same-person.csv")
+        return folder / "same-person.csv"
+
+    def headline(self) -> str:
+        """The first row in words."""
+        return self.lines()[0]
+
+    def lines(self) -> list[str]:
+        """The result in words."""
+        return pair_answers.lines(self.numbers)
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """One row per kind of pair and group."""
+        rows = [(row.group, row.kind, f"{row.share:.3f}", str(row.answers)) for row in self.numbers.rows]
+        return ("group", "kind", "share same", "answers"), rows
+
+
+def annotate(
+    run: str | Path, *, questions: Sequence[str | Path] = (), database: str | Path | None = None
+) -> AnnotationProject:
+    """The annotation of a run: its questions, its raters and their answers.
+
+    run: a run folder, or a folder of studies. questions: shipped questions (paper, monk, pairs, quality) or TOML files;
+    by default "paper". They are fixed when the database is begun, which the first method that needs it does. database:
+    a file or postgresql://user@host/name; by default RUN/annotations/annotation.sqlite.
+
+    Returns the project, whose methods invite raters, import, export and analyse answers. Raises BadInput for a folder
+    without a run.
+
+    ```python
+    project = transect.annotate("runs/smile", questions=["paper"])
+    project.import_answers("answers.csv")
+    project.agreement().numbers.questions[0].alpha
+    ```
+    """
+    folder = Path(run)
+    if not (folder / "run.json").exists() and not any(folder.glob("studies/*/run.json")):
+        raise BadInput(f"{folder}: expected a run folder, or a folder of studies, found no run.json; check the path")
+    return AnnotationProject(folder, tuple(map(str, questions)), None if database is None else str(database))
+
+
+def same_person(
+    answers: str | Path, pairs: str | Path, *, unanswered: Unanswered = "left out", question: str | None = None
+) -> SamePersonResult:
+    """Shares of "same" by kind of pair, familiarity and group, and face distances (Singh et al. 2021).
+
+    answers: as `export` writes it, of a question about pairs whose first level is "same". pairs: a CSV with first,
+    second, kind and optionally study, group and distance. unanswered: whether no answer is left out or counts as same.
+    question: which one, where the answers are to several. Pairs are matched by study too where both files have it.
+
+    Raises BadInput for files that cannot be read, pairs with two kinds, answers about pairs that are not listed, or
+    answers to several questions; UnknownName for a question without an answer.
+    """
+    if unanswered not in ("left out", "same"):
+        raise BadInput(f'--unanswered: expected "left out" or "same", got {unanswered!r}; choose one')
+    return SamePersonResult(pair_answers.numbers_of(Path(answers), Path(pairs), unanswered, question))

@@ -1,0 +1,86 @@
+"""`transect.annotate` in Python: a project of a run, answers in, figures out."""
+
+import json
+
+import audited
+import auditing
+import jsonschema
+import pytest
+
+import transect
+from transect.errors import BadInput
+from transect.jobs.annotate.run import AgreementResult, SamePersonResult, ValidationResult, same_person
+
+pytest.importorskip("sqlalchemy")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("api") / "run"
+    options = {"image_size": 32, "quiet": True, "control": False}
+    auditing.audit(audited.brightness, vary=["face_shape=0:1:2"], subjects=3, out=folder, **options)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def project(run, tmp_path_factory):
+    """Two raters see the intended condition on all six images; of quality, both say the same of each image."""
+    import pyarrow.parquet as pq
+
+    images = [
+        row for part in sorted((run / "images").glob("*.parquet")) for row in pq.read_table(part)["id"].to_pylist()
+    ]
+    table = tmp_path_factory.mktemp("answers") / "answers.csv"
+    rows = [
+        f"{image},{question},rater-{rater},{level}\n"
+        for place, image in enumerate(images)
+        for question, level in (("condition", place % 2), ("quality", 2 + place // 2))
+        for rater in ("0001", "0002")
+    ]
+    table.write_text("id,question,rater,answer\n" + "".join(rows))
+    project = transect.annotate(run, questions=["quality"])
+    imported = project.import_answers(table)
+    assert (imported.answers, imported.raters) == (24, 2)
+    assert project.import_answers(table).duplicates == 24
+    return project
+
+
+def test_agreement_is_a_record_with_a_table(project):
+    result = project.agreement(resamples=0)
+    assert [question.question for question in result.numbers.questions] == ["quality", "condition"]
+    assert result.numbers.questions[1].alpha == 1.0
+    assert len(result.table) == 4
+    assert result.headline() == "24 answers; Krippendorff's alpha of quality: 1.000"
+    assert "<td>condition</td>" in result._repr_html_()
+    jsonschema.validate(result.to_json(), AgreementResult.schema())
+
+
+def test_validation_is_what_the_command_writes(project, run):
+    result = project.validate()
+    assert result.to_json() == json.loads((run / "validation.json").read_text())
+    (study,) = result.numbers.values()
+    assert (study.groups[0].judged, study.groups[0].differing, result.passed) == (6, 0, False)
+    assert result.table["attribute"].to_pylist() == ["", "face_shape", "face_shape"]
+    assert result.headline().startswith("audit: 0 of 6 images (0.00 %) seen as another")
+    jsonschema.validate(result.to_json(), ValidationResult.schema())
+
+
+def test_the_page_the_answers_and_invitations(project, tmp_path):
+    assert project.report(tmp_path / "page", resamples=0).path.name == "raters.html"
+    assert project.export(tmp_path / "answers.parquet")["rows"] == 24
+    (invitation,) = project.invite(url="https://rate.example")
+    assert (invitation.rater, invitation.link[:28]) == ("rater-0003", "https://rate.example/invite/")
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path):
+    with pytest.raises(BadInput, match=r"expected a run folder, or a folder of studies, found no run.json"):
+        transect.annotate(tmp_path)
+
+
+def test_pairs_in_python(tmp_path):
+    (tmp_path / "answers.csv").write_text("id,second,question,rater,answer,level\na,b,same,r1,same person,0\n")
+    (tmp_path / "pairs.csv").write_text("first,second,kind\na,b,real\n")
+    result = same_person(tmp_path / "answers.csv", tmp_path / "pairs.csv")
+    assert (result.numbers.rows[0].kind, result.numbers.rows[0].share) == ("real", 1.0)
+    assert result.table["kind"].to_pylist() == [row.kind for row in result.numbers.rows]
+    jsonschema.validate(result.to_json(), SamePersonResult.schema())
