@@ -173,7 +173,7 @@ def test_a_control_that_matters_is_said_loudly_and_one_that_does_not_is_not(fold
     tree = parse(made.page.read_text())
     alarm = next(p for p in tree.iter("p") if "alarm" in classes(p))
     assert text_of(alarm).startswith(
-        "A negative control matters. Background hue, which says nothing about a face, changes the"
+        "A negative control shows an effect. Background hue, which says nothing about a face, changes the"
     )
     assert number_faults(tree, made.results) == []
     assert {family["name"] for family in made.results["families"]} == {"effects", "negative controls"}
@@ -189,7 +189,7 @@ def test_an_audit_in_steps_alone_has_its_control_once_and_says_it_loudly(tmp_pat
     assert (control["study"], control["from"], control["to"], control["n_images"]) == ("steps-age", [0.0], [0.5], 40)
     assert control["p_adjusted"] <= 0.05
     alarms = [p for p in parse(made.page.read_text()).iter("p") if "alarm" in classes(p)]
-    assert text_of(alarms[0]).startswith("A negative control matters. Background hue,")
+    assert text_of(alarms[0]).startswith("A negative control shows an effect. Background hue,")
     alone = auditing.audit(
         corners, steps=steps[:1], subjects=4, image_size=32, control=False, out=tmp_path / "without", quiet=True
     )

@@ -273,7 +273,7 @@ def test_rules_of_the_report_frame_what_it_left_out_whatever_the_page_counts_in(
             cut, text = framed(rater_report.page(rater_report.from_project(run, project, scale), resamples=0))
             assert cut, scale
             assert cut <= children
-            assert "age < 0.4 (of the ratings beside the run, as its report has it)" in text
+            assert "age < 0.4 (from the ratings stored with the run, as in its report)" in text
     finally:
         (run / "pruning.json").unlink()
         (run / "ratings.parquet").unlink()

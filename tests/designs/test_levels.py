@@ -47,7 +47,7 @@ def test_levels(text, levels):
         (["glasses=0:1:2"], "--vary 'glasses=0:1:2': glasses has levels off, on, not a range"),
         (["glasses=of,on"], "glasses: expected one of off, on, got 'of'"),
         (["hair_style=bun,7"], "hair_style: expected one of straight, bun, bald, got 7; see: transect attributes"),
-        (["glasses", "glasses"], "--vary glasses is given twice: name it once, with all its levels"),
+        (["glasses", "glasses"], "--vary glasses is repeated: name it once, with all its levels"),
         (["skin_tone=nan,3"], "skin_tone: expected between 1 and 10 Monk, got nan; see: transect attributes"),
     ],
 )

@@ -30,7 +30,7 @@ def test_a_folder_without_the_check_has_no_section_and_one_that_was_broken_off_s
     with RunFolder(tmp_path / interpolation.FOLDER, spec.to_json()):
         pass
     (section,) = finished_lines.sections(tmp_path)
-    assert "begun and not finished" in section.warnings[0]
+    assert "is not finished" in section.warnings[0]
 
 
 def test_answers_of_other_images_are_no_unfinished_check(tmp_path, monkeypatch):

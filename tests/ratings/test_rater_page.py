@@ -78,7 +78,7 @@ def test_galleries_without_room_are_counted(rated, monkeypatch):
     page, addresses = rater_page.choose(whole, Pictures(rated).png)
     text = rater_page.build(page, addresses)
     assert (page.galleries, page.galleries_left_out, addresses) == ([], 3, {})
-    assert "galleries are not shown" in text
+    assert "galleries do not fit on the page" in text
 
 
 def test_rules_about_what_was_not_asked_are_refused(rated):

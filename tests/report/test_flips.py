@@ -131,7 +131,7 @@ def test_flips_take_a_quarter_of_the_room_and_what_is_left_out_is_counted(tmp_pa
     assert page.stat().st_size < LARGEST_PAGE
     entry = json.loads((tmp_path / "results.json").read_text())["gallery"]
     assert 0 < entry["flips_shown"] < entry["flips_total"] == 90
-    told = f"For want of room {entry['flips_shown']} of 90 such galleries are shown."
+    told = f"{entry['flips_shown']} of 90 such galleries fit on this page."
     assert told in text_of(parse(page.read_text()))
 
 

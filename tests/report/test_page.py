@@ -214,7 +214,7 @@ def test_one_study_without_rates_pictures_or_estimates():
     lost = [row for row in results["effects"] if row["reason"]]
     page = build(results | {"studies": [faces], "effects": lost, "rates": [], "largest": []}, Gallery())
     tree = parse(page)
-    assert "No contrast could be estimated." in text_of(tree)
+    assert "No contrast is estimable." in text_of(tree)
     assert "the detector gives no confidence" in text_of(tree)
     assert not list(tree.iter("img"))
 
@@ -224,7 +224,7 @@ def test_an_observational_study_speaks_of_associations():
     for row in (*results["studies"], *results["effects"]):
         row["basis"] = "observational"
     text = text_of(parse(build(results, make_gallery())))
-    assert "What goes along with each attribute" in text
+    assert "What is associated with each attribute" in text
     assert "What each attribute causes" not in text
     assert "raises" not in text
 

@@ -47,7 +47,7 @@ def test_an_effect_that_chance_can_explain():
     assert "changes the miss rate" in text
     assert text.endswith(
         "by +2 points (95% interval −1 to 5), which after the correction "
-        "for many tests cannot be told from no change (adjusted p 0.300)."
+        "for many tests is not statistically different from zero (adjusted p 0.300)."
     )
 
 
@@ -103,7 +103,7 @@ def test_association_is_never_told_as_a_cause():
     )
     text = sentence(basis="observational", estimate=-0.3, low=-0.4, high=0.1, p_adjusted=0.5)
     assert "differs by −30 points" in text
-    assert text.endswith("cannot be told from no difference (adjusted p 0.500).")
+    assert text.endswith("is not statistically different from zero (adjusted p 0.500).")
 
 
 def test_what_was_asked():

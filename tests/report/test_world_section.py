@@ -23,8 +23,8 @@ def test_readings_are_told_with_interval_number_and_what_shows_them():
         "picture).",
         "light level: it explains a share of 0.401 of the variance (interval 0.391 to 0.411; 4,000 images; seen in every "
         "picture).",
-        "glasses: it tells levels apart with an area under the ROC curve of 0.94 (interval 0.93 to 0.95; 4,000 images; "
-        "seen in every picture), below the 0.95 that is wanted.",
+        "glasses: it separates levels with an area under the ROC curve of 0.94 (interval 0.93 to 0.95; 4,000 images; "
+        "seen in every picture), below the required 0.95.",
         "smile: not measured for renderer version 9",
     ]
 
@@ -32,7 +32,7 @@ def test_readings_are_told_with_interval_number_and_what_shows_them():
 def test_light_and_people():
     world = described()
     assert plain_text(world.light) == (
-        "Its light beside photographs (5,000 subjects; luminances of parts of the face, by fifth of cheek luminance): 83 "
+        "Lighting compared with photographs (5,000 subjects; luminances of parts of the face, by fifth of cheek luminance): 83 "
         "of 90 medians lie between the photographs’ quartiles, 0 beyond what nine in ten photographs show; the "
         "smallest share of faces within the latter is 0.713; the smallest fifth has 435 faces."
     )
@@ -41,8 +41,8 @@ def test_light_and_people():
 
 def test_what_was_not_measured_says_so():
     world = described(photometry=None, identity=None, readings=[])
-    assert plain_text(world.light) == "Its light beside photographs: not measured."
-    assert plain_text(world.people) == "How well its people are told apart: not measured."
+    assert plain_text(world.light) == "Lighting compared with photographs: not measured."
+    assert plain_text(world.people) == "How well its people can be distinguished: not measured."
     assert world.readings == ()
     few = make_results()["world"]["photometry"] | {"share_inside": None}
     assert "within the latter is not estimable" in plain_text(described(photometry=few).light)

@@ -9,6 +9,7 @@ from transect.analysis.sections import Answers
 from transect.records import Attribute, Design, Task
 from transect.report.records import Section
 from transect.runs.plain_json import plain
+from transect.runs.spec import StepSize
 
 AGE = Attribute("age", "continuous", "apparent age", unit="years", low=20, high=80)
 TONE = Attribute("skin_tone", "continuous", "tone of the skin", unit="Monk", low=1, high=10)
@@ -61,7 +62,7 @@ def stepped(steps, **more):
     scores = more.get("scores", more.get("answers"))
     design = Design({"age": tuple(steps)}, subjects=len(scores))
     values = {"age": np.tile(np.array(steps), len(scores))}
-    size = {"attribute": "age", "half_range": 30.0, "unit": "years"}
+    size = StepSize("age", 30.0, "years")
     return answers(design, values=values, attributes={"age": LAMBDA}, steps=size, study="steps-age", **more)
 
 

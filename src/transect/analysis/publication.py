@@ -137,8 +137,8 @@ def studies_truth(found: Sequence[Findings]) -> list[str]:
 def largest(effects: Sequence[Effect], truths: Sequence[str]) -> list[int]:
     """Indices of the three largest contrasts, of proportions where there are any; significant ones first.
 
-    The page says of the others that they cannot be told from no change. Effects of exactly 0 are shown only where
-    there is nothing else. What the truth's own attribute does to an error is left out: where the label changes, the
+    The page says which are not statistically different from zero. Effects of exactly 0 are shown only where there is
+    nothing else. What the truth's own attribute does to an error is left out: where the label changes, the
     error does.
 
     >>> largest([], [])

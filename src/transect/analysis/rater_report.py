@@ -174,7 +174,7 @@ def _excluded(said: Sequence[Row]) -> Excluded:
         for one in said
         if one.repeat and not one.excluded and (key := (one.first, one.second, one.question, one.rater)) in first
     ]
-    checks = {"known answers met": (sum(known), len(known)), "repeats answered alike": (sum(again), len(again))}
+    checks = {"known answers correct": (sum(known), len(known)), "repeats answered the same": (sum(again), len(again))}
     found = {name: of for name, of in checks.items() if of[1]}
     return Excluded(len({one.rater for one in out}), len(out), found)
 

@@ -41,7 +41,7 @@ def parse_vary(
         if name not in known:
             raise UnknownName("attribute", name, known, "see: transect attributes")
         if name in levels:
-            raise BadInput(f"{option} {name} is given twice: name it once, with all its levels")
+            raise BadInput(f"{option} {name} is repeated: name it once, with all its levels")
         levels[name] = _levels(known[name], values, f"{option} {text!r}") if equals else _unnamed(known[name], defaults)
     return levels
 

@@ -100,9 +100,9 @@ def alarms(document: Document) -> tuple[Markup, ...]:
         place = pointer("negative_controls", index)
         made.append(
             Markup(
-                "<strong>A negative control matters.</strong> {}, which says nothing about a face, changes the {} "
-                "of {} by {} (interval {} to {}): the target reacts to what is beside the question, or the images "
-                "differ in more than was set. Read every effect of this page with that in mind."
+                "<strong>A negative control shows an effect.</strong> {}, which says nothing about a face, changes "
+                "the {} of {} by {} (interval {} to {}): the target reacts to something irrelevant, or the images "
+                "differ in more than was set. Interpret every effect on this page with caution."
             ).format(
                 spaced(row.attributes[0]).capitalize(),
                 outcome_words(row.outcome, row.unit, _task(document, row)),

@@ -143,8 +143,8 @@ def _certain(document: Document, study: int, index: int, subject: Markup) -> Mar
 
 def _uncertain(document: Document, study: int, index: int, subject: Markup) -> Markup:
     effect = document.results.effects[index]
-    changes = Markup("{} changes {} by {} ({}), which{} cannot be told from no change{}.")
-    differs = Markup("{} {} differs by {} ({}), which{} cannot be told from no difference{}.")
+    changes = Markup("{} changes {} by {} ({}), which{} is not statistically different from zero{}.")
+    differs = Markup("{} {} differs by {} ({}), which{} is not statistically different from zero{}.")
     return (changes if effect.basis == "experimental" else differs).format(
         _change(document, study, effect, index),
         subject,

@@ -13,7 +13,7 @@ from transect.report.world_entries import ReadingEntry
 
 _FIGURES = {
     "r2": Markup("it explains a share of {} of the variance"),
-    "auc": Markup("it tells levels apart with an area under the ROC curve of {}"),
+    "auc": Markup("it separates levels with an area under the ROC curve of {}"),
 }
 
 
@@ -35,12 +35,12 @@ def describe_world(document: Document) -> World:
 
 def _light(document: Document) -> Markup:
     if document.results.world.photometry is None:
-        return Markup("Its light beside photographs: not measured.")
+        return Markup("Lighting compared with photographs: not measured.")
     at = "/world/photometry"
     return Markup(
-        "Its light beside photographs ({} subjects; luminances of parts of the face, by fifth of cheek luminance): "
-        "{} of {} medians lie between the photographs\u2019 quartiles, {} beyond what nine in ten photographs show; "
-        "the smallest share of faces within the latter is {}; the smallest fifth has {} faces."
+        "Lighting compared with photographs ({} subjects; luminances of parts of the face, by fifth of cheek "
+        "luminance): {} of {} medians lie between the photographs\u2019 quartiles, {} beyond what nine in ten "
+        "photographs show; the smallest share of faces within the latter is {}; the smallest fifth has {} faces."
     ).format(
         document.number(f"{at}/subjects", "count"),
         document.number(f"{at}/medians_inside", "count"),
@@ -53,12 +53,12 @@ def _light(document: Document) -> Markup:
 
 def _people(document: Document) -> Markup:
     if document.results.world.identity is None or document.results.world.identity.value is None:
-        return Markup("How well its people are told apart: not measured.")
+        return Markup("How well its people can be distinguished: not measured.")
     at = "/world/identity"
     numbers = [document.number(f"{at}/{name}") for name in ("value", "low", "high")]
     return Markup(
-        "Pairs of images of one person, all but the identity redrawn, are told from pairs of two people with an area "
-        "under the ROC curve of {} (interval {} to {}; {} people)."
+        "Pairs of images of one person, all but the identity redrawn, are distinguished from pairs of two people "
+        "with an area under the ROC curve of {} (interval {} to {}; {} people)."
     ).format(*numbers, document.number(f"{at}/n", "count"))
 
 
@@ -67,7 +67,7 @@ def _read(document: Document, index: int, row: ReadingEntry) -> Markup:
     if row.value is None or row.figure is None:
         return Markup("{}: {}").format(name, document.text(f"{at}/reason"))
     value, low, high = (document.number(f"{at}/{key}") for key in ("value", "low", "high"))
-    verdict = Markup(", <strong>below the {} that is wanted</strong>").format(document.number(f"{at}/gate"))
+    verdict = Markup(", <strong>below the required {}</strong>").format(document.number(f"{at}/gate"))
     return Markup("{}: {} (interval {} to {}; {} images; seen {}){}.").format(
         name,
         _FIGURES[row.figure].format(value),

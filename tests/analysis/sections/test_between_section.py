@@ -57,4 +57,4 @@ def test_no_line_within_a_class_is_said_and_nothing_is_drawn(said):
 
 
 def test_a_check_that_was_not_finished():
-    assert "begun and not finished" in checked(between.unfinished())["warnings"][0]
+    assert "is not finished" in checked(between.unfinished())["warnings"][0]

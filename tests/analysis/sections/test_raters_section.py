@@ -19,14 +19,14 @@ SMILE = Rated(
 
 
 def test_who_answered_and_how_far_they_agree():
-    made = checked(raters.section("run", [SMILE], Excluded(1, 7, {"repeats answered alike": (3, 4)}), resamples=0))
+    made = checked(raters.section("run", [SMILE], Excluded(1, 7, {"repeats answered the same": (3, 4)}), resamples=0))
     who = rows(made, "Who answered")
     assert who[0] == {
         "question": "smile", "raters": 3, "answers": 8, "images rated": 3, "not rated": 1,
         "answers an image, median": 3, "cannot tell": 2,
     }  # fmt: skip
     assert (who[1]["raters"], who[1]["answers"]) == (1, 7)
-    assert who[2]["question"] == "repeats answered alike: 3 of 4"
+    assert who[2]["question"] == "repeats answered the same: 3 of 4"
     (agreed,) = rows(made, "How far they agree")
     assert agreed["equal pairs"] == pytest.approx(4 / 7)  # 1 of 3, 0 of 1 and 3 of 3 pairs
     # Spreads: sqrt(2)/3 of a range of 2, a half of it, and 0: the middle one is sqrt(2)/6 = .236.

@@ -111,7 +111,7 @@ SMILE = [[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 1]]
 
 def test_whether_the_label_stayed():
     made = checked(sensitivity.section([stepped(STEPS, scores=WALK, truth=SMILE, truth_attribute="smile")]))
-    below, above = rows(made, "Did the label (smile) stay, as the world has it?")
+    below, above = rows(made, "Did the label (smile) stay, by the world's causal model?")
     assert (below["label moved"], above["label moved"], above["subjects"]) == (0.0, 0.25, 4)
     assert [above["low"], above["high"]] == pytest.approx(list(map(float, wilson(1, 4))))
     assert above["change of the rate"] == 0.25
@@ -124,7 +124,7 @@ def test_whether_the_label_stayed():
     kept = rows(made, "Score sensitivity with and without")[1]
     assert (kept["S score: all"], kept["S score: label stayed"]) == pytest.approx((0.175, 0.2 / 3))
     assert made["warnings"] == [
-        "Moving age also moved smile, as the world has it, in more than 5% of the subjects: part of the change may be right."
+        "Moving age also moved smile, by the world's causal model, in more than 5% of the subjects: part of the change may be right."
     ]
 
 
@@ -139,7 +139,10 @@ def test_whether_people_saw_the_label_stay():
     below, above = rows(made, "Did the label (smile) stay, as rated?")
     assert (below["label moved"], below["subjects"], below["without a label"]) == (pytest.approx(1 / 3), 3, 1)
     assert (above["label moved"], above["subjects"], above["without a label"]) == (0.0, 3, 1)
-    assert [row["label moved"] for row in rows(made, "Did the label (smile) stay, as the world has it?")] == [0.0, 0.0]
+    assert [row["label moved"] for row in rows(made, "Did the label (smile) stay, by the world's causal model?")] == [
+        0.0,
+        0.0,
+    ]
     # at λ = -1 s1 moved, s3 has no answer and s4 no rating: s2 alone is left, which flips
     title = "Classification sensitivity with and without the images whose label moved, as rated"
     below, above = rows(made, title)

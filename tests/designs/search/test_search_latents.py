@@ -115,10 +115,10 @@ def test_by_default_conditions_are_all_levels_of_all_discrete_attributes():
     [
         (["age"], "give the levels of age"),
         (["age=20:30"], "give the levels of age"),
-        (["age=30,30"], "a level is given twice"),
+        (["age=30,30"], "a level is repeated"),
         (["age=30,90"], "between 20 and 80"),
         (["style=a,d"], "expected one of a, b, c"),
-        (["glasses", "glasses"], "given twice"),
+        (["glasses", "glasses"], "repeated"),
         ([f"age={','.join(map(str, range(20, 80)))}", "glasses"], "at most 64 conditions, got 120"),
     ],
 )

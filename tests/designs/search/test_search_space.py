@@ -76,7 +76,7 @@ def test_words_name_both_ends_and_levels():
 @pytest.mark.parametrize(
     ("vary", "message"),
     [
-        (["age", "age"], "given twice"),
+        (["age", "age"], "repeated"),
         (["style"], "no order to search along"),
         (["age=5:30"], "between 20 and 80"),
         (["age=40:30"], "LOW below HIGH"),

@@ -42,13 +42,13 @@ def section(one: Answers) -> Section:
 
 
 def unfinished() -> Section:
-    """The section of a check that was begun and not finished."""
+    """The section of a check that is not finished."""
     return Section(
         key="interpolation",
         study="",
         title="Between two subjects of one class",
         text=[],
-        warnings=["This check was begun and not finished; the same transect audit goes on with it."],
+        warnings=["This check is not finished; rerun transect audit to resume it."],
         figures=[],
         tables=[],
         sources=[],

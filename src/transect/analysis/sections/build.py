@@ -36,7 +36,7 @@ def build(found: Sequence[Answers], asked: Sequence[str] = ()) -> list[Section]:
     chosen = check(asked)
     if chosen and not any(_modelled(one) for one in found):
         raise BadInput(
-            f"--model {', '.join(chosen)}: expected errors of images as they come, or of images that --perceived says "
+            f"--model {', '.join(chosen)}: expected errors of observed images, or of images that --perceived says "
             "what was seen on, got none; leave it out, or give --perceived (and --truth where errors are not known)"
         )
     targets = list(dict.fromkeys(one.target for one in found))

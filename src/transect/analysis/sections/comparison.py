@@ -73,7 +73,7 @@ def section(experiment: Answers, observation: Answers) -> Section | None:
         rows[called] = [_rate(values[called], mask, side, label) for mask, label in zip(masks, labels, strict=True)]
     return Section(
         key="comparison",
-        title=f"Observation beside experiment: {experiment.target}",
+        title=f"Observation compared with experiment: {experiment.target}",
         text=text,
         figures=[_figure(counted, unit, rows)],
         tables=[_table(counted, unit, labels, rows)],

@@ -22,7 +22,7 @@ _TEXT: Final = (
     "strong that would have to be; none says whether it is there. An experiment needs none of them.",
     "An E-value of 2 reads: something hidden that goes with both the attribute and the {counted} at a risk ratio of 2 "
     "could explain the whole estimate, anything weaker could not; an E-value of the interval of 1 means that the "
-    "interval holds no effect already. Slopes are told for one standard deviation of the attribute; a larger step has "
+    "interval holds no effect already. Slopes are per standard deviation of the attribute; a larger step has "
     "a larger E-value.",
     "A robustness value of 10 % reads: something hidden that explains 10 % of what is left of both the attribute and "
     "the {counted} could bring the adjusted difference to 0, anything weaker could not. The partial R² is what the "

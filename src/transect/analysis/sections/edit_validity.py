@@ -145,7 +145,7 @@ def _by_cell(
     labels: Sequence[str],
     natural: Float[np.ndarray, " cells"],
 ) -> Table:
-    heads = [("cell", "text"), ("subjects as they come", "proportion"), ("images", "count")]
+    heads = [("cell", "text"), ("subjects as sampled", "proportion"), ("images", "count")]
     heads += [(f"fail: {gate}", "count") for gate in fails]
     heads += [("fail any", "count"), ("pass all", "proportion"), ("low", "proportion"), ("high", "proportion")]
     counts = np.bincount(cells, minlength=len(labels))

@@ -19,7 +19,7 @@ from transect.report.records import PictureGallery, PictureGroup, RatedPicture
 BINS: Final = 10
 EACH: Final = 3
 """Pictures of each tenth of the scale."""
-_KEPT: Final = "(of the ratings beside the run, as its report has it)"
+_KEPT: Final = "(from the ratings stored with the run, as in its report)"
 
 
 def by_score(

@@ -40,7 +40,7 @@ NO_FACE: Final = "no face"
 _ALL: Final = "all images"
 _EQUAL: Final = "all, weighted equally"
 _SAMPLER: Final = {
-    False: "The sampler: images as they come in {population}, so that the rate of all images is that population's.",
+    False: "The sampler: images as sampled from {population}, so that the rate of all images is that population's.",
     True: "The sampler: every subject at every combination of the levels that were set.",
 }
 _TEXT: Final = (

@@ -108,7 +108,7 @@ def _left_out(one: Answers, shown: Collection[str]) -> list[str]:
             continue
         why = "no machine has it for images that people did not rate, beside images that both have"
         why = "levels in no order have no mean" if nominal(one.known.get(name)) else why
-        reasons.append(f"People's ratings of {words(name)} stand alone: {why}")
+        reasons.append(f"No machine ratings complement people's ratings of {words(name)}: {why}")
     return reasons
 
 

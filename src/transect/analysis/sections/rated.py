@@ -19,8 +19,8 @@ EVERYTHING: Final = "all images"
 BY_IMAGE: Final = "a value per image"
 OF_PEOPLE: Final = "people's single answers"
 _RATED: Final = (
-    "Ratings are beside the run and change no image and no answer. An image without a rating is left out only where "
-    "the rating is needed; a rule cannot judge it and keeps it."
+    "Ratings are stored with the run and change no image and no answer. An image without a rating is left out only "
+    "where the rating is needed; a rule cannot judge it and keeps it."
 )
 _PRUNED: Final = (
     "Images are left out step by step, by rules that look at ratings alone. Every other number of this page is of the "

@@ -89,7 +89,7 @@ class Excluded:
     raters: int | None = None
     answers: int | None = None
     checks: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """Known answers met and repeats answered alike: of how many."""
+    """Known answers met and repeats answered the same: of how many."""
 
 
 def section(study: str, rated: Sequence[Rated], excluded: Excluded, resamples: int = 1000) -> Section:
@@ -108,7 +108,7 @@ def section(study: str, rated: Sequence[Rated], excluded: Excluded, resamples: i
 
 
 def _warnings(rated: Sequence[Rated], excluded: Excluded) -> list[str]:
-    made = [f"One answer an image to {words(one.name)}: no agreement can be told" for one in rated if _single(one)]
+    made = [f"One answer an image to {words(one.name)}: agreement cannot be estimated" for one in rated if _single(one)]
     made += [f"Who answered {words(one.name)} is not known" for one in rated if one.anonymous]
     if excluded.raters is None:
         made.append("Whether raters were left out before these answers were given is not known")

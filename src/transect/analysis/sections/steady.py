@@ -34,7 +34,7 @@ def section(kept: Mapping[str, Any]) -> Section:
     return Section(
         key="steady",
         target=kept["target"],
-        title=f"Did it answer alike to the end? {kept['target']}",
+        title=f"Did its answers stay the same? {kept['target']}",
         text=[*([] if said else [_verdict(kept, found)]), _TEXT[0].format(every=kept["every"]), _TEXT[1]],
         warnings=said,
         figures=[_figure(kept)],
@@ -45,11 +45,11 @@ def section(kept: Mapping[str, Any]) -> Section:
 
 def _verdict(kept: Mapping[str, Any], found: Change) -> str:
     if found.reason:
-        return f"That cannot be told: {found.reason}."
+        return f"Unknown: {found.reason}."
     other, _ = _otherwise(kept)
     if not other.any():
         return "Nothing speaks against it: every image that was asked about again was answered as at first."
-    return "No change can be told from chance, though some answers differed from the first."
+    return "Some answers differed from the first, but no more than chance explains."
 
 
 def _otherwise(kept: Mapping[str, Any]) -> tuple[Float[np.ndarray, " t"], Float[np.ndarray, " t"]]:
@@ -72,7 +72,7 @@ def _test(kept: Mapping[str, Any], found: Change, *, changed: bool) -> Table:
 
 def _rounds(kept: Mapping[str, Any]) -> Table:
     distances, (other, known), evidence = distances_of(kept), _otherwise(kept), evidence_of(kept)
-    heads = [("after so many answers", "count"), ("answered otherwise than at first", "count")]
+    heads = [("after N answers", "count"), ("answers that differ from the first", "count")]
     heads += [("answered then and at first", "count"), ("mean distance from the first", "number")]
     heads += [("evidence until then", "number")]
     rows = [
@@ -96,7 +96,7 @@ def _figure(kept: Mapping[str, Any]) -> Figure:
     panel = Panel(
         heading="Images asked about again",
         x_words="answers before",
-        y_words="answered otherwise than at first",
+        y_words="answers that differ from the first",
         unit="proportion",
         series=[Series(name="share of images", points=points)],
     )

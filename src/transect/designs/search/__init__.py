@@ -1,7 +1,7 @@
-"""Which points do we ask next, to find failures? Strategies that are told yes or no and suggest what to ask about.
+"""Strategies that search for failures: from answers of yes or no they suggest the next points to query.
 
 A point lies in the unit cube, one coordinate per attribute that varies. All strategies have one interface: they suggest
-a batch from the history of what was asked and answered, so that a search goes on by telling it its history again.
+a batch from the history of queries and answers, so that a search resumes from its history.
 """
 
 from transect.designs.search.active import ActiveSearch, eager

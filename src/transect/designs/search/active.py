@@ -1,11 +1,11 @@
-"""Our search: explore evenly, and follow up what was found where a new failure is likely.
+"""Active search: explore evenly, and follow up failures where a new one is likely.
 
 Active search asks where a yes is most likely (Garnett et al. 2012, arXiv:1206.6406), here under a hard constraint: no
 follow-up lies within a tenth of the cube's diagonal of a failure that is known, as in constraint active search
 (Malkomes et al. 2021, ICML), so that diversity is a guarantee and not a weight. Candidates come from trust regions
 round the failures: sparse steps from them (Eriksson et al. 2019, arXiv:1910.01739), some within the length scales.
 
-Exploration goes on to the end as one Sobol sequence. Follow-ups are earned: each failure that exploration finds pays
+Exploration continues to the end as one Sobol sequence. Follow-ups are earned: each failure that exploration finds pays
 for some, up to a share of all calls; a failure without neighbours (a mislabelled one, say) is soon given up.
 """
 
@@ -125,8 +125,8 @@ def candidates_near(history: History, surrogate: Surrogate, random: np.random.Ge
 
     From each: one to all attributes take another value, anywhere or within two length scales.
     """
-    found, d = history.found, history.dimensions
-    centers = found[random.permutation(len(found))[:CENTERS]].repeat(CANDIDATES, axis=0)
+    failures, d = history.found, history.dimensions
+    centers = failures[random.permutation(len(failures))[:CENTERS]].repeat(CANDIDATES, axis=0)
     shape = centers.shape
     moved = 1 + np.floor(d ** random.random(shape[0]) - 1e-9).astype(int)  # few attributes as often as many
     step = np.argsort(random.random(shape), axis=1) < moved[:, None]
@@ -135,4 +135,4 @@ def candidates_near(history: History, surrogate: Surrogate, random: np.random.Ge
     value = np.where(random.random((shape[0], 1)) < 0.5, np.clip(near, 0, 1), anywhere)
     candidates = np.where(step, value, centers)
     far = APART * diagonal(d)
-    return np.asarray(candidates[distances(candidates, found).min(axis=1, initial=np.inf) >= far])
+    return np.asarray(candidates[distances(candidates, failures).min(axis=1, initial=np.inf) >= far])

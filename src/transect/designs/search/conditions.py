@@ -59,11 +59,11 @@ def cells(points: Float[np.ndarray, "n d"], steps: Steps) -> Float[np.ndarray, "
     >>> cells(np.array([[0.2, 0.7]]), [(0.5,), ()]).tolist()
     [[0.25, 0.7]]
     """
-    made = points.copy()
+    centered = points.copy()
     for j, edges in enumerate(steps):
         if len(edges):
-            made[:, j] = _middles(edges)[np.searchsorted(edges, points[:, j], side="left")]
-    return made
+            centered[:, j] = _middles(edges)[np.searchsorted(edges, points[:, j], side="left")]
+    return centered
 
 
 def _middles(edges: Sequence[float]) -> Float[np.ndarray, " k"]:
@@ -77,9 +77,9 @@ class Thompson:
     """Asks for the condition whose rate, drawn from what is known, is highest (Thompson 1933, doi:10.2307/2332286).
 
     Each condition's rate of failure is Beta(½, ½) before anything is known. steps: the levels of each coordinate, all
-    of which have some. most: the share of calls that are drawn so; the others go round all conditions, in an order
-    drawn anew each time, and say how often the target fails. Raises BadInput for a coordinate without levels or a share
-    outside [0, 1].
+    of which have some. most: the share of calls that are drawn so; the others go round all conditions, in a new
+    random order each time, and estimate how often the target fails. Raises BadInput for a coordinate without levels or
+    a share outside [0, 1].
 
     >>> Thompson(((0.5,), (0.25, 0.5, 0.75)), seed=1).suggest(History.empty(2), 3).points.shape  # eight conditions
     (3, 2)

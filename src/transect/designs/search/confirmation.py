@@ -1,6 +1,6 @@
 """Search for regions: active search first, then fresh calls inside the rules that its answers suggest.
 
-A rule is asked about until its rate is known well enough; calls that no rule needs any more go back to the search.
+A rule is queried until its rate is known well enough; calls that no rule needs any more return to the search.
 Which calls confirm which rule follows from the history, in blocks of eight: what a block does is decided by the answers
 before it, however the calls are cut into batches.
 """
@@ -22,10 +22,10 @@ from transect.designs.search.rules import Rule, find_rules
 CONFIRMING: Final = 0.25
 """Share of the calls that confirm, at most."""
 BLOCK: Final = 8
-"""Calls for one rule, before it is looked at whether more are needed."""
+"""Calls for one rule before the next check whether more are needed."""
 LEAST_ANSWERS: Final = 16
 NARROW: Final = 0.1
-"""A rule has enough answers where there are so many, and the 95 % Wilson interval is at most so wide to either side."""
+"""A rule has enough answers at this number, where the 95 % Wilson interval is at most this wide to either side."""
 CONFIDENCE: Final = 0.97
 """Confidence of the Wilson interval that is stated. Stopping when an interval is narrow costs coverage: with 95 % it
 falls to 90 % where a rule fails in one call of five, with 97 % not under 93 % from 25 calls on; less with fewer calls
@@ -39,8 +39,8 @@ class ConfirmedSearch:
     """Active search with three quarters of the budget, then calls drawn uniformly inside the rules, then active search.
 
     Rules take calls until each has `enough` answers, and a quarter of the budget at most. Where no rule was found the
-    search goes on at once; rules are found in the first three quarters alone. A rule whose calls stay without an answer
-    is asked about to the end of the budget. thresholds: where rules may cut, as `find_rules` has them. own: what
+    search continues at once; rules come from the first three quarters alone. A rule whose calls stay without an answer
+    is queried to the end of the budget. thresholds: where rules may cut, as for `find_rules`. own: what
     searches in place of the active search, over conditions. narrow: the half-width that is enough; 0: to the end.
 
     >>> ConfirmedSearch(seed=1, budget=40).suggest(History.empty(2), 8).explored.tolist() == [True] * 8
@@ -101,9 +101,9 @@ class ConfirmedSearch:
         turns: list[int] = []
         for start in range(self.searching, len(history) + 1, BLOCK):
             blocks = history.failures[self.searching : start].reshape(-1, BLOCK)
-            asked = [blocks[np.array(turns, dtype=np.int64) == i].ravel() for i in range(len(rules))]
-            needed = [i for i, one in enumerate(asked) if not self._enough(one)]
-            turns.append(min(needed, key=lambda i: (len(asked[i]), i), default=SEARCHED))
+            queried = [blocks[np.array(turns, dtype=np.int64) == i].ravel() for i in range(len(rules))]
+            needed = [i for i, answers in enumerate(queried) if not self._enough(answers)]
+            turns.append(min(needed, key=lambda i: (len(queried[i]), i), default=SEARCHED))
         return turns
 
     def _enough(self, failures: Float[np.ndarray, " n"]) -> bool:
@@ -114,7 +114,7 @@ class ConfirmedSearch:
 
 
 def enough(failures: float, answers: int, narrow: float = NARROW) -> bool:
-    """Whether so many failures in so many answers say a rule's rate well enough to spend calls elsewhere.
+    """Whether this many failures in this many answers give a rule's rate well enough to spend calls elsewhere.
 
     >>> enough(16, 16), enough(15, 15), enough(40, 80)
     (True, False, False)

@@ -1,7 +1,7 @@
-"""What a search has asked and been told: points of the unit cube, and yes (a failure) or no.
+"""The history of a search: points of the unit cube, and the answers yes (a failure) or no.
 
-A strategy is a pure function of this history and of its seed. A search that was killed goes on by telling it what was
-answered; nothing else is kept.
+A strategy is a pure function of this history and of its seed. A search that was interrupted resumes from its
+answers; nothing else is stored.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ APART: Final = 0.1
 @final
 @dataclass(frozen=True, slots=True)
 class History:
-    """What was asked, in order: points float64 [n, d] in [0, 1], failures float64 [n] (0, 1, NaN without an answer).
+    """Queries in order: points float64 [n, d] in [0, 1], failures float64 [n] (0, 1, NaN without an answer).
 
-    explored: boolean [n], whether the point was chosen without looking at what was found.
+    explored: boolean [n], whether the point was chosen regardless of earlier answers.
     """
 
     points: Float[np.ndarray, "n d"]
@@ -36,7 +36,7 @@ class History:
 
     @classmethod
     def empty(cls, dimensions: int) -> History:
-        """Nothing asked yet. Raises BadInput for a cube without dimensions.
+        """No query yet. Raises BadInput for a cube without dimensions.
 
         >>> len(History.empty(3))
         0
@@ -60,19 +60,19 @@ class History:
         """The points of the failures, in the order of asking."""
         return np.asarray(self.points[self.failed])
 
-    def told(self, asked: Suggestions, failures: Float[np.ndarray, " m"]) -> History:
-        """The history with the answers to what was suggested. Raises BadInput unless there is one answer each.
+    def told(self, suggestions: Suggestions, failures: Float[np.ndarray, " m"]) -> History:
+        """The history with the answers to the suggestions. Raises BadInput unless there is one answer each.
 
-        >>> asked = Suggestions(np.array([[0.5]]), np.array([True]))
-        >>> History.empty(1).told(asked, np.array([1.0])).found
+        >>> suggestions = Suggestions(np.array([[0.5]]), np.array([True]))
+        >>> History.empty(1).told(suggestions, np.array([1.0])).found
         array([[0.5]])
         """
-        if len(failures) != len(asked):
-            raise BadInput(f"expected one answer for each of {len(asked)} points, got {len(failures)}; tell them all")
+        if len(failures) != len(suggestions):
+            raise BadInput(f"expected one answer for each of {len(suggestions)} points, got {len(failures)}; give all")
         return History(
-            np.concatenate([self.points, asked.points]),
+            np.concatenate([self.points, suggestions.points]),
             np.concatenate([self.failures, np.asarray(failures, dtype=np.float64)]),
-            np.concatenate([self.explored, asked.explored]),
+            np.concatenate([self.explored, suggestions.explored]),
         )
 
 
@@ -90,7 +90,7 @@ class Suggestions:
 
 @runtime_checkable
 class Strategy(Protocol):
-    """Chooses what to ask next from what was told; the same history gives the same suggestions."""
+    """Chooses the next queries from the history; the same history gives the same suggestions."""
 
     @property
     def name(self) -> str:
@@ -118,19 +118,19 @@ def distances(points: Float[np.ndarray, "n d"], others: Float[np.ndarray, "m d"]
 
 
 def apart(points: Float[np.ndarray, "n d"], share: float = APART) -> Int[np.ndarray, " k"]:
-    """Rows that are at least `share` of the diagonal from every row kept before them, in order.
+    """Rows that are at least `share` of the diagonal from every row chosen before them, in order.
 
     A search that clones its first failure has one. No points give no rows.
 
     >>> apart(np.array([[0.0], [0.05], [0.3], [0.1]])).tolist()
     [0, 2, 3]
     """
-    kept: list[int] = []
+    chosen: list[int] = []
     least = share * diagonal(points.shape[1]) - 1e-12
     for row in range(len(points)):
-        if not kept or float(np.linalg.norm(points[kept] - points[row], axis=1).min()) >= least:
-            kept.append(row)
-    return np.array(kept, dtype=np.int64)
+        if not chosen or float(np.linalg.norm(points[chosen] - points[row], axis=1).min()) >= least:
+            chosen.append(row)
+    return np.array(chosen, dtype=np.int64)
 
 
 def conduct(
@@ -141,12 +141,12 @@ def conduct(
     budget: int,
     batch: int = 1,
 ) -> History:
-    """Search until `budget` points have been asked, in batches. Raises BadInput for a budget or batch below 1."""
+    """Search until `budget` points have been queried, in batches. Raises BadInput for a budget or batch below 1."""
     if budget < 1 or batch < 1:
         raise BadInput(f"expected a --budget and a batch of at least one call, got {budget} and {batch}")
     while len(history) < budget:
-        asked = strategy.suggest(history, min(batch, budget - len(history)))
-        history = history.told(asked, ask(asked.points))
+        suggestions = strategy.suggest(history, min(batch, budget - len(history)))
+        history = history.told(suggestions, ask(suggestions.points))
     return history
 
 

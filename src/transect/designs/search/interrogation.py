@@ -11,7 +11,7 @@ which is the default here.
 What the paper leaves open: ten points at random come first; length scale and noise are those of the highest marginal
 likelihood on a grid; expected improvement is maximised over 500 points at random and 100 near the best.
 
-As published θ is a one-hot vector of a condition (race and gender), whose picture is drawn anew each time: `steps` says
+As published θ is a one-hot vector of a condition (race and gender), whose picture is random each time: `steps` states
 which coordinates have levels, and one condition can then answer yes and no.
 """
 
@@ -38,7 +38,7 @@ REFIT: Final = 10
 LENGTHS: Final = (0.1, 0.2, 0.4, 0.8, 1.6)
 NOISES: Final = (1e-4, 1e-1)
 AGAIN: Final = (1.0, 10.0)
-"""Variances of the noise, as shares of the signal's; the last two where one point can be asked about again."""
+"""Variances of the noise, as shares of the signal's; the last two where a point can be queried again."""
 
 
 @final
@@ -67,8 +67,8 @@ class Interrogation:
         if len(history) < FIRST:
             return Random(self.seed).suggest(history, n)
         answered = np.isfinite(history.failures)
-        asked = History(encoded(history.points, self.steps), history.failures, history.explored)
-        points, objective = asked.points[answered], composite(asked, self.alpha)[answered]
+        encoded_history = History(encoded(history.points, self.steps), history.failures, history.explored)
+        points, objective = encoded_history.points[answered], composite(encoded_history, self.alpha)[answered]
         if not len(points) or objective.std() == 0:
             return Random(self.seed).suggest(history, n)
         candidates = self._candidates(history, history.points[answered][objective.argmax()])
@@ -84,7 +84,7 @@ class Interrogation:
 
 
 def composite(history: History, alpha: float) -> Float[np.ndarray, " n"]:
-    """Eq. 4 at every point asked; NaN without an answer. Before a failure is found there is no distance term.
+    """Eq. 4 at every point queried; NaN without an answer. Before a failure is found there is no distance term.
 
     >>> line = History(np.array([[0.0], [0.5]]), np.array([1.0, 0.0]), np.array([True, True]))
     >>> composite(line, 0.6).tolist()
@@ -104,8 +104,8 @@ def expected_improvement(
     Snoek et al. 2012, arXiv:1206.2944, section 2; the process is that of Rasmussen and Williams 2006, algorithm 2.1.
     """
     y = (values - values.mean()) / values.std()
-    told = max(FIRST, len(y) // REFIT * REFIT)
-    length, noise = _chosen(points[:told], y[:told])
+    used = max(FIRST, len(y) // REFIT * REFIT)
+    length, noise = _chosen(points[:used], y[:used])
     once = _once(points, y)
     L, scale, _ = _evidence(distances(once.points, once.points), once, length, noise)
     across = _rbf(distances(candidates, once.points), length)
@@ -119,7 +119,7 @@ def expected_improvement(
 @final
 @dataclass(frozen=True, slots=True)
 class _Once:
-    """Each point once: the mean of its values, how often it was asked, and the squares around the means in all."""
+    """Each point once: the mean of its values, the number of its queries, and the sum of squares around the means."""
 
     points: Float[np.ndarray, "u d"]
     means: Float[np.ndarray, " u"]
@@ -128,7 +128,7 @@ class _Once:
 
 
 def _once(points: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"]) -> _Once:
-    """Repeated points as one: they say as much about the process as all their values do."""
+    """Repeated points as one: they carry as much information about the process as all their values."""
     numbers: dict[bytes, int] = {}
     which = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in points])
     if len(numbers) == len(points):
@@ -156,12 +156,12 @@ def _chosen(points: Float[np.ndarray, "n d"], values: Float[np.ndarray, " n"]) -
 def _chosen_of_few(between: Float[np.ndarray, "u u"], once: _Once) -> tuple[float, float]:
     """As `_evidence` for the whole grid at once: conditions are few, and one call of many small matrices is quicker."""
     grid = np.array([(length, noise) for length in LENGTHS for noise in (*NOISES, *AGAIN)])
-    n, u, own = once.counts.sum(), len(once.means), grid[:, 1] + 1e-8
+    n, u, variances = once.counts.sum(), len(once.means), grid[:, 1] + 1e-8
     kernels = np.exp(-0.5 * (between / grid[:, 0, None, None]) ** 2)
-    L = np.linalg.cholesky(kernels + own[:, None, None] * np.diag(1 / once.counts))
+    L = np.linalg.cholesky(kernels + variances[:, None, None] * np.diag(1 / once.counts))
     solved = np.linalg.solve(L, np.broadcast_to(once.means[:, None], (len(grid), u, 1)))[..., 0]
-    scale = ((solved**2).sum(axis=1) + once.within / own) / n
-    spread = np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1) + 0.5 * (n - u) * np.log(own)
+    scale = ((solved**2).sum(axis=1) + once.within / variances) / n
+    spread = np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1) + 0.5 * (n - u) * np.log(variances)
     best = int((-0.5 * n * np.log(np.maximum(scale, 1e-300)) - spread).argmax())
     return float(grid[best, 0]), float(grid[best, 1])
 
@@ -171,11 +171,11 @@ def _evidence(
 ) -> tuple[Float[np.ndarray, "u u"], float, float]:
     """Cholesky factor, signal variance in closed form, and log marginal likelihood at it, but for a constant.
 
-    A point asked m times has the mean of m values, with an m-th of the noise; the m - 1 contrasts within are noise.
+    A point queried m times has the mean of m values, with an m-th of the noise; the m - 1 contrasts within are noise.
     """
-    n, u, own = once.counts.sum(), len(once.means), noise + 1e-8
-    L = cholesky(_rbf(between, length) + np.diag(own / once.counts), lower=True, check_finite=False)
+    n, u, variances = once.counts.sum(), len(once.means), noise + 1e-8
+    L = cholesky(_rbf(between, length) + np.diag(variances / once.counts), lower=True, check_finite=False)
     explained = float((solve_triangular(L, once.means, lower=True, check_finite=False) ** 2).sum())
-    scale = (explained + once.within / own) / n
-    spread = float(np.log(np.diag(L)).sum()) + 0.5 * (n - u) * np.log(own)
+    scale = (explained + once.within / variances) / n
+    spread = float(np.log(np.diag(L)).sum()) + 0.5 * (n - u) * np.log(variances)
     return L, scale, float(-0.5 * n * np.log(max(scale, 1e-300)) - spread)

@@ -1,4 +1,4 @@
-"""A latent part of a search space: what a generator draws and no attribute names, one coordinate of the cube each."""
+"""The latent part of a search space: directions that no attribute names, one coordinate of the cube each."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def latent_part(latents: Latents, count: int) -> LatentPart:
     conditions, are left out. Raises BadInput for a count below 1 or beyond the coordinates that there are.
 
     >>> sample = np.random.default_rng(0).standard_normal((500, 3))
-    >>> latent_part(Latents(np.arange(500), sample), 2).directions.tolist()  # all directions vary alike
+    >>> latent_part(Latents(np.arange(500), sample), 2).directions.tolist()  # all directions vary equally
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
     rows = np.asarray(latents.values, dtype=np.float64).reshape(len(latents), -1)
@@ -73,7 +73,9 @@ def latent_part(latents: Latents, count: int) -> LatentPart:
         )
     directions = np.zeros((count, rows.shape[1]))
     directions[:, free] = _directions(rows[:_SUBJECTS, free], count)
-    return LatentPart(directions, np.sort([[float(one @ row) for row in rows] for one in directions], axis=1))
+    return LatentPart(
+        directions, np.sort([[float(direction @ row) for row in rows] for direction in directions], axis=1)
+    )
 
 
 def _directions(rows: Float[np.ndarray, "n k"], count: int) -> Float[np.ndarray, "m k"]:

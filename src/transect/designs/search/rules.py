@@ -1,4 +1,4 @@
-"""Failure regions in words: boxes of at most three conditions, found on one half of the calls and kept by the other.
+"""Failure regions in words: boxes of at most three conditions, found on one half of the calls, confirmed by the other.
 
 A rule grows as in PRIM's and RIPPER's families (Friedman and Fisher 1999, doi:10.1023/A:1008894516817; Cohen 1995):
 condition by condition, each the one that tells failures best from the rest; failures inside it are then set aside and
@@ -24,7 +24,7 @@ LEAST_FAILURES: Final = 2
 LEAST_GAIN: Final = 3.0
 """Log likelihood, in nats, that the rule must gain on the half that it was not found on."""
 LEAST_GAIN_ALONE: Final = 8.0
-"""What it must gain on the calls that it was found on, where no half is kept: thousands of intervals are looked at."""
+"""The same on the calls that it was found on, where there is no second half: thousands of intervals are compared."""
 EVEN: Final = tuple(np.linspace(0.05, 0.95, 19).tolist())
 
 
@@ -147,13 +147,13 @@ def _best_interval(
 
 
 def _gain(inside: Bool[np.ndarray, " n"], failures: Bool[np.ndarray, " n"]) -> float:
-    """The gain of one rule, as `_gains` has it."""
+    """The gain of one rule, as in `_gains`."""
     k, m = np.array([(inside & failures).sum()]), np.array([inside.sum()])
     return float(_gains(k, m, int(failures.sum()), len(failures))[0])
 
 
 def _gains(k: Int[np.ndarray, " r"], m: Int[np.ndarray, " r"], failures: int, n: int) -> Float[np.ndarray, " r"]:
-    """Log likelihood gained by a rate of its own for the m calls inside, k of them failures, in nats.
+    """Log likelihood gained by a separate rate for the m calls inside, k of them failures, in nats.
 
     0 where failures are fewer than two, or no more frequent than over all n calls.
     """

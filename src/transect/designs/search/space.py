@@ -1,7 +1,7 @@
 """What the unit cube stands for: one coordinate per attribute, its share of a population with a lower value.
 
 A space of conditions has levels alone, as McDuff et al. 2019 search (race and gender, eight conditions in all): the
-picture of a condition is a fresh subject, its latent drawn at random. A latent space has latent coordinates besides.
+picture of a condition is a new subject with a random latent. A latent space also has latent coordinates.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, final
 
 import numpy as np
+import pyarrow as pa
 from jaxtyping import Float, Int
 
 from transect.designs.search.conditions import cells
@@ -36,7 +37,7 @@ class Space:
     """Attributes that a search varies. ranked float64 [d, q]: each one's values, ascending, at evenly spaced ranks.
 
     Whatever is uniform in the cube has each attribute as the population has it, and all independent. stepped: names of
-    attributes that take the levels asked for and nothing between. latent: whose coordinates the last attributes are.
+    attributes that take only the levels that you name. latent: whose coordinates the last attributes are.
     """
 
     attributes: tuple[Attribute, ...]
@@ -47,22 +48,22 @@ class Space:
     def values(self, points: Float[np.ndarray, "n d"]) -> dict[str, Float[np.ndarray, " n"]]:
         """The attributes' values at points of the cube, float64, in their units."""
         ranks = np.linspace(0, 1, self.ranked.shape[1])
-        made = {}
+        values = {}
         for j, attribute in enumerate(self.attributes):
             if self.by_level(attribute):  # levels have nothing between them
-                made[attribute.name] = self.ranked[j][np.searchsorted(ranks, points[:, j], side="left")]
+                values[attribute.name] = self.ranked[j][np.searchsorted(ranks, points[:, j], side="left")]
             else:
-                made[attribute.name] = np.interp(points[:, j], ranks, self.ranked[j])
-        return made
+                values[attribute.name] = np.interp(points[:, j], ranks, self.ranked[j])
+        return values
 
     def subjects(self, world: Any, seeds: Int[np.ndarray, " n"], points: Float[np.ndarray, "n d"]) -> Latents:
         """The world's subjects of these seeds at points of the cube: latent coordinates first, then attributes."""
         values, latents = self.values(points), world.sample(seeds)
         if self.latent is not None:
-            wanted = np.column_stack([values.pop(one.name) for one in self.latent.attributes])
+            wanted = np.column_stack([values.pop(attribute.name) for attribute in self.latent.attributes])
             latents = self.latent.placed(latents, wanted)
-        made: Latents = world.set(latents, values)
-        return made
+        moved: Latents = world.set(latents, values)
+        return moved
 
     def by_level(self, attribute: Attribute) -> bool:
         """Whether the attribute takes levels and nothing between them."""
@@ -72,8 +73,8 @@ class Space:
     def steps(self) -> tuple[tuple[float, ...], ...]:
         """The ranks between an attribute's levels; none for one that is not searched by level."""
         return tuple(
-            self._edges(row) if self.by_level(one) else ()
-            for one, row in zip(self.attributes, self.ranked, strict=True)
+            self._edges(row) if self.by_level(attribute) else ()
+            for attribute, row in zip(self.attributes, self.ranked, strict=True)
         )
 
     @property
@@ -98,25 +99,25 @@ class Space:
         >>> even.words(Rule(np.array([0.5]), np.array([1.0])))
         'age > 49'
         """
-        said = []
+        conditions = []
         for j, attribute in enumerate(self.attributes):
             if attribute.name in self.stepped:
-                said += self._levels_inside(j, attribute, rule)
+                conditions += self._levels_inside(j, attribute, rule)
                 continue
             if rule.low[j] > 0:
-                said.append(f"{attribute.name} > {attribute.label(self._value(j, rule.low[j]))}")
+                conditions.append(f"{attribute.name} > {attribute.label(self._value(j, rule.low[j]))}")
             if rule.high[j] < 1:
-                said.append(f"{attribute.name} <= {attribute.label(self._value(j, rule.high[j]))}")
-        return " and ".join(said)
+                conditions.append(f"{attribute.name} <= {attribute.label(self._value(j, rule.high[j]))}")
+        return " and ".join(conditions)
 
     def _levels_inside(self, j: int, attribute: Attribute, rule: Rule) -> list[str]:
-        """The levels that a rule has of an attribute asked for by level, in one phrase; none where it has all."""
+        """The levels that a rule has of an attribute chosen for by level, in one phrase; none where it has all."""
         edges = (0.0, *self.steps[j], 1.0)
         levels = np.unique(self.ranked[j])
         inside = [rule.low[j] < high and low < rule.high[j] for low, high in itertools.pairwise(edges)]
         if all(inside):
             return []
-        names = [attribute.label(float(level)) for level, one in zip(levels, inside, strict=True) if one]
+        names = [attribute.label(float(level)) for level, is_inside in zip(levels, inside, strict=True) if is_inside]
         return [f"{attribute.name} = {' or '.join(names)}"]
 
     def _edges(self, row: Float[np.ndarray, " q"]) -> tuple[float, ...]:
@@ -137,8 +138,8 @@ def space_of(world: Any, vary: Iterable[str] = (), *, kind: str = "attributes", 
 
     vary: NAME for the world's own population, NAME=LOW:HIGH for values evenly between, NAME=A,B for levels, each as
     often as the others. kind: `conditions` has levels alone (NAME is all levels of a discrete attribute; default all
-    discrete ones), `latent` has latent_dims coordinates of the world's latents besides. Raises UnknownName, and
-    BadInput for a range out of bounds, levels in no order, a name given twice, too many conditions or nothing that
+    discrete ones), `latent` has latent_dims coordinates of the world's latents in addition. Raises UnknownName, and
+    BadInput for a range out of bounds, levels in no order, a repeated name, too many conditions or nothing that
     varies.
     """
     if kind not in KINDS:
@@ -148,15 +149,17 @@ def space_of(world: Any, vary: Iterable[str] = (), *, kind: str = "attributes", 
     seeds = np.arange(SUBJECTS) + _SEEDS
     if kind == "conditions":
         return _conditions([_levels_of(text, known) for text in texts or _discrete(known)])
-    made = _attributes(texts, known, world.read(world.sample(seeds)))
+    space = _attributes(texts, known, world.read(world.sample(seeds)))
     if kind == "attributes":
-        return made
+        return space
     latent = latent_part_of(world, seeds, latent_dims)
-    return Space((*made.attributes, *latent.attributes), np.vstack([made.ranked, latent.ranked]), made.stepped, latent)
+    return Space(
+        (*space.attributes, *latent.attributes), np.vstack([space.ranked, latent.ranked]), space.stepped, latent
+    )
 
 
 def _discrete(known: Mapping[str, Attribute]) -> list[str]:
-    names = [one.name for one in known.values() if one.discrete and one.role == "attribute"]
+    names = [entry.name for entry in known.values() if entry.discrete and entry.role == "attribute"]
     if not names:
         raise BadInput("the world has no attribute with levels: give some with --vary NAME=A,B")
     return names
@@ -171,36 +174,38 @@ def _levels_of(text: str, known: Mapping[str, Attribute]) -> tuple[Attribute, li
     return attribute, [float(level) for level in range(len(attribute.levels))]
 
 
-def _conditions(asked: Sequence[tuple[Attribute, list[float]]]) -> Space:
-    _check_once([attribute.name for attribute, _ in asked])
-    count = math.prod(len(levels) for _, levels in asked)
+def _conditions(chosen: Sequence[tuple[Attribute, list[float]]]) -> Space:
+    _check_once([attribute.name for attribute, _ in chosen])
+    count = math.prod(len(levels) for _, levels in chosen)
     if count > MOST_CONDITIONS:
         raise BadInput(f"expected at most {MOST_CONDITIONS} conditions, got {count}; name fewer attributes with --vary")
-    ranked = np.array([_repeated(levels) for _, levels in asked])
-    return Space(tuple(one for one, _ in asked), ranked, frozenset(one.name for one, _ in asked))
+    ranked = np.array([_repeated(levels) for _, levels in chosen])
+    return Space(
+        tuple(attribute for attribute, _ in chosen), ranked, frozenset(attribute.name for attribute, _ in chosen)
+    )
 
 
-def _attributes(texts: Sequence[str], known: Mapping[str, Attribute], population: Any) -> Space:
+def _attributes(texts: Sequence[str], known: Mapping[str, Attribute], population: pa.Table) -> Space:
     if texts:
         parsed = [_parsed(text, known) for text in texts]
     else:
-        parsed = [(one, None) for one in known.values() if one.kind == "continuous" and one.role == "attribute"]
+        parsed = [(entry, None) for entry in known.values() if entry.kind == "continuous" and entry.role == "attribute"]
     _check_once([attribute.name for attribute, _ in parsed])
     rows = [_ranked(attribute, span, population) for attribute, span in parsed]
-    kept = [i for i, row in enumerate(rows) if row[0] < row[-1]]
+    varying = [i for i, row in enumerate(rows) if row[0] < row[-1]]
     for i, text in enumerate(texts):
-        if i not in kept:
+        if i not in varying:
             raise BadInput(f"--vary {text}: it is the same for all subjects; give it a range, NAME=LOW:HIGH")
-    if not kept:
+    if not varying:
         raise BadInput("no continuous attribute of the world differs between its subjects: give --vary NAME=LOW:HIGH")
-    stepped = frozenset(parsed[i][0].name for i in kept if isinstance(parsed[i][1], list))
-    return Space(tuple(parsed[i][0] for i in kept), np.array([rows[i] for i in kept]), stepped)
+    stepped = frozenset(parsed[i][0].name for i in varying if isinstance(parsed[i][1], list))
+    return Space(tuple(parsed[i][0] for i in varying), np.array([rows[i] for i in varying]), stepped)
 
 
 def _check_once(names: Sequence[str]) -> None:
     for name in names:
         if names.count(name) > 1:
-            raise BadInput(f"--vary {name} is given twice: name it once")
+            raise BadInput(f"--vary {name} is repeated: name it once")
 
 
 def _parsed(
@@ -232,9 +237,9 @@ def _parsed(
 
 
 def _given_levels(text: str, attribute: Attribute, span: str) -> list[float]:
-    levels = sorted(attribute.parse(one.strip()) for one in span.split(","))
+    levels = sorted(attribute.parse(part.strip()) for part in span.split(","))
     if len(set(levels)) < len(levels):
-        raise BadInput(f"--vary {text}: a level is given twice; name it once")
+        raise BadInput(f"--vary {text}: a level is repeated; name it once")
     return levels
 
 
@@ -244,7 +249,7 @@ def _repeated(levels: Sequence[float]) -> Float[np.ndarray, " q"]:
 
 
 def _ranked(
-    attribute: Attribute, span: tuple[float, float] | list[float] | None, population: Any
+    attribute: Attribute, span: tuple[float, float] | list[float] | None, population: pa.Table
 ) -> Float[np.ndarray, " q"]:
     if isinstance(span, list):
         return _repeated(span)

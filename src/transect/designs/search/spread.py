@@ -18,7 +18,7 @@ _BLOCK = 512
 @final
 @dataclass(frozen=True, slots=True)
 class Random:
-    """Points uniform in the cube, each of its own number.
+    """Points uniform in the cube, each drawn from its number.
 
     >>> Random(seed=1).suggest(History.empty(2), 3).points.shape
     (3, 2)
@@ -47,7 +47,7 @@ class Sobol:
     name: str = "Sobol points"
 
     def suggest(self, history: History, n: int) -> Suggestions:
-        """The next points of the sequence: as many were asked before as the history has explored."""
+        """The next points of the sequence: it starts after those that the history has explored."""
         start = int(history.explored.sum())
         points = sobol_points(history.dimensions, self.seed, start, start + n)
         return Suggestions(points, np.ones(n, dtype=np.bool_))

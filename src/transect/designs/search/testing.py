@@ -1,9 +1,9 @@
-"""Active testing: where do so many calls tell most of the overall rate of failure, without bias?
+"""Active testing: an unbiased estimate of the overall failure rate from few calls.
 
-Two phases. The first is an active search, and rules are found in its answers; the second draws afresh from strata, the
+Two phases. The first is an active search, and rules are found in its answers; the second draws points from strata, the
 inside of each rule and the rest, with known probabilities. Given the first phase the stratified mean of the second is
 unbiased; so is the mean of the first phase's exploration, as far as it was fixed beforehand; and their weights are
-fixed before anything is asked: the sum is unbiased whatever the rules. (Kossen et al. 2021, Active Testing,
+fixed before the first query: the sum is unbiased whatever the rules. (Kossen et al. 2021, Active Testing,
 arXiv:2103.05331, weight single images of a finite pool for the same end; here fresh images can be drawn from any
 stratum, and each proportion keeps a binomial's interval.)
 """
@@ -26,7 +26,7 @@ FIRST_SHARE: Final = 0.3
 FIRST_WEIGHT: Final = 0.2
 """Weight of the mean of the first phase's exploration."""
 INSIDE: Final = 3
-"""One in so many calls of the second phase is drawn inside a rule."""
+"""One in this many calls of the second phase is drawn inside a rule."""
 
 
 @final
@@ -43,7 +43,7 @@ class Stratum:
 class Phases:
     """The two phases as a strategy: a point depends on the seed, its number and the answers of the first phase.
 
-    own: what searches in place of the active search, over conditions.
+    own: searches in place of the active search, over conditions.
     """
 
     seed: int = 0
@@ -85,11 +85,11 @@ class Phases:
         rules = self.rules(history)
         number = np.array([which for which, _, _ in self._drawn_from(history)[: len(history) - self.first]])
         weights = _shares(rules, history.dimensions)
-        made = [Stratum(FIRST_WEIGHT, rows)]
+        strata = [Stratum(FIRST_WEIGHT, rows)]
         for which, share in enumerate(weights):
             later = self.first + np.flatnonzero(number == which)
-            made.append(Stratum((1 - FIRST_WEIGHT) * share, later[answered[later]]))
-        return made
+            strata.append(Stratum((1 - FIRST_WEIGHT) * share, later[answered[later]]))
+        return strata
 
     def rules(self, history: History) -> list[Rule]:
         """The rules that the first phase shows."""

@@ -56,7 +56,7 @@ class Scatter:
     first: Markup
     last: Markup
     style: str
-    ticks: tuple[tuple[float, str, float], ...]
+    ticks: tuple[svg.Tick, ...]
     dots: tuple[Dot, ...]
     description: str
 
@@ -188,8 +188,7 @@ def draw(scatter: Scatter, name: str) -> Markup:
     """The square of a scatter, its dots above their intervals."""
     crosses = [_cross(dot) for dot in scatter.dots]
     marks = svg.joined([*crosses, *(_mark(dot) for dot in scatter.dots)])
-    ticks = [svg.Tick(*tick) for tick in scatter.ticks]
-    return svg.square(name, "Equal-error scatter", scatter.description, marks, SIDE, ticks)
+    return svg.square(name, "Equal-error scatter", scatter.description, marks, SIDE, scatter.ticks)
 
 
 def _cross(dot: Dot) -> Markup:
@@ -246,7 +245,7 @@ def _scatter(
         first=level(document, study, attribute.name, first, ""),
         last=level(document, study, attribute.name, last, ""),
         style="percent",
-        ticks=tuple((round(SIDE * scale.fraction(t), 2), tick_text(scale, t, True), t) for t in scale.ticks),
+        ticks=tuple(svg.Tick(round(SIDE * scale.fraction(t), 2), tick_text(scale, t, True), t) for t in scale.ticks),
         dots=_apart(dots) if len(dots) <= MOST_LABELS else tuple(replace(dot, labelled=False) for dot in dots),
         description=_balance(above, len(dots)),
     )

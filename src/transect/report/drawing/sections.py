@@ -12,7 +12,7 @@ from markupsafe import Markup
 from transect.report.document import Style, finite, pointer
 from transect.report.drawing import svg
 from transect.report.drawing.scales import Scale, covering, tick_text
-from transect.report.drawing.svg import PLOT_HEIGHT, SERIES
+from transect.report.drawing.svg import PLOT_HEIGHT, SERIES, Tick
 from transect.report.records import Figure, Panel, Point, Section
 
 _STYLES: dict[str, Style] = {"proportion": "percent", "points": "points", "number": "plain", "count": "count", "p": "p"}
@@ -55,8 +55,8 @@ class Axes:
 
     place: str
     style: Style
-    y_ticks: tuple[tuple[float, str, float], ...]
-    x_ticks: tuple[tuple[float, str, float], ...]
+    y_ticks: tuple[Tick, ...]
+    x_ticks: tuple[Tick, ...]
     labels: tuple[str, ...]
     zero: float | None
     lines: tuple[Line, ...]
@@ -142,8 +142,8 @@ def draw(figure: FigureView, panel: Axes, entry: Panel, name: str, labels: Seque
         title,
         panel.description,
         content,
-        up=[svg.Tick(*tick) for tick in panel.y_ticks],
-        across=[svg.Tick(*tick) for tick in panel.x_ticks],
+        up=panel.y_ticks,
+        across=panel.x_ticks,
         labels=labels,
         zero=kind != "violins",
         css="section-plot",
@@ -203,9 +203,9 @@ def _down(scale: Scale, value: float | None) -> float | None:
     return None if value is None else round(PLOT_HEIGHT * (1 - scale.fraction(value)), 2)
 
 
-def _ticks_down(scale: Scale, panel: Panel) -> tuple[tuple[float, str, float], ...]:
+def _ticks_down(scale: Scale, panel: Panel) -> tuple[Tick, ...]:
     hundredfold = panel.unit != "number"
-    return tuple((_down(scale, tick) or 0.0, tick_text(scale, tick, hundredfold), tick) for tick in scale.ticks)
+    return tuple(Tick(_down(scale, tick) or 0.0, tick_text(scale, tick, hundredfold), tick) for tick in scale.ticks)
 
 
 def _curves(place: str, panel: Panel, scale: Scale, names: Sequence[str]) -> Axes:
@@ -220,7 +220,7 @@ def _curves(place: str, panel: Panel, scale: Scale, names: Sequence[str]) -> Axe
         for j, series in enumerate(panel.series)
     )
     axis = covering([low, high])
-    ticks = tuple((x_of(t), tick_text(axis, t, False), t) for t in axis.ticks if low - 1e-9 <= t <= high + 1e-9)
+    ticks = tuple(Tick(x_of(t), tick_text(axis, t, False), t) for t in axis.ticks if low - 1e-9 <= t <= high + 1e-9)
     zero = _down(scale, 0.0)
     return Axes(place, _style(panel), _ticks_down(scale, panel), ticks, (), zero, lines, _courses(panel))
 
@@ -306,7 +306,7 @@ def _rows(place: str, panel: Panel, scale: Scale, names: Sequence[str]) -> Axes:
     """Dots by label, one row of the page each: marks carry per cent across and the row's number down."""
     labels = _labels(place, panel)
     ticks = tuple(
-        (100 * scale.fraction(t), tick_text(scale, t, panel.unit != "number", signed=panel.unit != "proportion"), t)
+        Tick(100 * scale.fraction(t), tick_text(scale, t, panel.unit != "number", signed=panel.unit != "proportion"), t)
         for t in scale.ticks
     )
     lines = []
@@ -342,7 +342,7 @@ def _violins(place: str, panel: Panel, _: Scale, names: Sequence[str]) -> Axes:
         lines.append(Line(f"{place}/series/{j}", names.index(series.name) % SERIES, tuple(marks)))
     axis = covering([low, high])
     ticks = tuple(
-        (_down(scale, t) or 0.0, tick_text(axis, t, False), t) for t in axis.ticks if low - 1e-9 <= t <= high + 1e-9
+        Tick(_down(scale, t) or 0.0, tick_text(axis, t, False), t) for t in axis.ticks if low - 1e-9 <= t <= high + 1e-9
     )
     return Axes(
         place, "plain", ticks, (), tuple(labels.values()), None, tuple(lines), "Shapes show how many images lie where."

@@ -23,10 +23,10 @@ _BOTH: Final = (
     "λ = 0{chosen})."
 )
 _ALL: Final = (
-    "All subjects are shown: those near the decision boundary are told by a probability cut between {low:g} and "
-    "{high:g}, which is not how this target answers; --boundary LOW HIGH sets a band of your own."
+    "All subjects are shown: those near the decision boundary are identified by a probability cut between {low:g} and "
+    "{high:g}, which is not how this target answers; set your own band with --boundary LOW HIGH."
 )
-_NO_SCORES: Final = "All subjects are shown: without scores nothing tells who is near the decision boundary."
+_NO_SCORES: Final = "All subjects are shown: without scores it is unknown who is near the decision boundary."
 _NUMBERS: Final = "The target gives numbers, so that there is no classification to flip, and no boundary."
 _ONE_WAY: Final = (
     "S 0→1 and S 1→0 are over the subjects that answer no and yes at λ = 0. As the paper's Eq. 6 defines them they "

@@ -13,7 +13,7 @@ from transect.report.records import Figure, Panel, Series, Unit
 STEPS_AXIS: Final = "λ, half-ranges from the subject's own value"
 _AGAINST: Final = "(mean change against the subject's own image; the numbers are subjects)"
 _ABSOLUTE: Final = (
-    "(mean size of the change, up or down alike, and share of answers that flip either way: moves that cancel in the "
+    "(mean size of the change in either direction, and share of answers that flip either way: moves that cancel in the "
     "mean show here; the numbers are subjects)"
 )
 _FLIPS: Final = "(share of the subjects that answer no, or yes, at λ = 0; the numbers are those subjects)"

@@ -1,4 +1,4 @@
-"""Did the task's own label stay while the attribute moved? As people rated the images, and as the world has it."""
+"""Did the task's own label stay while the attribute moved? As rated, and by the world's causal model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transect.effects.validity import MARGIN, Validity, validity
 from transect.report.records import Figure, Panel, Series, Table
 
 RATED: Final = "as rated"
-TRUE: Final = "as the world has it"
+TRUE: Final = "by the world's causal model"
 
 
 @final
