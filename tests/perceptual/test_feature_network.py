@@ -126,7 +126,7 @@ class Stopping(np.ndarray):
         return np.asarray(self)[key]
 
 
-def test_a_checkpoint_of_another_plan_is_refused(few, tmp_path):
+def test_a_state_of_another_plan_is_refused(few, tmp_path):
     train(Plan(images=32, held_out=16, epochs=2, batch=32), few, tmp_path / "c.safetensors", quiet=True)
     with pytest.raises(BadInput, match="choose another --out"):
         train(PLAN, few, tmp_path / "c.safetensors", quiet=True)

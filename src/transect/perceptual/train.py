@@ -1,6 +1,6 @@
 """Train the feature network again: `python -m transect.perceptual.train --out FOLDER`.
 
-Renders FaceWorld's images into FOLDER (parts of 500), trains with a checkpoint after every epoch, measures every answer
+Renders FaceWorld's images into FOLDER (parts of 500), trains with a state after every epoch, measures every answer
 on held-out subjects, and writes features.safetensors (half precision) and features.json (the model card's figures). A
 stopped run resumes with the same command. Source of the schedule: Smith and Topin 2018, arXiv:1708.07120 (one
 cycle); Loshchilov and Hutter 2019, arXiv:1711.05101 (decoupled decay).
@@ -18,7 +18,6 @@ from typing import Any, final
 import numpy as np
 import torch
 from jaxtyping import Float, Int, UInt8
-from safetensors import safe_open
 from safetensors.torch import save
 
 from transect.errors import BadInput
@@ -29,6 +28,7 @@ from transect.perceptual.lessons import OUTPUTS, Lessons, quality
 from transect.perceptual.network import SIZE, FeatureNetwork, new_network
 from transect.runs.folder import spec_hash, write_atomically
 from transect.runs.progress import Progress
+from transect.training.state import load_state, save_state
 
 PER_PART = 500
 HELD_OUT_SEED = 500_000_000
@@ -97,8 +97,8 @@ def _part(folder: Path, world: FaceWorld, seeds: Int[np.ndarray, " n"]) -> dict[
     return loaded
 
 
-def train(plan: Plan, taught: Pictures, checkpoint: Path, *, quiet: bool = False) -> FeatureNetwork:
-    """The network after all epochs; those that the checkpoint holds are not repeated, and the end is the same.
+def train(plan: Plan, taught: Pictures, states: Path, *, quiet: bool = False) -> FeatureNetwork:
+    """The network after all epochs; those that the folder `states` holds are not repeated, and the end is the same.
 
     The order of the images, their shifts and mirrorings depend on the seed and the epoch alone.
     """
@@ -106,7 +106,7 @@ def train(plan: Plan, taught: Pictures, checkpoint: Path, *, quiet: bool = False
     network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     optimizer = torch.optim.AdamW(network.parameters(), lr=plan.rate, weight_decay=plan.decay)
     lessons, count = Lessons(taught.truths), len(taught.pixels)
-    done = _restore(network, optimizer, checkpoint, plan)
+    done = _restore(network, optimizer, states, plan)
     steps = count // plan.batch
     with Progress("training", plan.epochs * count, done=done * count, quiet=quiet) as progress:
         for epoch in range(done, plan.epochs):
@@ -122,7 +122,8 @@ def train(plan: Plan, taught: Pictures, checkpoint: Path, *, quiet: bool = False
                 torch.nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
                 optimizer.step()
                 progress.advance(len(rows))
-            _keep(network, optimizer, epoch + 1, checkpoint, plan)
+            facts = {"step": epoch + 1, "plan": asdict(plan)}
+            save_state(states, {"network": network}, {"adam": optimizer}, facts)
     return network.folded()
 
 
@@ -158,34 +159,17 @@ def _moved(pixels: np.ndarray, mirrored: np.ndarray, shifts: np.ndarray) -> UInt
     return moved
 
 
-def _keep(network: FeatureNetwork, optimizer: torch.optim.Optimizer, epochs: int, file: Path, plan: Plan) -> None:
-    tensors = {f"network.{name}": value.contiguous() for name, value in network.state_dict().items()}
-    for index, state in optimizer.state_dict()["state"].items():
-        tensors |= {f"optimizer.{index}.{name}": torch.as_tensor(value).contiguous() for name, value in state.items()}
-    write_atomically(file, save(tensors, {"epochs": str(epochs), "plan": json.dumps(asdict(plan))}))
-
-
-def _restore(network: FeatureNetwork, optimizer: torch.optim.Optimizer, file: Path, plan: Plan) -> int:
-    """Finished epochs of the checkpoint, whose state is taken over; 0 where there is none."""
-    if not file.exists():
+def _restore(network: FeatureNetwork, optimizer: torch.optim.Optimizer, folder: Path, plan: Plan) -> int:
+    """Finished epochs of the folder's state, which is loaded; 0 where there is none."""
+    facts = load_state(folder, {"network": network}, {"adam": optimizer})
+    if facts is None:
         return 0
-    with safe_open(file, "pt") as opened:
-        tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118  (no mapping)
-        metadata = opened.metadata()
-    if metadata["plan"] != json.dumps(asdict(plan)):
-        raise BadInput(f"{file}: expected a checkpoint of {asdict(plan)}, got {metadata['plan']}; choose another --out")
-    network.load_state_dict({k.removeprefix("network."): v for k, v in tensors.items() if k.startswith("network.")})
-    state: dict[int, dict[str, object]] = {}
-    for name, value in tensors.items():
-        kind, _, rest = name.partition(".")
-        if kind == "optimizer":
-            index, _, entry = rest.partition(".")
-            state.setdefault(int(index), {})[entry] = value
-    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
-    return int(metadata["epochs"])
+    if facts["plan"] != asdict(plan):
+        raise BadInput(f"{folder}: expected a state of {asdict(plan)}, got {facts['plan']}; choose another --out")
+    return int(facts["step"])
 
 
-def said_of(network: FeatureNetwork, pixels: UInt8[np.ndarray, "n h w 3"]) -> Float[np.ndarray, "n o"]:
+def outputs_of(network: FeatureNetwork, pixels: UInt8[np.ndarray, "n h w 3"]) -> Float[np.ndarray, "n o"]:
     """The network's answers, float64."""
     with torch.inference_mode():
         parts = [network(as_tensor(pixels[start : start + 128])) for start in range(0, len(pixels), 128)]
@@ -206,7 +190,7 @@ def write(network: FeatureNetwork, plan: Plan, taught: Pictures, held_out: Pictu
         "size": SIZE,
         "weights": sum(value.numel() for value in half.values()),
         "world": FaceWorld(image_size=SIZE).describe(),
-        "quality": quality(said_of(network, held_out.pixels), held_out.truths, lessons.center, lessons.scale),
+        "quality": quality(outputs_of(network, held_out.pixels), held_out.truths, lessons.center, lessons.scale),
     }
     write_atomically(folder / "features.safetensors", save({**half, **moments}, {"kind": KIND}))
     text = json.dumps(figures, indent=1, allow_nan=False)
@@ -217,7 +201,7 @@ def write(network: FeatureNetwork, plan: Plan, taught: Pictures, held_out: Pictu
 def main(arguments: list[str] | None = None) -> None:
     """Render, train, measure, write."""
     parser = argparse.ArgumentParser(prog="python -m transect.perceptual.train", description=__doc__)
-    parser.add_argument("--out", type=Path, required=True, help="folder of images, checkpoint and result")
+    parser.add_argument("--out", type=Path, required=True, help="folder of images, states and result")
     parser.add_argument("--threads", type=int, default=1, help="that render")
     for name, value in asdict(Plan()).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
@@ -226,7 +210,7 @@ def main(arguments: list[str] | None = None) -> None:
     plan = Plan(**options)
     taught = pictures(out, plan.seed * 10_000_000, plan.images, threads)
     held_out = pictures(out, HELD_OUT_SEED, plan.held_out, threads)
-    network = train(plan, taught, out / f"checkpoint-{plan.seed}.safetensors")
+    network = train(plan, taught, out / f"states-{plan.seed}")
     print(json.dumps(write(network, plan, taught, held_out, out)["quality"], indent=1))
 
 

@@ -2,6 +2,9 @@
 
 A state is a folder `state-<step>` of pieces of at most 15 MiB and an index that is written last; the one before is
 removed after it. Adam's first moment is not kept where its decay is 0, since it is then the last gradient.
+
+All trainings use it (GANs, encoders, classifiers, the feature network). A run folder's parts are written once and never
+change; a training replaces its state, so `runs.parts` does not fit it.
 """
 
 from __future__ import annotations
