@@ -19,9 +19,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 import world_figures
 
 import transect.jobs
-from transect import report
 from transect.cli.app import app
 from transect.generators.faceworld.validity import measured
+from transect.report import schema as results_schema
 from transect.runs.result import JobResult
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"
@@ -73,7 +73,7 @@ def _row(parameter: Any) -> str:
 
 
 def job_results() -> dict[str, type[JobResult]]:
-    """The result of each job by the job's name: every subclass of `JobResult` in `transect.jobs` that names one."""
+    """The result of each job by the job's name: every subclass of `JobResult` in the package that names one."""
     for module in pkgutil.walk_packages(transect.jobs.__path__, "transect.jobs."):
         if module.name.rpartition(".")[2] in ("run", "result"):
             importlib.import_module(module.name)
@@ -81,14 +81,14 @@ def job_results() -> dict[str, type[JobResult]]:
     while pending:
         result = pending.pop()
         pending += result.__subclasses__()
-        if result.__module__.startswith("transect.jobs.") and hasattr(result, "NUMBERS"):
+        if result.__module__.startswith("transect.") and hasattr(result, "NUMBERS"):
             found[result.JOB] = result
     return dict(sorted(found.items()))
 
 
 def schemas() -> dict[Path, str]:
     """The JSON Schema of `results.json`, and of what each job prints with --json."""
-    named = {"results": report.schema(), **{name: result.schema() for name, result in job_results().items()}}
+    named = {"results": results_schema(), **{name: result.schema() for name, result in job_results().items()}}
     return {SCHEMAS / f"{name}.schema.json": json.dumps(schema, indent=2) + "\n" for name, schema in named.items()}
 
 

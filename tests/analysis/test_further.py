@@ -11,7 +11,6 @@ from places import ROOT
 from report_reader import SVG, at, classes, loose_digits, number_faults, parse, text_faults, text_of
 
 import transect
-import transect.report
 from transect.analysis import reporting
 from transect.analysis.findings import analyse
 from transect.effects import holm, max_t, project, sobol

@@ -10,11 +10,10 @@ import pytest
 from places import ROOT
 from report_factory import make_gallery, make_results
 
-import transect.report
 from transect.analysis.publication import EFFECTS
 from transect.errors import BadInput
 from transect.records import Effect, Task
-from transect.report import Gallery, schema, write
+from transect.report import Gallery, build, schema, write
 from transect.report.results import STANDING_LIMITS, read, tree
 
 PUBLISHED = json.loads((ROOT / "docs/reference/schemas/results.schema.json").read_text())
@@ -121,7 +120,7 @@ def test_a_gallery_of_an_unknown_study_is_refused():
     results["rates"] = [row for row in results["rates"] if row["study"] == "faces"]
     results["largest"] = []
     with pytest.raises(BadInput, match="gallery: expected target to be one of another"):
-        transect.report.build(results, gallery)
+        build(results, gallery)
 
 
 def test_records_arrays_and_nan_are_read_as_json(tmp_path):

@@ -13,7 +13,7 @@ import small_network
 from onnx import TensorProto, helper
 from PIL import Image
 
-from transect.jobs.render.run import render_data_set
+import transect
 
 
 def onnx_model(name: str, outputs: int = 1) -> None:
@@ -61,7 +61,8 @@ def stylegan2(name: str = "ffhq.safetensors") -> None:
 
 def faces(count: int = 4, size: int = 64) -> None:
     """A folder of rendered faces."""
-    folder = render_data_set(Path("rendered"), subjects=count, seed=3, image_size=size, quiet=True)
+    folder = Path("rendered")
+    transect.render(folder, subjects=count, seed=3, image_size=size, data_set=True, quiet=True)
     Path("faces").mkdir()
     for row in pq.read_table(folder / "images").to_pylist():
         (Path("faces") / f"{row['id']}.png").write_bytes(row["image"]["bytes"])

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+import transect
 from transect import generators
 from transect.errors import BadInput
+from transect.experiment.world_settings import WorldSettings
 from transect.generators.faceworld import hair, heads, masks, windows
 from transect.generators.faceworld.attributes import IDENTITY
 from transect.generators.faceworld.camera import defocus, expose
@@ -18,7 +20,6 @@ from transect.generators.faceworld.renderer import Tile, draw_noise, radiance
 from transect.generators.faceworld.textures import draw_lattices
 from transect.generators.faceworld.windows import WHOLE, Windows
 from transect.generators.faceworld.world import FaceWorld
-from transect.jobs.render import run
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU that PyTorch can use: there is none")
 
@@ -43,9 +44,9 @@ def test_a_gpu_beyond_those_that_are_there_is_refused(monkeypatch):
 
 
 def test_a_data_set_is_told_its_device(tmp_path):
-    asked = {"subjects": 1, "seed": 0, "image_size": 32, "population": "balanced", "generator": "faceworld"}
+    world = WorldSettings(image_size=32, device="tpu")
     with pytest.raises(BadInput, match="device: expected cpu"):
-        run.render_data_set(tmp_path / "d", **asked, device="tpu")
+        transect.render(tmp_path / "d", subjects=1, data_set=True, world=world)
 
 
 def test_the_spec_says_which_kind_of_device_made_the_pictures():

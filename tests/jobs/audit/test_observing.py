@@ -45,7 +45,7 @@ def test_a_population_alone_is_compared_by_what_was_asked(tmp_path):
 def test_names_that_fit_no_images_are_refused(tmp_path):
     with pytest.raises(UnknownName, match="unknown attribute 'yawn': did you mean yaw"):
         auditing.audit(audited.brightness, **OBSERVED, compare=["yawn"], out=tmp_path)
-    with pytest.raises(BadInput, match="--compare is of images as they come: give --observe"):
+    with pytest.raises(BadInput, match="--compare is of observed images: give --observe"):
         auditing.audit(audited.brightness, vary=["glasses"], compare=["yaw"], out=tmp_path)
 
 

@@ -27,7 +27,7 @@ def test_the_contract_of_the_json():
         (("--effect", "0", "--base", "0.1"), "effect: expected a difference other than 0"),
         (("--effect", "0.05", "--base", "0.1", "--power", "90"), "power: expected a number between 0 and 1, got 90"),
         (("--effect", "0.05", "--base", "0.1", "--family", "0"), "family: expected at least 1, got 0"),
-        (("--effect", "0.05", "--base", "0.1", "--pilot", "x"), "--pilot says what --base would: drop it"),
+        (("--effect", "0.05", "--base", "0.1", "--pilot", "x"), "--pilot replaces --base: drop it"),
         (("--effect", "0.05", "--pilot", "nowhere"), "nowhere is not a run folder"),
         (("--base", "0.1"), "Missing option '--effect'"),
     ],

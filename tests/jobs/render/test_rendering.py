@@ -8,26 +8,28 @@ import pytest
 
 from transect.errors import FolderOfAnotherSpec
 from transect.generators.faceworld.world import FaceWorld
-from transect.jobs.render.run import render_data_set, render_sheet
+from transect.jobs.render.run import render
 from transect.runs.tables import decode
 
 
 def test_render_sheet_has_a_row_a_subject(tmp_path):
     from PIL import Image
 
-    path = render_sheet(
-        tmp_path / "sheet.png", subjects=2, seed=0, image_size=32, population="balanced", generator="faceworld",
-        vary=["glasses"],
-    )  # fmt: skip
-    with Image.open(path) as picture:
+    result = render(tmp_path / "sheet.png", subjects=2, image_size=32, vary=["glasses"])
+    assert result.table["intended.glasses"].to_pylist() == [0.0, 1.0] * 2
+    assert result.to_json() == {"out": str(tmp_path / "sheet.png"), "subjects": 2, "images": 4, "image_size": 32}
+    assert "4 images of 2 subjects" in result._repr_html_()
+    assert "data:image/png" in result.report(tmp_path / "page").read_text()
+    with Image.open(tmp_path / "sheet.png") as picture:
         assert picture.width < picture.height * 1.2  # two rows of two
 
 
-DATA = {"subjects": 5, "seed": 3, "image_size": 32, "population": "balanced", "generator": "faceworld", "quiet": True}
+DATA = {"subjects": 5, "seed": 3, "image_size": 32, "data_set": True, "quiet": True}
 
 
 def test_a_data_set_holds_pictures_attributes_masks_and_landmarks(tmp_path):
-    folder = render_data_set(tmp_path / "data", **DATA)
+    folder = tmp_path / "data"
+    assert render(folder, **DATA).table.num_rows == 5
     table = pq.read_table(folder / "images")
     world = FaceWorld(32, threads=1)
     latents = world.sample(table["subject"].to_numpy())
@@ -45,18 +47,19 @@ def test_a_data_set_holds_pictures_attributes_masks_and_landmarks(tmp_path):
 
 def test_a_data_set_resumes_byte_by_byte_and_refuses_another(tmp_path, monkeypatch):
     monkeypatch.setattr("transect.experiment.study.IMAGES_PER_PART", 2)
-    folder = render_data_set(tmp_path / "data", **DATA)
+    folder = tmp_path / "data"
+    render(folder, **DATA)
     parts = sorted((folder / "images").glob("*.parquet"))
     whole = [part.read_bytes() for part in parts]
     assert len(parts) == 3
     parts[1].unlink()
-    render_data_set(folder, **DATA)
+    render(folder, **DATA)
     assert [part.read_bytes() for part in parts] == whole
     with pytest.raises(FolderOfAnotherSpec, match=r"design\.seed"):
-        render_data_set(folder, **{**DATA, "seed": 4})
+        render(folder, **{**DATA, "seed": 4})
 
 
 def test_a_data_set_of_strips(tmp_path):
-    table = pq.read_table(render_data_set(tmp_path / "data", **DATA, vary=["glasses"]) / "images")
+    table = render(tmp_path / "data", **DATA, vary=["glasses"]).table
     assert table.num_rows == 10
     assert table["intended.glasses"].to_pylist() == [0.0, 1.0] * 5

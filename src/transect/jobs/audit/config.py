@@ -6,7 +6,6 @@ import json
 import tomllib
 import typing
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -62,16 +61,17 @@ def _checked(path: str, section: str, name: str, value: object) -> object:
     if name not in known:
         raise UnknownName(f"key in {path}:", place, [f"{section}.{key}" if section else key for key in known])
     try:
-        return _adapter(section, name).validate_json(json.dumps(value, default=str), strict=True)
+        return _typed(section, name, json.dumps(value, default=str))
     except ValidationError as failure:
         raise BadInput(f"--config {path}: {place}: {_reason(failure)}") from None
 
 
-@lru_cache(maxsize=128)
-def _adapter(section: str, name: str) -> TypeAdapter[object]:
-    record = SECTIONS[section] if section else AuditRequest
-    hint = typing.get_type_hints(record)[name]
-    return TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True))
+def _typed(section: str, name: str, text: str) -> object:
+    """The value in a JSON text, of the type that the request's field has. Raises ValidationError."""
+    hint = typing.get_type_hints(SECTIONS[section] if section else AuditRequest)[name]
+    adapter = TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True))
+    value: object = adapter.validate_json(text, strict=True)
+    return value
 
 
 def _reason(failure: ValidationError) -> str:

@@ -1,52 +1,141 @@
-"""Pictures without a target: contact sheets, strips, and data sets with masks and landmarks."""
+"""`transect.render`: images without a target, as a contact sheet, or as a data set with masks and landmarks."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import ClassVar, cast, final
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from transect.designs import population_design, transect_design, transect_latents
 from transect.errors import BadInput, Interrupted
 from transect.experiment import worlds
 from transect.experiment.study import Study
-from transect.protocols import DrawsMasks, World
-from transect.records import Design
+from transect.experiment.world_settings import WorldSettings
+from transect.protocols import Controls, DrawsMasks, Generator, World
+from transect.records import Design, Images
+from transect.report import contact_sheet
+from transect.report.short_page import Picture, ShortTable, write_short_page
 from transect.runs import tables
 from transect.runs.capabilities import check_subjects, usual_levels
 from transect.runs.folder import RunFolder, write_atomically
 from transect.runs.parts import map_parts
 from transect.runs.progress import Progress
+from transect.runs.result import JobResult
+
+SHEET_SUBJECTS = 8
+"""Subjects of a data set that its page shows."""
 
 
-def render_data_set(
-    out: Path,
+@final
+@dataclass(frozen=True, slots=True)
+class RenderNumbers:
+    """out: the picture or the folder of the data set."""
+
+    out: str
+    subjects: int
+    images: int
+    image_size: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RenderResult(JobResult):
+    """The result of `transect.render`. table: a row per image, with attributes and PNG; sheet: the picture as PNG."""
+
+    JOB: ClassVar[str] = "render"
+    NUMBERS: ClassVar[type] = RenderNumbers
+
+    numbers: RenderNumbers
+    table: pa.Table = field(repr=False)
+    sheet: bytes = field(repr=False)
+
+    def report(self, path: str | Path) -> Path:
+        """Write `report.html` with the pictures into a folder."""
+        headings, rows = self.rows()
+        picture = Picture(self.sheet, "Each row is a subject where attributes vary.")
+        return write_short_page(path, "Images", self.headline(), [ShortTable("Images", headings, rows)], [picture])
+
+    def headline(self) -> str:
+        """What was written, and where."""
+        numbers = self.numbers
+        count = f"{numbers.images:,} image{'' if numbers.images == 1 else 's'}"
+        return f"{count} of {numbers.subjects:,} subject{'' if numbers.subjects == 1 else 's'} in {numbers.out}"
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """Each number."""
+        numbers = self.numbers
+        return ["what", "value"], [
+            ["subjects", f"{numbers.subjects:,}"],
+            ["images", f"{numbers.images:,}"],
+            ["width and height", f"{numbers.image_size} pixels"],
+            ["written to", numbers.out],
+        ]
+
+
+def render(
+    out: str | Path = "sheet.png",
     *,
-    subjects: int,
-    seed: int,
-    image_size: int | None,
-    population: str,
-    generator: str,
-    device: str = "cpu",
+    subjects: int = 32,
+    seed: int = 0,
     vary: Sequence[str] = (),
     hold: Sequence[str] = (),
-    directions: str | Path | None = None,
-    latents: str | Path | None = None,
+    generator: str | Path | Generator = "faceworld",
+    image_size: int | None = None,
+    world: WorldSettings | None = None,
+    columns: int = 8,
+    data_set: bool = False,
     quiet: bool = False,
-) -> Path:
-    """Render subjects into Parquet parts: pictures, attributes, boxes, landmarks and masks; finished parts are kept.
+) -> RenderResult:
+    """Render subjects as a contact sheet, with `vary` a row of levels per subject; or as a data set.
 
-    The folder is read by pandas, Polars, DuckDB and Hugging Face `datasets`. Returns its path. Raises BadInput when the
-    generator knows no masks, and what RunFolder raises of a folder that holds something else.
+    out: the picture, or with data_set the folder, to write. world: population, device, directions and latents, and
+    the generator and size in place of the keywords. columns: images in a row where nothing varies. data_set: write
+    Parquet parts of pictures, attributes, boxes, landmarks and masks, which pandas, Polars, DuckDB and Hugging Face
+    `datasets` read; finished parts are kept, so that the same call resumes.
+
+    Raises BadInput for a generator without masks (data_set), UnknownName for an attribute or generator, and the errors
+    of RunFolder for a folder with other content.
     """
-    world = _world(generator, image_size, population, device, directions, latents)
+    settings = world or WorldSettings(generator=generator, image_size=image_size)
+    opened = _world(settings)
+    check_subjects(opened, subjects)
+    design = _design(opened, vary, hold, subjects, seed)
+    if data_set:
+        return _data_set(Path(out), opened, design, columns, quiet)
+    images, table = _rendered(opened, design)
+    sheet = _sheet(images, design, columns)
+    write_atomically(Path(out), sheet)
+    return RenderResult(_numbers(out, opened, design), table, sheet)
+
+
+def _numbers(out: str | Path, world: World, design: Design) -> RenderNumbers:
+    return RenderNumbers(str(out), design.subjects, design.n_images, int(world.image_size))
+
+
+def _rendered(world: World, design: Design) -> tuple[Images, pa.Table]:
+    """The images of a design, and a row for each; a generator without controls knows no attributes."""
+    seeds = design.subject_seeds()
+    latents = transect_latents(design, world.sample(seeds), world)
+    images = world.render(latents)
+    true = world.read(latents) if isinstance(world, Controls) else pa.table({})
+    return images, tables.images_table(design, seeds, true, images)
+
+
+def _sheet(images: Images, design: Design, columns: int) -> bytes:
+    sink = io.BytesIO()
+    contact_sheet(images.pixels, columns=design.n_cells if design.levels else columns).save(sink, "PNG")
+    return sink.getvalue()
+
+
+def _data_set(out: Path, world: World, design: Design, columns: int, quiet: bool) -> RenderResult:
     masks = world
     if not isinstance(masks, DrawsMasks):
-        raise BadInput(f"a data set needs a generator with masks and landmarks, got {generator}; use faceworld")
-    design = _rendered(world, vary, hold, subjects, seed, population)
+        raise BadInput(f"a data set needs a generator with masks and landmarks, got {world.name}; use faceworld")
     study = Study("data set", world, design, ())
 
     def stage(part: int) -> None:
@@ -62,9 +151,11 @@ def render_data_set(
         try:
             map_parts(stage, range(study.n_parts))
         except KeyboardInterrupt:
-            message = f"interrupted; what is done is kept in {out}, and the same command goes on"
+            message = f"interrupted; the finished parts are in {out}; rerun the command to resume"
             raise Interrupted(message) from None
-    return out
+    shown = Design(design.levels, min(design.subjects, SHEET_SUBJECTS), design.seed, design.population, design.hold)
+    sheet = _sheet(_rendered(world, shown)[0], shown, columns)
+    return RenderResult(_numbers(out, world, design), pq.read_table(out / "images"), sheet)
 
 
 def _data_set_part(study: Study, masks: DrawsMasks, part: int) -> pa.Table:
@@ -75,56 +166,18 @@ def _data_set_part(study: Study, masks: DrawsMasks, part: int) -> pa.Table:
     return tables.data_set_table(rows, masks.masks(latents), masks.landmarks(latents))
 
 
-def _world(
-    generator: str,
-    image_size: int | None,
-    population: str,
-    device: str,
-    directions: str | Path | None,
-    latents: str | Path | None,
-) -> Any:
+def _world(settings: WorldSettings) -> World:
     """The generator, which needs no attributes to be shown; with directions as an audit opens it."""
-    if directions is None and latents is None and generator.partition("?")[0] != "reference":
-        return worlds.generator_of(generator, image_size, population, device, learned=False)
-    return worlds.open_world(generator, image_size, population, device, directions, latents)
+    generator = str(settings.generator) if isinstance(settings.generator, Path) else settings.generator
+    reference = isinstance(generator, str) and generator.partition("?")[0] == "reference"
+    if settings.directions is None and settings.latents is None and not reference:
+        bare = worlds.generator_of(generator, settings.image_size, settings.population, settings.device, learned=False)
+        return cast(World, bare)  # where nothing varies, nothing is set
+    return settings.open()
 
 
-def _rendered(
-    world: World, vary: Sequence[str], hold: Sequence[str], subjects: int, seed: int, population: str
-) -> Design:
+def _design(world: World, vary: Sequence[str], hold: Sequence[str], subjects: int, seed: int) -> Design:
     if vary:
         usual = usual_levels(world)
         return transect_design(vary, world.attributes, subjects=subjects, seed=seed, hold=hold, usual=usual)
-    return population_design(population, images=subjects, seed=seed)
-
-
-def render_sheet(
-    out: Path,
-    *,
-    subjects: int,
-    seed: int,
-    image_size: int | None,
-    population: str,
-    generator: str,
-    device: str = "cpu",
-    vary: Sequence[str] = (),
-    hold: Sequence[str] = (),
-    columns: int = 8,
-    directions: str | Path | None = None,
-    latents: str | Path | None = None,
-) -> Path:
-    """Render subjects as one picture: a contact sheet, or with `vary` a row of levels per subject. Returns its path.
-
-    directions, latents: files along which a learned generator's subjects, or inverted photographs, are moved.
-    """
-    from transect.report import contact_sheet
-
-    world = _world(generator, image_size, population, device, directions, latents)
-    check_subjects(world, subjects)
-    design = _rendered(world, vary, hold, subjects, seed, population)
-    shown = transect_latents(design, world.sample(design.subject_seeds()), world)
-    picture = contact_sheet(world.render(shown).pixels, columns=design.n_cells if vary else columns)
-    sink = io.BytesIO()
-    picture.save(sink, "PNG")
-    write_atomically(out, sink.getvalue())
-    return out
+    return population_design(worlds.population_of(world), images=subjects, seed=seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -23,12 +23,14 @@ def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A finished run folder, or a folder of studies.")],
     shares: Annotated[
         list[Path] | None,
-        typer.Option(help="A population's shares (CSV or TOML) to project the rates to; repeat for more."),
+        typer.Option(help="A population's shares (CSV or TOML) to project the rates to; repeatable."),
     ] = None,
-    correction: Annotated[str, typer.Option(help="For many tests: holm, benjamini-hochberg or max-t.")] = "holm",
+    correction: Annotated[
+        str, typer.Option(help="Correction for multiple tests: holm, benjamini-hochberg or max-t.")
+    ] = "holm",
     model: Annotated[
         list[str] | None,
-        typer.Option(help="Adjust errors by this model too: ols, logit, poisson, gee or fractional; repeat for more."),
+        typer.Option(help="Also adjust errors by this model: ols, logit, poisson, gee or fractional; repeatable."),
     ] = None,
     perceived: Perceived = None,
     ratings: Ratings = None,
@@ -36,24 +38,30 @@ def report(
     by: By = None,
     reference: Annotated[
         str | None,
-        typer.Option(help="Where the run has no truth: what raters' mean or majority decides, as 'gender>=0.5'; kept."),
+        typer.Option(
+            help="For a run without a truth: take it from the raters' mean or majority, as 'gender>=0.5'; stored with "
+            "the run."
+        ),
     ] = None,
     boundary: Boundary = None,
     require_validation: RequireValidation = None,
     json: Json = False,
 ) -> None:
-    """Build the report of a finished run again from its tables, with other corrections or populations if you like."""
-    from transect.analysis import rater_report, reporting, sections
-    from transect.ratings import gates
-    from transect.runs.progress import announcing_stages
+    """Analyse a finished run again from its tables, with other corrections or populations, and write its report."""
+    from transect.jobs.report import run
 
-    models = sections.check(model or ())
-    reporting.rate(folder, perceived, prune or (), ratings)
-    if reference is not None:
-        rater_report.judge(folder, reference)
-    if require_validation is not None:
-        gates.attach(folder, gates.read(require_validation))
-    asked: dict[str, Any] = {"shares": shares or (), "correction": correction, "near": boundary, "by": by or ()}
-    with announcing_stages(quiet=json):
-        result = reporting.report(folder, models=models, **asked)
+    result = run.report(
+        folder,
+        shares=shares or (),
+        correction=correction,
+        models=model or (),
+        perceived=perceived,
+        ratings=ratings,
+        prune=prune or (),
+        by=by or (),
+        reference=reference,
+        boundary=boundary,
+        require_validation=require_validation,
+        quiet=json,
+    )
     show(result, json, result.page)

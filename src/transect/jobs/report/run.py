@@ -1,0 +1,131 @@
+"""`transect.report` and `transect.open_run`: a finished run, analysed again or read back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from transect.analysis import rater_report, reporting, sections
+from transect.analysis.audit_result import AuditResult
+from transect.errors import BadInput
+from transect.ratings import gates
+from transect.runs.folder import STUDIES, FinishedRun, slug
+from transect.runs.progress import announcing_stages
+from transect.runs.spec import RunSpec
+
+
+def report(
+    folder: str | Path,
+    *,
+    shares: Sequence[str | Path] = (),
+    correction: str = "holm",
+    models: Sequence[str] = (),
+    perceived: str | Path | None = None,
+    ratings: str | Path | None = None,
+    prune: Sequence[str] = (),
+    by: Sequence[str] = (),
+    reference: str | None = None,
+    boundary: tuple[float, float] | None = None,
+    require_validation: str | Path | None = None,
+    quiet: bool = False,
+) -> AuditResult:
+    """Analyse a finished run again from its tables and write its report; no generator and no target is needed.
+
+    folder: a run folder, or one of several studies. shares: files of populations' shares (CSV, TOML) to project the
+    rates to. correction: "holm", "benjamini-hochberg" or "max-t". models: by which errors are adjusted too: "ols",
+    "logit", "poisson", "gee", "fractional". perceived, ratings, prune: perceived attributes, people's ratings, and
+    rules by which images are left out. by: attributes by whose combinations errors are counted. reference: the raters'
+    verdict that stands for the truth, as "gender>=0.5". boundary: the near-boundary band. require_validation: a
+    validation by raters that the images must pass. All but the first three are stored with the run.
+    quiet: no stages on standard error.
+
+    Raises BadInput or UnknownName for a folder without a finished run or settings that do not fit it.
+    """
+    path = Path(folder)
+    checked = sections.check(models)
+    reporting.rate(path, perceived, prune, ratings)
+    if reference is not None:
+        rater_report.judge(path, reference)
+    if require_validation is not None:
+        gates.attach(path, gates.read(Path(require_validation)))
+    with announcing_stages(quiet=quiet):
+        return reporting.report(path, shares=shares, correction=correction, models=checked, near=boundary, by=by)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OpenStudy:
+    """One finished study. images: a row per image without its pixels; predictions: a row per target and image."""
+
+    folder: Path
+    spec: RunSpec
+    images: pa.Table = field(repr=False)
+    predictions: pa.Table = field(repr=False)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OpenRun:
+    """A finished run, read back. effects: with the columns of effects.parquet; results: results.json."""
+
+    folder: Path
+    studies: tuple[OpenStudy, ...]
+    effects: pa.Table = field(repr=False)
+    results: dict[str, Any] = field(repr=False)
+
+    @property
+    def study(self) -> OpenStudy:
+        """The study of a run that has one. Raises BadInput where there are several."""
+        if len(self.studies) != 1:
+            raise BadInput(f"{self.folder}: expected one study, got {len(self.studies)}; choose one of .studies")
+        return self.studies[0]
+
+    @property
+    def spec(self) -> RunSpec:
+        """What recreates the run. Raises BadInput where there are several studies."""
+        return self.study.spec
+
+    @property
+    def images(self) -> pa.Table:
+        """The images of the only study: id, subject, cell, intended.* and true.* values. Raises as `study`."""
+        return self.study.images
+
+    @property
+    def predictions(self) -> pa.Table:
+        """The predictions of the only study, with the name of the target. Raises as `study`."""
+        return self.study.predictions
+
+
+def open_run(folder: str | Path) -> OpenRun:
+    """Read a finished run: its spec, images, predictions, effects and results.
+
+    Raises BadInput for a folder without a finished run, CorruptedPart for a table that does not read back.
+    """
+    path = Path(folder)
+    places = sorted(entry.parent for entry in (path / STUDIES).glob("*/run.json")) or [path]
+    studies = tuple(_open_study(place) for place in places)
+    try:
+        effects = pq.read_table(path / "effects.parquet")
+        results = json.loads((path / "results.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, pa.ArrowException):
+        raise BadInput(
+            f"{path}: expected results.json and effects.parquet; write them: transect report {path}"
+        ) from None
+    return OpenRun(path, studies, effects, results)
+
+
+def _open_study(folder: Path) -> OpenStudy:
+    finished = FinishedRun(folder)
+    spec = finished.spec
+    images = finished.read_table("images", spec.parts, without=("image",))
+    answers = []
+    for target in spec.targets:
+        rows = finished.read_table(f"predictions/{slug(target.name)}", spec.parts)
+        answers.append(rows.add_column(0, "target", pa.array([target.name] * len(rows), pa.string())))
+    return OpenStudy(folder, spec, images, pa.concat_tables(answers, promote_options="permissive"))
