@@ -85,9 +85,9 @@ _LAZY = {
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module 'transect.effects' has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"transect.effects.{_LAZY[name]}"), name)
-    globals()[name] = found
-    return found
+    member = getattr(importlib.import_module(f"transect.effects.{_LAZY[name]}"), name)
+    globals()[name] = member
+    return member
 
 
 __all__ = [

@@ -85,15 +85,15 @@ def contrasts(
             f"{np.shape(reasons)}; reshape them to [subjects, *design.shape]"
         )
     exclusions = Exclusions.of(values, reasons)
-    found = []
+    rows = []
     for axis, (name, levels) in enumerate(design.levels.items()):
         grid, why = _by_level(values, axis), Exclusions(_by_level(exclusions.codes, axis), exclusions.names)
         attribute = attributes[name]
         last = range(1, len(levels)) if attribute.discrete else [len(levels) - 1]
-        found += [_level_contrast(attribute, levels, grid, why, level) for level in last]
+        rows += [_level_contrast(attribute, levels, grid, why, level) for level in last]
         if not attribute.discrete and len(levels) >= 3:
-            found.append(_slope(attribute, np.array(levels, dtype=np.float64), grid, why))
-    return found
+            rows.append(_slope(attribute, np.array(levels, dtype=np.float64), grid, why))
+    return rows
 
 
 def level_differences(

@@ -77,11 +77,11 @@ def distributions(
     names, values = read_columns(columns)
     texts = _groups(groups, len(values))
     chosen = sorted({text for text in texts.tolist() if text})
-    made = []
+    rows = []
     for name, column in zip(names, values.T, strict=True):
         edges = _edges(column[np.isfinite(column)], bins)
-        made += [_distribution(name, group, column[texts == group], edges) for group in chosen]
-    return tuple(made)
+        rows += [_distribution(name, group, column[texts == group], edges) for group in chosen]
+    return tuple(rows)
 
 
 def standardised_differences(columns: Columns, groups: Sequence[str] | np.ndarray) -> tuple[Difference, ...]:
@@ -154,7 +154,7 @@ def _edges(values: Float[np.ndarray, " n"], bins: int) -> Float[np.ndarray, " e"
 
 
 def _groups(groups: Sequence[str] | np.ndarray | None, n: int) -> np.ndarray:
-    texts = np.array(["all"] * n if groups is None else [str(one) for one in groups], dtype=object)
+    texts = np.array(["all"] * n if groups is None else [str(group) for group in groups], dtype=object)
     if len(texts) != n:
         raise BadInput(f"groups: expected one per image, {n}, got {len(texts)}; pass one for each image")
     return texts

@@ -50,9 +50,9 @@ def factorial_of_table(
             raise UnknownName("column", name, table.column_names)
     subjects = np.unique(np.asarray(table[subject]), return_inverse=True)
     columns = {name: _level_column(table, name) for name in attributes}
-    found = {name: np.unique(column, return_inverse=True) for name, column in columns.items()}
-    shape = (len(subjects[0]), *(len(levels) for levels, _ in found.values()))
-    place = np.ravel_multi_index((subjects[1].ravel(), *(index.ravel() for _, index in found.values())), shape)
+    axes = {name: np.unique(column, return_inverse=True) for name, column in columns.items()}
+    shape = (len(subjects[0]), *(len(levels) for levels, _ in axes.values()))
+    place = np.ravel_multi_index((subjects[1].ravel(), *(index.ravel() for _, index in axes.values())), shape)
     if len(np.unique(place)) < len(place):
         twice = len(place) - len(np.unique(place))
         raise BadInput(
@@ -60,7 +60,7 @@ def factorial_of_table(
         )
     values = np.full(int(np.prod(shape)), np.nan)
     values[place] = np.asarray(table[outcome].to_numpy(), dtype=np.float64)
-    levels = {name: tuple(float(level) for level in unique) for name, (unique, _) in found.items()}
+    levels = {name: tuple(float(level) for level in unique) for name, (unique, _) in axes.items()}
     return Factorial(values.reshape(shape), levels)
 
 

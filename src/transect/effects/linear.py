@@ -147,14 +147,14 @@ def least_squares(sample: Sample) -> Fit:
     if np.ptp(sample.y) == 0:
         return no_fit(len(names), f"no variation: all {len(sample)} outcomes are {sample.y[0]:g}")
     root = np.sqrt(sample.weights)
-    kept = regression.independent(root[:, None] * x)
-    bread, coefficients = _solve(x, sample, kept)
+    determined = regression.independent(root[:, None] * x)
+    bread, coefficients = _solve(x, sample, determined)
     residual = sample.y - x @ coefficients
     # A perfect fit leaves rounding alone, whose spread is no error.
     residual[np.abs(residual) <= ROUNDING * np.abs(sample.y).max()] = 0.0
     scores = x * (sample.weights * residual)[:, None]
-    covariance = regression.clustered_covariance(scores, bread, sample, len(kept))
-    freedom = _reduce(covariance, x, residual, sample, kept)
+    covariance = regression.clustered_covariance(scores, bread, sample, len(determined))
+    freedom = _reduce(covariance, x, residual, sample, determined)
     return Fit(coefficients, covariance, why_undetermined(sample), freedom=freedom)
 
 
@@ -163,28 +163,28 @@ def _reduce(
     x: Float[np.ndarray, "n k"],
     residual: Float[np.ndarray, " n"],
     sample: Sample,
-    kept: np.ndarray,
+    determined: np.ndarray,
 ) -> Float[np.ndarray, " k"] | None:
     """Where an arm has few subjects, or few large ones, puts CR2 in place of the covariance; degrees of freedom."""
     arms = [few_subjects.effective_subjects(column, sample.groups) for column in sample.x.T]
     if not np.isfinite(covariance).all() or min(arms) >= few_subjects.FEW:
         return None
     root, freedom = np.sqrt(sample.weights), np.full(x.shape[1], np.nan)
-    made = few_subjects.bias_reduced(root[:, None] * x[:, kept], root * residual, sample.groups)
-    covariance[np.ix_(kept, kept)], freedom[kept] = made
+    reduced = few_subjects.bias_reduced(root[:, None] * x[:, determined], root * residual, sample.groups)
+    covariance[np.ix_(determined, determined)], freedom[determined] = reduced
     return freedom
 
 
 def _solve(
-    x: Float[np.ndarray, "n k"], sample: Sample, kept: np.ndarray
+    x: Float[np.ndarray, "n k"], sample: Sample, determined: np.ndarray
 ) -> tuple[Float[np.ndarray, "k k"], Float[np.ndarray, " k"]]:
     """Inverse of X'WX and coefficients on the kept columns; 0 on the others."""
     root = np.sqrt(sample.weights)
-    q, r = np.linalg.qr(root[:, None] * x[:, kept])
+    q, r = np.linalg.qr(root[:, None] * x[:, determined])
     inverse = np.linalg.inv(r)
     bread, coefficients = np.zeros((x.shape[1],) * 2), np.zeros(x.shape[1])
-    bread[np.ix_(kept, kept)] = inverse @ inverse.T
-    coefficients[kept] = inverse @ (q.T @ (root * sample.y))
+    bread[np.ix_(determined, determined)] = inverse @ inverse.T
+    coefficients[determined] = inverse @ (q.T @ (root * sample.y))
     return bread, coefficients
 
 
@@ -204,7 +204,7 @@ def why_undetermined(sample: Sample) -> tuple[str, ...]:
     # A constant column has its own reason and is no part of the others' dependences.
     others = np.where([bool(text) for text in constant], 0.0, x)[sample.weights > 0]
     dependent = regression.undetermined(others, names)
-    return tuple(one or other for one, other in zip(constant, dependent, strict=True))
+    return tuple(reason or dependence for reason, dependence in zip(constant, dependent, strict=True))
 
 
 def constant_columns(sample: Sample) -> tuple[str, ...]:

@@ -170,8 +170,8 @@ def _detections(
     if boxes is None:
         raise BadInput("expected boxes from a detection target, got none; give one array [m, 5] per image")
     counting = matching_boxes(boxes, expected_boxes, iou)
-    answers = np.array([len(kept) > 0 for kept in counting], dtype=bool)
-    best = np.array([kept[:, 4].max() if len(kept) else 0.0 for kept in counting], dtype=np.float64)
+    answers = np.array([len(counted) > 0 for counted in counting], dtype=bool)
+    best = np.array([counted[:, 4].max() if len(counted) else 0.0 for counted in counting], dtype=np.float64)
     return answers, best
 
 

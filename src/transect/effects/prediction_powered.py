@@ -121,10 +121,10 @@ def ppi_mean(
         both = math.sqrt(float(shares @ shares)), min(n, m) - 1.0
     alone = _quantile(n - 1.0, confidence) * _error(influence[:, 0])[0]
     half = _quantile(both[1], confidence) * both[0]
-    made = PredictionPowered(
+    powered = PredictionPowered(
         estimate, estimate - half, estimate + half, *both, weight, alone, n, m, missing, "", names, shares
     )
-    return _with_score(made, *rates, rated) if rates else made
+    return _with_score(powered, *rates, rated) if rates else powered
 
 
 def ppi_difference(
@@ -185,11 +185,11 @@ def _rates(
     return both, alone
 
 
-def _with_score(made: PredictionPowered, rate: PoweredRate, alone: PoweredRate, rated: _Table) -> PredictionPowered:
+def _with_score(estimate: PredictionPowered, rate: PoweredRate, alone: PoweredRate, rated: _Table) -> PredictionPowered:
     """The same with the ends of score intervals."""
     yes = int(rated.values[:, 0].sum())
-    rarer, half = min(yes, made.n_rated - yes), (alone.high - alone.low) / 2
-    return replace(made, low=rate.low, high=rate.high, alone=half, method=SCORE, rarer=rarer)
+    rarer, half = min(yes, estimate.n_rated - yes), (alone.high - alone.low) / 2
+    return replace(estimate, low=rate.low, high=rate.high, alone=half, method=SCORE, rarer=rarer)
 
 
 def _likeness(first: PredictionPowered, second: PredictionPowered, error: float) -> float:
@@ -197,15 +197,15 @@ def _likeness(first: PredictionPowered, second: PredictionPowered, error: float)
     product = 2 * first.standard_error * second.standard_error
     if not product > 0:
         return 0.0
-    found = (first.standard_error**2 + second.standard_error**2 - error**2) / product
-    return min(max(found, -1.0), 1.0 if min(first.rarer, second.rarer) >= LEAST else 0.0)
+    correlation = (first.standard_error**2 + second.standard_error**2 - error**2) / product
+    return min(max(correlation, -1.0), 1.0 if min(first.rarer, second.rarer) >= LEAST else 0.0)
 
 
 def _joined(first: PredictionPowered, second: PredictionPowered, likeness: float) -> tuple[float, float]:
     """The interval of a difference from the ends of both."""
 
-    def reach(own: float, others: float) -> float:
-        return math.sqrt(max(own**2 + others**2 - 2 * likeness * own * others, 0.0))
+    def reach(own_error: float, other_error: float) -> float:
+        return math.sqrt(max(own_error**2 + other_error**2 - 2 * likeness * own_error * other_error, 0.0))
 
     below = reach(second.estimate - second.low, first.high - first.estimate)
     above = reach(second.high - second.estimate, first.estimate - first.low)

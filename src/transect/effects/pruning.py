@@ -127,17 +127,17 @@ def prune(columns: Columns, rules: Sequence[Rule] = AS_PUBLISHED) -> Pruning:
     for rule in rules:
         if rule.attribute not in table:
             raise UnknownName("column", rule.attribute, names, hint="rules are about columns of the ratings")
-    kept, after, steps = np.ones(len(values), dtype=bool), [], []
+    remaining, after, steps = np.ones(len(values), dtype=bool), [], []
     for name, together in _by_step(rules):
         matches = {rule.text: rule.applies(table[rule.attribute]) for rule in together}
-        left = kept & ~np.any(list(matches.values()), axis=0)
+        still_in = remaining & ~np.any(list(matches.values()), axis=0)
         matched = {text: int(rows.sum()) for text, rows in matches.items()}
-        steps.append(PruningStep(name, int(kept.sum() - left.sum()), int(left.sum()), matched))
-        kept = left
-        after.append(left)
+        steps.append(PruningStep(name, int(remaining.sum() - still_in.sum()), int(still_in.sum()), matched))
+        remaining = still_in
+        after.append(still_in)
     judged = dict.fromkeys(rule.attribute for rule in rules)
     missing = {name: int(np.isnan(table[name]).sum()) for name in judged if np.isnan(table[name]).any()}
-    return Pruning(kept, np.stack(after), tuple(steps), missing)
+    return Pruning(remaining, np.stack(after), tuple(steps), missing)
 
 
 def _by_step(rules: Sequence[Rule]) -> list[tuple[str, list[Rule]]]:

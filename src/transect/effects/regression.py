@@ -63,7 +63,7 @@ def undetermined(x: Float[np.ndarray, "n k"], names: Sequence[str]) -> tuple[str
     for place in np.flatnonzero((np.abs(null) > _LOADING).any(axis=0)).tolist():
         # Columns that move with this one inside the null space share a dependence with it.
         shared = np.flatnonzero(np.abs(null.T @ null[:, place]) > _LOADING**2).tolist()
-        reasons[place] = _dependence([names[other] for other in shared])
+        reasons[place] = _dependence([names[partner] for partner in shared])
     return tuple(reasons)
 
 
@@ -73,15 +73,15 @@ def independent(x: Float[np.ndarray, "n k"]) -> Int[np.ndarray, " r"]:
     >>> independent(np.array([[1.0, 1.0, 2.0], [1.0, 1.0, 3.0]]))
     array([0, 2])
     """
-    kept: list[int] = []
+    chosen: list[int] = []
     basis = np.zeros((x.shape[0], 0))
     for place, column in enumerate(x.T):
         rest = column - basis @ (basis.T @ column)
         rest -= basis @ (basis.T @ rest)
         if float(np.linalg.norm(rest)) > _DEPENDENT * max(float(np.linalg.norm(column)), 1e-300):
-            kept.append(place)
+            chosen.append(place)
             basis = np.column_stack([basis, rest / np.linalg.norm(rest)])
-    return np.array(kept, dtype=np.int64)
+    return np.array(chosen, dtype=np.int64)
 
 
 def _null_space(x: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "d k"]:

@@ -132,13 +132,13 @@ def sobol(
 
 
 def _chances(name: str, size: int, weights: Sequence[float] | None) -> Float[np.ndarray, " levels"]:
-    given = np.full(size, 1 / size) if weights is None else np.asarray(weights, dtype=np.float64)
-    if given.shape != (size,) or (given < 0).any() or not math.isclose(float(given.sum()), 1.0, abs_tol=1e-6):
+    chances = np.full(size, 1 / size) if weights is None else np.asarray(weights, dtype=np.float64)
+    if chances.shape != (size,) or (chances < 0).any() or not math.isclose(float(chances.sum()), 1.0, abs_tol=1e-6):
         raise BadInput(
-            f"weights of {name}: expected {size} shares from 0 on that sum to 1, got {len(given)} with the sum "
-            f"{float(given.sum()):g}; divide them by their sum"
+            f"weights of {name}: expected {size} shares from 0 on that sum to 1, got {len(chances)} with the sum "
+            f"{float(chances.sum()):g}; divide them by their sum"
         )
-    return given
+    return chances
 
 
 def _spreads(

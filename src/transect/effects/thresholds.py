@@ -181,7 +181,7 @@ class _Scored:
             raise BadInput(
                 f"truth: expected 0 or 1, got {label[~np.isin(label, (0.0, 1.0))][0]:g}; compare it with a number"
             )
-        texts = np.array([""] * len(sample.rows) if groups is None else [str(one) for one in groups], dtype=object)
+        texts = np.array([""] * len(sample.rows) if groups is None else [str(group) for group in groups], dtype=object)
         if len(texts) != len(sample.rows):
             raise BadInput(
                 f"groups: expected one per image, {len(sample.rows)}, got {len(texts)}; pass one for each image"

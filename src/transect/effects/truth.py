@@ -113,7 +113,7 @@ class Truth:
         return self.of({self.attribute: np.floor(means + 0.5)}) if self.comparison else yes, yes
 
     def share_of_answers(
-        self, said: Annotations, n_images: int, attribute: Attribute | None = None
+        self, annotations: Annotations, n_images: int, attribute: Attribute | None = None
     ) -> Float[np.ndarray, " _"]:
         """The share of each image's single answers that say yes, NaN for an image that nobody answered.
 
@@ -127,8 +127,8 @@ class Truth:
         """
         from transect.effects.perception import mean_ratings
 
-        labels = self.as_rated(said.value, attribute)[0]
-        return mean_ratings(replace(said, value=labels), n_images) if len(labels) else np.empty(0)
+        labels = self.as_rated(annotations.value, attribute)[0]
+        return mean_ratings(replace(annotations, value=labels), n_images) if len(labels) else np.empty(0)
 
     def _of_two(self, attribute: Attribute | None) -> bool:
         """Whether a mean rating is a share of yes: of two levels, or not known and not cut on a scale."""
