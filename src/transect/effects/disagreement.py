@@ -43,7 +43,7 @@ class Disagreement:
 def disagreement(
     first: tuple[float, float, float], second: tuple[float, float, float], confidence: float = 0.95
 ) -> Disagreement:
-    """`one` minus `other`, each an estimate with the ends of its interval, of different subjects.
+    """`first` minus `second`, each an estimate with the ends of its interval, of different subjects.
 
     The interval is by square-and-add, so that intervals that are not symmetric count as they are (Zou and Donner 2008);
     p is of a z with the standard errors that the intervals' widths stand for.

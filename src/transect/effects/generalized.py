@@ -159,7 +159,7 @@ def likelihood_fit(sample: Sample, family: Family) -> Fit:
     separated = separation(x, sample.y, names, _ceiling(family))
     if separated.overlapping.all():
         return fit
-    notes, details = _told(sample, names, separated, reasons, family)
+    notes, details = _separation_notes(sample, names, separated, reasons, family)
     return replace(_maximum(x, sample, separated.overlapping, family, notes), details=details)
 
 
@@ -187,7 +187,7 @@ def constant_outcome(sample: Sample) -> str:
     return f"no variation: all {len(sample)} outcomes are {value:g}{note}"
 
 
-def _told(
+def _separation_notes(
     sample: Sample, names: Sequence[str], separated: Separation, reasons: Sequence[str], family: Family
 ) -> tuple[tuple[str, ...], dict[str, Any]]:
     """Why the infinite coefficients are NaN, with the penalised (L2, C = 1) answer where outcomes are shares."""

@@ -127,7 +127,7 @@ def separation(
     full, fixed = pattern[:, -1] > 0, (pattern[:, -2] > 0) & (pattern[:, -1] == 0)
     falls = np.where(full[:, None], -pattern[:, :-2], pattern[:, :-2])
     open_rows = np.ones(len(pattern), dtype=bool)
-    while (separated := _told(falls, open_rows, fixed)).any():
+    while (separated := _separated(falls, open_rows, fixed)).any():
         open_rows &= ~separated
     infinite = np.zeros(len(determined), dtype=bool) if open_rows.all() else _recession(falls, fixed)
     return Separation(
@@ -136,7 +136,7 @@ def separation(
     )
 
 
-def _told(falls: np.ndarray, open_rows: np.ndarray, fixed: np.ndarray) -> np.ndarray:
+def _separated(falls: np.ndarray, open_rows: np.ndarray, fixed: np.ndarray) -> np.ndarray:
     """Open patterns whose outcome some direction tells, at the direction that tells most in sum."""
     if not open_rows.any():
         return np.zeros_like(open_rows)

@@ -114,8 +114,8 @@ def mean_ratings(annotations: Annotations, n_images: int) -> Float[np.ndarray, "
     Raises BadInput for an answer about an image beyond `n_images`.
 
     >>> from transect.records import Question
-    >>> said = np.array([30.0, 40.0, 20.0])
-    >>> mean_ratings(Annotations(Question("age", "How old?"), np.array([0, 0, 2]), ("a", "b", "a"), said), 3)
+    >>> ratings = np.array([30.0, 40.0, 20.0])
+    >>> mean_ratings(Annotations(Question("age", "How old?"), np.array([0, 0, 2]), ("a", "b", "a"), ratings), 3)
     array([35., nan, 20.])
     """
     known = np.isfinite(annotations.value)
@@ -131,9 +131,9 @@ def most_common_ratings(annotations: Annotations, n_images: int) -> Float[np.nda
     NaN also for an image that nobody answered. Raises BadInput for an answer about an image beyond `n_images`.
 
     >>> from transect.records import Question
-    >>> said = np.array([0.0, 2.0, 2.0, 0.0, 2.0])
+    >>> ratings = np.array([0.0, 2.0, 2.0, 0.0, 2.0])
     >>> image, raters = np.array([0, 0, 0, 1, 1]), ("a", "b", "c", "a", "b")
-    >>> most_common_ratings(Annotations(Question("hair", "Which hair?"), image, raters, said), 2)
+    >>> most_common_ratings(Annotations(Question("hair", "Which hair?"), image, raters, ratings), 2)
     array([ 2., nan])
     """
     known = np.isfinite(annotations.value)

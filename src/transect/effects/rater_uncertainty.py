@@ -70,15 +70,15 @@ def raters_resampled(
 ) -> RaterUncertainty:
     """The estimate from mean ratings, with the uncertainty of subjects and of raters carried through.
 
-    said: single answers, p questions about images 0 to n - 1; subjects [n]: the cluster of each image. Intervals are
+    annotations: single answers, p questions about images 0 to n - 1; subjects [n]: the cluster of each image. Intervals are
     Student's, with degrees of freedom by Satterthwaite from subjects and raters.
 
     NaN with a reason with fewer than two raters or subjects, or where no image has two answers. Raises BadInput for an
     answer about another image.
 
     >>> from transect.records import Question
-    >>> image, said = np.repeat(np.arange(4), 2), np.array([0.0, 0.2, 1.0, 0.8, 0.1, 0.1, 0.9, 1.0])
-    >>> smile = Annotations(Question("smile", "?"), image, ("a", "b") * 4, said)
+    >>> image, ratings = np.repeat(np.arange(4), 2), np.array([0.0, 0.2, 1.0, 0.8, 0.1, 0.1, 0.9, 1.0])
+    >>> smile = Annotations(Question("smile", "?"), image, ("a", "b") * 4, ratings)
     >>> made = raters_resampled(lambda means, weights: np.average(means, axis=0, weights=weights), [smile],
     ...                         np.array([0, 0, 1, 1]))
     >>> made.estimate.round(4), made.raters
@@ -130,7 +130,7 @@ def _read(annotations: Sequence[Annotations], subjects: Int[np.ndarray, " n"]) -
         if len(image) and not 0 <= image.min() <= image.max() < len(subjects):
             raise BadInput(f"expected answers about images 0 to {len(subjects) - 1}, got {image.max()}; check the ids")
         rater = np.array(
-            [names[name] for name, kept in zip(question.rater, known, strict=True) if kept], dtype=np.int64
+            [names[name] for name, is_known in zip(question.rater, known, strict=True) if is_known], dtype=np.int64
         )
         used |= set(rater.tolist())
         answers.append(

@@ -120,9 +120,9 @@ class Truth:
         Each answer is labelled as `as_rated` labels a mean of one. Empty for a number as the truth.
 
         >>> from transect.records import Question
-        >>> said = Annotations(Question("age", "How old?"), np.array([0, 0]), ("a", "b"), np.array([28.0, 36.0]))
+        >>> answers = Annotations(Question("age", "How old?"), np.array([0, 0]), ("a", "b"), np.array([28.0, 36.0]))
         >>> age = Attribute("age", "continuous", "apparent age", low=20, high=80)
-        >>> Truth.parse("age<30").share_of_answers(said, 2, age)  # their mean, 32, is on the side of no
+        >>> Truth.parse("age<30").share_of_answers(answers, 2, age)  # their mean, 32, is on the side of no
         array([0.5, nan])
         """
         from transect.effects.perception import mean_ratings
