@@ -130,7 +130,7 @@ def test_tests_mirror_the_folders():
         "test_layers.py",
         "test_public_names.py",
         "test_records.py",
-        *(f"test_testing_{name}.py" for name in ("controls", "generators", "raters", "targets")),
+        *(f"test_testing_{name}.py" for name in ("controls", "generators", "raters", "targets", "worlds")),
     }
 
 

@@ -6,7 +6,7 @@ optional: a plug-in that has their members is asked for them, and `runs.capabili
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -201,4 +201,40 @@ class DrawsMasks(Protocol):
 
     def landmarks(self, latents: Latents) -> Float[np.ndarray, "n k 2"]:
         """X and y in pixels of the landmarks of each face."""
+        ...
+
+
+@runtime_checkable
+class Metered(Protocol):
+    """A target whose calls cost something: nobody asks it just to try (`metered = True`)."""
+
+    metered: bool
+
+    def quote(self, images: int) -> Mapping[str, Any]:
+        """images, calls, cost and currency of asking about images that it never saw; it asks nobody for that."""
+        ...
+
+    def made(self) -> tuple[int, float]:
+        """Calls and cost of this process so far."""
+        ...
+
+
+@runtime_checkable
+class RepeatsCanaries(Protocol):
+    """A target that asks about some images again at intervals, so that a change of its behaviour shows."""
+
+    on_round: Callable[[dict[str, Any]], None] | None
+    """Called with `asked_again()` after every round."""
+
+    def asked_again(self) -> Mapping[str, Any] | None:
+        """rounds, every, and distances between the answers; None before the second round."""
+        ...
+
+
+@runtime_checkable
+class Closable(Protocol):
+    """A target that holds files or connections."""
+
+    def close(self) -> None:
+        """Lets them go; called once nobody asks any more."""
         ...

@@ -14,13 +14,15 @@ import numpy as np
 import pyarrow as pa
 
 from transect.errors import BadInput, UnknownName
-from transect.protocols import Controls, Generator, Rater, Target
+from transect.protocols import Controls, Generator, Rater, Target, World
 from transect.records import Annotations, Attribute, Images, Latents, Predictions, Question, Task
+from transect.runs.capabilities import faults as world_faults
+from transect.targets.capabilities import faults as target_faults
 from transect.targets.guard import attempt
 from transect.targets.output import as_predictions
 from transect.targets.validation import row_fault, structure_fault
 
-__all__ = ["ContractBroken", "check_controls", "check_generator", "check_rater", "check_target"]
+__all__ = ["ContractBroken", "check_controls", "check_generator", "check_rater", "check_target", "check_world"]
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
 """How far scores may differ between batches: matrix products sum in another order in another batch size."""
@@ -37,8 +39,10 @@ class ContractBroken(AssertionError):
 def check_target(target: Any, *, image_size: int = 64, images: Images | None = None, timeout: float = 30.0) -> None:
     """Check a target on pictures of noise, gradients and flat color, or on the images given.
 
-    Clauses: identity, exceptions, timeouts, type, count and shape, dtype, NaN, answers (some image has one), frozen
-    input, determinism, order, batch invariance, memory layout, size handling (three other sizes).
+    Clauses: identity, optional members (where the target has them: threshold, labels, positive, describe, metered,
+    quote, made, asked_again, on_round, close, patience, box_convention), exceptions, timeouts, type, count and shape,
+    dtype, NaN, answers (some image has one), frozen input, determinism, order, batch invariance, memory layout, size
+    handling (three other sizes).
     timeout: seconds per call. Returns None; raises ContractBroken.
 
     >>> from transect.targets import as_target
@@ -50,6 +54,8 @@ def check_target(target: Any, *, image_size: int = 64, images: Images | None = N
     _check_identity(target, Target, "name", "task", "predict")
     if target.task not in list(Task):
         _broken("identity", f"a task of {', '.join(Task)}", repr(target.task))
+    for fault in target_faults(target):
+        _broken(*fault)
     images = images or Images(_pictures(image_size, image_size))
     rows = np.arange(len(images))
 
@@ -108,6 +114,20 @@ def check_controls(controls: Any, latents: Latents, *, tolerance: float = 1e-6) 
             _check_set(controls, latents, attribute, value, tolerance)
         _check_hold(controls, latents, attribute, values, tolerance)
     _check_refusals(controls, latents)
+
+
+def check_world(world: Any, *, seeds: Sequence[int] = (0, 1, 2), tolerance: float = 1e-6) -> None:
+    """Check a world: as a generator, as controls, and the optional members that it has.
+
+    Clauses: those of `check_generator` and `check_controls`, then describe, validity, usual_levels, truths and unedited
+    (`transect.protocols`). Returns None; raises ContractBroken.
+    """
+    _check_identity(world, World, "name", "image_size", "latent_dim", "attributes", "sample", "render", "read", "set")
+    check_generator(world, seeds=seeds)
+    latents = _sample(world, seeds)
+    check_controls(world, latents, tolerance=tolerance)
+    for fault in world_faults(world, latents):
+        _broken(*fault)
 
 
 def check_rater(rater: Any, *, images: Images | None = None, question: Question = FACE_QUESTION) -> None:

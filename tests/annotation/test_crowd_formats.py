@@ -130,7 +130,7 @@ def test_levels_that_are_called_by_numbers_keep_their_places(tmp_path):
         assert plain(other, "id", "level") == plain(projects[0], "id", "level"), kind
     lines = (tmp_path / "ground-truth" / "manifest.jsonl").read_text()
     (tmp_path / "bad.jsonl").write_text(lines.replace('"class-name": "3"', '"class-name": "4"'))
-    with pytest.raises(BadInput, match="expected level 2 to be '3', got '4'; mend it"):
+    with pytest.raises(BadInput, match="expected level 2 to be '3', got '4'; fix it"):
         read(tmp_path / "bad.jsonl", "ground-truth", projects[0])
     (tmp_path / "bad.jsonl").write_text(lines.replace('"worker-id"', '"confidence"'))
     with pytest.raises(BadInput, match="expected an answer with its worker, as transect annotate export writes it"):

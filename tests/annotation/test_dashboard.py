@@ -56,10 +56,10 @@ def test_the_organiser_sees_changes_and_exports(tmp_path):
         page.click("text=Pause >> nth=0")
         page.wait_for_selector("text=Paused: raters get no further tasks.")
         page.click(f"[aria-label='Exclude {other.name}']")
-        page.wait_for_selector(f"[aria-label='Let go on {other.name}']")
+        page.wait_for_selector(f"[aria-label='Resume {other.name}']")
         assert cells(page, other.name)[0] == "excluded"
         assert cells(page, "smile")[3] == "–", "one rater alone agrees with nobody"
-        page.click("text=Go on >> nth=0")
+        page.click("text=Resume >> nth=0")
         page.wait_for_selector("text=Paused: raters get no further tasks.", state="detached")
         with page.expect_download() as download:
             page.click("text=All answers as CSV")

@@ -100,14 +100,14 @@ def test_numbers_as_text_and_categories(project, tmp_path):
     ],
 )  # fmt: skip
 def test_what_cannot_be_cast_is_refused_in_one_line(project, tmp_path, columns, message):
-    with pytest.raises(BadInput, match=message + ".*; mend (it|the column)$"):
+    with pytest.raises(BadInput, match=message + ".*; fix (it|the column)$"):
         imported(project, tmp_path, **columns)
 
 
 def test_a_csv_column_that_cannot_be_cast_is_named(project, tmp_path):
     lines = ["id,question,rater,answer,excluded", "0-0000,smile,r1,no,no"]
     (tmp_path / "in.csv").write_text("\n".join(lines))
-    with pytest.raises(BadInput, match=r"in.csv: excluded: expected true or false, got string \(.*; mend the column$"):
+    with pytest.raises(BadInput, match=r"in.csv: excluded: expected true or false, got string \(.*; fix the column$"):
         read(tmp_path / "in.csv", "answers", project)
 
 

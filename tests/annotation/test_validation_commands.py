@@ -104,7 +104,7 @@ def test_so_many_images_of_each_cell_are_asked_about(tmp_path):
     ("text", "message"),
     [
         ("first,second\n", "expected rows of first and second, got none; list the pairs"),
-        ("first,second\n0-0000,0-0000\n", "line 2: expected two images, got 0-0000 twice; mend it"),
+        ("first,second\n0-0000,0-0000\n", "line 2: expected two images, got 0-0000 twice; fix it"),
     ],
 )
 def test_files_of_no_pairs_are_refused(tmp_path, text, message):

@@ -63,7 +63,7 @@ def test_names_that_are_none(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "timm", None)
     with pytest.raises(BadInput, match=r"expected timm to be installed; pip install 'transect\[backbones\]'"):
         backbones.new_backbone("timm:resnet18", 2, 0)
-    with pytest.raises(BadInput, match="pretrained and weights are a backbone's"):
+    with pytest.raises(BadInput, match="pretrained and weights need a backbone"):
         parse_config({"network": {"pretrained": True}}, "x")
 
 

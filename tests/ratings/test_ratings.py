@@ -73,7 +73,7 @@ def test_a_column_study_says_of_which_study_a_row_is(several, tmp_path):
         "their own (experiment, steps-age), got none; add it"
     )
     odd = csv(tmp_path / "odd.csv", id=IDS[:2], study=["experiment", "steps"], age=[1, 2])
-    assert refusal(several, odd) == f"{odd}: expected studies experiment, steps-age, got steps; mend them"
+    assert refusal(several, odd) == f"{odd}: expected studies experiment, steps-age, got steps; fix them"
     both = csv(
         tmp_path / "both.csv",
         id=[IDS[0], IDS[0], "9-0000"],

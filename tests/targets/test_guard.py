@@ -292,7 +292,7 @@ class TestFailureBudget:
             budget.add(["bad"])
         assert str(stop.value) == (
             "opencv:x failed on 6 of 26 images (23%), more than the 5% of 100 allowed; most often (4): late; "
-            "finished parts are kept: raise --max-failures and run again, or mend the target and choose another --out"
+            "finished parts are kept: raise --max-failures and run again, or fix the model and choose another --out"
         )
         assert stop.value.exit_code == 3
 

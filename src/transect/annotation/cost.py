@@ -17,7 +17,7 @@ from transect.errors import BadInput
 def check_price(price: float) -> None:
     """Raises BadInput for a price of an answer below 0 or without end."""
     if not 0 <= price < math.inf:
-        raise BadInput(f"--price: expected 0 or more for an answer, got {price:g}; mend it")
+        raise BadInput(f"--price: expected 0 or more for an answer, got {price:g}; fix it")
 
 
 def estimate(project: Project, price: float) -> dict[str, Any]:

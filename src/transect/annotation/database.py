@@ -189,13 +189,13 @@ def _engine(address: str | Path) -> Engine:
         return _sqlite(path)
     scheme, _, rest = str(address).partition("://")
     if scheme not in ("postgresql", "postgres", "postgresql+psycopg"):
-        raise BadInput(f"--database {shown(address)}: expected a file or postgresql://…, got {scheme}://; mend it")
+        raise BadInput(f"--database {shown(address)}: expected a file or postgresql://…, got {scheme}://; fix it")
     try:
         return sa.create_engine(f"postgresql+psycopg://{rest}", pool_size=10, max_overflow=40, pool_pre_ping=True)
     except ModuleNotFoundError:
         raise MissingExtra("postgres", "a PostgreSQL database") from None
     except (ArgumentError, NoSuchModuleError, ValueError) as error:
-        raise BadInput(f"--database {shown(address)}: expected an address, got {error}; mend it") from None
+        raise BadInput(f"--database {shown(address)}: expected an address, got {error}; fix it") from None
 
 
 def _sqlite(path: Path) -> Engine:

@@ -93,7 +93,7 @@ def _from_file(path: Path, pictures: Pictures) -> Iterator[Unit]:
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise BadInput(f"pairs {path}: expected a readable CSV, got {error}; mend it") from None
+        raise BadInput(f"pairs {path}: expected a readable CSV, got {error}; fix it") from None
     if not rows:
         raise BadInput(f"pairs {path}: expected rows of first and second, got none; list the pairs")
     for line, row in enumerate(rows, start=2):
@@ -101,7 +101,7 @@ def _from_file(path: Path, pictures: Pictures) -> Iterator[Unit]:
         for image in unit[1:]:
             _check(unit.study, image, pictures, f"pairs {path}, line {line}")
         if unit.first == unit.second:
-            raise BadInput(f"pairs {path}, line {line}: expected two images, got {unit.first} twice; mend it")
+            raise BadInput(f"pairs {path}, line {line}: expected two images, got {unit.first} twice; fix it")
         yield unit
 
 
@@ -119,4 +119,4 @@ def _check(study: str, image: str, pictures: Pictures, where: str) -> None:
     if (study, image) not in pictures:
         some = pictures.all[0]
         like = f"{some.id} of study {some.study}" if some.study else some.id
-        raise BadInput(f"{where}: expected ids of this run's images, such as {like}, got {image or 'none'!r}; mend it")
+        raise BadInput(f"{where}: expected ids of this run's images, such as {like}, got {image or 'none'!r}; fix it")

@@ -27,7 +27,7 @@ def complaint(text: str, error: ValidationError, model: type[BaseModel]) -> str:
     message = first["msg"].removeprefix("Value error, ")
     got = first["input"]
     shown = f", got {got!r}" if isinstance(got, str | int | float) and "got" not in message else ""
-    return f"{place}: {key or 'file'}: {message[0].lower()}{message[1:]}{shown}; mend it"
+    return f"{place}: {key or 'file'}: {message[0].lower()}{message[1:]}{shown}; fix it"
 
 
 def line_of(text: str, loc: Sequence[str | int]) -> int:

@@ -268,7 +268,7 @@ def parse(text: str, where: str) -> Questionnaire:
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{where}: expected TOML: {error}; mend that line") from None
+        raise BadInput(f"{where}: expected TOML: {error}; fix that line") from None
     try:
         return Questionnaire.model_validate(content, context={_FILE: True})
     except ValidationError as error:
@@ -285,4 +285,4 @@ def _read(name: str | Path) -> tuple[str, str]:
     try:
         return path.read_text(encoding="utf-8"), str(path)
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: expected a readable UTF-8 TOML file, got {error}; mend the file") from None
+        raise BadInput(f"{path}: expected a readable UTF-8 TOML file, got {error}; fix the file") from None

@@ -34,7 +34,7 @@ def hash_of(token: str) -> str:
 def check_count(count: int) -> None:
     """Raises BadInput for a count of new raters that is not from 1 to 10,000."""
     if not 1 <= count <= _MOST:
-        raise BadInput(f"--raters: expected 1 to {_MOST:,}, got {count}; mend it")
+        raise BadInput(f"--raters: expected 1 to {_MOST:,}, got {count}; fix it")
 
 
 def invite(database: Database, count: int, now: float) -> list[Invited]:
@@ -83,7 +83,7 @@ def set_state(project: Project, rater: int, state: str) -> bool:
     answers count again.
     """
     if state not in ("active", "paused", "excluded"):
-        raise BadInput(f"state: expected active, paused or excluded, got {state!r}; mend it")
+        raise BadInput(f"state: expected active, paused or excluded, got {state!r}; fix it")
     table, tasks = schema.raters, schema.tasks
 
     def work(connection: sa.Connection) -> bool:

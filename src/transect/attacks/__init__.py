@@ -1,7 +1,7 @@
-"""Does a data set, and a model beyond it, give a protected attribute away? Wang et al. 2019, corrected and fast.
+"""Leakage of a protected attribute by a data set and by a model (Wang et al. 2019), corrected and fast.
 
 Leakage is the balanced accuracy of an attacker that infers the protected attribute from labels (λ_D) or from a model's
-answers (λ_M); amplification is λ_M minus λ_D of labels that are as wrong as the model by chance alone.
+predictions (λ_M); amplification is λ_M minus λ_D of labels with as many random errors as the model.
 """
 
 from transect.attacks.analysis import Analysis, Comparison, Level, analyse

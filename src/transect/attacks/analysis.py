@@ -222,8 +222,8 @@ def _counted(whole: Plan, plan: Plan, outputs: Outputs) -> tuple[dict[str, float
     Returns each measure, and for those that are sums what each label and class adds.
     """
     data, c, scored = plan.data, plan.data.n_classes, plan.scored
-    source, taught = (data, scored) if whole.data.split is None else (whole.data, whole.data.rows_of("train"))
-    train, train_groups = bits(source.labels, taught), source.protected[taught]
+    source, train_rows = (data, scored) if whole.data.split is None else (whole.data, whole.data.rows_of("train"))
+    train, train_groups = bits(source.labels, train_rows), source.protected[train_rows]
     labels = bits(data.labels, scored)
     predicted, groups = outputs.predicted(data, scored), data.protected[scored]
     sums = {

@@ -2,13 +2,13 @@
 
 Where the label is one category the largest such subset is known exactly: cap each class at α times the smallest. With
 several labels an item counts for all of them; the largest subset is then a whole-number programme, solved here by HiGHS
-beside the paper's heuristic. The bound is taken as at most α, so that α = 1 can be met.
+and by the paper's heuristic. The bound is taken as at most α, so that α = 1 can be met.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -16,6 +16,9 @@ from jaxtyping import Bool, Float, Int
 from transect.attacks.chance import uniforms
 from transect.attacks.records import LabelledData
 from transect.errors import BadInput
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
 
 _DRAW: Final = 51
 SECONDS: Final = 60.0
@@ -83,9 +86,9 @@ def balanced_splits(data: LabelledData, alpha: float, *, seed: int = 0) -> tuple
     names = [None] if data.split is None else np.unique(data.split).tolist()
     for name in names:
         rows = np.arange(len(data)) if name is None else data.rows_of(name)
-        found = balanced_subset(data.take(rows), alpha, seed=seed)
-        keep[rows[found.rows]] = True
-        stopped += [name or ""] if found.stopped else []
+        subset = balanced_subset(data.take(rows), alpha, seed=seed)
+        keep[rows[subset.rows]] = True
+        stopped += [name or ""] if subset.stopped else []
     return keep, stopped
 
 
@@ -142,31 +145,31 @@ def _largest(
     k = len(data.labels.names)
     has, group = types[:, :k].T.astype(np.float64), types[:, k:].T.astype(np.float64)
     over = [
-        csr_array(has * (group[one] - alpha * group[other]))
-        for one in range(data.n_classes)
+        csr_array(has * (group[group_index] - alpha * group[other]))
+        for group_index in range(data.n_classes)
         for other in range(data.n_classes)
-        if one != other
+        if group_index != other
     ]
-    found = milp(
+    solution = milp(
         -np.ones(len(types)),
         integrality=np.ones(len(types)),
         bounds=Bounds(0, sizes.astype(np.float64)),
         constraints=LinearConstraint(vstack(over), -np.inf, 0.0),
         options={"time_limit": SECONDS, "mip_rel_gap": _GAP},
     )
-    kept = _sizes_found(found, len(types))
-    bound = float(len(data)) if found.mip_dual_bound is None else np.floor(-found.mip_dual_bound + 1e-6)
-    keep, stopped = _drawn(cell.ravel(), kept, draws), found.status == _OUT_OF_TIME
+    sizes_kept = _sizes_found(solution, len(types))
+    bound = float(len(data)) if solution.mip_dual_bound is None else np.floor(-solution.mip_dual_bound + 1e-6)
+    keep, stopped = _drawn(cell.ravel(), sizes_kept, draws), solution.status == _OUT_OF_TIME
     if stopped and (other := _one_label_at_a_time(data, alpha, draws)).sum() > keep.sum():
         keep = other
     return keep, min(float(bound), float(len(data))), stopped
 
 
-def _sizes_found(found: Any, n: int) -> Int[np.ndarray, " cells"]:
+def _sizes_found(solution: OptimizeResult, n: int) -> Int[np.ndarray, " cells"]:
     """How many of each of n kinds SciPy's answer keeps; none where it has found nothing in its time."""
-    if found.status not in (0, _OUT_OF_TIME):
-        raise BadInput(f"no balanced subset was found: {found.message}; ask for another α")
-    return np.zeros(n, dtype=np.int64) if found.x is None else np.round(found.x).astype(np.int64)
+    if solution.status not in (0, _OUT_OF_TIME):
+        raise BadInput(f"no balanced subset was found: {solution.message}; ask for another α")
+    return np.zeros(n, dtype=np.int64) if solution.x is None else np.round(solution.x).astype(np.int64)
 
 
 def _one_label_at_a_time(data: LabelledData, alpha: float, draws: Float[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:

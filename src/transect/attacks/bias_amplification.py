@@ -77,11 +77,11 @@ def directional_label(
     >>> directional_label(labels, groups, labels, 2).value
     0.0
     """
-    given, said = _rates(labels, protected, n_classes), _rates(predicted, protected, n_classes)
+    true_rates, predicted_rates = _rates(labels, protected, n_classes), _rates(predicted, protected, n_classes)
     toward = _together(labels, protected, n_classes)
     if train is not None and train_protected is not None:
         toward = _together(train, train_protected, n_classes)
-    return _mean(100 * np.where(toward, said - given, given - said), given.size)
+    return _mean(100 * np.where(toward, predicted_rates - true_rates, true_rates - predicted_rates), true_rates.size)
 
 
 def directional_protected(
@@ -91,9 +91,14 @@ def directional_protected(
 
     D = P(Â=a | T=t) - P(A=a | T=t), signed as in `directional_label`; labels that never occur do not count.
     """
-    given, said = _shares(labels, protected, n_classes), _shares(labels, predicted_protected, n_classes)
-    known = np.isfinite(given).all(axis=1)
-    signed = np.where(_together(labels, protected, n_classes), said - given, given - said)
+    true_shares, predicted_shares = (
+        _shares(labels, protected, n_classes),
+        _shares(labels, predicted_protected, n_classes),
+    )
+    known = np.isfinite(true_shares).all(axis=1)
+    signed = np.where(
+        _together(labels, protected, n_classes), predicted_shares - true_shares, true_shares - predicted_shares
+    )
     return _mean(100 * np.where(known[:, None], signed, 0.0), int(known.sum()) * n_classes)
 
 

@@ -84,13 +84,13 @@ class Plan:
     @classmethod
     def of(cls, data: LabelledData, attacker: Attacker, settings: Settings) -> Plan:
         """The plan of a data set. Raises BadInput where its splits cannot be used."""
-        made = tuple(folds(data, settings.seed))
-        if settings.published and attacker.is_random and not all(len(fold.development) for fold in made):
+        parts = tuple(folds(data, settings.seed))
+        if settings.published and attacker.is_random and not all(len(fold.development) for fold in parts):
             raise BadInput(
                 "the published protocol keeps the snapshot that is best on a development split: expected --split with "
                 "train, val and test, got no val; or leave out --as-published"
             )
-        return cls(data, settings, attacker, made)
+        return cls(data, settings, attacker, parts)
 
     @property
     def scored(self) -> Int[np.ndarray, " t"]:
@@ -104,15 +104,15 @@ class Plan:
 
     def n_permutations(self) -> int:
         """Shuffles behind the null."""
-        asked = self.settings.permutations
-        return asked if asked >= 0 else PERMUTATIONS_SLOW if self.attacker.is_slow else PERMUTATIONS
+        chosen = self.settings.permutations
+        return chosen if chosen >= 0 else PERMUTATIONS_SLOW if self.attacker.is_slow else PERMUTATIONS
 
     def evidence(self, evidence: Evidence, share: float = 1.0) -> Request:
         """Attacks on what is seen as it is, by attackers that learn from a share of the training rows."""
         return Request(self.data, tuple(self._round(evidence, r, share=share) for r in range(self.n_rounds())))
 
     def noisy(self, noise: str, rate: float) -> Request:
-        """Attacks on the labels with noise, drawn anew in each round."""
+        """Attacks on the labels with noise, drawn in each round."""
         knows = self.attacker.knows_noise and self.data.labels.category is not None
         rows = self.scored if knows else None
         rounds = range(self.n_rounds(noisy=True))
@@ -123,7 +123,7 @@ class Plan:
         return Request(self.data, tuple(self._round(copy, r) for r, copy in enumerate(copies)))
 
     def shuffled(self, evidence: Evidence) -> Request:
-        """Attacks on what is seen when the protected attribute is dealt out anew within each split, one a round."""
+        """Attacks after permuting the protected attribute within each split, once per round."""
         split = self.data.split
         parts = [np.arange(len(self.data))] if split is None else [np.flatnonzero(split == p) for p in np.unique(split)]
         dealt = [self._permuted(r, parts) for r in range(self.n_permutations())]
@@ -174,10 +174,10 @@ def attack(attacker: Attacker, requests: Sequence[Request], stage: str = "") -> 
     """Every request's rounds, all attacked together; a round scores an item at most once. stage: see `Attacker`."""
     problems = [problem for request in requests for round_ in request.rounds for problem in round_]
     answers = iter(attacker.attack(problems, stage))
-    made = []
+    attacks = []
     for request in requests:
-        made.append([_joined([(problem, next(answers)) for problem in round_]) for round_ in request.rounds])
-    return made
+        attacks.append([_joined([(problem, next(answers)) for problem in round_]) for round_ in request.rounds])
+    return attacks
 
 
 def _joined(folds_: Sequence[tuple[Problem, np.ndarray]]) -> Attack:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float
@@ -240,8 +240,7 @@ def _at_accuracy(level: Level) -> AtAccuracy:
 
 
 def _amplification(comparison: Comparison) -> AmplificationFigure:
-    estimate: dict[str, Any] = asdict(comparison.amplification)
-    return AmplificationFigure(**estimate, format=comparison.name, noise=comparison.noise)
+    return AmplificationFigure(**asdict(comparison.amplification), format=comparison.name, noise=comparison.noise)
 
 
 def _comparison(comparison: Comparison) -> ComparisonFigures:

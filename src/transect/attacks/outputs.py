@@ -1,4 +1,4 @@
-"""What a model said of the same items: hard labels, scores, and copies of them that err by chance alone."""
+"""A model's predictions on the same items: hard labels, scores, and copies of them with random errors."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _PERMUTE = 31
 @final
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """How a file of answers was put beside the labels.
+    """How predictions were matched to the labels.
 
-    by: "identifiers" or "row order". items: answered. unused: answers of items that are not among the labels' rows.
-    unknown: items whose predicted category no label is. columns: so many were read. columns_by_name: else they stand in
-    the order given. id_column: what identifiers were compared by.
-    cross_fitted: no training row is answered, so that attackers learn from other answers.
+    by: "identifiers" or "row order". items: with a prediction. unused: predictions of items that are not among the
+    labels. unknown: items whose predicted category is not a label. columns: how many were read. columns_by_name:
+    otherwise they are in the order of the labels. id_column: what identifiers were compared by. cross_fitted: no
+    training row has a prediction, so attackers are cross-fitted.
     """
 
     by: str
@@ -67,7 +67,7 @@ def model_outputs(data: LabelledData, answers: ArrayLike, threshold: float | Non
     Scores are logits or probabilities; of a label of 0 and 1 those of 1 alone [n] are enough. The hard answer is the
     largest score where the label is one category; otherwise every label whose score is at least `threshold`: by default
     0.5 where all scores lie in [0, 1], and 0 elsewhere.
-    A predicted category that no label is keeps a name of its own after the labels'.
+    A predicted category that is not a label keeps its name, after those of the labels.
 
     Raises BadInput where the shape does not fit the labels, no predicted category is known or a score is not finite.
 
@@ -95,9 +95,9 @@ def model_outputs(data: LabelledData, answers: ArrayLike, threshold: float | Non
 
 
 def chance_errors(data: LabelledData, answers: Evidence, seed: int = 0) -> Evidence:
-    """The model's own answers dealt out anew among items with the same label: the same errors, by chance alone.
+    """The model's answers permuted among items with the same label: the same errors, at random.
 
-    An answer then says of the protected attribute what the label says, and nothing more. Where the label is one
+    An answer then carries no more information on the protected attribute than the label does. Where the label is one
     category whole rows are dealt out within category and split, so that the confusion matrix stays exactly; otherwise
     each column is, among the items whose bit is equal, so that every label's own accuracy stays.
     """
@@ -127,16 +127,16 @@ def _categories(table: np.ndarray, data: LabelledData) -> Evidence:
         raise BadInput(
             f"expected {len(data.labels.names)} columns of predictions, got one; name them as the labels are"
         )
-    said = _as_named(table, data.labels.names)
-    others = sorted(set(said) - set(data.labels.names))
-    if len(others) == len(set(said)):
+    predicted = _as_named(table, data.labels.names)
+    others = sorted(set(predicted) - set(data.labels.names))
+    if len(others) == len(set(predicted)):
         raise BadInput(
             f"predictions: expected labels such as {data.labels.names[0]!r}, got {others[0]!r} and none that is one; "
             f"of scores or probabilities give a column for each of {len(data.labels.names)} labels"
         )
     names = (*data.labels.names, *others)
     position = {name: code for code, name in enumerate(names)}
-    return Evidence(names, category=np.array([position[value] for value in said], dtype=np.int64))
+    return Evidence(names, category=np.array([position[value] for value in predicted], dtype=np.int64))
 
 
 def _is_score_of_yes(table: np.ndarray, data: LabelledData) -> bool:
@@ -185,7 +185,7 @@ def _check_finite(table: np.ndarray) -> None:
     if faulty.any():
         raise BadInput(
             f"predictions: expected finite numbers, got NaN, infinity or more than 3e38 in {faulty.sum()} of "
-            f"{len(table)} rows, the first in row {int(np.argmax(faulty))}; drop or mend these rows"
+            f"{len(table)} rows, the first in row {int(np.argmax(faulty))}; drop or fix these rows"
         )
 
 

@@ -1,4 +1,4 @@
-"""How does every label occur with the protected attribute, and what would it cost to balance them?"""
+"""How often each label occurs with each protected class, and the cost of balancing them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ OUT_OF_TIME: Final = (
 class Cost:
     """What balancing to α keeps of the items: `kept` of `of`; no subset keeps more than `bound`.
 
-    heuristic: what the paper's heuristic keeps; None where the label is one category, whose answer is exact. note: what
-    else is to be said, as that the search ran out of time; "" for nothing.
+    heuristic: what the paper's heuristic keeps; None where the label is one category, whose answer is exact. note: for
+    example that the search ran out of time; "" for none.
     """
 
     alpha: float
@@ -64,9 +64,9 @@ def overview(data: LabelledData, alphas: tuple[float, ...] = ALPHAS) -> Overview
     >>> found.counts.tolist(), found.costs[-1]
     ([[0, 2], [1, 1]], Cost(alpha=1.0, kept=2, of=4, bound=2, heuristic=None, note=''))
     """
-    taught = _taught(data)
-    counts = label_counts(taught)
-    rates = counts / np.maximum(np.bincount(taught.protected, minlength=data.n_classes), 1)
+    training = _training_items(data)
+    counts = label_counts(training)
+    rates = counts / np.maximum(np.bincount(training.protected, minlength=data.n_classes), 1)
     total, n = rates.sum(axis=1, keepdims=True), counts.sum(axis=1, keepdims=True)
     share = np.divide(rates, total, out=np.full(rates.shape, np.nan), where=total > 0)
     low, high = wilson(counts, n)
@@ -76,15 +76,15 @@ def overview(data: LabelledData, alphas: tuple[float, ...] = ALPHAS) -> Overview
 
 def costs(data: LabelledData, alphas: tuple[float, ...]) -> tuple[Cost, ...]:
     """What balancing the training items (all, where there are no splits) to each α keeps."""
-    return tuple(_cost(_taught(data), alpha) for alpha in alphas)
+    return tuple(_cost(_training_items(data), alpha) for alpha in alphas)
 
 
 def _cost(data: LabelledData, alpha: float) -> Cost:
-    found = balanced_subset(data, alpha)
+    subset = balanced_subset(data, alpha)
     other = None if data.labels.category is not None else len(balanced_subset(data, alpha, heuristic=True).rows)
-    note = OUT_OF_TIME.format(seconds=SECONDS, alpha=alpha) if found.stopped else ""
-    return Cost(alpha, len(found.rows), len(data), round(found.bound), other, note)
+    note = OUT_OF_TIME.format(seconds=SECONDS, alpha=alpha) if subset.stopped else ""
+    return Cost(alpha, len(subset.rows), len(data), round(subset.bound), other, note)
 
 
-def _taught(data: LabelledData) -> LabelledData:
+def _training_items(data: LabelledData) -> LabelledData:
     return data.take(data.rows_of("train") if data.split is not None else np.arange(len(data)))

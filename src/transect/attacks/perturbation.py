@@ -1,12 +1,12 @@
-"""Labels as a model would give them that errs by chance alone: r(Y, a) of Wang et al. 2019, at a stated accuracy.
+"""Labels with random errors at a stated accuracy: r(Y, a) of Wang et al. 2019.
 
 The accuracy is macro F1: the mean over labels of 2 TP / (2 TP + FP + FN). Its expected value at a rate has a closed
-form for each kind of noise, so that the rate which gives a model's F1 is solved for. Which noise is used moves leakage
-by points, so that it is part of every result:
+form for each kind of noise, so that the rate which gives a model's F1 is solved for. The kind of noise changes leakage
+by points, so it is part of every result:
 
 flips        each bit is flipped with the rate as probability (the released attack)
 replacement  with that probability a label becomes another one, drawn evenly (the released measure of F1)
-frequency    with that probability a label is drawn anew with the frequency that it has in the data
+frequency    with that probability a label is drawn again with its frequency in the data
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _WHETHER: Final = 21
 _WHAT: Final = 22
 
 
-def macro_f1(truth: Bool[np.ndarray, "n k"], found: Bool[np.ndarray, "n k"]) -> float:
+def macro_f1(truth: Bool[np.ndarray, "n k"], predicted: Bool[np.ndarray, "n k"]) -> float:
     """Mean F1 over the labels that occur in the truth, in percent; NaN where none does.
 
     >>> macro_f1(np.array([[True], [True], [False]]), np.array([[True], [False], [True]]))  # 2 / (2 + 1 + 1)
     50.0
     """
-    hits = (truth & found).sum(axis=0)
-    return _mean_f1(truth.sum(axis=0), found.sum(axis=0), hits)
+    hits = (truth & predicted).sum(axis=0)
+    return _mean_f1(truth.sum(axis=0), predicted.sum(axis=0), hits)
 
 
 def expected_f1(noise: str, rate: float, evidence: Evidence, rows: Int[np.ndarray, " m"]) -> float:
@@ -139,7 +139,7 @@ def _moved(data: LabelledData, rate: float, seed: int) -> Evidence:
 
 
 def _resampled(data: LabelledData, rate: float, seed: int) -> Evidence:
-    """Each bit is drawn anew from its column's frequency with the rate as probability."""
+    """With the rate as probability a bit is drawn again from its column's frequency."""
     truth = data.labels.matrix
     columns = np.arange(truth.shape[1], dtype=np.uint64)
     changed = uniforms(data.keys[:, None], _WHETHER, seed, columns) < rate
@@ -147,11 +147,11 @@ def _resampled(data: LabelledData, rate: float, seed: int) -> Evidence:
     return Evidence(data.labels.names, values=np.where(changed, drawn, truth))
 
 
-def _mean_f1(positive: np.ndarray, found: np.ndarray, hits: np.ndarray) -> float:
+def _mean_f1(positive: np.ndarray, predicted: np.ndarray, hits: np.ndarray) -> float:
     occurs = positive > 0
     if not occurs.any():
         return float("nan")
-    return float(100 * np.mean(2 * hits[occurs] / (positive[occurs] + found[occurs])))
+    return float(100 * np.mean(2 * hits[occurs] / (positive[occurs] + predicted[occurs])))
 
 
 def _flips_f1(rate: float, evidence: Evidence, rows: Int[np.ndarray, " m"]) -> float:
@@ -173,8 +173,8 @@ def _replacement_f1(rate: float, evidence: Evidence, rows: Int[np.ndarray, " m"]
         int(in_row.max(initial=0)) + 1
     )  # that none of m labels lands in a given column
     positive = truth.sum(axis=0)
-    kept = 1 - rate * (1 - 1 / k) * missed[np.maximum(in_row - 1, 0)]
-    hits = kept @ truth
+    stays = 1 - rate * (1 - 1 / k) * missed[np.maximum(in_row - 1, 0)]
+    hits = stays @ truth
     strays = (1 - missed[in_row]) @ ~truth
     return _mean_f1(positive, hits + strays, hits)
 

@@ -1,6 +1,6 @@
-"""How much leaks? Balanced accuracy of an attacker with its interval, and differences of two on the same items.
+"""Leakage: balanced accuracy of an attacker with its interval, and differences of two on the same items.
 
-Balanced accuracy is the mean over classes of the share of that class that the attacker names rightly: the expected
+Balanced accuracy is the mean over classes of the share of that class that the attacker guesses correctly: the expected
 accuracy on a draw with equal classes, estimated from all items instead of from one such draw. Chance is 100 / classes,
 and nothing is folded about it: an attacker below chance stays below chance.
 
@@ -78,13 +78,13 @@ def leakage(rounds: Sequence[Attack], protected: Int[np.ndarray, " n"], n_folds:
 
 
 def difference(
-    one: Sequence[Attack], other: Sequence[Attack], protected: Int[np.ndarray, " n"], n_folds: int = 1
+    minuend: Sequence[Attack], subtrahend: Sequence[Attack], protected: Int[np.ndarray, " n"], n_folds: int = 1
 ) -> Estimate:
     """Leakage of `one` minus that of `other` over the same items: credits are paired item by item.
 
     Returns the difference in percentage points; NaN with a reason where they share no items.
     """
-    first, second = mean_credit(one), mean_credit(other)
+    first, second = mean_credit(minuend), mean_credit(subtrahend)
     shared, at_first, at_second = np.intersect1d(first.rows, second.rows, return_indices=True)
     if not len(shared):
         return Estimate(np.nan, np.nan, np.nan, 0, reason="no items that both attackers scored")
@@ -94,16 +94,16 @@ def difference(
     estimate = float(np.mean([group.mean() for group in groups]))
     variance = sum(group.var(ddof=1) / len(group) if len(group) > 1 else 0.25 for group in groups) / len(groups) ** 2
     variance *= _inflation(n_folds)
-    variance += (_between(one, protected)[1] + _between(other, protected)[1]) / 1e4
+    variance += (_between(minuend, protected)[1] + _between(subtrahend, protected)[1]) / 1e4
     half = Z * float(np.sqrt(variance))
     low, high = 100 * (estimate - half), 100 * (estimate + half)
-    n_rounds = max(len(one), len(other))
+    n_rounds = max(len(minuend), len(subtrahend))
     return Estimate(100 * estimate, low, high, len(shared), n_rounds, method=METHOD_DIFFERENCE)
 
 
 def contributions(
-    one: Sequence[Attack],
-    other: Sequence[Attack],
+    minuend: Sequence[Attack],
+    subtrahend: Sequence[Attack],
     protected: Int[np.ndarray, " n"],
     category: Int[np.ndarray, " n"],
     k: int,
@@ -115,7 +115,7 @@ def contributions(
     array([[50.,  0.],
            [ 0.,  0.]])
     """
-    first, second = mean_credit(one), mean_credit(other)
+    first, second = mean_credit(minuend), mean_credit(subtrahend)
     shared, at_first, at_second = np.intersect1d(first.rows, second.rows, return_indices=True)
     truth = protected[shared]
     sizes = np.bincount(truth)
@@ -134,7 +134,7 @@ def published(rounds: Sequence[Attack], protected: Int[np.ndarray, " n"], n_clas
 
 
 def published_difference(
-    one: Sequence[Attack], other: Sequence[Attack], protected: Int[np.ndarray, " n"], n_classes: int
+    minuend: Sequence[Attack], subtrahend: Sequence[Attack], protected: Int[np.ndarray, " n"], n_classes: int
 ) -> Estimate:
     """The published figure of `one` less that of `other`, round by round: as many rounds of both.
 
@@ -142,8 +142,8 @@ def published_difference(
     >>> published_difference([right], [wrong], np.array([0, 1]), 2).estimate  # 0 % folds to 100 %
     0.0
     """
-    gained = _folded(one, protected, n_classes) - _folded(other, protected, n_classes)
-    return _over_rounds(gained, len(one[0].rows))
+    gained = _folded(minuend, protected, n_classes) - _folded(subtrahend, protected, n_classes)
+    return _over_rounds(gained, len(minuend[0].rows))
 
 
 def _folded(rounds: Sequence[Attack], protected: Int[np.ndarray, " n"], n_classes: int) -> Float[np.ndarray, " r"]:

@@ -1,4 +1,4 @@
-"""Who teaches the attacker, and on whom is it scored? Given splits, cross-fitting folds, draws with equal classes."""
+"""Training and scored rows of an attacker: splits, cross-fitting folds, draws with equal classes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Rows = Int[np.ndarray, " _"]
 @final
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Rows that teach, rows on which a snapshot may be chosen, rows that are scored."""
+    """Training rows, rows on which a snapshot may be chosen, and scored rows."""
 
     train: Rows
     development: Rows
@@ -30,19 +30,20 @@ class Fold:
 
 
 def folds(data: LabelledData, seed: int = 0, n_folds: int = FOLDS) -> list[Fold]:
-    """One fold where the data have splits, otherwise `n_folds` that score every item once, alike in protected classes.
+    """One fold where the data have splits, otherwise `n_folds` that score every item once, with equal shares of
+    protected classes.
 
     Raises BadInput where a split or a fold lacks a class of the protected attribute.
     """
     if data.split is not None:
-        made = [Fold(data.rows_of("train"), data.rows_of("development"), data.rows_of("test"))]
+        parts = [Fold(data.rows_of("train"), data.rows_of("development"), data.rows_of("test"))]
     else:
         number = _fold_numbers(data, seed, n_folds)
         everything, none = np.arange(len(data)), np.array([], dtype=np.int64)
-        made = [Fold(everything[number != fold], none, everything[number == fold]) for fold in range(n_folds)]
-    for fold in made:
+        parts = [Fold(everything[number != fold], none, everything[number == fold]) for fold in range(n_folds)]
+    for fold in parts:
         _check_classes(data, fold)
-    return made
+    return parts
 
 
 def balanced_draw(
@@ -78,8 +79,12 @@ def stratified_draw(
     [4, 1]
     """
     order = rows[np.argsort(uniforms(keys[rows], _DRAW_SALT, seed), kind="stable")]
-    of = [order[protected[order] == group] for group in np.unique(protected[rows])]
-    return np.sort(np.concatenate([one[: max(1, round(share * len(one)))] for one in of])) if of else rows
+    groups = [order[protected[order] == group] for group in np.unique(protected[rows])]
+    return (
+        np.sort(np.concatenate([members[: max(1, round(share * len(members)))] for members in groups]))
+        if groups
+        else rows
+    )
 
 
 def _fold_numbers(data: LabelledData, seed: int, n_folds: int) -> Int[np.ndarray, " n"]:

@@ -13,7 +13,7 @@ from jaxtyping import Float
 
 from transect.effects.change_point import Change, change_point
 from transect.effects.sequential_change import evidence_of_change
-from transect.protocols import Target
+from transect.protocols import RepeatsCanaries, Target
 from transect.runs.folder import canonical_json, slug, write_atomically
 
 FOLDER: Final = "canaries"
@@ -27,7 +27,7 @@ LIMIT: Final = 1 / EACH
 def watch(targets: Sequence[Target]) -> None:
     """Let targets with canaries say on standard error, once and at once, that their behaviour seems to have changed."""
     for target in targets:
-        if hasattr(target, "on_round"):
+        if isinstance(target, RepeatsCanaries):
             target.on_round = _Watch(target.name)
 
 
@@ -51,7 +51,7 @@ def keep_canaries(folder: Path, targets: Sequence[Target]) -> list[str]:
     """
     said = []
     for target in targets:
-        record = target.asked_again() if hasattr(target, "asked_again") else None
+        record = target.asked_again() if isinstance(target, RepeatsCanaries) else None
         if record is None:
             continue
         (folder / FOLDER).mkdir(exist_ok=True)

@@ -93,7 +93,7 @@ def fit_predictor(
     task = loss or cross_entropy_of(data, settings.device)
     parameters = _chosen(model, settings.head)
     optimizer = torch.optim.Adam(parameters, lr=settings.rate)
-    best, kept, waited = -1.0, copy.deepcopy(model.state_dict()), 0
+    best, weights, waited = -1.0, copy.deepcopy(model.state_dict()), 0
     for epoch in range(settings.epochs):
         model.train()
         losses = [
@@ -103,12 +103,12 @@ def fit_predictor(
         f1 = performance(read(scores_of(model, data, check, settings.device)), data.labels[check]).macro_f1
         tell("predictor", epoch, {"loss": float(np.mean(losses)), "f1": f1})
         if f1 > best:
-            best, kept, waited = f1, copy.deepcopy(model.state_dict()), 0
+            best, weights, waited = f1, copy.deepcopy(model.state_dict()), 0
         else:
             waited += 1
         if waited >= settings.patience:
             break
-    model.load_state_dict(kept)
+    model.load_state_dict(weights)
     return model
 
 
@@ -150,16 +150,16 @@ class Adversary:
         critic = torch.optim.Adam(self.critic.parameters(), lr=self.settings.critic_rate)
         first = self.settings.critic_epochs
         for epoch in range(self.settings.joint_epochs):
-            found = []
-            own = batches(train, self.settings.batch, self.settings.seed, 10_000 + epoch)
-            for rows, even in zip(own, self._balanced(train, first + epoch), strict=False):
+            losses = []
+            batches_of_epoch = batches(train, self.settings.batch, self.settings.seed, 10_000 + epoch)
+            for rows, even in zip(batches_of_epoch, self._balanced(train, first + epoch), strict=False):
                 if self.settings.reverse:
-                    found.append(self._reversed(predictor, critic, rows, even))
+                    losses.append(self._reversed(predictor, critic, rows, even))
                 else:
-                    told = self._teach(critic, even)
-                    found.append((*self._hide(predictor, rows, even), told))
+                    critic_loss = self._teach(critic, even)
+                    losses.append((*self._hide(predictor, rows, even), critic_loss))
             names = ("loss", "adversary", "critic")
-            tell("both", epoch, dict(zip(names, np.mean(found, axis=0).tolist(), strict=True)))
+            tell("both", epoch, dict(zip(names, np.mean(losses, axis=0).tolist(), strict=True)))
 
     def _balanced(self, train: Int[np.ndarray, " n"], epoch: int) -> Iterable[Int[np.ndarray, " m"]]:
         return balanced_batches(train, self.data.protected, self.settings.batch, self.settings.seed, epoch)
@@ -188,12 +188,12 @@ class Adversary:
         logits, _, lost = self._pass(rows)
         _, seen, _ = self._pass(even)
         self.critic.train().requires_grad_(False)  # by the batch: running statistics lag behind what h becomes
-        told = functional.cross_entropy(self.critic(seen), self._hidden(even))
+        critic_loss = functional.cross_entropy(self.critic(seen), self._hidden(even))
         self.critic.requires_grad_(True)
         task = self._task(logits, rows)
-        loss = task + self.settings.reconstruction * lost - self.settings.weight * told
+        loss = task + self.settings.reconstruction * lost - self.settings.weight * critic_loss
         _step(optimizer, loss)
-        return task.item(), told.item()
+        return task.item(), critic_loss.item()
 
     def _reversed(
         self,
@@ -207,15 +207,15 @@ class Adversary:
         self.critic.train()
         logits, _, lost = self._pass(rows)
         _, seen, _ = self._pass(even)
-        said = self.critic(reverse_gradient(seen, self.settings.weight))
-        told = functional.cross_entropy(said, self._hidden(even))
+        guesses = self.critic(reverse_gradient(seen, self.settings.weight))
+        critic_loss = functional.cross_entropy(guesses, self._hidden(even))
         task = self._task(logits, rows)
-        for one in (predictor, critic):
-            one.zero_grad(set_to_none=True)
-        (task + self.settings.reconstruction * lost + told).backward()  # type: ignore[no-untyped-call]
+        for optimizer in (predictor, critic):
+            optimizer.zero_grad(set_to_none=True)
+        (task + self.settings.reconstruction * lost + critic_loss).backward()  # type: ignore[no-untyped-call]
         predictor.step()
         critic.step()
-        return task.item(), told.item(), told.item()
+        return task.item(), critic_loss.item(), critic_loss.item()
 
     def _hidden(self, rows: Int[np.ndarray, " m"]) -> Tensor:
         return self.data.hidden(rows, self.settings.device)

@@ -77,20 +77,22 @@ def new_backbone(name: str, outputs: int, seed: int, pretrained: bool = True, we
         if name in LAYERS:
             return _resnet(name, outputs, seed, weights)
         if not colon or library not in LIBRARIES or not rest:
-            raise UnknownName("backbone", name, (*LAYERS, *(f"{one}:NAME" for one in LIBRARIES)), "in network")
+            raise UnknownName("backbone", name, (*LAYERS, *(f"{library}:NAME" for library in LIBRARIES)), "in network")
         make: Mapping[str, Callable[..., Backbone]] = {"timm": _timm, "transformers": _transformers}
         return make[library](rest, outputs, pretrained, weights)
 
 
-def _pooled(made: Any) -> Tensor:
+def _pooled(output: Any) -> Tensor:
     """One vector, or map, a picture: as the body pools, else the mean over its tokens or places."""
-    pooled = getattr(made, "pooler_output", None)
-    found = made if isinstance(made, Tensor) else getattr(made, "last_hidden_state", None) if pooled is None else pooled
-    if not isinstance(found, Tensor) or found.dim() < 2:
-        raise BadInput(f"backbone: expected features [b, d], got {type(made).__name__}; choose another")
-    if found.dim() == 3:
-        return found.mean(dim=1)
-    return found.mean(dim=(2, 3)) if found.dim() == 4 and min(found.shape[2:]) > 1 else found
+    pooled = getattr(output, "pooler_output", None)
+    features = output
+    if not isinstance(output, Tensor):
+        features = getattr(output, "last_hidden_state", None) if pooled is None else pooled
+    if not isinstance(features, Tensor) or features.dim() < 2:
+        raise BadInput(f"backbone: expected features [b, d], got {type(output).__name__}; choose another")
+    if features.dim() == 3:
+        return features.mean(dim=1)
+    return features.mean(dim=(2, 3)) if features.dim() == 4 and min(features.shape[2:]) > 1 else features
 
 
 def _resnet(name: str, outputs: int, seed: int, weights: Path | None) -> Backbone:
@@ -108,8 +110,8 @@ def _timm(name: str, outputs: int, pretrained: bool, weights: Path | None) -> Ba
         facts = dict(body.pretrained_cfg)
         if pretrained or weights is not None:
             tensors = weights_of(weights or _fetched(facts.get("hf_hub_id"), f"timm:{name}"))
-            own = {"state_dict": tensors, "custom_load": False}
-            body = timm.create_model(name, pretrained=True, pretrained_cfg_overlay=own, num_classes=0)
+            options = {"state_dict": tensors, "custom_load": False}
+            body = timm.create_model(name, pretrained=True, pretrained_cfg_overlay=options, num_classes=0)
     side = int(facts["input_size"][-1]) if facts.get("fixed_input_size") else None
     return Backbone(body, outputs, facts.get("mean", MEAN), facts.get("std", SPREAD), side)
 
@@ -135,10 +137,10 @@ def _normalising(name: str) -> tuple[Sequence[float], Sequence[float]]:
     from transformers.image_processing_base import ImageProcessingMixin
 
     try:
-        found: dict[str, Any] = ImageProcessingMixin.get_image_processor_dict(name)[0]
+        settings: dict[str, Any] = ImageProcessingMixin.get_image_processor_dict(name)[0]
     except (OSError, ValueError):
-        found = {}
-    return found.get("image_mean") or MEAN, found.get("image_std") or SPREAD
+        settings = {}
+    return settings.get("image_mean") or MEAN, settings.get("image_std") or SPREAD
 
 
 def _fetched(repository: Any, name: str) -> Path:
@@ -151,7 +153,7 @@ def _fetched(repository: Any, name: str) -> Path:
 
 
 def _library(name: str) -> Any:
-    """The module. Raises BadInput where it is missing, or does not run beside this PyTorch."""
+    """The module. Raises BadInput where it is missing, or does not run with this PyTorch."""
     import importlib
 
     try:
@@ -160,8 +162,8 @@ def _library(name: str) -> Any:
         advice = "pip install 'transect[backbones]'"
         raise BadInput(f"backbone {name}:…: expected {name} to be installed; {advice}") from None
     except RuntimeError as error:  # torchvision built for another PyTorch
-        said = (str(error).splitlines() or [""])[0][:120]
-        raise BadInput(f"backbone {name}:…: {name} cannot be imported here ({said}); install one that fits") from None
+        reason = (str(error).splitlines() or [""])[0][:120]
+        raise BadInput(f"backbone {name}:…: {name} cannot be imported here ({reason}); install one that fits") from None
 
 
 @contextmanager
@@ -172,5 +174,7 @@ def _refused(name: str) -> Iterator[None]:
     except (BadInput, MemoryError):
         raise
     except Exception as error:
-        said = (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
-        raise BadInput(f"{name}: expected a model that can be opened, got: {said}; mend name or weights") from None
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
+        raise BadInput(
+            f"{name}: expected a model that can be opened, got: {reason}; fix the name or the weights"
+        ) from None

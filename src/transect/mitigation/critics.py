@@ -119,8 +119,8 @@ class Mask(nn.Module):
         for index, block in enumerate(self.down):
             x = block(functional.max_pool2d(x, 2) if index else x)
             seen.append(x)
-        for block, beside in zip(self.up, reversed(seen[:-1]), strict=True):
-            x = block(torch.cat([functional.interpolate(x, scale_factor=2), beside], dim=1))
+        for block, skip in zip(self.up, reversed(seen[:-1]), strict=True):
+            x = block(torch.cat([functional.interpolate(x, scale_factor=2), skip], dim=1))
         return torch.sigmoid(self.head(x))
 
 
@@ -138,9 +138,9 @@ def critic_for(kind: str, representation: Tensor, classes: int, width: int | Non
 
 KINDS: Final[Mapping[str, Callable[[Tensor, int, dict[str, int]], nn.Module]]] = MappingProxyType(
     {
-        "map": lambda x, classes, own: MapCritic(x[0].numel(), classes, **own),
-        "convolution": lambda x, classes, own: ConvolutionCritic(x.shape[1], classes, **own),
-        "image": lambda x, classes, own: ImageCritic(classes, small=x.shape[-1] < 100, **own),
+        "map": lambda x, classes, options: MapCritic(x[0].numel(), classes, **options),
+        "convolution": lambda x, classes, options: ConvolutionCritic(x.shape[1], classes, **options),
+        "image": lambda x, classes, options: ImageCritic(classes, small=x.shape[-1] < 100, **options),
     }
 )
 

@@ -92,9 +92,9 @@ def balanced_batches(
     chance, each = _generator(seed, epoch, 1), size // len(classes)
     count = -(-len(rows) // size)
     members = []
-    for one in classes:
-        own = rows[protected[rows] == one]
-        dealt = [chance.permutation(own) for _ in range(-(-count * each // len(own)))]
+    for group in classes:
+        group_rows = rows[protected[rows] == group]
+        dealt = [chance.permutation(group_rows) for _ in range(-(-count * each // len(group_rows)))]
         members.append(np.concatenate(dealt)[: count * each].reshape(count, each))
     yield from np.concatenate(members, axis=1)
 

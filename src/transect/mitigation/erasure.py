@@ -53,16 +53,16 @@ def fit_eraser(x: Float[np.ndarray, "n d"], protected: Int[np.ndarray, " n"]) ->
     if len(classes) < 2:
         raise BadInput(f"protected: expected at least two classes, got {len(classes)}; there is nothing to erase")
     if len(x) != len(protected) or not np.isfinite(x).all():
-        raise BadInput(f"expected {len(protected)} rows of finite numbers, got {list(x.shape)} or NaN; mend them")
+        raise BadInput(f"expected {len(protected)} rows of finite numbers, got {list(x.shape)} or NaN; fix them")
     center = x.mean(axis=0)
     apart = x - center
     coded = (protected[:, None] == classes[None]).astype(np.float64)
     across = apart.T @ (coded - coded.mean(axis=0)) / len(x)
     variances, axes = np.linalg.eigh(apart.T @ apart / len(x))
-    kept = variances > _SMALLEST * variances.max()
-    roots = np.sqrt(variances[kept])
-    whiten = (axes[:, kept] / roots) @ axes[:, kept].T
-    back = (axes[:, kept] * roots) @ axes[:, kept].T
+    large = variances > _SMALLEST * variances.max()
+    roots = np.sqrt(variances[large])
+    whiten = (axes[:, large] / roots) @ axes[:, large].T
+    back = (axes[:, large] * roots) @ axes[:, large].T
     left, sizes, _ = np.linalg.svd(whiten @ across, full_matrices=False)
     basis = left[:, sizes > _UNCORRELATED]
     return Eraser(back @ basis @ basis.T @ whiten, center, basis.shape[1])

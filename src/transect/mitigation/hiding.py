@@ -68,8 +68,8 @@ class HiddenPictures:
         lacking = np.array(sorted({int(row) for row in rows} - self._made.keys()), dtype=np.int64)
         for start in range(0, len(lacking), _AT_ONCE):
             some = lacking[start : start + _AT_ONCE]
-            made = hide(self._pictures.pixels(some), self._regions.of(self._region, some), self._how)
-            self._made.update(zip(some.tolist(), made, strict=True))
+            hidden = hide(self._pictures.pixels(some), self._regions.of(self._region, some), self._how)
+            self._made.update(zip(some.tolist(), hidden, strict=True))
         return np.stack([self._made[int(row)] for row in rows])
 
 

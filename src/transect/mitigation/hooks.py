@@ -41,16 +41,16 @@ class Tap:
     def __exit__(self, *_: object) -> None:
         self._hook.remove()
 
-    def _keep(self, _module: nn.Module, _given: object, made: object) -> None:
-        if not isinstance(made, Tensor):
-            raise BadInput(f"module {self.name}: expected one tensor as output, got {type(made).__name__}; go deeper")
-        self._seen = made
+    def _keep(self, _module: nn.Module, _inputs: object, output: object) -> None:
+        if not isinstance(output, Tensor):
+            raise BadInput(f"module {self.name}: expected one tensor as output, got {type(output).__name__}; go deeper")
+        self._seen = output
 
 
 @contextmanager
 def changed(model: nn.Module, name: str, change: Change) -> Iterator[None]:
     """While it is open, the module's output is replaced by `change(output)`: noise, erasure, another representation."""
-    hook = module_named(model, name).register_forward_hook(lambda _module, _given, made: change(made))
+    hook = module_named(model, name).register_forward_hook(lambda _module, _inputs, output: change(output))
     try:
         yield
     finally:
@@ -63,7 +63,7 @@ def module_named(model: nn.Module, name: str) -> nn.Module:
     >>> module_named(nn.Sequential(nn.Flatten(), nn.Linear(4, 2)), "1")
     Linear(in_features=4, out_features=2, bias=True)
     """
-    known: dict[str, nn.Module] = {one: module for one, module in model.named_modules() if one}
+    known: dict[str, nn.Module] = {path: module for path, module in model.named_modules() if path}
     if name in known:
         return known[name]
     near = difflib.get_close_matches(name, known, n=_SHOWN, cutoff=0.3) or list(known)[-_SHOWN:]

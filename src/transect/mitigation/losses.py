@@ -34,29 +34,29 @@ def worst_group_loss(data: TaskData, rate: float) -> Loss:
     def loss(logits: Tensor, rows: Int[np.ndarray, " m"]) -> Tensor:
         targets, hidden = data.targets(rows, str(logits.device)), data.hidden(rows, str(logits.device))
         each = functional.binary_cross_entropy_with_logits(logits, targets, reduction="none")
-        found = []
+        losses = []
         for label, weighing in enumerate(weights):
             code = 2 * hidden + targets[:, label].long()
             counts = torch.bincount(code, minlength=groups)
             sums = each.new_zeros(groups).index_add(0, code, each[:, label])
             means = sums / counts.clamp(min=1)
             seen = torch.where(counts > 0, means, torch.nan).detach().double().cpu().numpy()
-            found.append((torch.from_numpy(weighing.update(seen)).to(means) * means).sum())
-        return torch.stack(found).mean()
+            losses.append((torch.from_numpy(weighing.update(seen)).to(means) * means).sum())
+        return torch.stack(losses).mean()
 
     return loss
 
 
 def star(network: nn.Module, labels: int, classes: int) -> nn.Module:
-    """The network, whose outputs are now energies of labels and classes, with those of their pairs beside them."""
+    """The network, whose outputs are now energies of labels and classes, with those of their pairs."""
     network.register_parameter("pairs", nn.Parameter(torch.zeros(labels, classes)))
     return network
 
 
 def pairs_of(network: nn.Module) -> nn.Parameter | None:
     """The energies of pairs of label and class; None for a network that has none."""
-    found = getattr(network, "pairs", None)
-    return found if isinstance(found, nn.Parameter) else None
+    pairs = getattr(network, "pairs", None)
+    return pairs if isinstance(pairs, nn.Parameter) else None
 
 
 def star_loss(data: TaskData, pairs: Tensor) -> Loss:
@@ -67,9 +67,9 @@ def star_loss(data: TaskData, pairs: Tensor) -> Loss:
         targets, hidden = data.targets(rows, str(energies.device)), data.hidden(rows, str(energies.device))
         together = energies[:, :k, None] + pairs[None]
         classes = energies[:, k:]
-        own = together.gather(2, hidden[:, None, None].expand(-1, k, 1))[:, :, 0]
-        said = classes.gather(1, hidden[:, None])[:, 0] + (own * targets).sum(dim=1)
+        scores_in_class = together.gather(2, hidden[:, None, None].expand(-1, k, 1))[:, :, 0]
+        energy = classes.gather(1, hidden[:, None])[:, 0] + (scores_in_class * targets).sum(dim=1)
         every = torch.logsumexp(classes + functional.softplus(together).sum(dim=1), dim=1)
-        return (every - said).mean()
+        return (every - energy).mean()
 
     return loss

@@ -1,4 +1,4 @@
-"""What a mask leaves of pictures, beside the pictures: Fig. 6 of Wang et al. 2019, arXiv:1811.08489."""
+"""Pictures, and what a mask leaves of them: Fig. 6 of Wang et al. 2019, arXiv:1811.08489."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def sheet(
         images = data.images(rows, device)
         left = (255 * images * mask(images)).round().permute(0, 2, 3, 1).to(torch.uint8).cpu().numpy()
     whole = data.pictures.pixels(rows)
-    return np.concatenate([np.concatenate(list(one), axis=1) for one in (whole, left)])
+    return np.concatenate([np.concatenate(list(row), axis=1) for row in (whole, left)])
 
 
 def as_png(pixels: UInt8[np.ndarray, "h w 3"]) -> bytes:

@@ -1,7 +1,7 @@
-"""Every mitigation as one thing: what is fitted on a bench, and how it then answers of any pictures.
+"""Every mitigation in one form: what is fitted on a bench, and how it then answers on any pictures.
 
-Those that train have weights of their own, which can be kept and put back; the others are worked out anew from the
-weights that they start from. An answer hangs on the picture and on its row alone.
+Those that train have weights, which can be stored and loaded; the others are computed again from the weights that they
+start from. An answer depends on the picture and its row alone.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 import torch
@@ -29,13 +29,24 @@ from transect.mitigation.hiding import HiddenPictures, Regions
 from transect.mitigation.hooks import Tap, changed, module_named
 from transect.mitigation.losses import pairs_of, reweighed_loss, star, star_loss, worst_group_loss
 from transect.mitigation.network import new_network
-from transect.mitigation.settings import Network, Plain, Training
+from transect.mitigation.settings import (
+    Adversarial,
+    Erasure,
+    Hide,
+    Mitigation,
+    Network,
+    Noise,
+    Plain,
+    Rba,
+    Thresholds,
+    Training,
+)
 from transect.mitigation.structured import Energies, best, class_shares, constrained, marginal_logits
 from transect.mitigation.testbed import Bench
 from transect.mitigation.thresholds import fit_thresholds
 
 TRAINED: Final = ("plain", "hide", "balanced", "reweighed", "group_dro", "adversarial", "crf")
-"""The kinds that have weights of their own."""
+"""The kinds that have weights."""
 
 _AT_ONCE: Final = 256
 _NOISE_STREAM: Final = 7
@@ -58,12 +69,12 @@ class Setup:
 @final
 @dataclass(frozen=True)
 class Fitted:
-    """answer: a score for each label of the rows of any pictures, yes from 0 on. notes: what is to be known of it."""
+    """answer: a score for each label of the rows of any pictures, yes from 0 on. notes: facts about the training."""
 
     network: nn.Module
     answer: Answer
     rows: Int[np.ndarray, " a"]
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    notes: Mapping[str, int | float] = field(default_factory=dict)
 
 
 class _Masked(nn.Module):
@@ -79,29 +90,39 @@ class _Masked(nn.Module):
 
 
 def fit(
-    method: Any, setup: Setup, start: Fitted | None, tell: Tell, kept: Mapping[str, Tensor] | None = None
+    method: Mitigation, setup: Setup, start: Fitted | None, tell: Tell, weights: Mapping[str, Tensor] | None = None
 ) -> Fitted:
-    """Fit a mitigation of `settings` on the bench. kept: weights of a finished training, put back instead.
+    """Fit a mitigation of `settings` on the bench. weights: of a finished training, loaded instead of training.
 
     start: what it starts from, where it does. Raises BadInput where the bench has no regions to hide, no subset is
     balanced, or a module's name is unknown.
     """
     if method.kind == "adversarial":
-        return _adversarial(method, setup, _given(start), tell, kept)
-    if method.kind in TRAINED:
-        return _trained(method, setup, tell, kept)
-    return _DERIVED[method.kind](method, setup, _given(start))
+        return _adversarial(method, setup, _required(start), tell, weights)
+    if method.kind == "noise":
+        return _noise(method, setup, _required(start))
+    if method.kind == "erasure":
+        return _erasure(method, setup, _required(start))
+    if method.kind == "thresholds":
+        return _thresholds(method, setup, _required(start))
+    if method.kind == "rba":
+        return _rba(method, setup, _required(start))
+    return _trained(method, setup, tell, weights)
 
 
-def check(given: Sequence[Any], setup: Setup) -> None:
-    """Before anything is trained: has the network the modules that are named, and are batches wide enough to balance?
+def check(mitigations: Sequence[Mitigation], setup: Setup) -> None:
+    """Check before any training that the network has the named modules and that batches can be balanced.
 
     Raises BadInput that names the mitigation.
     """
-    own = setup.network
-    bare = setup if own.backbone is None else replace(setup, network=Network(backbone=own.backbone, pretrained=False))
-    network = _new(Plain(name="plain", kind="plain"), bare) if given else nn.Identity()
-    for method in given:
+    chosen = setup.network
+    bare = (
+        setup
+        if chosen.backbone is None
+        else replace(setup, network=Network(backbone=chosen.backbone, pretrained=False))
+    )
+    network = _new(Plain(name="plain", kind="plain"), bare) if mitigations else nn.Identity()
+    for method in mitigations:
         try:
             if (module := getattr(method, "module", IMAGE)) != IMAGE:
                 module_named(network, module)
@@ -114,39 +135,41 @@ def check(given: Sequence[Any], setup: Setup) -> None:
             raise BadInput(f"{method.name}: {str(error).removeprefix(method.name + ': ')}") from None
 
 
-def training_rows(method: Any, bench: Bench, seed: int) -> Int[np.ndarray, " a"]:
-    """The rows that a model learns from: all, or for `balanced` the largest balanced subset of them."""
+def training_rows(method: Mitigation, bench: Bench, seed: int) -> Int[np.ndarray, " a"]:
+    """The training rows of a model: all, or for `balanced` the largest balanced subset of them."""
     if method.kind != "balanced":
         return bench.train
     data, rows = bench.data, bench.train
-    found = balanced_subset(labelled(data.labels[rows], data.protected[rows], ids=rows), method.alpha, seed=seed).rows
-    if len(np.unique(data.protected[rows[found]])) < data.classes or not len(found):
+    subset = balanced_subset(labelled(data.labels[rows], data.protected[rows], ids=rows), method.alpha, seed=seed).rows
+    if len(np.unique(data.protected[rows[subset]])) < data.classes or not len(subset):
         raise BadInput(
-            f"{method.name}: expected a balanced subset with every class, got {len(found)} rows; raise alpha"
+            f"{method.name}: expected a balanced subset with every class, got {len(subset)} rows; raise alpha"
         )
-    return np.asarray(rows[found])
+    return np.asarray(rows[subset])
 
 
-def _trained(method: Any, setup: Setup, tell: Tell, kept: Mapping[str, Tensor] | None) -> Fitted:
+def _trained(method: Mitigation, setup: Setup, tell: Tell, weights: Mapping[str, Tensor] | None) -> Fitted:
     bench = setup.bench
     if method.kind == "hide":
         bench = bench.on(_hidden(method, bench.data.pictures, bench.regions))
     rows = training_rows(method, bench, setup.seed)
     network = _new(method, setup)
     loss, read = _loss(method, bench.data, rows, network), _reader(network)
-    if kept is None:
+    if weights is None:
         fit_predictor(network, bench.data, rows, bench.check, _settings(setup), tell, loss, read)
     else:
-        network.load_state_dict(dict(kept))
+        network.load_state_dict(dict(weights))
 
-    def answer(pictures: Pixels, regions: Regions | None, wanted: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
+    def answer(pictures: Pixels, regions: Regions | None, chosen: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
         seen = _hidden(method, pictures, regions) if method.kind == "hide" else pictures
-        return np.asarray(read(_scores(network, seen, wanted, setup.device)))
+        return np.asarray(read(_scores(network, seen, chosen, setup.device)))
 
     return Fitted(network, answer, rows, {"training pictures": len(rows)})
 
 
-def _adversarial(method: Any, setup: Setup, start: Fitted, tell: Tell, kept: Mapping[str, Tensor] | None) -> Fitted:
+def _adversarial(
+    method: Adversarial, setup: Setup, start: Fitted, tell: Tell, weights: Mapping[str, Tensor] | None
+) -> Fitted:
     data = setup.bench.data
     network = _copied(start.network, setup)
     mask = None
@@ -157,53 +180,53 @@ def _adversarial(method: Any, setup: Setup, start: Fitted, tell: Tell, kept: Map
     whole: nn.Module = network if mask is None else _Masked(mask, network)
     pairs = pairs_of(network)
     loss = None if pairs is None else star_loss(data, pairs)
-    if kept is None:
+    if weights is None:
         adversary = Adversary(network, data, _settings(setup, method), mask, loss)
         adversary.fit_critic(start.rows, tell)
         adversary.fit_both(start.rows, tell)
     else:
-        whole.load_state_dict(dict(kept))
+        whole.load_state_dict(dict(weights))
     read = _reader(network)
 
-    def answer(pictures: Pixels, _: Regions | None, wanted: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
-        return np.asarray(read(_scores(whole, pictures, wanted, setup.device)))
+    def answer(pictures: Pixels, _: Regions | None, chosen: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
+        return np.asarray(read(_scores(whole, pictures, chosen, setup.device)))
 
     return Fitted(whole, answer, start.rows, {"training pictures": len(start.rows)})
 
 
-def _noise(method: Any, setup: Setup, start: Fitted) -> Fitted:
+def _noise(method: Noise, setup: Setup, start: Fitted) -> Fitted:
     spread = float(
         _output(start.network, method.module, setup.bench.data.pictures, setup.bench.check).std(axis=0).mean()
     )
     size = method.levels[0] * spread
 
-    def answer(pictures: Pixels, _: Regions | None, wanted: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
-        def noisy(made: Tensor, rows: Int[np.ndarray, " b"]) -> Tensor:
-            drawn = [_normal(setup.seed, int(row), made[0].numel()) for row in rows]
-            noise: Tensor = torch.from_numpy(np.stack(drawn)).to(made).reshape(made.shape)
-            noisy_output: Tensor = made + size * noise
+    def answer(pictures: Pixels, _: Regions | None, chosen: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
+        def noisy(output: Tensor, rows: Int[np.ndarray, " b"]) -> Tensor:
+            drawn = [_normal(setup.seed, int(row), output[0].numel()) for row in rows]
+            noise: Tensor = torch.from_numpy(np.stack(drawn)).to(output).reshape(output.shape)
+            noisy_output: Tensor = output + size * noise
             return noisy_output
 
-        return _with_change(start.network, method.module, noisy, pictures, wanted, setup.device)
+        return _with_change(start.network, method.module, noisy, pictures, chosen, setup.device)
 
     return Fitted(start.network, answer, start.rows, {"standard deviation": size})
 
 
-def _erasure(method: Any, setup: Setup, start: Fitted) -> Fitted:
+def _erasure(method: Erasure, setup: Setup, start: Fitted) -> Fitted:
     data, rows = setup.bench.data, start.rows
     eraser = fit_eraser(_output(start.network, method.module, data.pictures, rows), data.protected[rows])
 
-    def answer(pictures: Pixels, _: Regions | None, wanted: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
-        def erased(made: Tensor, _rows: Int[np.ndarray, " b"]) -> Tensor:
-            flat = made.flatten(1).double().cpu().numpy()
-            return torch.from_numpy(eraser(flat)).to(made).reshape(made.shape)
+    def answer(pictures: Pixels, _: Regions | None, chosen: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
+        def erased(output: Tensor, _rows: Int[np.ndarray, " b"]) -> Tensor:
+            flat = output.flatten(1).double().cpu().numpy()
+            return torch.from_numpy(eraser(flat)).to(output).reshape(output.shape)
 
-        return _with_change(start.network, method.module, erased, pictures, wanted, setup.device)
+        return _with_change(start.network, method.module, erased, pictures, chosen, setup.device)
 
     return Fitted(start.network, answer, rows, {"directions erased": eraser.rank})
 
 
-def _thresholds(method: Any, setup: Setup, start: Fitted) -> Fitted:
+def _thresholds(method: Thresholds, setup: Setup, start: Fitted) -> Fitted:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -217,16 +240,16 @@ def _thresholds(method: Any, setup: Setup, start: Fitted) -> Fitted:
     left = 0
     for label in range(len(data.names)):
         try:
-            found = fit_thresholds(scores[:, label], data.labels[check, label], inferred, method.goal)
+            thresholds = fit_thresholds(scores[:, label], data.labels[check, label], inferred, method.goal)
         except BadInput:  # a group without items that count: the common threshold stays
             left += 1
             continue
-        for one, value in found.values.items():
-            table[label, one] = value
+        for group, value in thresholds.values.items():
+            table[label, group] = value
 
-    def answer(pictures: Pixels, _: Regions | None, wanted: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
-        groups = infer.predict(_output(start.network, method.module, pictures, wanted))
-        return np.asarray(_scores(start.network, pictures, wanted, setup.device) - table.T[groups])
+    def answer(pictures: Pixels, _: Regions | None, chosen: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
+        groups = infer.predict(_output(start.network, method.module, pictures, chosen))
+        return np.asarray(_scores(start.network, pictures, chosen, setup.device) - table.T[groups])
 
     right = float(100 * (inferred == data.protected[check]).mean())
     return Fitted(
@@ -234,47 +257,39 @@ def _thresholds(method: Any, setup: Setup, start: Fitted) -> Fitted:
     )
 
 
-def _rba(method: Any, setup: Setup, start: Fitted) -> Fitted:
+def _rba(method: Rba, setup: Setup, start: Fitted) -> Fitted:
     data, rows = setup.bench.data, start.rows
     shares = class_shares(data.labels[rows], data.protected[rows], data.classes)
-    wanted_on = setup.bench.check
-    energies = _energies(start.network, _scores(start.network, data.pictures, wanted_on, setup.device))
-    found = constrained(energies, shares, method.margin)
-    shift = found.energies.pairs - energies.pairs
+    check = setup.bench.check
+    energies = _energies(start.network, _scores(start.network, data.pictures, check, setup.device))
+    solution = constrained(energies, shares, method.margin)
+    shift = solution.energies.pairs - energies.pairs
 
-    def answer(pictures: Pixels, _: Regions | None, wanted: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
-        plain = _energies(start.network, _scores(start.network, pictures, wanted, setup.device))
+    def answer(pictures: Pixels, _: Regions | None, chosen: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m k"]:
+        plain = _energies(start.network, _scores(start.network, pictures, chosen, setup.device))
         shifted = Energies(plain.labels, plain.classes, plain.pairs + shift)
-        odds, said = marginal_logits(shifted), best(shifted)[0]
-        return np.asarray(np.where(said, np.maximum(odds, 0.0), np.minimum(odds, -np.finfo(np.float64).tiny)))
+        odds, most_likely = marginal_logits(shifted), best(shifted)[0]
+        return np.asarray(np.where(most_likely, np.maximum(odds, 0.0), np.minimum(odds, -np.finfo(np.float64).tiny)))
 
-    notes = {"farthest share outside its margin": found.worst, "steps": found.steps}
+    notes = {"farthest share outside its margin": solution.worst, "steps": solution.steps}
     return Fitted(start.network, answer, rows, notes)
 
 
-_DERIVED: Final[Mapping[str, Callable[[Any, Setup, Fitted], Fitted]]] = {
-    "noise": _noise,
-    "erasure": _erasure,
-    "thresholds": _thresholds,
-    "rba": _rba,
-}
-
-
-def _given(start: Fitted | None) -> Fitted:
+def _required(start: Fitted | None) -> Fitted:
     if start is None:
-        raise BadInput("start: expected a fitted model to begin with, got none; fit that first")
+        raise BadInput("start: expected a fitted model to start from, got none; fit that first")
     return start
 
 
-def _new(method: Any, setup: Setup) -> nn.Module:
-    data, own = setup.bench.data, setup.network
+def _new(method: Mitigation, setup: Setup) -> nn.Module:
+    data, chosen = setup.bench.data, setup.network
     k = data.labels.shape[1]
     outputs = k + (data.classes if method.kind == "crf" else 0)
     network: nn.Module
-    if own.backbone is None:
-        network = new_network(outputs, own.widths, setup.seed)
+    if chosen.backbone is None:
+        network = new_network(outputs, chosen.widths, setup.seed)
     else:
-        network = new_backbone(own.backbone, outputs, setup.seed, own.pretrained is not False, own.weights)
+        network = new_backbone(chosen.backbone, outputs, setup.seed, chosen.pretrained is not False, chosen.weights)
     return (star(network, k, data.classes) if method.kind == "crf" else network).to(setup.device)
 
 
@@ -282,7 +297,7 @@ def _copied(network: nn.Module, setup: Setup) -> nn.Module:
     return copy.deepcopy(network).to(setup.device)
 
 
-def _loss(method: Any, data: TaskData, rows: Int[np.ndarray, " a"], network: nn.Module) -> Loss | None:
+def _loss(method: Mitigation, data: TaskData, rows: Int[np.ndarray, " a"], network: nn.Module) -> Loss | None:
     if method.kind == "reweighed":
         return reweighed_loss(data, rows)
     if method.kind == "group_dro":
@@ -292,24 +307,24 @@ def _loss(method: Any, data: TaskData, rows: Int[np.ndarray, " a"], network: nn.
 
 
 def _reader(network: nn.Module) -> Read:
-    """The logits themselves; of a star the marginals' log-odds."""
-    return np.asarray if pairs_of(network) is None else lambda made: marginal_logits(_energies(network, made))
+    """The logits; for a star the log odds of the marginals."""
+    return np.asarray if pairs_of(network) is None else lambda logits: marginal_logits(_energies(network, logits))
 
 
-def _energies(network: nn.Module, made: Float[np.ndarray, "m o"]) -> Energies:
-    own = pairs_of(network)
-    if own is None:
+def _energies(network: nn.Module, outputs: Float[np.ndarray, "m o"]) -> Energies:
+    parameters = pairs_of(network)
+    if parameters is None:
         raise BadInput(f"expected a network of labels and class together, got {type(network).__name__}; start from crf")
-    pairs = own.detach().double().cpu().numpy()
-    return Energies(made[:, : len(pairs)], made[:, len(pairs) :], pairs)
+    pairs = parameters.detach().double().cpu().numpy()
+    return Energies(outputs[:, : len(pairs)], outputs[:, len(pairs) :], pairs)
 
 
-def _settings(setup: Setup, method: Any = None) -> Settings:
-    shared: dict[str, Any] = {"seed": setup.seed, "device": setup.device, "batch": setup.training.batch}
+def _settings(setup: Setup, method: Adversarial | None = None) -> Settings:
+    shared = partial(Settings, seed=setup.seed, device=setup.device, batch=setup.training.batch)
     if method is None:
-        own, head = setup.training, setup.training.head or ""
-        return Settings("embedding", rate=own.rate, epochs=own.epochs, patience=own.patience, head=head, **shared)
-    return Settings(
+        training, head = setup.training, setup.training.head or ""
+        return shared("embedding", rate=training.rate, epochs=training.epochs, patience=training.patience, head=head)
+    return shared(
         method.module,
         critic=method.critic,
         critic_width=method.critic_width,
@@ -320,11 +335,10 @@ def _settings(setup: Setup, method: Any = None) -> Settings:
         critic_rate=method.critic_rate,
         critic_epochs=method.critic_epochs,
         joint_epochs=method.epochs,
-        **shared,
     )
 
 
-def _hidden(method: Any, pictures: Pixels, regions: Regions | None) -> HiddenPictures:
+def _hidden(method: Hide, pictures: Pixels, regions: Regions | None) -> HiddenPictures:
     if regions is None:
         raise BadInput(f"{method.name}: expected pictures whose regions are known, as faceworld's; leave it out")
     return HiddenPictures(pictures, regions, method.region, method.how)
@@ -366,9 +380,9 @@ def _with_change(
 
 
 def _changed(
-    change: Callable[[Tensor, Int[np.ndarray, " b"]], Tensor], rows: Int[np.ndarray, " b"], made: Tensor
+    change: Callable[[Tensor, Int[np.ndarray, " b"]], Tensor], rows: Int[np.ndarray, " b"], output: Tensor
 ) -> Tensor:
-    return change(made, rows)
+    return change(output, rows)
 
 
 def _output(network: nn.Module, module: str, pictures: Pixels, rows: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m d"]:

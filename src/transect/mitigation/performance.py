@@ -41,9 +41,9 @@ def performance(
     (83.33, 50.0)
     """
     k = scores.shape[1]
-    said = scores >= threshold
-    hits = (said & truth).sum(axis=0)
-    wrong = (said != truth).sum(axis=0)
+    predicted = scores >= threshold
+    hits = (predicted & truth).sum(axis=0)
+    wrong = (predicted != truth).sum(axis=0)
     positive = truth.any(axis=0)
     f1 = np.where(positive, 200 * hits / np.maximum(2 * hits + wrong, 1), np.nan)
     return Performance(np.array([_average(scores[:, column], truth[:, column]) for column in range(k)]), f1)

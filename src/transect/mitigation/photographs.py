@@ -1,4 +1,4 @@
-"""Which rows of a labelled data set teach, stop the training and measure: those with answers, drawn by a seed.
+"""Which rows of a labelled data set train, stop the training and measure: those with answers, drawn by a seed.
 
 Data sets are often sorted by a label, and show a person several times: the first rows are no sample, and a subject in
 two parts would be recognised.

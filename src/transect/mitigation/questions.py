@@ -31,26 +31,31 @@ def questions_of(labels: Mapping[str, str], attributes: Sequence[Attribute], pro
     >>> questions_of({"any": "*", "worn": "hat=*"}, [hat, smile], "age>30")
     {'smile': 'smile', 'none': 'hat=none', 'cap': 'hat=cap'}
     """
-    made: dict[str, str] = {}
+    questions: dict[str, str] = {}
     for name, question in labels.items():
-        some = _matching(question, attributes, _asked(protected)) if EVERY in question else {name: question}
-        if not some:
+        matches = _matching(question, attributes, _attribute_of(protected)) if EVERY in question else {name: question}
+        if not matches:
             raise BadInput(f"label {name!r}: expected {question!r} to match attributes, it matches none; change it")
-        if twice := sorted(made.keys() & some.keys()):
+        if twice := sorted(questions.keys() & matches.keys()):
             raise BadInput(f"labels: expected each once, got {twice[0]!r} twice; narrow a pattern")
-        made |= some
-    return made
+        questions |= matches
+    return questions
 
 
 def _matching(question: str, attributes: Sequence[Attribute], without: str) -> dict[str, str]:
     name, equals, levels = (part.strip() for part in question.partition("="))
     if equals and levels == EVERY:
-        return {level: f"{one.name}={level}" for one in attributes if one.name == name for level in one.levels}
-    every = [one.name for one in attributes if one.kind == "binary" and one.name != without]
-    return {one: one for one in every if fnmatchcase(one, question.strip())}
+        return {
+            level: f"{attribute.name}={level}"
+            for attribute in attributes
+            if attribute.name == name
+            for level in attribute.levels
+        }
+    every = [attribute.name for attribute in attributes if attribute.kind == "binary" and attribute.name != without]
+    return {attribute: attribute for attribute in every if fnmatchcase(attribute, question.strip())}
 
 
-def _asked(question: str) -> str:
+def _attribute_of(question: str) -> str:
     """The attribute that a question asks for."""
     return re.split(r"[<>=!]", question, maxsplit=1)[0].strip()
 
@@ -77,22 +82,24 @@ def codes(
     [0, 1, 1]
     """
     label = label_of(question, values, attributes)
-    found = values[label.attribute]
+    column = values[label.attribute]
     if match := _LEVELS.fullmatch(question):
-        known = {one.name: one for one in attributes}[label.attribute]
+        known = {attribute.name: attribute for attribute in attributes}[label.attribute]
         chosen = [known.levels.index(level) for level in _named(match[3], known)]
-        made = (np.isin(found, chosen) == (match[2] == "=")).astype(np.int64)
-        made = np.where(np.isfinite(found), made, -1)
+        classes = (np.isin(column, chosen) == (match[2] == "=")).astype(np.int64)
+        classes = np.where(np.isfinite(column), classes, -1)
     else:
-        made = label.of(found)
-    if (lost := int((made < 0).sum())) > 0:
-        raise BadInput(f"{question!r}: expected an answer for every picture, {lost} of {len(made)} have none; drop it")
-    return made, label.classes
+        classes = label.of(column)
+    if (lost := int((classes < 0).sum())) > 0:
+        raise BadInput(
+            f"{question!r}: expected an answer for every picture, {lost} of {len(classes)} have none; drop it"
+        )
+    return classes, label.classes
 
 
 def _chosen(question: str, attributes: Sequence[Attribute]) -> Label:
     match = _LEVELS.fullmatch(question)
-    known = {one.name: one for one in attributes}
+    known = {attribute.name: attribute for attribute in attributes}
     if match is None or match[1] not in known:
         raise UnknownName("attribute", question if match is None else match[1], known, f"asked for in {question!r}")
     _named(match[3], known[match[1]])

@@ -75,9 +75,9 @@ def log_likelihood(
 ) -> Float[np.ndarray, " n"]:
     """Log P(y, g | x) of each item."""
     scores, at = energies.together, np.arange(len(group))
-    said = energies.classes[at, group] + (scores[at, :, group] * labels).sum(axis=1)
+    energy = energies.classes[at, group] + (scores[at, :, group] * labels).sum(axis=1)
     every = energies.classes + np.logaddexp(0, scores).sum(axis=1)
-    return np.asarray(said - logsumexp(every, axis=1))
+    return np.asarray(energy - logsumexp(every, axis=1))
 
 
 def class_shares(
@@ -121,18 +121,18 @@ def constrained(
     known = np.isfinite(shares)
     wanted = np.where(known, shares, 0.0)
     over, under = np.zeros_like(wanted), np.zeros_like(wanted)
-    kept = Constrained(energies, np.inf, 0)
+    closest = Constrained(energies, np.inf, 0)
     for step in range(steps + 1):
         shifted = Energies(energies.labels, energies.classes, energies.pairs + _price(over, under, wanted, margin))
         outside = _outside(shifted, wanted, known, margin)
         worst = float(np.maximum(outside[0], outside[1]).max(initial=0.0))
-        if worst < kept.worst:
-            kept = Constrained(shifted, max(worst, 0.0), step)
+        if worst < closest.worst:
+            closest = Constrained(shifted, max(worst, 0.0), step)
         if worst <= _SATISFIED:
             break
         over = np.maximum(0, over + rate * outside[0])
         under = np.maximum(0, under + rate * outside[1])
-    return kept
+    return closest
 
 
 def _price(over: np.ndarray, under: np.ndarray, wanted: np.ndarray, margin: float) -> Float[np.ndarray, "k c"]:
@@ -144,7 +144,7 @@ def _price(over: np.ndarray, under: np.ndarray, wanted: np.ndarray, margin: floa
 def _outside(energies: Energies, wanted: np.ndarray, known: np.ndarray, margin: float) -> np.ndarray:
     """How far the answers' shares lie above and below what is allowed [2, k, c]; negative inside, 0 where free."""
     labels, group = best(energies)
-    found = class_shares(labels, group, energies.classes.shape[1])
-    free = ~known | np.isnan(found)
-    found = np.where(free, 0.0, found)
-    return np.where(free, 0.0, np.stack([found - wanted - margin, wanted - margin - found]))
+    shares = class_shares(labels, group, energies.classes.shape[1])
+    free = ~known | np.isnan(shares)
+    shares = np.where(free, 0.0, shares)
+    return np.where(free, 0.0, np.stack([shares - wanted - margin, wanted - margin - shares]))

@@ -1,7 +1,7 @@
 """A test bed that needs no download: many labels of rendered faces, and a protected appearance that goes with them.
 
 Pictures are FaceWorld's in a chosen population, or those of a labelled data set; what is learned and what is protected
-are questions about their attributes. A row's picture hangs on its number alone, whatever the batch, the order or a
+are questions about their attributes. A row's picture depends on its number alone, whatever the batch, the order or a
 resume.
 """
 
@@ -83,10 +83,10 @@ def tasks(
         raise BadInput("labels: expected at least one, got none; name what is learned")
     columns = []
     for name, question in labels.items():
-        found, classes = codes(question, values, attributes)
-        if len(classes) != 2 or len(np.unique(found)) != 2:
-            raise BadInput(f"label {name!r}: expected yes and no to occur, got {len(np.unique(found))} of {classes}")
-        columns.append(found == 1)
+        column, classes = codes(question, values, attributes)
+        if len(classes) != 2 or len(np.unique(column)) != 2:
+            raise BadInput(f"label {name!r}: expected yes and no to occur, got {len(np.unique(column))} of {classes}")
+        columns.append(column == 1)
     groups, called = codes(protected, values, attributes)
     truth: Bool[np.ndarray, "n k"] = np.stack(columns, axis=1)
     return TaskData(pictures, truth, groups, tuple(labels)), called
@@ -122,8 +122,8 @@ def open_bench(
     table = opened.read(latents)
     values = {name: np.asarray(table[name], dtype=np.float64) for name in table.column_names}
     if source != "faceworld":
-        kept = {name: text for name, text in labels.items() if len(np.unique(_found(text, values, opened))) > 1}
-        labels, left = kept, {**left, "labels of one value": len(labels) - len(kept)}
+        varied = {name: text for name, text in labels.items() if len(np.unique(_codes(text, values, opened))) > 1}
+        labels, left = varied, {**left, "labels of one value": len(labels) - len(varied)}
     data, called = tasks(Pictures(opened, n, folder, quiet=quiet), values, opened.attributes, labels, protected)
     train, check, test = np.split(np.arange(n), np.cumsum(counts)[:2])
     for name, rows in (("train", train), ("check", check), ("test", test)):
@@ -134,5 +134,5 @@ def open_bench(
     return Bench(data, train, check, test, called, protected, regions, left)
 
 
-def _found(question: str, values: Mapping[str, Float[np.ndarray, " n"]], opened: Any) -> Int[np.ndarray, " n"]:
+def _codes(question: str, values: Mapping[str, Float[np.ndarray, " n"]], opened: Any) -> Int[np.ndarray, " n"]:
     return codes(question, values, opened.attributes)[0]

@@ -30,7 +30,7 @@ class GroupThresholds:
         """Yes or no for each item by its group, true or inferred. Raises BadInput for a group that was not fitted."""
         if unknown := sorted(set(np.unique(group).tolist()) - set(self.values)):
             raise BadInput(f"group {unknown[0]}: expected one of {sorted(self.values)}; fit thresholds for it")
-        return np.asarray(scores >= np.array([self.values[int(one)] for one in group]))
+        return np.asarray(scores >= np.array([self.values[int(index)] for index in group]))
 
 
 def fit_thresholds(
@@ -43,8 +43,8 @@ def fit_thresholds(
     """Thresholds at which every group's rate is the same, as nearly as its scores allow.
 
     rate: in 0..1; None for the rate of all items at a threshold of 0.5 (0 for logits, where a score lies outside 0..1).
-    With inferred groups the rates are equal for the inferred groups: how far for the true ones hangs on the inference.
-    Raises BadInput for another goal, or a group without the items that its rate needs.
+    With inferred groups the rates are equal for the inferred groups: how close they are for the true ones depends on
+    the inference. Raises BadInput for another goal, or a group without the items that its rate needs.
     """
     if goal not in GOALS:
         raise BadInput(f"goal: expected one of {', '.join(GOALS)}, got {goal!r}; choose one")
@@ -54,10 +54,12 @@ def fit_thresholds(
     if not 0 <= wanted <= 1:
         raise BadInput(f"rate: expected a share from 0 to 1, got {wanted:g}; no items count towards it, or change it")
     values = {}
-    for one in np.unique(group):
-        own = np.sort(scores[counted & (group == one)])[::-1]
-        if not len(own):
-            raise BadInput(f"group {one}: expected items that count towards the {goal.replace('_', ' ')}, got none")
-        yes = round(wanted * len(own))
-        values[int(one)] = float(own[yes - 1]) if yes else float(np.nextafter(own[0], np.inf))
+    for group_index in np.unique(group):
+        group_scores = np.sort(scores[counted & (group == group_index)])[::-1]
+        if not len(group_scores):
+            raise BadInput(
+                f"group {group_index}: expected items that count towards the {goal.replace('_', ' ')}, got none"
+            )
+        yes = round(wanted * len(group_scores))
+        values[int(group_index)] = float(group_scores[yes - 1]) if yes else float(np.nextafter(group_scores[0], np.inf))
     return GroupThresholds(values, goal, wanted)

@@ -13,6 +13,7 @@ from typing import Any, Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8
+from pydantic import JsonValue
 
 from transect.effects import analyse_transects
 from transect.errors import BadInput, UnknownName
@@ -20,7 +21,7 @@ from transect.mitigation.hiding import WorldRegions
 from transect.mitigation.measuring import number
 from transect.mitigation.numbers import EffectFigures, LabelEffect
 from transect.mitigation.settings import Audit
-from transect.records import Design
+from transect.records import Attribute, Design
 from transect.runs.folder import spec_hash, write_atomically
 
 FIRST_ROW: Final = 10_000_000
@@ -32,11 +33,11 @@ FIRST_ROW: Final = 10_000_000
 class Protocol:
     """Pictures of subjects at two levels, the low one first; subject i's rows are FIRST_ROW + 2 i and the next."""
 
-    spec: dict[str, Any]
+    spec: dict[str, JsonValue]
     pictures: UInt8[np.ndarray, "r h w 3"]
     regions: WorldRegions
     design: Design
-    attributes: dict[str, Any]
+    attributes: dict[str, Attribute]
 
     def pixels(self, rows: Int[np.ndarray, " m"]) -> UInt8[np.ndarray, "m h w 3"]:
         """Pictures of those rows."""

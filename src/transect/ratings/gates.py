@@ -107,7 +107,7 @@ def check(required: Required, generator: GeneratorDescription, levels: Mapping[s
     if failed:
         raise BadInput(
             f"{_OPTION} {required.path}: expected conditions that met every gate, got {'; '.join(failed)}; leave them "
-            "out of --vary, or mend the generator"
+            "out of --vary, or fix the generator"
         )
     entries_of(required, generator)
 
@@ -138,7 +138,7 @@ def entries_of(required: Required, generator: GeneratorDescription) -> list[Mapp
     failed = [text for one in found for text in one["failures"].values()]
     if failed:
         raise BadInput(
-            f"{_OPTION} {required.path}: expected a generator that met every gate, got {'; '.join(failed)}; mend the "
+            f"{_OPTION} {required.path}: expected a generator that met every gate, got {'; '.join(failed)}; fix the "
             "generator"
         )
     return found

@@ -285,7 +285,7 @@ def _rows_by_run(folder: Path, runs: Sequence[Path], table: Any, path: Path) -> 
     named = [str(one) for one in table[STUDY].to_pylist()]
     called = {run: run.name for run in runs} or {folder: FinishedRun(folder).spec.name}
     if runs and (others := sorted(set(named) - set(called.values()))):
-        raise BadInput(f"{path}: expected studies {', '.join(called.values())}, got {', '.join(others[:3])}; mend them")
+        raise BadInput(f"{path}: expected studies {', '.join(called.values())}, got {', '.join(others[:3])}; fix them")
     for run, name in called.items():
         rows = table.filter(pa.array([one == name for one in named], pa.bool_())).drop_columns([STUDY])
         # What nobody was asked about a study's images is no rating of them.
@@ -294,7 +294,7 @@ def _rows_by_run(folder: Path, runs: Sequence[Path], table: Any, path: Path) -> 
             rows = of_study(rows, name)
             yield run, rows if runs else _counting(rows, Counter(one for one in named if one != name))
         elif not runs:
-            raise BadInput(f"{path}: expected ratings of {name}, got none in its column {STUDY}; mend it")
+            raise BadInput(f"{path}: expected ratings of {name}, got none in its column {STUDY}; fix it")
 
 
 def _counting(rows: Any, others: Mapping[str, int]) -> Any:

@@ -35,7 +35,7 @@ def read_table(path: Path) -> Any:
 
         return pq.read_table(path)
     except (OSError, pa.ArrowException) as error:
-        raise BadInput(f"{path}: expected a readable CSV or Parquet of ratings, got {error}; mend the file") from None
+        raise BadInput(f"{path}: expected a readable CSV or Parquet of ratings, got {error}; fix the file") from None
 
 
 def checked(table: Any, path: Path, kept_as: str) -> Any:

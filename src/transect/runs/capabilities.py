@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Final
 
@@ -97,3 +98,44 @@ def check_subjects(generator: Generator, subjects: int) -> None:
     """Raises BadInput for more subjects than the generator has, where their number is limited."""
     if isinstance(generator, LimitsSubjects):
         generator.check_subjects(subjects)
+
+
+def faults(world: World, latents: Latents) -> Iterator[tuple[str, str, str]]:
+    """Clause, expectation and finding where an optional member of a world is not what its protocol says."""
+    if isinstance(world, DescribesItself):
+        yield from description_faults(world)
+    if isinstance(world, StatesValidity):
+        yield from _validity_faults(world)
+    known = {attribute.name: attribute for attribute in world.attributes}
+    for name, levels in (usual_levels(world) or {}).items():
+        if name not in known or any(not _allowed(known[name], level) for level in levels):
+            yield "usual_levels", "allowed values of attributes that it sets", f"{name}: {list(levels)}"
+    if isinstance(world, KnowsTruth):
+        columns = set(world.truths(latents).column_names)
+        missing = [attribute.name for attribute in world.truth_attributes if attribute.name not in columns]
+        if missing:
+            yield "truths", "a column for each of truth_attributes", f"none for {', '.join(missing)}"
+    if isinstance(world, DrawsUnedited) and len(world.unedited(latents.seeds)) != len(latents):
+        yield "unedited", "one row per seed", "another number of rows"
+
+
+def _validity_faults(world: StatesValidity) -> Iterator[tuple[str, str, str]]:
+    stated = world.validity()
+    if not isinstance(stated.get("photometry_validated"), bool) or not isinstance(stated.get("statement"), str):
+        yield "validity", "photometry_validated (true or false) and statement (text)", ", ".join(map(str, stated))
+
+
+def description_faults(plugin: DescribesItself) -> Iterator[tuple[str, str, str]]:
+    """Clause, expectation and finding where a description is not plain, or not the same each time."""
+    try:
+        first, second = (json.dumps(dict(plugin.describe()), sort_keys=True, allow_nan=False) for _ in range(2))
+    except (TypeError, ValueError) as error:
+        yield "describe", "plain values that JSON can hold", str(error)
+        return
+    if first != second:
+        yield "describe", "the same description each time", "another one"
+
+
+def _allowed(attribute: Attribute, level: float) -> bool:
+    low, high = attribute.bounds
+    return low <= level <= high

@@ -165,7 +165,7 @@ class FailureBudget:
         return (
             f"{self.target} failed on {self.failed} of {self.seen} images ({self.failed / self.seen:.0%}), more than "
             f"the {self.limit_share:.0%} of {self.planned} allowed; most often ({times}): {reason}; "
-            "finished parts are kept: raise --max-failures and run again, or mend the target and choose another --out"
+            "finished parts are kept: raise --max-failures and run again, or fix the model and choose another --out"
         )
 
 

@@ -55,9 +55,9 @@ class TestCheck:
     @pytest.mark.parametrize(
         ("plan", "message"),
         [
-            ({"body": {"faces": [{"p": 1}]}}, r"acme: response.score matches nothing: the answer has faces \(list of 1: object with p\); mend the path"),
-            ({"status": 401}, r"acme: expected an answer, got not allowed: HTTP 401: check address and credentials: mend"),
-            ({"status": 200, "body": b"<html>"}, r"acme: expected a binary answer, got invalid answer: no JSON; mend"),
+            ({"body": {"faces": [{"p": 1}]}}, r"acme: response.score matches nothing: the answer has faces \(list of 1: object with p\); fix the path"),
+            ({"status": 401}, r"acme: expected an answer, got not allowed: HTTP 401: check address and credentials: fix"),
+            ({"status": 200, "body": b"<html>"}, r"acme: expected a binary answer, got invalid answer: no JSON; fix"),
         ],
     )  # fmt: skip
     def test_says_what_to_do(self, tmp_path, face, plan, message):

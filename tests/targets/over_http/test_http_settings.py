@@ -161,7 +161,7 @@ def test_a_content_of_backslashes_is_searched_quickly():
 def test_unknown_placeholders_are_named(tmp_path):
     file = write(tmp_path, "http://127.0.0.1:1/")
     file.write_text(file.read_text().replace('"bytes"', '"json"\njson = { i = "{image_b64}" }'))
-    with pytest.raises(BadInput, match=r"expected one of \{image_base64\}, .* got '\{image_b64\}': mend"):
+    with pytest.raises(BadInput, match=r"expected one of \{image_base64\}, .* got '\{image_b64\}': fix"):
         load(file)
 
 

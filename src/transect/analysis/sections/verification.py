@@ -245,7 +245,7 @@ def _panel(heading: str, points: list[Point]) -> Panel:
 def _false_matches(one: Answers, found: Verified) -> Table:
     """What the threshold lets through: all reference images, and those at each level of what was compared within."""
     at: Threshold = found.threshold
-    rows: list[list[Any]] = [["all", at.rate, at.rate_low, at.rate_high, at.false_matches, at.n]]
+    rows: list[list[object]] = [["all", at.rate, at.rate_low, at.rate_high, at.false_matches, at.n]]
     if found.within:
         cells = list(one.design.cells())
         for cell, *numbers in at.groups:

@@ -30,7 +30,7 @@ def read_answers(path: Path, asked: Questionnaire) -> list[Incoming]:
     """
     table = read_typed(path, _READ)
     if missing := [name for name in _NEEDED if name not in table.column_names]:
-        raise BadInput(f"{path}: expected columns {', '.join(_NEEDED)}, got no {', '.join(missing)}; mend the file")
+        raise BadInput(f"{path}: expected columns {', '.join(_NEEDED)}, got no {', '.join(missing)}; fix the file")
     return [_incoming(row, f"{path}, row {number}", asked) for number, row in enumerate(table.to_pylist(), start=1)]
 
 
@@ -44,13 +44,13 @@ def _incoming(row: dict[str, Any], where: str, asked: Questionnaire) -> Incoming
         level = level_of(question, text)
     except KeyError:
         levels = ", ".join(one.name for one in question.levels)
-        raise BadInput(f"{where}: answer: expected one of {levels}, got {text!r}; mend it") from None
+        raise BadInput(f"{where}: answer: expected one of {levels}, got {text!r}; fix it") from None
     if level is None and not question.skip:
         raise BadInput(f"{where}: answer: {question.name} has to be answered, got none; take the row out")
     follow = question.follow_up.levels if question.follow_up else ()
     detail = row.get("follow_up") or ""
     if detail and detail not in follow:
-        raise BadInput(f"{where}: follow_up: expected one of {', '.join(follow) or 'none'}, got {detail!r}; mend it")
+        raise BadInput(f"{where}: follow_up: expected one of {', '.join(follow) or 'none'}, got {detail!r}; fix it")
     return Incoming(
         where,
         str(row.get("study") or ""),

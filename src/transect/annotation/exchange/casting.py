@@ -43,7 +43,7 @@ def seconds_of(text: str, where: str) -> float:
         made = datetime.fromisoformat(text)
     except ValueError:
         raise BadInput(
-            f"{where}: given: expected a date and time such as 2026-01-31T12:00:00Z, got {text!r:.40}; mend it"
+            f"{where}: given: expected a date and time such as 2026-01-31T12:00:00Z, got {text!r:.40}; fix it"
         ) from None
     return (made if made.tzinfo else made.replace(tzinfo=UTC)).timestamp()
 
@@ -61,7 +61,7 @@ def _read(path: Path, schema: pa.Schema) -> pa.Table:
         return pq.read_table(path)
     except (OSError, pa.ArrowException) as error:
         reason = " ".join(str(error).split())
-        raise BadInput(f"{path}: expected a readable CSV or Parquet of answers, got {reason}; mend the file") from None
+        raise BadInput(f"{path}: expected a readable CSV or Parquet of answers, got {reason}; fix the file") from None
 
 
 def _cast(column: pa.ChunkedArray, field: pa.Field, path: Path) -> pa.ChunkedArray:
@@ -77,7 +77,7 @@ def _cast(column: pa.ChunkedArray, field: pa.Field, path: Path) -> pa.ChunkedArr
     except (pa.ArrowException, OverflowError) as error:
         reason = " ".join(str(error).split())
         raise BadInput(
-            f"{path}: {field.name}: expected {_CALLED[field.type]}, got {kind} ({reason:.100}); mend the column"
+            f"{path}: {field.name}: expected {_CALLED[field.type]}, got {kind} ({reason:.100}); fix the column"
         ) from None
 
 

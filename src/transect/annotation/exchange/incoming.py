@@ -130,11 +130,11 @@ def _check(incoming: Sequence[Incoming]) -> None:
     for one in incoming:
         if not _NAME.fullmatch(one.rater):
             raise BadInput(
-                f"{one.where}: expected a rater's number (letters, digits, _ . -), got {one.rater!r}; mend it"
+                f"{one.where}: expected a rater's number (letters, digits, _ . -), got {one.rater!r}; fix it"
             )
         for what, value in (("seconds", one.seconds), ("given", one.given)):
             if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
-                raise BadInput(f"{one.where}: expected a finite number of {what}, got {value!r:.40}; mend it")
+                raise BadInput(f"{one.where}: expected a finite number of {what}, got {value!r:.40}; fix it")
         before = said.setdefault((one.study, one.first, one.second, one.question, one.rater, one.repeat), one)
         if before.level != one.level:
             raise BadInput(

@@ -37,7 +37,7 @@ def read(path: Path, kind: str, project: Project) -> list[Incoming]:
         return readers[kind](path, project)
     except _UNREADABLE as error:
         reason = f"no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
-        raise BadInput(f"{path}: expected a file of {kind}'s answers, got {reason}; mend the file") from None
+        raise BadInput(f"{path}: expected a file of {kind}'s answers, got {reason}; fix the file") from None
 
 
 def _mturk(path: Path, project: Project) -> list[Incoming]:
@@ -104,7 +104,7 @@ def _ground_truth(path: Path, project: Project) -> list[Incoming]:
         shown = metadata.get("class-name")
         if level is not None and shown is not None and shown != question.levels[level].name:
             raise BadInput(
-                f"{where}: expected level {level} to be {question.levels[level].name!r}, got {shown!r}; mend it"
+                f"{where}: expected level {level} to be {question.levels[level].name!r}, got {shown!r}; fix it"
             )
         date = metadata.get("creation-date")
         made.append(
@@ -158,7 +158,7 @@ def _rater_of(annotation: Mapping[str, Any], key: bytes, where: str) -> str:
 def _worker(worker: Any, key: bytes, where: str) -> str:
     """A worker's number. Raises BadInput where the file does not say whose the answer is."""
     if worker in (None, ""):
-        raise BadInput(f"{where}: expected who gave the answer, got nobody; mend it")
+        raise BadInput(f"{where}: expected who gave the answer, got nobody; fix it")
     return anonymous(str(worker), key)
 
 
@@ -174,7 +174,7 @@ def _detail(question: RaterQuestion, text: str, where: str) -> int | None:
         return None
     if text in follow:
         return follow.index(text)
-    raise BadInput(f"{where}: follow-up: expected one of {', '.join(follow) or 'none'}, got {text!r}; mend it")
+    raise BadInput(f"{where}: follow-up: expected one of {', '.join(follow) or 'none'}, got {text!r}; fix it")
 
 
 def _detail_by_place(question: RaterQuestion, text: str, where: str) -> int | None:
@@ -184,7 +184,7 @@ def _detail_by_place(question: RaterQuestion, text: str, where: str) -> int | No
         return None
     if text.isdecimal() and int(text) < len(follow):
         return int(text)
-    raise BadInput(f"{where}: follow-up: expected a place from 0 to {len(follow) - 1}, got {text!r}; mend it")
+    raise BadInput(f"{where}: follow-up: expected a place from 0 to {len(follow) - 1}, got {text!r}; fix it")
 
 
 def _question(project: Project, name: Any, where: str) -> RaterQuestion:
@@ -200,7 +200,7 @@ def _by_place(question: RaterQuestion, text: str, where: str) -> int | None:
         return None
     if text.isdecimal() and int(text) < len(question.levels):
         return int(text)
-    raise BadInput(f"{where}: expected a place from 0 to {len(question.levels) - 1}, got {text!r}; mend it")
+    raise BadInput(f"{where}: expected a place from 0 to {len(question.levels) - 1}, got {text!r}; fix it")
 
 
 def _by_name(question: RaterQuestion, text: str, where: str) -> int | None:
@@ -210,7 +210,7 @@ def _by_name(question: RaterQuestion, text: str, where: str) -> int | None:
         return names.index(text)
     if _cannot_tell(question, text, where):
         return None
-    raise BadInput(f"{where}: expected one of {', '.join(names)}, got {text!r}; mend it")
+    raise BadInput(f"{where}: expected one of {', '.join(names)}, got {text!r}; fix it")
 
 
 def _cannot_tell(question: RaterQuestion, text: str, where: str) -> bool:

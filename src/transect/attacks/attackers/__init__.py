@@ -1,4 +1,4 @@
-"""Who tries to infer the protected attribute? One protocol, several capacities.
+"""Attackers that infer the protected attribute: one protocol, several capacities.
 
 `bayes` (closed form, one category a row), `logistic`, `trees` (gradient-boosted), `auto` (the best, cross-fitted); the
 networks of Wang et al. 2019: `mlp` (five linear layers, as released), `mlp-4` (as in the text), `mlp-2`, `mlp-2x100`

@@ -37,13 +37,13 @@ class Bayes:
 
     def _scores(self, problem: Problem) -> Float[np.ndarray, "t c"]:
         evidence = problem.evidence
-        taught = evidence.category if evidence.noisy_from is None else evidence.noisy_from
-        if taught is None:
+        known = evidence.category if evidence.noisy_from is None else evidence.noisy_from
+        if known is None:
             raise BadInput(
                 "attacker bayes: expected one category for each item, got several label columns or scores; use "
                 "--attacker logistic, mlp or auto"
             )
-        frequencies = conditional_frequencies(taught, problem)
+        frequencies = conditional_frequencies(known, problem)
         if evidence.category is not None:
             return np.asarray(frequencies[evidence.category[problem.test]])
         return np.asarray(evidence.dense(problem.test) @ frequencies)

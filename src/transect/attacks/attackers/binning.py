@@ -22,19 +22,19 @@ def binned(
     """Training and tested values as numbers of bins that hold training rows, at most 255 of equal weight a column.
 
     >>> train, test = np.array([[0.1], [0.7], [0.9]]), np.array([[0.0], [0.75], [2.0]])
-    >>> taught, asked = binned(train, test, np.ones(3))
-    >>> taught.ravel().tolist(), asked.ravel().tolist()
+    >>> train_bins, test_bins = binned(train, test, np.ones(3))
+    >>> train_bins.ravel().tolist(), test_bins.ravel().tolist()
     ([0, 1, 2], [0, 1, 2])
     """
-    taught, asked = np.empty(train.shape, dtype=np.uint8), np.empty(test.shape, dtype=np.uint8)
+    train_bins, test_bins = np.empty(train.shape, dtype=np.uint8), np.empty(test.shape, dtype=np.uint8)
     for place in range(train.shape[1]):
         column = train[:, place].astype(np.float64)
         ends = _ends(column, weights)
         occupied = np.unique(np.searchsorted(ends, column))
-        ends = ends[occupied[:-1]]  # a split beside an empty bin lies below it
-        taught[:, place] = np.searchsorted(ends, column)
-        asked[:, place] = np.searchsorted(ends, test[:, place].astype(np.float64))
-    return taught, asked
+        ends = ends[occupied[:-1]]  # a split next to an empty bin lies below it
+        train_bins[:, place] = np.searchsorted(ends, column)
+        test_bins[:, place] = np.searchsorted(ends, test[:, place].astype(np.float64))
+    return train_bins, test_bins
 
 
 def _ends(column: Float[np.ndarray, " a"], weights: Float[np.ndarray, " a"]) -> Float[np.ndarray, " e"]:

@@ -1,15 +1,16 @@
 """The same network trained on distinct rows until it no longer changes. This is not the published protocol.
 
 Every distinct row of labels enters once, with its number of items in each class as weight; a step sees all of them, so
-that there is neither a batch nor an epoch. It answers what the published attacker would say if it were trained to the
-end, many times faster where rows repeat, as categories do; where all rows differ it saves little.
+that there is neither a batch nor an epoch. It answers what the published attacker would if it were trained to the end,
+many times faster where rows repeat, as categories do; where all rows differ it saves little. A network, not a ridge
+regression, so scikit-learn's solvers do not apply.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -53,15 +54,15 @@ class Converged:
     def _scores(self, problem: Problem) -> Float[np.ndarray, "_ _"]:
         import torch
 
-        taught, weights = _weighted(problem)
-        asked, which = distinct_rows(problem.evidence, problem.test)
-        x = torch.from_numpy(problem.evidence.dense(taught)).to(self.device)
+        train_rows, weights = _weighted(problem)
+        tested, which = distinct_rows(problem.evidence, problem.test)
+        x = torch.from_numpy(problem.evidence.dense(train_rows)).to(self.device)
         targets = torch.from_numpy(weights).to(self.device)
         layers = _layers((x.shape[1], *HIDDEN["mlp"], problem.n_classes), problem.seed % _SEEDS, self.device)
         statistics = _fit(layers, x, targets, self.steps)
         with torch.no_grad():
-            said = _say(layers, torch.from_numpy(problem.evidence.dense(asked)).to(self.device), statistics)
-        return np.asarray(said.cpu().numpy()[which])
+            logits = _say(layers, torch.from_numpy(problem.evidence.dense(tested)).to(self.device), statistics)
+        return np.asarray(logits.cpu().numpy()[which])
 
 
 def converged_on(device: str = "cpu") -> Converged:
@@ -77,20 +78,20 @@ def _weighted(problem: Problem) -> tuple[Int[np.ndarray, " m"], Float[np.ndarray
     return rows, (counts / (c * np.maximum(counts.sum(axis=0), 1))).astype(np.float32)
 
 
-def _layers(sizes: Sequence[int], seed: int, device: str) -> list[Any]:
+def _layers(sizes: Sequence[int], seed: int, device: str) -> list[list[Tensor]]:
     """Scale, shift and weight of each layer, and the last bias."""
     import torch
 
     from transect.attacks.attackers.networks import initial_weights
 
     drawn = initial_weights(sizes, seed)
-    made = [
+    layers = [
         [torch.ones(inputs), torch.zeros(inputs), weight] for inputs, weight in zip(sizes[:-1], drawn[:-1], strict=True)
     ]
-    return [[p.to(device).requires_grad_() for p in layer] for layer in [*made, [drawn[-1]]]]
+    return [[p.to(device).requires_grad_() for p in layer] for layer in [*layers, [drawn[-1]]]]
 
 
-def _fit(layers: list[Any], x: Tensor, targets: Tensor, steps: int) -> list[tuple[Tensor, Tensor]]:
+def _fit(layers: list[list[Tensor]], x: Tensor, targets: Tensor, steps: int) -> list[tuple[Tensor, Tensor]]:
     """Trains in place; returns the mean and variance that each BatchNorm ended with."""
     import torch
 
@@ -112,7 +113,9 @@ def _fit(layers: list[Any], x: Tensor, targets: Tensor, steps: int) -> list[tupl
     return statistics
 
 
-def _say(layers: list[Any], h: Tensor, statistics: list[tuple[Tensor, Tensor]], share: Tensor | None = None) -> Tensor:
+def _say(
+    layers: list[list[Tensor]], h: Tensor, statistics: list[tuple[Tensor, Tensor]], share: Tensor | None = None
+) -> Tensor:
     """Logits; with `share` each BatchNorm uses, and appends, the weighted statistics of its input."""
     import torch
 

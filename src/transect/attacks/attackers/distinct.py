@@ -20,9 +20,9 @@ def distinct_rows(
     if evidence.format == "scores":
         return rows, np.arange(len(rows))
     if evidence.category is not None:
-        found = evidence.category[rows]
+        values = evidence.category[rows]
     else:
         packed = np.packbits(evidence.matrix[rows], axis=1)
-        found = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
-    _, first, merged = np.unique(found, return_index=True, return_inverse=True)
+        values = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
+    _, first, merged = np.unique(values, return_index=True, return_inverse=True)
     return rows[first], merged.ravel()

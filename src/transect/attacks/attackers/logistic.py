@@ -1,5 +1,6 @@
 """Multinomial logistic regression with equal class weights and an L2 penalty, many targets at a time.
 
+It is separate from scikit-learn's because one factorisation here fits 200 permutations of the targets at once.
 Minimises sum of w_i * cross-entropy_i + |B|^2 / 2 (intercepts free) by the minorise-maximise step of Böhning 1992
 (doi:10.1007/BF00048682), B <- B - H^-1 gradient with the fixed bound H = X'WX / 2 + I, accelerated with restarts. One
 factorisation then serves every attack on the same rows, so that a permutation costs two matrix products a step.
@@ -112,22 +113,22 @@ def _scores(problems: Sequence[Problem], coefficients: Float[np.ndarray, "k p c"
     sharing: dict[bytes, list[int]] = {}
     for number, problem in enumerate(problems):
         sharing.setdefault(problem.test.tobytes(), []).append(number)
-    found: list[Float[np.ndarray, "_ _"]] = [np.empty((0, 0))] * len(problems)
+    scores: list[Float[np.ndarray, "_ _"]] = [np.empty((0, 0))] * len(problems)
     for numbers in sharing.values():
         first = problems[numbers[0]]
         product = _design(first, first.test, first.train) @ coefficients[:, numbers].reshape(k, -1)
         for place, number in enumerate(numbers):
-            found[number] = product[:, place * c : (place + 1) * c]
-    return found
+            scores[number] = product[:, place * c : (place + 1) * c]
+    return scores
 
 
 def _design(problem: Problem, rows: Int[np.ndarray, " m"], train: Int[np.ndarray, " a"]) -> Float[np.ndarray, "m k"]:
     """The evidence with a column of ones; scores standardised by the training rows."""
     x = problem.evidence.dense(rows).astype(np.float64)
     if problem.evidence.format == "scores":
-        taught = problem.evidence.dense(train).astype(np.float64)
-        spread = taught.std(axis=0)
-        x = (x - taught.mean(axis=0)) / np.where(spread > 0, spread, 1)
+        known = problem.evidence.dense(train).astype(np.float64)
+        spread = known.std(axis=0)
+        x = (x - known.mean(axis=0)) / np.where(spread > 0, spread, 1)
     return np.concatenate([x, np.ones((len(x), 1))], axis=1)
 
 

@@ -91,8 +91,8 @@ class Mlp:
                 scores = development.accuracy(networks)
                 better = np.flatnonzero(scores > best)
                 best[better] = scores[better]
-                found = test.scores(networks) if len(better) else []
-                answers = [found[i] if i in better else answers[i] for i in range(len(problems))]
+                latest = test.scores(networks) if len(better) else []
+                answers = [latest[i] if i in better else answers[i] for i in range(len(problems))]
             elif epoch == self.epochs - 1:
                 answers = test.scores(networks)
         return answers
@@ -123,11 +123,13 @@ class Rows:
         """Rows of each problem. looks_up: keep categories as they are instead of as one-hot rows."""
         import torch
 
-        classes = torch.from_numpy(np.stack([p.protected[own] for p, own in zip(problems, rows, strict=True)]))
+        classes = torch.from_numpy(np.stack([p.protected[taken] for p, taken in zip(problems, rows, strict=True)]))
         if looks_up:
-            found = [p.evidence.category for p in problems]
-            own = [category[chosen] for category, chosen in zip(found, rows, strict=True) if category is not None]
-            return cls(classes.to(device), category=torch.from_numpy(np.stack(own)).to(device))
+            categories = [p.evidence.category for p in problems]
+            taken = [
+                category[chosen] for category, chosen in zip(categories, rows, strict=True) if category is not None
+            ]
+            return cls(classes.to(device), category=torch.from_numpy(np.stack(taken)).to(device))
         dense = np.stack([p.evidence.dense(chosen) for p, chosen in zip(problems, rows, strict=True)])
         return cls(classes.to(device), values=torch.from_numpy(dense).to(device))
 
@@ -143,7 +145,9 @@ class Rows:
         classes = self.classes.gather(1, order)
         if self.category is not None:
             return Batch(category=self.category.gather(1, order)), classes
-        return Batch(values=torch.stack([own[rows] for own, rows in zip(self.values, order, strict=True)])), classes
+        return Batch(
+            values=torch.stack([values[rows] for values, rows in zip(self.values, order, strict=True)])
+        ), classes
 
     def scores(self, networks: Networks) -> list[Float[np.ndarray, "_ _"]]:
         """What each network says of its rows; equal categories are asked about once."""
@@ -154,7 +158,7 @@ class Rows:
         if self.category is not None:
             every = torch.arange(networks.sizes[0], device=self.category.device).expand(networks.n, -1)
             table = networks.logits(Batch(category=every))
-            return [own[rows].cpu().numpy() for own, rows in zip(table, self.category, strict=True)]
+            return [logits[rows].cpu().numpy() for logits, rows in zip(table, self.category, strict=True)]
         parts = [
             networks.logits(Batch(values=self.values[:, start : start + _ROWS_AT_ONCE]))
             for start in range(0, len(self), _ROWS_AT_ONCE)
@@ -162,10 +166,10 @@ class Rows:
         return list(torch.cat(parts, dim=1).cpu().numpy()) if parts else [np.empty((0, 0))] * networks.n
 
     def accuracy(self, networks: Networks) -> Float[np.ndarray, " _"]:
-        """Share of the rows that each network names rightly."""
+        """Share of the rows that each network classifies correctly."""
         truth = self.classes.cpu().numpy()
-        said = [scores.argmax(axis=1) for scores in self.scores(networks)]
-        return np.array([(own == right).mean() for own, right in zip(said, truth, strict=True)])
+        guesses = [scores.argmax(axis=1) for scores in self.scores(networks)]
+        return np.array([(guess == right).mean() for guess, right in zip(guesses, truth, strict=True)])
 
 
 def _one_epoch(networks: Networks, rows: Rows, generators: Sequence[Generator]) -> None:

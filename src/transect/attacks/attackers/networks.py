@@ -58,8 +58,8 @@ class Networks:
         self.scales, self._scale_gradients = parameters[depth + 1 : 2 * depth + 1], written[depth + 1 : 2 * depth + 1]
         self.shifts, self._shift_gradients = parameters[2 * depth + 1 :], written[2 * depth + 1 :]
         for i, seed in enumerate(seeds):
-            for own, drawn in zip([*self.weights, self.bias], initial_weights(sizes, seed), strict=True):
-                own[i] = drawn
+            for weights, drawn in zip([*self.weights, self.bias], initial_weights(sizes, seed), strict=True):
+                weights[i] = drawn
         for scale in self.scales:
             scale.fill_(1.0)
         running = [(width,) for width in sizes[:-1]]
@@ -169,9 +169,9 @@ class Networks:
         inverse = torch.empty_like(mean)
         shift = self.shifts[layer - 1]
         for i in range(self.n):
-            own = (self.scales[layer][i], shift[i], self.means[layer][i], self.variances[layer][i])
+            parameters = (self.scales[layer][i], shift[i], self.means[layer][i], self.variances[layer][i])
             torch.ops.aten.native_batch_norm.out(
-                z[i], *own, True, MOMENTUM, EPSILON, out=out[i], save_mean=mean[i], save_invstd=inverse[i]
+                z[i], *parameters, True, MOMENTUM, EPSILON, out=out[i], save_mean=mean[i], save_invstd=inverse[i]
             )
         return out, (mean, inverse)
 
@@ -182,9 +182,17 @@ class Networks:
         scale, shift = self._scale_gradients[layer], self._shift_gradients[layer - 1]
         out = torch.empty_like(error)
         for i in range(self.n):
-            own = (self.scales[layer][i], self.means[layer][i], self.variances[layer][i], mean[i], inverse[i])
+            parameters = (self.scales[layer][i], self.means[layer][i], self.variances[layer][i], mean[i], inverse[i])
             torch.ops.aten.native_batch_norm_backward.out(
-                error[i], z[i], *own, True, EPSILON, [True, True, True], out0=out[i], out1=scale[i], out2=shift[i]
+                error[i],
+                z[i],
+                *parameters,
+                True,
+                EPSILON,
+                [True, True, True],
+                out0=out[i],
+                out1=scale[i],
+                out2=shift[i],
             )
         return out
 
@@ -205,8 +213,8 @@ def initial_weights(sizes: Sequence[int], seed: int) -> list[Tensor]:
 def _views(n: int, shapes: Sequence[tuple[int, ...]], device: str) -> tuple[Tensor, list[Tensor]]:
     """One array of zeros [n, all numbers] and a view [n, *shape] into it for each shape.
 
-    Each view begins at a multiple of 16 numbers, as does each network: vector instructions then meet every network
-    alike, so that its numbers do not depend on which others it is trained with, to the last bit.
+    Each view begins at a multiple of 16 numbers, as does each network: vector instructions then treat every network
+    the same, so its numbers do not depend on which others it is trained with, to the last bit.
     """
     import torch
 

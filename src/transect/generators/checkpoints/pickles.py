@@ -10,7 +10,7 @@ import io
 import math
 import pickle
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
@@ -46,17 +46,17 @@ class Record:
 
     class_name = ""
 
-    def __init__(self, *_: Any, **__: Any) -> None:
+    def __init__(self, *_: object, **__: object) -> None:
         self.state: Any = {}
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         if isinstance(self.state, dict):
             self.state[key] = value
 
-    def append(self, _: Any) -> None:
+    def append(self, _: object) -> None:
         """Items of unknown lists are not needed."""
 
-    def extend(self, _: Any) -> None:
+    def extend(self, _: object) -> None:
         """Nor are several."""
 
 
@@ -64,7 +64,7 @@ class _Refused(pickle.UnpicklingError):
     """The file names something that is not needed for weights."""
 
 
-def read_pickle(path: Path) -> Any:
+def read_pickle(path: Path) -> object:
     """What the file holds: dictionaries, lists, text, numbers, tensors and Records. Raises BadInput otherwise."""
     size = path.stat().st_size
     if size > LARGEST:
@@ -156,7 +156,7 @@ def _keyed(load: Callable[..., None], keys: Callable[[list[Any]], list[Any]]) ->
     return check
 
 
-def _check_plain(keys: Any) -> None:
+def _check_plain(keys: Iterable[object]) -> None:
     for key in keys:
         if not (key is None or isinstance(key, str | bytes | float) or (isinstance(key, int) and abs(key) < 1 << 64)):
             raise _Refused(f"expected names or numbers as keys, found {type(key).__name__}; the file is hostile")
@@ -183,7 +183,7 @@ class _DataUnpickler(pickle._Unpickler):
         self._budget = _Budget(size)
         self._records: dict[str, type[Record]] = {}
 
-    def find_class(self, module: str, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> object:
         self._budget.count()
         known = _KNOWN.get((module, name))
         if known is not None:
@@ -203,11 +203,11 @@ class _DataUnpickler(pickle._Unpickler):
             self._records[full_name] = type(name, (Record,), {"class_name": full_name})
         return self._records[full_name]
 
-    def persistent_load(self, pid: Any) -> Any:
+    def persistent_load(self, pid: object) -> object:
         shown = pid[:80] if isinstance(pid, str) else type(pid).__name__  # the text of nested tuples can be endless
         raise _Refused(f"expected weights inside the file, found a reference to outside: {shown}")
 
-    def get_extension(self, code: int) -> Any:
+    def get_extension(self, code: int) -> object:
         raise _Refused(f"expected names, found the extension code {code}; the file is damaged or hostile")
 
     def _build(self) -> None:
@@ -239,7 +239,7 @@ def _persistent_object(meta: Any) -> Record:
     return record
 
 
-def _storage(budget: _Budget, data: Any) -> Any:
+def _storage(budget: _Budget, data: Any) -> object:
     """A tensor's numbers, stored as a file within the file; read by PyTorch's loader of weights alone."""
     if not isinstance(data, bytes):
         raise _Refused("expected the bytes of a tensor's storage, found another thing")
@@ -252,7 +252,7 @@ def _storage(budget: _Budget, data: Any) -> Any:
     return storage
 
 
-def _tensor(budget: _Budget, storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> Tensor:
+def _tensor(budget: _Budget, storage: Any, offset: Any, size: Any, stride: Any, *_: object) -> Tensor:
     """A view of a storage; PyTorch refuses what reaches beyond it."""
     if not isinstance(storage, torch.storage.TypedStorage):
         raise _Refused("expected a tensor's storage, found another thing")
@@ -264,7 +264,7 @@ def _tensor(budget: _Budget, storage: Any, offset: Any, size: Any, stride: Any, 
     return torch.as_strided(numbers, shape, tuple(map(int, stride)), int(offset)).clone()
 
 
-def _parameter(data: Any, *_: Any) -> Tensor:
+def _parameter(data: Any, *_: object) -> Tensor:
     if not isinstance(data, Tensor):
         raise _Refused("expected a tensor as parameter, found another thing")
     return data
@@ -273,7 +273,7 @@ def _parameter(data: Any, *_: Any) -> Tensor:
 class _Dictionary(dict[Any, Any]):
     """Of any kind, ordered as all are; its items come after it, where their keys are looked at."""
 
-    def __new__(cls, *items: Any) -> _Dictionary:
+    def __new__(cls, *items: object) -> _Dictionary:
         if items:
             raise _Refused("expected an empty dictionary that is filled later, found one with items")
         return super().__new__(cls)
@@ -286,7 +286,7 @@ def _set(members: Any = ()) -> set[Any]:
     return set(members)
 
 
-def _nothing(*_: Any) -> None:
+def _nothing(*_: object) -> None:
     """For what weights do not need: devices, and NumPy's numbers and arrays, such as a layer's gain."""
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from transect.jobs.annotate.run import AnnotationProject
 
 annotate = typer.Typer(
-    name="annotate", help="Have people rate a run's images, and take their answers.", no_args_is_help=True
+    name="annotate", help="Have people rate the images of a run, and use their answers.", no_args_is_help=True
 )
 
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, or a folder of studies.")]
@@ -27,7 +27,9 @@ Address = Annotated[
 ]
 Questions = Annotated[
     list[str] | None,
-    typer.Option(help="What to ask: paper, monk, pairs, quality or a TOML file; repeat for more; default paper. Kept."),
+    typer.Option(
+        help="Questions: paper, monk, pairs, quality or a TOML file; repeat; default paper. Fixed at the first use."
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of lines.")]
 
@@ -35,22 +37,24 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard outpu
 @annotate.command()
 def serve(
     run: Run,
-    host: Annotated[str, typer.Option(help="Where to listen; the default is this machine alone.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0: any free port.")] = 8000,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; by default only this machine can connect.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free port.")] = 8000,
     database: Address = None,
     questions: Questions = None,
     public_url: Annotated[
         str | None,
-        typer.Option(help="How raters reach it through a proxy, as https://rate.example; no other name is answered."),
+        typer.Option(
+            help="Public address behind a proxy, as https://rate.example; requests for other names are refused."
+        ),
     ] = None,
-    examples: Annotated[
-        bool, typer.Option(help="Show rendered faces beside the levels; they are rendered at the first start.")
-    ] = True,
+    examples: Annotated[bool, typer.Option(help="Show rendered example faces next to the levels.")] = True,
     json: Json = False,
 ) -> None:
-    """Serve the pages for raters and for the organiser, until it is stopped.
+    """Serve the pages for raters and for the organiser until you stop the command.
 
-    The organiser's password is taken from TRANSECT_ADMIN_PASSWORD; without it, one is made and printed once.
+    The organiser's password comes from TRANSECT_ADMIN_PASSWORD; without it, a password is generated and printed once.
     """
     import transect.annotation.database  # noqa: F401  (says which extra is missing)
     from transect.annotation import sessions
@@ -85,15 +89,16 @@ def serve(
 @annotate.command()
 def invite(
     run: Run,
-    raters: Annotated[int, typer.Option(help="How many new raters.")] = 1,
+    raters: Annotated[int, typer.Option(help="Number of new raters.")] = 1,
     database: Address = None,
     questions: Questions = None,
     url: Annotated[
-        str | None, typer.Option(help="What links begin with; default where it was served last, else port 8000 here.")
+        str | None,
+        typer.Option(help="Start of the links; default: the last served address, else port 8000 of this machine."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make raters and print a link for each, this once: only hashes of the links are kept."""
+    """Create raters and print a link for each. Links are printed once: only their hashes are stored."""
     invitations = _project(run, database, questions).invite(raters, url)
     if json:
         links, names = zip(*((invitation.link, invitation.rater) for invitation in invitations), strict=True)
@@ -116,9 +121,11 @@ def export(
     scale: Annotated[
         str, typer.Option(help="Of ratings: attribute (its units) or unit (0 to 1, as rules of pruning want).")
     ] = "attribute",
-    price: Annotated[float | None, typer.Option(help="Also say what all answers cost at this price each.")] = None,
+    price: Annotated[
+        float | None, typer.Option(help="Also print the cost of all answers at this price per answer.")
+    ] = None,
     image_url: Annotated[
-        str, typer.Option(help="Of mturk, ground-truth and label-studio: what addresses of pictures begin with.")
+        str, typer.Option(help="For mturk, ground-truth and label-studio: start of the addresses of pictures.")
     ] = "",
     database: Address = None,
     questions: Questions = None,
@@ -146,7 +153,7 @@ def export(
 @annotate.command("import")
 def import_(
     run: Run,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Answers that were given elsewhere.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file of answers.")],
     kind: Annotated[
         str, typer.Option("--format", help="answers (.csv or .parquet), mturk, ground-truth, label-studio.")
     ] = "answers",
@@ -154,7 +161,7 @@ def import_(
     questions: Questions = None,
     json: Json = False,
 ) -> None:
-    """Take in answers that were given elsewhere: all or nothing, and none twice."""
+    """Import answers from a file: all or none, and no answer twice."""
     imported = _project(run, database, questions).import_answers(file, kind)
     counts = {"imported": imported.answers, "already_there": imported.duplicates, "new_raters": imported.raters}
     _print_fields({**counts, "left_out": dict(imported.left_out)}, json)
@@ -167,7 +174,7 @@ def agreement(
     resamples: Annotated[int, typer.Option(min=0, help="Resamples of the intervals; 0 for none.")] = 1000,
     json: Json = False,
 ) -> None:
-    """Say how far raters agree with each other, with known answers and with themselves."""
+    """Measure how far raters agree with each other, with known answers and with themselves."""
     from transect.annotation.agreement.summary import lines
 
     result = _project(run, database).agreement(resamples)
@@ -205,9 +212,9 @@ def machine(
     device: Annotated[str, typer.Option(help="Where the network runs: cpu, cuda and so on.")] = "cpu",
     json: Json = False,
 ) -> None:
-    """Have a machine answer the questions about single images; its answers are kept as a machine's.
+    """Have a model answer the questions about single images; its answers are marked as a machine's.
 
-    The file is for `--perceived` of report, never for `--ratings`: a machine is no person.
+    Pass the file to `--perceived` of report, not to `--ratings`, which is for people.
     """
     from transect.annotation import machine_answers
 
@@ -217,9 +224,7 @@ def machine(
 @annotate.command()
 def validate(
     run: Run,
-    condition: Annotated[
-        str, typer.Option(help="The question that asks what was asked of the generator.")
-    ] = "condition",
+    condition: Annotated[str, typer.Option(help="The question about the condition that was set.")] = "condition",
     quality: Annotated[str, typer.Option(help="The question about the picture's quality.")] = "quality",
     max_differing: Annotated[float, typer.Option(help="Gate: share of images seen as another condition.")] = 0.05,
     min_quality: Annotated[float, typer.Option(help="Gate: mean quality, in its own units.")] = 2.5,
@@ -232,11 +237,11 @@ def validate(
     min_images: Annotated[
         int, typer.Option(help="Gate: images that raters judged, of all and of each level that was varied.")
     ] = 20,
-    require: Annotated[bool, typer.Option("--require", help="Stop with an error where a gate is not met.")] = False,
+    require: Annotated[bool, typer.Option("--require", help="Exit with an error if a gate is not met.")] = False,
     database: Address = None,
     json: Json = False,
 ) -> None:
-    """Check by raters whether images show what was asked for and look equally good (McDuff et al. 2019).
+    """Check with raters whether images show the intended condition and look equally good (McDuff et al. 2019).
 
     Writes RUN/validation.json. The questions are those of `--questions quality`.
     """
@@ -253,14 +258,12 @@ def validate(
 @annotate.command("same-person")
 def same_person(
     answers: Annotated[Path, typer.Argument(metavar="ANSWERS", help="Answers about pairs, as exported.")],
-    pairs: Annotated[Path, typer.Option(help="CSV of pairs: first, second, kind; if you like study, group, distance.")],
-    question: Annotated[
-        str | None, typer.Option(help="Which question, where pairs were asked about in several.")
-    ] = None,
-    unanswered: Annotated[str, typer.Option(help='What no answer counts as: "left out" or "same".')] = "left out",
+    pairs: Annotated[Path, typer.Option(help="CSV of pairs: first, second, kind; optionally study, group, distance.")],
+    question: Annotated[str | None, typer.Option(help="The question, where the answers are to several.")] = None,
+    unanswered: Annotated[str, typer.Option(help='How to count a missing answer: "left out" or "same".')] = "left out",
     json: Json = False,
 ) -> None:
-    """Say how often raters take a reconstruction for the person, by familiarity and group (Singh et al. 2021)."""
+    """Count how often raters take two images for the same person, by familiarity and group (Singh et al. 2021)."""
     from transect.jobs.annotate.run import same_person
 
     result = same_person(answers, pairs, unanswered=unanswered, question=question)  # type: ignore[arg-type]
@@ -289,7 +292,7 @@ def _reached(host: str, public_url: str | None) -> tuple[str | None, frozenset[s
         more = parts.path not in ("", "/") or parts.query or parts.fragment or "@" in parts.netloc
         if parts.scheme not in ("http", "https") or not parts.hostname or more:
             raise BadInput(
-                f"--public-url: expected an address such as https://rate.example, got {public_url!r}; mend it"
+                f"--public-url: expected an address such as https://rate.example, got {public_url!r}; fix it"
             )
         name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
         return f"{parts.scheme}://{name}{port}", LOOPBACK | {parts.hostname}

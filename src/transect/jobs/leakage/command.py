@@ -86,7 +86,7 @@ def leakage(
     seed: Annotated[int, typer.Option(help="Seed of draws, noise, attackers and permutations.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")] = False,
 ) -> None:
-    """Measure how well a protected attribute can be inferred from labels (λ_D) and from a model's answers (λ_M).
+    """Measure how well a protected attribute can be inferred from labels (λ_D) and from a model's predictions (λ_M).
 
     Leakages are in percent; amplification Δ = λ_M − λ_D(a), at the model's own accuracy, in percentage points.
     """

@@ -90,7 +90,7 @@ def _rows(content: dict[str, Any], axis: Scale) -> Iterator[Row]:
 
 
 def _null(content: Mapping[str, Any], axis: Scale) -> tuple[float, float] | None:
-    """Left edge and width, in per cent, of where estimates lie when labels say nothing."""
+    """Left edge and width, in percent, of where estimates lie if labels carry no information."""
     low, high = content["null"]["low"], content["null"]["high"]
     if low is None:
         return None
@@ -102,4 +102,4 @@ def _leaning(content: Mapping[str, Any]) -> list[tuple[int, float]]:
     """The labels that lean most: their position in the overview, and the first class's share as a place on 0 to 100."""
     labels = content["overview"]["labels"]
     with_share = [(i, label["share"][0]) for i, label in enumerate(labels) if label["share"][0] is not None]
-    return sorted(with_share[:LEANING_SHOWN], key=lambda found: (-found[1], found[0]))
+    return sorted(with_share[:LEANING_SHOWN], key=lambda place: (-place[1], place[0]))

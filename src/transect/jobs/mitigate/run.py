@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 from zipfile import BadZipFile
 
 import numpy as np
@@ -36,6 +36,9 @@ from transect.runs.folder import canonical_json, disk_errors, spec_hash, write_a
 from transect.runs.model_files import check_readable, sha256
 from transect.runs.plain_json import dumps, plain
 from transect.runs.result import JobResult
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Say = Callable[[str], None]
 RESULTS, ANSWERS, FIGURES, WEIGHTS = "results.json", "answers.npz", "figures.json", "weights.safetensors"
@@ -237,14 +240,14 @@ class _Run:
         write_atomically(unit.folder / FIGURES, text.encode())
         return _FIGURES.validate_python(json.loads(text)["figures"])  # in the order in which a resumed run reads them
 
-    def _answers(self, unit: Unit) -> dict[str, Any]:
+    def _answers(self, unit: Unit) -> dict[str, np.ndarray]:
         stored = _read_answers(unit.folder / ANSWERS)
         if stored is not None:
             return stored
         self.say(f"{unit.method.name}, seed {unit.seed}: fit")
         fitted = self._fit(unit)
         bench = self.bench
-        answers: dict[str, Any] = {"test": fitted.answer(bench.data.pictures, bench.regions, bench.test)}
+        answers: dict[str, np.ndarray] = {"test": fitted.answer(bench.data.pictures, bench.regions, bench.test)}
         if self.protocol is not None:
             answers["audit"] = fitted.answer(self.protocol, self.protocol.regions, self.protocol.rows)
         if (mask := getattr(fitted.network, "mask", None)) is not None:
@@ -252,7 +255,7 @@ class _Run:
             write_atomically(unit.folder / MASKS, as_png(shown))
         answers["notes"] = np.array(canonical_json(dict(fitted.notes)))
         content = io.BytesIO()
-        np.savez(content, **answers)
+        np.savez(content, **answers)  # type: ignore[arg-type]
         write_atomically(unit.folder / ANSWERS, content.getvalue())
         return answers
 
@@ -288,7 +291,7 @@ def _write_weights(file: Path, fitted: methods.Fitted) -> None:
     write_atomically(file, save(tensors))
 
 
-def _read_weights(file: Path) -> dict[str, Any] | None:
+def _read_weights(file: Path) -> dict[str, Tensor] | None:
     """The weights of a finished training; None where there are none, or they are damaged."""
     from safetensors import SafetensorError
     from safetensors.torch import load

@@ -62,11 +62,11 @@ def advice(target: HttpTarget, explained: Mapping[str, Any]) -> str:
     if not failure:
         return ""
     if not explained["final"]:
-        return f"{target.name}: expected an answer, got {failure}: mend [request] or [limits], and check again"
+        return f"{target.name}: expected an answer, got {failure}: fix [request] or [limits], and check again"
     path = f"response.{target.settings.answers_to}"
     if failure.startswith("no value at"):
-        return f"{target.name}: {path} matches nothing: the answer has {explained['answer']}; mend the path"
-    return f"{target.name}: expected a {target.task} answer, got {failure}; mend [request] or [response]"
+        return f"{target.name}: {path} matches nothing: the answer has {explained['answer']}; fix the path"
+    return f"{target.name}: expected a {target.task} answer, got {failure}; fix [request] or [response]"
 
 
 def picture(path: Any) -> Pixels:

@@ -285,7 +285,7 @@ class Ledger:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            advice = "no call is made without it: free space, mend its rights, or name another under [answers] file"
+            advice = "no call is made without it: free space, fix its rights, or name another under [answers] file"
             raise AnswersUnusable(f"{self.path}: the file of answers cannot be used ({error}); {advice}") from error
 
 

@@ -154,4 +154,4 @@ def _check_placeholders(template: Any) -> None:
             _check_placeholders(value)
     elif isinstance(template, str) and (alone := _PLACEHOLDER.fullmatch(template)) and alone[1] not in PLACEHOLDERS:
         known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
-        raise BadInput(f"request: expected one of {known}, got {template!r}: mend the placeholder")
+        raise BadInput(f"request: expected one of {known}, got {template!r}: fix the placeholder")

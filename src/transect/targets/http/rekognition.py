@@ -46,7 +46,7 @@ class RekognitionTransport:
                 config=config,
             )
         except self._errors.BotoCoreError as error:
-            raise BadInput(f"rekognition-detect-faces: {type(error).__name__}: set request.region or mend it") from None
+            raise BadInput(f"rekognition-detect-faces: {type(error).__name__}: set request.region or fix it") from None
 
     def send(self, message: Message) -> Reply:
         """DetectFaces with all attributes, as JSON. Raises CallFailed where there is no reply."""

@@ -151,7 +151,7 @@ def read_settings(path: Path) -> Settings:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{path}: expected TOML: {error}; mend that line") from None
+        raise BadInput(f"{path}: expected TOML: {error}; fix that line") from None
     merged = with_preset(table)
     if merged.get("preset") == REKOGNITION and merged.get("task") != Task.DETECTION:
         _drop_score_of_boxes(merged, table)
@@ -207,7 +207,7 @@ def _complaint(text: str, error: ValidationError) -> str:
         allowed = f" (one of {', '.join(Task)})" if key == "task" else ""
         return f": {key}: expected it in the file, found none: add it{allowed}"
     # The given value stays out: it may be a secret in a wrong place.
-    return f"{_place(text, place)}: {key}: {first['msg'][0].lower()}{first['msg'][1:]}: mend it"
+    return f"{_place(text, place)}: {key}: {first['msg'][0].lower()}{first['msg'][1:]}: fix it"
 
 
 def _keys(place: Sequence[str]) -> list[str]:
@@ -289,12 +289,12 @@ def _url_fault(key: str, url: str) -> tuple[str, str] | None:
     except ValueError:
         sound = False
     if not sound:
-        return f"request.{key}", "expected an address such as 'https://api.example/v1/detect': add or mend it"
+        return f"request.{key}", "expected an address such as 'https://api.example/v1/detect': add or fix it"
     try:
         port = address.port
     except ValueError:
         port = 0
-    return (f"request.{key}", "expected a port from 1 to 65535 in the address: mend or drop it") if port == 0 else None
+    return (f"request.{key}", "expected a port from 1 to 65535 in the address: fix or drop it") if port == 0 else None
 
 
 def _kind_fault(settings: Settings) -> tuple[str, str] | None:

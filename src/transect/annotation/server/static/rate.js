@@ -114,7 +114,7 @@ function show() {
   if (!task) {
     shownAt = null;  // the last one may come back
     at("message").textContent = unsent.length ? "Saving your last answer …"
-      : progress.paused ? "There is a pause. Come back later with the same link."
+      : progress.paused ? "Rating is paused. Come back later with the same link."
       : "That is all for now. Thank you! You can close this page.";
     at("pictures").replaceChildren();
     return;
@@ -158,9 +158,9 @@ async function sender() {
       wait = 500;
       say("");
     } catch (error) {
-      if (error.status === 401) { say("You are not logged in any more: open your link again."); tasks = []; show(); return; }
+      if (error.status === 401) { say("You are no longer logged in: open your link again."); tasks = []; show(); return; }
       if (lasting(error)) {
-        say(`Your last answer was not kept: ${error.detail || error.message}.`);
+        say(`Your last answer was not saved: ${error.detail || error.message}.`);
         unsent.shift();
         await reload();
         continue;
@@ -196,9 +196,9 @@ async function takeBack() {
     tasks = [];
     take(await ask("/api/undo", { key }));
     inARow = 0;
-    say("Your last answer is taken back.");
+    say("Your last answer is undone.");
   } catch (error) {
-    say(error.detail || "That could not be taken back; try again.");
+    say(error.detail || "The answer could not be undone; try again.");
     await reload().catch(() => {});
   } finally { busy = false; showProgress(); }
 }
@@ -230,6 +230,6 @@ window.addEventListener("beforeunload", event => { if (unsent.length) event.prev
     take(await ask("/api/tasks"));
   } catch (error) {
     at("message").hidden = false;
-    at("message").textContent = error.status === 401 ? "You are not logged in any more: open your link again." : "The server cannot be reached. Load this page again.";
+    at("message").textContent = error.status === 401 ? "You are no longer logged in: open your link again." : "The server cannot be reached. Load this page again.";
   }
 })();

@@ -1,0 +1,83 @@
+"""The optional members of targets that the package relies on, and what is wrong with those of a plug-in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from numbers import Real
+from typing import Any, Final
+
+from transect.protocols import DescribesItself, Metered, RepeatsCanaries, Target
+from transect.runs.capabilities import description_faults
+from transect.targets.boxes import BoxConvention
+
+_QUOTE: Final = ("images", "calls", "cost", "currency")
+_ROUNDS: Final = ("rounds", "every", "distances")
+_METHODS: Final = ("describe", "quote", "made", "asked_again", "close")
+
+Fault = tuple[str, str, str]
+"""A clause, what it expects, and what the plug-in has."""
+
+
+def faults(target: Target) -> Iterator[Fault]:
+    """What is wrong with the optional members that a target has; nothing of those that it lacks.
+
+    >>> class Coin:
+    ...     name, task, threshold = "coin", "binary", "half"
+    ...     def predict(self, images): ...
+    >>> list(faults(Coin()))
+    [('threshold', 'a finite number or None', "'half'")]
+    """
+    members = {name: getattr(target, name) for name in (*_METHODS, *_VALUES) if hasattr(target, name)}
+    for name, (expected, holds) in _VALUES.items():
+        if name in members and not holds(members[name]):
+            yield name, expected, repr(members[name])[:60]
+    broken = [name for name in _METHODS if name in members and not callable(members[name])]
+    yield from ((name, "a method", type(members[name]).__name__) for name in broken)
+    if not broken:
+        yield from _method_faults(target, members)
+
+
+def _method_faults(target: Target, members: Mapping[str, Any]) -> Iterator[Fault]:
+    if isinstance(target, DescribesItself):
+        yield from description_faults(target)
+    if members.get("metered") and not isinstance(target, Metered):
+        yield "metered", "quote and made of a target that counts its calls", "none"
+    elif isinstance(target, Metered):
+        yield from _price_faults(target)
+    if "on_round" in members and not isinstance(target, RepeatsCanaries):
+        yield "on_round", "asked_again beside it", "none"
+    if isinstance(target, RepeatsCanaries):
+        record = target.asked_again()
+        if record is not None and not (isinstance(record, Mapping) and set(_ROUNDS) <= record.keys()):
+            yield "asked_again", f"None or a mapping with {', '.join(_ROUNDS)}", repr(record)[:60]
+    labels, positive = members.get("labels"), members.get("positive")
+    if labels and isinstance(positive, str) and positive not in labels:
+        yield "positive", f"one of the labels {', '.join(labels)}", repr(positive)
+
+
+def _price_faults(target: Metered) -> Iterator[Fault]:
+    quote, made = target.quote(3), target.made()
+    if not (isinstance(quote, Mapping) and set(_QUOTE) <= quote.keys()):
+        yield "quote", f"a mapping with {', '.join(_QUOTE)}", repr(quote)[:60]
+    if not (isinstance(made, tuple) and len(made) == 2 and all(_number(value) for value in made)):
+        yield "made", "calls and cost, two numbers", repr(made)[:60]
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _names(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
+
+
+_VALUES: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
+    "metered": ("True or False", lambda value: isinstance(value, bool)),
+    "threshold": ("a finite number or None", lambda value: value is None or _number(value)),
+    "labels": ("a sequence of names", lambda value: value is None or _names(value)),
+    "positive": ("a label, its index or None", lambda value: value is None or isinstance(value, str | int)),
+    "patience": ("seconds, 0 or more", lambda value: _number(value) and value >= 0),
+    "on_round": ("a function or None", lambda value: value is None or callable(value)),
+    "box_convention": ("a BoxConvention or None", lambda value: value is None or isinstance(value, BoxConvention)),
+}
