@@ -26,6 +26,7 @@ from transect.effects.outcomes import Outcome, compute, offered
 from transect.effects.overlap import found, intersection_over_union
 from transect.effects.randomization import permutation, sign_flip
 from transect.effects.rates import Rate, transect_rates
+from transect.effects.samples import Measure
 from transect.effects.truth import Truth
 
 _LAZY = {
@@ -94,6 +95,7 @@ __all__ = [
     "Analysis",
     "Contrast",
     "Intervals",
+    "Measure",
     "Outcome",
     "Rate",
     "Truth",

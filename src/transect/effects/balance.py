@@ -77,8 +77,8 @@ def balance(
     means are equal, NaN otherwise. With no pair, after is NaN.
 
     >>> young = {"young": np.array([1.0, 1.0, 0.0, 1.0, 0.0, 0.0])}
-    >>> found = balance(young, np.arange(3), np.arange(3, 6), (np.array([0]), np.array([3])))[0]
-    >>> round(found.before.smd, 3), found.after.smd  # (2/3 - 1/3) / sqrt(1/3)
+    >>> result = balance(young, np.arange(3), np.arange(3, 6), (np.array([0]), np.array([3])))[0]
+    >>> round(result.before.smd, 3), result.after.smd  # (2/3 - 1/3) / sqrt(1/3)
     (0.577, 0.0)
     """
     names_used = set(used)

@@ -45,8 +45,8 @@ def change_point(distances: Float[np.ndarray, "images t t"], *, orders: int = OR
     >>> change_point(alike).p
     1.0
     >>> otherwise = np.tile(np.array([[0.0, 0, 1], [0, 0, 1], [1, 1, 0]]), (8, 1, 1))
-    >>> found = change_point(otherwise)  # each image: answered alike twice, otherwise the third time
-    >>> found.after, found.p < 0.01
+    >>> result = change_point(otherwise)  # each image: answered alike twice, otherwise the third time
+    >>> result.after, result.p < 0.01
     (2, True)
     """
     rounds = distances.shape[1]

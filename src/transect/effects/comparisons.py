@@ -50,8 +50,8 @@ def compare(
     metric: Euclidean distance, or 1 - cosine, 0 to 2, which needs rows of some length (see `directions_of`). A match is
     nearer than the threshold by more than TIE of it.
 
-    >>> made = compare(np.array([[0.0], [2.0], [0.4]]), np.array([0, 1, 0]), np.array([0.5]), points=3)
-    >>> made.genuine, made.impostor, made.genuine_matches[0], made.curve
+    >>> result = compare(np.array([[0.0], [2.0], [0.4]]), np.array([0, 1, 0]), np.array([0.5]), points=3)
+    >>> result.genuine, result.impostor, result.genuine_matches[0], result.curve
     (array([1., 0.]), array([2., 2.]), array([1.]), array([0., 1., 2.]))
     """
     order = np.argsort(people, kind="stable")

@@ -71,8 +71,8 @@ def contrasts(
 
     >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
     >>> y, why = np.array([[0.0, 1.0], [0.0, np.nan]]), np.array([["", ""], ["", "failed: timed out"]], dtype=object)
-    >>> one = contrasts(y, why, Design({"glasses": (0.0, 1.0)}, subjects=2), {"glasses": glasses})[0]
-    >>> one.name, one.differences, dict(one.excluded)
+    >>> result = contrasts(y, why, Design({"glasses": (0.0, 1.0)}, subjects=2), {"glasses": glasses})[0]
+    >>> result.name, result.differences, dict(result.excluded)
     ('glasses: off to on', array([ 1., nan]), {'failed': 1, 'pair incomplete': 1})
     """
     if not design.levels:

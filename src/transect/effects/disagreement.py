@@ -52,8 +52,8 @@ def disagreement(
 
     Raises BadInput where an interval does not hold its estimate.
 
-    >>> found = disagreement((0.10, 0.04, 0.16), (0.02, -0.06, 0.10))
-    >>> round(found.difference, 2), round(found.low, 2), round(found.high, 2)  # .08 ∓ sqrt(.06² + .08²)
+    >>> result = disagreement((0.10, 0.04, 0.16), (0.02, -0.06, 0.10))
+    >>> round(result.difference, 2), round(result.low, 2), round(result.high, 2)  # .08 ∓ sqrt(.06² + .08²)
     (0.08, -0.02, 0.18)
     """
     numbers = np.array([*first, *second], dtype=np.float64)

@@ -70,8 +70,8 @@ def distributions(
 
     Raises BadInput where lengths differ.
 
-    >>> made = distributions({"hat": [0, 1, 1, np.nan]}, ["f", "f", "m", "m"])
-    >>> [(one.group, one.counts.tolist(), one.missing) for one in made]
+    >>> result = distributions({"hat": [0, 1, 1, np.nan]}, ["f", "f", "m", "m"])
+    >>> [(row.group, row.counts.tolist(), row.missing) for row in result]
     [('f', [1, 1], 0), ('m', [0, 1], 1)]
     """
     names, values = read_columns(columns)
@@ -89,8 +89,8 @@ def standardised_differences(columns: Columns, groups: Sequence[str] | np.ndarra
 
     The SD is the root of the mean of the two groups' variances. Austin 2009, Eq. 1.
 
-    >>> made = standardised_differences({"hair": [0.0, 2.0, 3.0, 5.0]}, ["f", "f", "m", "m"])
-    >>> round(made[0].smd, 4)  # 3 / sqrt(2)
+    >>> result = standardised_differences({"hair": [0.0, 2.0, 3.0, 5.0]}, ["f", "f", "m", "m"])
+    >>> round(result[0].smd, 4)  # 3 / sqrt(2)
     2.1213
     """
     names, values = read_columns(columns)

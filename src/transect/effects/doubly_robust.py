@@ -76,14 +76,11 @@ def g_computation(
     reason = reason or fit.reasons[1]
     estimate, variance = (np.nan, np.nan) if reason else _standardised(sample, fit, bounded)
     return regression.coefficient_effect(
-        sample.names[0],
-        estimate,
-        variance,
+        regression.Coefficient(sample.names[0], estimate, variance, reason),
         sample,
         names,
         method="g-computation",
         unit=names.unit,
-        reason=reason,
         sources=(G_SOURCE,),
         confidence=confidence,
         details={"outcome_model": "logit" if bounded else "least squares"},
@@ -160,15 +157,13 @@ def aipw(
     weight = sample.weights / max(sample.weights.sum(), 1e-300)
     estimate = np.nan if reason else float(weight @ shares)
     influence = (weight * (shares - estimate))[:, None]
+    variance = float(regression.clustered_covariance(influence, np.eye(1), sample, 1)[0, 0]) if not reason else np.nan
     return regression.coefficient_effect(
-        sample.names[0],
-        estimate,
-        float(regression.clustered_covariance(influence, np.eye(1), sample, 1)[0, 0]) if not reason else np.nan,
+        regression.Coefficient(sample.names[0], estimate, variance, reason),
         sample,
         names,
         method="AIPW",
         unit=names.unit,
-        reason=reason,
         sources=(AIPW_SOURCE, CROSS_FITTING),
         confidence=confidence,
         details={"folds": folds, "seed": seed, "propensities_clipped": clipped, "clip": list(PROPENSITIES)},

@@ -52,8 +52,8 @@ def one_hot(
     Raises BadInput for edges that do not increase or another number of names, UnknownName for edges or names of a
     column that is not there.
 
-    >>> made = one_hot({"age": [0.1, 0.5, 0.9]}, edges={"age": [0.4]}, levels={"age": ["child", "adult"]})
-    >>> made.names, made.x
+    >>> result = one_hot({"age": [0.1, 0.5, 0.9]}, edges={"age": [0.4]}, levels={"age": ["child", "adult"]})
+    >>> result.names, result.x
     (('age: child', 'age: adult'), array([[1., 0.],
            [0., 1.],
            [0., 1.]]))

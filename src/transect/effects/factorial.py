@@ -40,8 +40,8 @@ def factorial_of_table(
     value.
 
     >>> rows = pa.table({"subject": [1, 1, 2], "glasses": [0, 1, 1], "miss": [0.0, 1.0, 0.0]})
-    >>> made = factorial_of_table(rows, outcome="miss", attributes=["glasses"])
-    >>> made.values, dict(made.levels)
+    >>> result = factorial_of_table(rows, outcome="miss", attributes=["glasses"])
+    >>> result.values, dict(result.levels)
     (array([[ 0.,  1.],
            [nan,  0.]]), {'glasses': (0.0, 1.0)})
     """
@@ -111,8 +111,8 @@ class CellMeans:
     def of(cls, values: Float[np.ndarray, "n ..."]) -> CellMeans:
         """Cell means of outcomes [n, *shape], NaN where there is no valid image.
 
-        >>> made = CellMeans.of(np.array([[0.0, 1.0], [1.0, np.nan]]))
-        >>> made.means, made.influence
+        >>> result = CellMeans.of(np.array([[0.0, 1.0], [1.0, np.nan]]))
+        >>> result.means, result.influence
         (array([0.5, 1. ]), array([[-0.5,  0. ],
                [ 0.5,  0. ]]))
         """

@@ -60,7 +60,7 @@ def same_shares(
     Raises BadInput for lengths that differ, or another answer than 0 and 1.
 
     >>> rows = same_shares(["fake", "fake", "real"], np.array([1.0, 0.0, 1.0]), {})
-    >>> [(one.kind, one.share, one.answers) for one in rows]
+    >>> [(row.kind, row.share, row.answers) for row in rows]
     [('fake', 0.5, 2), ('real', 1.0, 1)]
     """
     kinds, answers = np.asarray(kind), np.asarray(same, dtype=np.float64)
@@ -126,8 +126,8 @@ def against_distance(
 ) -> Distances:
     """Face distances by what most raters say of a pair. pair [r]: index into `distance` [p], NaN where unknown.
 
-    >>> made = against_distance(np.array([1.0, 1.0, 0.0]), np.array([0, 1, 2]), np.array([0.2, 0.4, 0.9]))
-    >>> round(made.same, 2), made.other, made.n_same
+    >>> result = against_distance(np.array([1.0, 1.0, 0.0]), np.array([0, 1, 2]), np.array([0.2, 0.4, 0.9]))
+    >>> round(result.same, 2), result.other, result.n_same
     (0.3, 0.9, 2)
     """
     known = np.isfinite(same)

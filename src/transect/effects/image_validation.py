@@ -132,8 +132,8 @@ def validate(
     Raises BadInput where no image was judged.
 
     >>> intended, seen, quality = np.array([0.0, 1.0]), np.array([0.0, 0.0]), np.array([4.0, 3.0])
-    >>> made = validate(intended, seen, quality, {}, np.arange(2), gates=Gates(images=1))
-    >>> made.groups[0].share, sorted(made.failures)
+    >>> result = validate(intended, seen, quality, {}, np.arange(2), gates=Gates(images=1))
+    >>> result.groups[0].share, sorted(result.failures)
     (0.5, ['conditions'])
     """
     judged = np.isfinite(seen) & np.isfinite(intended)

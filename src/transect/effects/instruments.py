@@ -9,7 +9,7 @@ through the perceived attributes that are in the model. An unlisted attribute th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, final
+from typing import Final, Literal, final
 
 import numpy as np
 from jaxtyping import Float
@@ -99,14 +99,13 @@ def instrumental(
             "endogenous": list(parted.names),
         }
         effect = regression.coefficient_effect(
-            name,
-            float(fit.coefficients[place]),
-            float(fit.covariance[place, place]),
+            regression.Coefficient(
+                name, float(fit.coefficients[place]), float(fit.covariance[place, place]), reasons[place]
+            ),
             parted.sample,
             names,
             method="two-stage least squares",
             unit=f"{names.unit} per unit of {name}",
-            reason=reasons[place],
             sources=(SOURCE, CONDITIONAL_F),
             confidence=confidence,
             details=details,
@@ -230,7 +229,7 @@ def _with_robust(
         return effect
     reduced = anderson_rubin.Reduced.of(parted.sample, parted.endogenous, parted.instruments, parted.exogenous)
     robust = anderson_rubin.confidence_set(reduced, place, fit.coefficients[: len(parted.names)], confidence)
-    spec: dict[str, Any] = {**effect.spec, "anderson_rubin": [_number(robust.low), _number(robust.high)]}
+    spec = {**effect.spec, "anderson_rubin": [_number(robust.low), _number(robust.high)]}
     effect = replace(effect, spec=spec)
     if interval == "automatic" and bool((strengths >= STRONG).all()):
         return effect

@@ -114,8 +114,8 @@ def measures(missed: _Column | None, wrong: _Column | None) -> dict[str, _Column
 
     Where misses are not known at all, the attribute stands alone.
 
-    >>> made = measures(np.array([1.0, 0.0, 0.0]), np.array([np.nan, 1.0, 0.0]))
-    >>> {name: column.tolist() for name, column in made.items() if name != DETECTION}
+    >>> result = measures(np.array([1.0, 0.0, 0.0]), np.array([np.nan, 1.0, 0.0]))
+    >>> {name: column.tolist() for name, column in result.items() if name != DETECTION}
     {'attribute given detection': [nan, 1.0, 0.0], 'attribute, misses counted as errors': [1.0, 1.0, 0.0]}
     """
     if missed is None:

@@ -199,8 +199,8 @@ def mean_interval(
 
     Returns Intervals; NaN with an empty method with fewer than two subjects, or where nothing varies.
 
-    >>> made = mean_interval(np.array([[1.0], [2.0], [3.0]]))  # 2 ∓ 4.3027 * 1 / sqrt(3)
-    >>> made.low.round(3), made.high.round(3), made.methods
+    >>> result = mean_interval(np.array([[1.0], [2.0], [3.0]]))  # 2 ∓ 4.3027 * 1 / sqrt(3)
+    >>> result.low.round(3), result.high.round(3), result.methods
     (array([-0.484]), array([4.484]), ('Student t by subject',))
     """
     if counts is None:

@@ -115,8 +115,8 @@ def separation(
     linear combinations of earlier ones are passed over.
 
     >>> x = np.column_stack([np.ones(4), [0.0, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, 1.0]])
-    >>> found = separation(x[:, :2], np.array([0.0, 0.0, 0.0, 1.0]), ("intercept", "beard"))
-    >>> found.infinite, found.overlapping  # without a beard never, with one sometimes
+    >>> result = separation(x[:, :2], np.array([0.0, 0.0, 0.0, 1.0]), ("intercept", "beard"))
+    >>> result.infinite, result.overlapping  # without a beard never, with one sometimes
     (('intercept', 'beard'), array([False, False,  True,  True]))
     """
     determined = independent(x)

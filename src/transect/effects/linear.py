@@ -6,6 +6,7 @@ Least squares of a 0/1 outcome is the linear probability model: its coefficients
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -87,22 +88,17 @@ def difference_in_means(
     """
     name, values = one_treatment(treatment)
     sample = complete(y, values, names=(name,), clusters=clusters, weights=weights)
-    empty = empty_group(sample)
-    fit = least_squares(sample)
+    coefficient = regression.Coefficient.of(least_squares(sample), -1, sample.names[0])
     return regression.coefficient_effect(
-        sample.names[0],
-        float(fit.coefficients[-1]),
-        float(fit.covariance[-1, -1]),
+        replace(coefficient, reason=empty_group(sample) or coefficient.reason),
         sample,
         labels or Labels(),
         method="difference in means",
         unit=(labels or Labels()).unit,
-        reason=empty or fit.reasons[-1],
         sources=(MEANS_SOURCE,),
         confidence=confidence,
         details={},
         kind="contrast",
-        freedom=None if fit.freedom is None else float(fit.freedom[-1]),
     )
 
 

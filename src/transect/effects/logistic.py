@@ -101,8 +101,8 @@ def logistic_bootstrap(
     Raises BadInput where lengths differ, a column is text, an outcome is neither 0 nor 1, or C is not above 0.
 
     >>> y, beard = np.repeat([0.0, 1.0, 0.0, 1.0], [30, 10, 10, 30]), np.repeat([0.0, 1.0], 40)
-    >>> made = logistic_bootstrap(y, {"beard": beard}, resamples=200)
-    >>> made.coefficients.round(2), bool(0.3 < made.standard_deviations[0] < 0.7)  # ln 9 = 2.20, shrunk
+    >>> result = logistic_bootstrap(y, {"beard": beard}, resamples=200)
+    >>> result.coefficients.round(2), bool(0.3 < result.standard_deviations[0] < 0.7)  # ln 9 = 2.20, shrunk
     (array([1.75]), True)
     """
     if not (penalty > 0 and resamples >= 1):

@@ -65,8 +65,8 @@ def pair_outcome(
     Raises BadInput where a row number lies outside the values.
 
     >>> y = np.array([1.0] * 30 + [0.0] * 25 + [1.0] * 5)
-    >>> made = pair_outcome(y, np.arange(30), np.arange(30, 60))
-    >>> round(made.estimate, 4), round(float(made.bounds.largest_p[3]), 4)  # 25 differ, one way; gamma 2
+    >>> result = pair_outcome(y, np.arange(30), np.arange(30, 60))
+    >>> round(result.estimate, 4), round(float(result.bounds.largest_p[3]), 4)  # 25 differ, one way; gamma 2
     (0.8333, 0.0001)
     """
     rows = np.concatenate([a, b])
@@ -157,8 +157,8 @@ def adjusted_pair_outcome(
 
     >>> x = np.arange(24.0)  # the outcome is 2 x, and 5 more for the a, which are one x ahead
     >>> y = 2 * x + 5 * (np.arange(24) % 2) + 0.1 * np.cos(x)
-    >>> made = adjusted_pair_outcome(y, {"x": x**2}, np.arange(1, 24, 2), np.arange(0, 24, 2))
-    >>> bool(6.5 < made.estimate < 7.5), made.n_pairs
+    >>> result = adjusted_pair_outcome(y, {"x": x**2}, np.arange(1, 24, 2), np.arange(0, 24, 2))
+    >>> bool(6.5 < result.estimate < 7.5), result.n_pairs
     (True, 12)
     """
     rows = np.concatenate([a, b])

@@ -57,10 +57,10 @@ def found(
 
     Raises BadInput when there is not one expected box per image.
 
-    >>> one = np.array([[0.0, 0, 10, 10, 0.9]])
-    >>> found([one, np.empty((0, 5))])
+    >>> box = np.array([[0.0, 0, 10, 10, 0.9]])
+    >>> found([box, np.empty((0, 5))])
     array([ True, False])
-    >>> found([one, one], np.array([[0.0, 0, 10, 4], [0.0, 0, 10, 3]]))
+    >>> found([box, box], np.array([[0.0, 0, 10, 4], [0.0, 0, 10, 3]]))
     array([ True, False])
     """
     return np.array([len(matches) > 0 for matches in matching_boxes(boxes, expected, iou)], dtype=bool)

@@ -66,9 +66,9 @@ def perception_sensitivity(
 
     Raises BadInput where the two ends have other attributes, columns or numbers of subjects.
 
-    >>> made = perception_sensitivity({"hair": {"hair": [0.0, 1.0], "beard": [0.0, 0.0]}},
+    >>> result = perception_sensitivity({"hair": {"hair": [0.0, 1.0], "beard": [0.0, 0.0]}},
     ...                               {"hair": {"hair": [1.0, 1.5], "beard": [0.5, np.nan]}})
-    >>> made.values, made.missing
+    >>> result.values, result.missing
     (array([[0.75, 0.5 ]]), array([[0, 1]]))
     """
     if list(before) != list(after) or not before:

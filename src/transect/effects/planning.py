@@ -81,8 +81,8 @@ def plan(
 
     Raises BadInput for values out of range, or where more than ten million subjects would be needed.
 
-    >>> made = plan(0.05, 0.1, power=0.9)
-    >>> made.subjects, made.images, made.unpaired_images
+    >>> result = plan(0.05, 0.1, power=0.9)
+    >>> result.subjects, result.images, result.unpaired_images
     (715, 1430, 1914)
     """
     _check(effect, base, power, alpha, family, correlation, cells, targets)

@@ -89,8 +89,8 @@ def ppi_mean(
     Raises BadInput where lengths differ or trust is not within [0, 1].
 
     >>> people, machine = np.array([0.0, 1.0, 1.0, 0.0]), np.array([0.2, 0.9, 0.8, 0.3])
-    >>> made = ppi_mean(people, machine, np.array([0.1, 0.9, 0.4, 0.8, 0.7, 0.7]), trust=1.0)
-    >>> round(made.estimate, 4)  # .5 + .6 - .55
+    >>> result = ppi_mean(people, machine, np.array([0.1, 0.9, 0.4, 0.8, 0.7, 0.7]), trust=1.0)
+    >>> round(result.estimate, 4)  # .5 + .6 - .55
     0.55
     """
     rated, other = _table(ratings, predicted, subjects), _table(predicted_unrated, predicted_unrated, subjects_unrated)
@@ -137,8 +137,8 @@ def ppi_difference(
     Zou and Donner 2008), with the correlation of matched subjects; where fewer than 10 rated subjects of a group have
     the rarer answer they cannot tell it, and it is taken as 0, which is too wide where the same people are alike.
 
-    >>> one = ppi_mean([0.0, 1.0, 1.0], [0.0, 1.0, 0.9], [0.1, 0.8, 0.6])
-    >>> ppi_difference(one, one).estimate
+    >>> result = ppi_mean([0.0, 1.0, 1.0], [0.0, 1.0, 0.9], [0.1, 0.8, 0.6])
+    >>> ppi_difference(result, result).estimate
     0.0
     """
     both = _sum([(each.standard_error, each.freedom) for each in (first, second)])

@@ -96,8 +96,8 @@ def project(
     >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
     >>> two = PopulationShares("clinic", ("glasses",), np.array([[0.0], [1.0]]), np.array([0.25, 0.75]))
     >>> y = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
-    >>> made = project(y, {"glasses": (0.0, 1.0)}, two, {"glasses": glasses})
-    >>> [(row.quantity, row.estimate) for row in made.rows[:3]]
+    >>> result = project(y, {"glasses": (0.0, 1.0)}, two, {"glasses": glasses})
+    >>> [(row.quantity, row.estimate) for row in result.rows[:3]]
     [('expected rate', 0.375), ('rate of a group', 0.0), ('rate of a group', 0.5)]
     """
     _check(values, levels, population, attributes)

@@ -116,8 +116,9 @@ def prune(columns: Columns, rules: Sequence[Rule] = AS_PUBLISHED) -> Pruning:
 
     Raises UnknownName for a rule about another column, BadInput without rules.
 
-    >>> made = prune({"age": [0.2, 0.5, 0.9], "hair": [0.4, 0.4, 0.9]}, [Rule("hair", 0.3, 0.5), Rule("age", high=0.4)])
-    >>> made.kept, [(step.name, step.removed) for step in made.steps]
+    >>> result = prune({"age": [0.2, 0.5, 0.9], "hair": [0.4, 0.4, 0.9]},
+    ...                [Rule("hair", 0.3, 0.5), Rule("age", high=0.4)])
+    >>> result.kept, [(step.name, step.removed) for step in result.steps]
     (array([False, False,  True]), [('0.3 <= hair <= 0.5', 2), ('age <= 0.4', 0)])
     """
     if not rules:
@@ -159,8 +160,8 @@ def along(
 
     >>> from transect.effects import ols
     >>> y, x = np.array([0.0, 1.0, 5.0]), np.array([0.0, 1.0, 2.0])
-    >>> made = along(prune({"x": x}, [Rule("x", 2.0)]), lambda rows: ols(y[rows], x[rows]))
-    >>> [(name, round(effects[0].estimate, 6)) for name, effects in made]
+    >>> result = along(prune({"x": x}, [Rule("x", 2.0)]), lambda rows: ols(y[rows], x[rows]))
+    >>> [(name, round(effects[0].estimate, 6)) for name, effects in result]
     [('all images', 2.5), ('x >= 2', 1.0)]
     """
     everything = np.ones(len(pruning.kept), dtype=bool)

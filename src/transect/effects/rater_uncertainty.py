@@ -70,8 +70,8 @@ def raters_resampled(
 ) -> RaterUncertainty:
     """The estimate from mean ratings, with the uncertainty of subjects and of raters carried through.
 
-    annotations: single answers, p questions about images 0 to n - 1; subjects [n]: the cluster of each image. Intervals are
-    Student's, with degrees of freedom by Satterthwaite from subjects and raters.
+    annotations: single answers to p questions about images 0 to n - 1; subjects [n]: the cluster of each image.
+    Intervals are Student's, with degrees of freedom by Satterthwaite from subjects and raters.
 
     NaN with a reason with fewer than two raters or subjects, or where no image has two answers. Raises BadInput for an
     answer about another image.
@@ -79,9 +79,9 @@ def raters_resampled(
     >>> from transect.records import Question
     >>> image, ratings = np.repeat(np.arange(4), 2), np.array([0.0, 0.2, 1.0, 0.8, 0.1, 0.1, 0.9, 1.0])
     >>> smile = Annotations(Question("smile", "?"), image, ("a", "b") * 4, ratings)
-    >>> made = raters_resampled(lambda means, weights: np.average(means, axis=0, weights=weights), [smile],
+    >>> result = raters_resampled(lambda means, weights: np.average(means, axis=0, weights=weights), [smile],
     ...                         np.array([0, 0, 1, 1]))
-    >>> made.estimate.round(4), made.raters
+    >>> result.estimate.round(4), result.raters
     (array([0.5125]), 2)
     """
     answers, n_raters, n_cells = _read(annotations, subjects)

@@ -103,8 +103,8 @@ def verification(
     Raises BadInput without thresholds or with lengths that differ.
 
     >>> x = np.array([[0.0], [0.4], [1.0], [3.0]])
-    >>> found = verification(x, ["p", "p", "q", "q"], ["g"] * 4, [0.5])[0]
-    >>> found.fnmr, found.fmr, found.mean_genuine  # genuine .4, 2.0; impostors 1.0, 3.0, .6, 2.6
+    >>> result = verification(x, ["p", "p", "q", "q"], ["g"] * 4, [0.5])[0]
+    >>> result.fnmr, result.fmr, result.mean_genuine  # genuine .4, 2.0; impostors 1.0, 3.0, .6, 2.6
     (array([0.5]), array([0.]), 1.2)
     """
     names = np.array([str(name) for name in np.asarray(group).tolist()])
@@ -151,9 +151,9 @@ def differentials(
 
 
 def difference_of_means(first: GroupErrors, second: GroupErrors, target: str, attribute: str) -> Effect:
-    """Mean genuine distance of `one` minus that of `other` (Fig. 7), with a normal interval by identity.
+    """Mean genuine distance of `first` minus that of `second` (Fig. 7), with a normal interval by identity.
 
-    A positive difference says that the model finds images of one identity farther apart in `one`.
+    A positive difference says that the model finds images of one identity farther apart in `first`.
     """
     estimate = first.mean_genuine - second.mean_genuine
     error = float(np.sqrt(first.mean_variance + second.mean_variance))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -45,8 +45,31 @@ class Fit:
     coefficients: Float[np.ndarray, " k"]
     covariance: Float[np.ndarray, "k k"]
     reasons: tuple[str, ...]
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, object] = field(default_factory=dict)
     freedom: Float[np.ndarray, " k"] | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """One coefficient of a fit: estimate, variance, why it is NaN ("" else), degrees of freedom if bias-reduced."""
+
+    name: str
+    estimate: float
+    variance: float
+    reason: str = ""
+    freedom: float | None = None
+
+    @classmethod
+    def of(cls, fit: Fit, place: int, name: str) -> Coefficient:
+        """The coefficient at one place of a fit."""
+        return cls(
+            name,
+            float(fit.coefficients[place]),
+            float(fit.covariance[place, place]),
+            fit.reasons[place],
+            None if fit.freedom is None else float(fit.freedom[place]),
+        )
 
 
 def undetermined(x: Float[np.ndarray, "n k"], names: Sequence[str]) -> tuple[str, ...]:
@@ -158,44 +181,39 @@ def coefficient_effects(
     first = len(fit.coefficients) - len(called)
     return tuple(
         coefficient_effect(
-            name,
-            float(fit.coefficients[first + place]),
-            float(fit.covariance[first + place, first + place]),
+            Coefficient.of(fit, first + place, name),
             sample,
             labels,
             method=method,
             unit=per(name),
-            reason=fit.reasons[first + place],
             sources=sources,
             confidence=confidence,
             details=fit.details,
-            freedom=None if fit.freedom is None else float(fit.freedom[first + place]),
         )
         for place, name in enumerate(called)
     )
 
 
 def coefficient_effect(
-    name: str,
-    estimate: float,
-    variance: float,
+    coefficient: Coefficient,
     sample: Sample,
     labels: Labels,
     *,
     method: str,
     unit: str,
-    reason: str,
     sources: Sequence[str],
     confidence: float,
-    details: Mapping[str, Any],
+    details: Mapping[str, object],
     kind: str = "slope",
-    freedom: float | None = None,
 ) -> Effect:
-    """The effect of one coefficient; where `reason` says that there is none, or no error, its numbers are NaN.
-
-    freedom: degrees of freedom of a bias-reduced variance; None for another.
-    """
-    stated = reason or sample.reason
+    """The effect of one coefficient; its numbers are NaN where a reason says that it, or its error, is missing."""
+    name, estimate, variance, freedom = (
+        coefficient.name,
+        coefficient.estimate,
+        coefficient.variance,
+        coefficient.freedom,
+    )
+    stated = coefficient.reason or sample.reason
     error = float(np.sqrt(variance)) if variance > 0 else np.nan
     few, most = _few(sample, name)
     reduced = freedom is not None

@@ -39,6 +39,22 @@ class Labels:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Measure:
+    """An outcome of a target as the functions on a design take it: its name, its unit and how it is tested.
+
+    tested: False for outcomes that are 0 at the first cell by construction (distance), whose differences "no effect"
+    would not make symmetric about 0: effects have no p.
+    """
+
+    target: str
+    outcome: str
+    unit: str = "proportion"
+    is_binary: bool = True
+    tested: bool = True
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Sample:
     """Complete rows: y [n], x [n, k] with its names, the subject of each row as 0 … n_groups - 1, weights.
 

@@ -107,8 +107,8 @@ def score_sensitivity(
 
     Raises BadInput where shapes differ or there is no base.
 
-    >>> made = score_sensitivity([[0.2, 0.5, 0.9], [0.4, 0.5, 0.5]], [-1.0, 0.0, 1.0])
-    >>> made.signed.values, made.absolute.values
+    >>> result = score_sensitivity([[0.2, 0.5, 0.9], [0.4, 0.5, 0.5]], [-1.0, 0.0, 1.0])
+    >>> result.signed.values, result.absolute.values
     (array([-0.2,  0. ,  0.2]), array([0.2, 0. , 0.2]))
     """
     grid = _Grid.of(scores, steps, base, near, keep)
@@ -137,8 +137,8 @@ def classification_sensitivity(
     Returns ClassificationSensitivity; flips among subjects that answer 0 (or 1) are NaN where there is none, with the
     reason.
 
-    >>> made = classification_sensitivity([[0.2, 0.4, 0.9], [0.1, 0.6, 0.7]], [-1.0, 0.0, 1.0])
-    >>> made.signed.values, made.down_signed.values, made.down.values
+    >>> result = classification_sensitivity([[0.2, 0.4, 0.9], [0.1, 0.6, 0.7]], [-1.0, 0.0, 1.0])
+    >>> result.signed.values, result.down_signed.values, result.down.values
     (array([-0.5,  0. ,  0.5]), array([-1.,  0.,  0.]), array([1., 0., 0.]))
     """
     grid = _Grid.of(scores, steps, base, near, keep).answers(threshold)
@@ -337,8 +337,8 @@ def interpolation_consistency(ends: ArrayLike, between: ArrayLike, confidence: f
 
     Raises BadInput where shapes differ.
 
-    >>> made = interpolation_consistency([1, 1, 0], [[1, 1], [1, 0], [0, 0]])
-    >>> round(made["all"]["share"], 3), made["0"]["share"], made["all"]["images"]
+    >>> result = interpolation_consistency([1, 1, 0], [[1, 1], [1, 0], [0, 0]])
+    >>> round(result["all"]["share"], 3), result["0"]["share"], result["all"]["images"]
     (0.833, 1.0, 6)
     """
     label, classes_between = np.asarray(ends, dtype=np.float64).reshape(-1), np.asarray(between, dtype=np.float64)

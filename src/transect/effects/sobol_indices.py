@@ -93,8 +93,8 @@ def sobol(
     Raises BadInput for weights that do not fit the levels or do not sum to 1, more than 12 attributes, shapes.
 
     >>> f = np.array([[[0.0, 1.0], [2.0, 3.0]]])  # 2 a + b: variances 1 and 1/4
-    >>> made = sobol(f, attributes=["a", "b"])
-    >>> made.first.estimate, made.total.estimate, made.reason
+    >>> result = sobol(f, attributes=["a", "b"])
+    >>> result.first.estimate, result.total.estimate, result.reason
     (array([0.8, 0.2]), array([0.8, 0.2]), 'one subject: no interval')
     """
     data = as_factorial(values, outcome=outcome, attributes=attributes)

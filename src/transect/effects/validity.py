@@ -84,8 +84,8 @@ def validity(
 
     Raises BadInput where shapes differ, λ = 0 is missing, the margin is not above 0, or numbers have no threshold.
 
-    >>> made = validity([[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 1]], [-1.0, 0.0, 1.0])
-    >>> made.share, made.kept[0]
+    >>> result = validity([[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 1]], [-1.0, 0.0, 1.0])
+    >>> result.share, result.kept[0]
     (array([0.  , 0.  , 0.25]), array([ True,  True, False]))
     """
     values, levels = np.asarray(labels, dtype=np.float64), np.asarray(steps, dtype=np.float64).reshape(-1)

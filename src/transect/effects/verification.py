@@ -81,16 +81,16 @@ NO_RULE: Final = Rule()
 class Threshold:
     """A threshold of the cosine distance (a match is below it), and its false matches among reference images.
 
-    low, high: its interval, NaN where it is stated. rate, rate_low, rate_high: the false match rate at it; asked: the
-    one that it was chosen for, NaN where it is stated. n: comparisons; n_subjects: of whom; left_out: subjects beyond
-    `MOST_SUBJECTS`. groups: name, rate, low, high, false matches and comparisons at each level of what was compared
-    within. reason: why there is none (then value is NaN).
+    low, high: its interval, NaN where it is stated. rate, rate_low, rate_high: the false match rate at it; requested:
+    the one that it was chosen for, NaN where it is stated. n: comparisons; n_subjects: of whom; left_out: subjects
+    beyond `MOST_SUBJECTS`. groups: name, rate, low, high, false matches and comparisons at each level of what was
+    compared within. reason: why there is none (then value is NaN).
     """
 
     value: float
     low: float
     high: float
-    asked: float
+    requested: float
     rate: float
     rate_low: float
     rate_high: float
@@ -150,8 +150,8 @@ def find_threshold(
     Returns Threshold; NaN with a reason where fewer than 1 / R comparisons are left, or none for a stated one.
 
     >>> x = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0], [-1.0, 0.0]])  # cosines .8 0 -1 .6 -.8 0
-    >>> found = find_threshold(x, np.arange(4), np.zeros(4, dtype=int), Rule(false_match_rate=0.2))
-    >>> round(found.value, 12), found.false_matches, found.n  # one of six is below the second smallest, 1 - .6
+    >>> result = find_threshold(x, np.arange(4), np.zeros(4, dtype=int), Rule(false_match_rate=0.2))
+    >>> round(result.value, 12), result.false_matches, result.n  # one of six is below the second smallest, 1 - .6
     (0.4, 1, 6)
     """
     norms = np.linalg.norm(embeddings, axis=1)

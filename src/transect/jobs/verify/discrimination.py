@@ -113,8 +113,8 @@ def pairs_auc(
 ) -> Figure:
     """How well likeness tells pairs of pictures of one subject from pairs of two subjects.
 
-    first, second: which subject (0 .. subjects - 1) each picture of the pair shows. Subjects are resampled, a pair weighs
-    as the product of its subjects' weights (once for a pair of one subject). n of the figure: subjects.
+    first, second: which subject (0 .. subjects - 1) each picture of the pair shows. Subjects are resampled; the weight
+    of a pair is the product of its subjects' weights (once for a pair of one subject). n of the figure: subjects.
     """
     if not len(first):
         return not_estimable("no pairs")
