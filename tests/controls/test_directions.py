@@ -88,8 +88,8 @@ def test_rows_without_labels_are_left_out_and_counted():
 def test_the_same_labels_give_the_same_direction():
     z = latents()
     y = (z[:, 0] > 0).astype(float)
-    first, two = (fit_direction("a", z, y, "binary", seed=3) for _ in range(2))
-    np.testing.assert_array_equal(first.normal, two.normal)
+    first, second = (fit_direction("a", z, y, "binary", seed=3) for _ in range(2))
+    np.testing.assert_array_equal(first.normal, second.normal)
 
 
 @pytest.mark.parametrize(

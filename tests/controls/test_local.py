@@ -68,8 +68,8 @@ def test_they_keep_the_contract(straight, z):
 
 
 def test_the_same_labels_give_the_same_model(z):
-    first, two = (fit_model("x", z, z[:, 0] ** 2, seed=4) for _ in range(2))
-    np.testing.assert_array_equal(first.weights, two.weights)
+    first, second = (fit_model("x", z, z[:, 0] ** 2, seed=4) for _ in range(2))
+    np.testing.assert_array_equal(first.weights, second.weights)
 
 
 def test_what_is_refused(straight, z):

@@ -63,7 +63,7 @@ def finite(files):
 
 
 def test_subjects_are_the_photographs_whatever_the_seed(files):
-    """Those that failed are left out, so that subject 1 is the third photograph; seeds of run 3 index them alike."""
+    """Those that failed are left out, so that subject 1 is the third photograph; seeds of run 3 index the same."""
     world = opened(files)
     check_generator(world.generator)
     check_generator(world)
@@ -107,9 +107,9 @@ def test_an_audit_edits_the_photographs(files, tmp_path):
     for code, value in zip(codes, mean, strict=True):
         for wanted in (1.0, 3.0):
             shown.append((code + (wanted - value) / direction.slope * direction.normal).reshape(-1))
-    value = network.render(Latents(np.arange(10), np.array(shown), "w+")).pixels
+    expected = network.render(Latents(np.arange(10), np.array(shown), "w+")).pixels
     images = decode([row["bytes"] if isinstance(row, dict) else row for row in rows["image"].to_pylist()])
-    assert np.abs(images.astype(int) - value).max() <= 1
+    assert np.abs(images.astype(int) - expected).max() <= 1
     np.testing.assert_allclose(rows["true.first"].to_numpy(), [1.0, 3.0] * 5, atol=1e-6)
     assert any(
         "58 photographs as an inversion found them; 2 more failed" in limit for limit in result.results["limits"]

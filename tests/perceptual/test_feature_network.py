@@ -1,4 +1,4 @@
-"""The feature network: folding, training that goes on after an interruption, what the shipped one knows."""
+"""The feature network: folding, training that resumes after an interruption, what the shipped network knows."""
 
 import json
 
@@ -115,7 +115,7 @@ def test_a_training_that_was_stopped_ends_the_same(few, tmp_path):
 
 
 class Stopping(np.ndarray):
-    """Images that are read so many times."""
+    """Images that count how often they are read."""
 
     left, stop = 0, None
 

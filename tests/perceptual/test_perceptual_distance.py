@@ -71,7 +71,7 @@ def test_pixels_are_the_mean_square():
 
 
 def vgg_layers(channels):
-    """torchvision's VGG16 features, built anew from the published table."""
+    """torchvision's VGG16 features, built again from the published table."""
     torch.manual_seed(0)
     layers, before = [], 3
     for width in channels:

@@ -123,7 +123,7 @@ def test_published_schedules_say_what_is_the_papers():
 
 @given(epochs=st.integers(2, 60))
 def test_fewer_or_more_epochs_keep_the_rates_in_order(epochs):
-    schedule = SCHEDULES["quick"].changed(epochs=epochs)
+    schedule = SCHEDULES["quick"].with_settings(epochs=epochs)
     assert schedule.epochs == epochs
     assert [rate for _, rate in schedule.rates] == [1e-3, 1e-4]
     assert min(count for count, _ in schedule.rates) >= 1

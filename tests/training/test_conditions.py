@@ -41,10 +41,10 @@ def test_every_class_comes_as_often_and_nothing_is_invented():
 
 
 def test_a_value_at_a_cut_belongs_above_and_missing_ones_are_counted():
-    rows = Balanced(Table(age=[50, 49.9, np.nan]), ["age=50"], [AGE])
-    assert rows.left_out == 1
-    rows = rows.pixels(np.arange(len(rows)))[:, 0, 0, 0]
-    assert dict(zip(rows.classes.argmax(axis=1).tolist(), rows.tolist(), strict=True)) == {0: 1, 1: 0}
+    balanced = Balanced(Table(age=[50, 49.9, np.nan]), ["age=50"], [AGE])
+    assert balanced.left_out == 1
+    rows = balanced.pixels(np.arange(len(balanced)))[:, 0, 0, 0]
+    assert dict(zip(balanced.classes.argmax(axis=1).tolist(), rows.tolist(), strict=True)) == {0: 1, 1: 0}
 
 
 def test_names_of_levels():

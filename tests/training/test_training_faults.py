@@ -63,7 +63,7 @@ def test_a_weight_that_is_no_number_stops_the_training_and_keeps_the_last_good_f
         train(Slope(weight_at=13), Grey(), run_of(tmp_path, 40))
     assert (tmp_path / "generator.safetensors").read_bytes() == good
     assert [state.name for state in tmp_path.glob("state-*")] == ["state-000000010"]
-    train(Slope(), Grey(), run_of(tmp_path, 40))  # and it can go on from there
+    train(Slope(), Grey(), run_of(tmp_path, 40))  # and it can resume from there
     assert [line["step"] for line in lines_of(tmp_path)] == list(range(1, 21))
 
 

@@ -75,7 +75,7 @@ def files_of(folder):
     [
         ("stylegan2", 8, {}),
         ("stylegan2", 8, {"precision": "half"}),
-        ("stylegan2", 16, {"grow": "8:40", "fade": 80}),  # goes on when 16 pixels begin, and when half of them are in
+        ("stylegan2", 16, {"grow": "8:40", "fade": 80}),  # resumes when 16 pixels begin, and when half of them are in
         ("progressive", 8, {}),
     ],
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from jaxtyping import Float
@@ -204,16 +204,27 @@ def _ridge(z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
 def _logistic(z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
     from sklearn.linear_model import LogisticRegression
 
-    return _classified(lambda cost: LogisticRegression(C=cost, max_iter=2000), z, y, weights)
+    return _fit_classifier(lambda cost: LogisticRegression(C=cost, max_iter=2000), z, y, weights)
 
 
 def _svm(z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
     from sklearn.svm import LinearSVC
 
-    return _classified(lambda cost: LinearSVC(C=cost, dual=False, max_iter=5000), z, y, weights)
+    return _fit_classifier(lambda cost: LinearSVC(C=cost, dual=False, max_iter=5000), z, y, weights)
 
 
-def _classified(make: Callable[[float], Any], z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
+class _Classifier(Protocol):
+    """What is used of scikit-learn's linear classifiers, which have no types."""
+
+    coef_: np.ndarray
+    intercept_: np.ndarray
+
+    def fit(self, x: np.ndarray, y: np.ndarray, sample_weight: np.ndarray) -> _Classifier: ...
+
+    def decision_function(self, x: np.ndarray) -> np.ndarray: ...
+
+
+def _fit_classifier(make: Callable[[float], _Classifier], z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
     """The cost with the best cross-validated balanced accuracy; the smallest of equals."""
     from sklearn.model_selection import StratifiedKFold
 

@@ -146,7 +146,7 @@ def _entries(text: str) -> list[dict[str, object]]:
     return entries
 
 
-def _checked(entry: Mapping[str, object], kind: str) -> dict[str, Any]:
+def _check_entry(entry: Mapping[str, object], kind: str) -> dict[str, Any]:
     """The entry with NaN for numbers that are unknown; raises ValueError for names and numbers that are none."""
     for key in _TEXTS[kind]:
         text = entry[key]
@@ -167,7 +167,7 @@ def _direction(entry: Mapping[str, object], normal: np.ndarray) -> Direction:
     row = np.asarray(normal, dtype=np.float64)
     if row.ndim != 1 or not abs(float(np.linalg.norm(row)) - 1) <= _UNIT:
         raise ValueError(f"the normal of {entry['name']} has not length 1")
-    direction = Direction(normal=row, **_checked(entry, LINEAR))
+    direction = Direction(normal=row, **_check_entry(entry, LINEAR))
     if not direction.low < direction.high or (direction.kind != "binary" and not abs(direction.slope) > 0):
         raise ValueError(f"{direction.name} has no range")
     return direction
@@ -175,7 +175,7 @@ def _direction(entry: Mapping[str, object], normal: np.ndarray) -> Direction:
 
 def _model(entry: Mapping[str, object], tensors: Arrays) -> AttributeModel:
     """One model of a local direction; raises ValueError, KeyError or TypeError for what is none."""
-    facts, name = _checked(entry, LOCAL), entry["name"]
+    facts, name = _check_entry(entry, LOCAL), entry["name"]
     arrays = {key: np.asarray(value, dtype=np.float64) for key, value in tensors.items()}
     shapes = {key: value.shape for key, value in arrays.items()}
     if any(len(shapes[key]) != 1 for key in ("slopes", "weights")) or (

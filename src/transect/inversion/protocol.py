@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, final, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, final, runtime_checkable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from transect.errors import BadInput, UnknownName
+
+if TYPE_CHECKING:
+    from transect.generators.stylegan2.generator import StyleGAN2
 
 SPACES = {
     "z": "the prior's space, one vector an image",
@@ -70,7 +73,7 @@ class InvertibleStyleGAN2:
 
     spaces = ("z", "w", "w+")
 
-    def __init__(self, network: Any) -> None:
+    def __init__(self, network: StyleGAN2) -> None:
         self.network, self.name, self.image_size = network, network.name, network.image_size
 
     def codes(self, space: str) -> Codes:

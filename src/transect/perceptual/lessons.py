@@ -7,11 +7,11 @@ which no attribute predicts another.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
 
@@ -72,7 +72,9 @@ class Lessons:
         self._switches = [index for index, answer in enumerate(self.answers) if answer.levels == 2]
         self._choices = [index for index, answer in enumerate(self.answers) if answer.levels > 2]
 
-    def loss(self, outputs: Float[Tensor, "b o"], rows: Any, mirrored: Bool[np.ndarray, " b"]) -> Tensor:
+    def loss(
+        self, outputs: Float[Tensor, "b o"], rows: slice | Int[np.ndarray, " b"], mirrored: Bool[np.ndarray, " b"]
+    ) -> Tensor:
         """Mean over answers: squared errors of numbers, cross entropies of switches and choices."""
         truth = self.truths[rows] * np.where(mirrored[:, None], self._signs, 1.0)
         numbers = torch.from_numpy(((truth - self.center) / self.scale)[:, self._numbers]).float().to(outputs.device)

@@ -11,13 +11,14 @@ from __future__ import annotations
 import argparse
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Bool, Float, Int, UInt8
 from safetensors.torch import save
 
 from transect.errors import BadInput
@@ -133,7 +134,9 @@ def _has_bfloat16() -> bool:
     return bool(supported and supported())
 
 
-def _batches(plan: Plan, count: int, epoch: int) -> Any:
+def _batches(
+    plan: Plan, count: int, epoch: int
+) -> Iterator[tuple[Int[np.ndarray, " b"], Bool[np.ndarray, " b"], Int[np.ndarray, "b 2"]]]:
     draws = np.random.Generator(np.random.Philox(key=np.array([plan.seed, epoch], dtype=np.uint64)))
     order, mirrored = draws.permutation(count), draws.random(count) < 0.5
     shifts = draws.integers(-_SHIFT, _SHIFT + 1, (count, 2))

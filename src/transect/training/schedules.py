@@ -58,13 +58,13 @@ class Schedule:
             epoch -= epochs
         return self.rates[-1][1]
 
-    def changed(self, **settings: Any) -> Schedule:
-        """With other settings; epochs: spread over the rates as before, at least one each.
+    def with_settings(self, **settings: object) -> Schedule:
+        """With other settings (None: as it is); epochs: spread over the rates as before, at least one each.
 
-        >>> SCHEDULES["balakrishnan-2020"].changed(epochs=5, batch=8).rates
+        >>> SCHEDULES["balakrishnan-2020"].with_settings(epochs=5, batch=8).rates
         ((2, 0.0001), (3, 1e-05))
         """
-        changes = {name: value for name, value in settings.items() if value is not None}
+        changes: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
         epochs = changes.pop("epochs", None)
         if epochs is not None:
             if epochs < len(self.rates):
@@ -113,8 +113,8 @@ SCHEDULES = {
 """By name; `stated` says what is the paper's."""
 
 
-def schedule(name: str, **changed: Any) -> Schedule:
-    """The schedule of that name, with other settings where they are given. Raises UnknownName and BadInput."""
+def schedule(name: str, **settings: object) -> Schedule:
+    """The schedule of that name, with other settings where they are not None. Raises UnknownName and BadInput."""
     if name not in SCHEDULES:
         raise UnknownName("schedule", name, SCHEDULES)
-    return SCHEDULES[name].changed(**changed)
+    return SCHEDULES[name].with_settings(**settings)

@@ -30,12 +30,12 @@ def save_state(
     folder: Path,
     parts: Mapping[str, nn.Module],
     optimizers: Mapping[str, torch.optim.Optimizer],
-    facts: Mapping[str, Any],
+    facts: Mapping[str, object],
 ) -> None:
     """Keep the weights, the optimizers' moments and the facts (plain JSON, with the number of the step as `step`)."""
     from safetensors.torch import save
 
-    here = folder / f"state-{int(facts['step']):09d}"
+    here = folder / f"state-{facts['step']:09d}"
     shutil.rmtree(here, ignore_errors=True)
     pieces = _pieces(_tensors(parts, optimizers))
     for number, piece in enumerate(pieces):

@@ -171,7 +171,7 @@ def test_pickled_weights_are_refused_and_never_opened(place, tmp_path, suffix):
     folder, marker = copied(place, tmp_path), tmp_path / "ran"
     bad = folder / "text" / "unet" / f"diffusion_pytorch_model{suffix}"
     bad.write_bytes(pickle.dumps(Hostile(marker)))
-    world(folder)  # beside safetensors nobody looks at it
+    world(folder)  # next to safetensors it is ignored
     (folder / "text" / "unet" / "diffusion_pytorch_model.safetensors").unlink()
     with pytest.raises(BadInput, match=f"expected safetensors, found {suffix}; save with safe_serialization=True"):
         world(folder)

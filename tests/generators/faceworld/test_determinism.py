@@ -189,7 +189,7 @@ def test_every_lattice_is_always_drawn():
 
 @pytest.mark.parametrize("name", [a.name for a in ATTRIBUTES])
 def test_a_head_that_rows_share_is_that_of_each(name):
-    """Rows of one head are cut from one computation: with another value of any attribute beside them they stay."""
+    """Rows of one head are cut from one computation: another value of any other attribute leaves them as they are."""
     low, high = next(a.bounds for a in ATTRIBUTES if a.name == name)
     world = FaceWorld(32, threads=1)
     subject = world.sample([21])

@@ -89,7 +89,7 @@ def test_the_background_leaves_the_person(name):
 def test_clothing_reaches_only_below_the_chin(name):
     discrete = next(a.discrete for a in ATTRIBUTES if a.name == name)
     latents, pictures = settled({name: 0.0}, {name: 2.0 if discrete else 0.6})
-    # The highest collar starts at .85, beside the chin.
+    # The highest collar starts at .85, next to the chin.
     assert_reaches_only(np.broadcast_to(Y > 0.80, pictures[0].shape[:3]), pictures)
     assert not ((pictures[0] != pictures[1]).any(-1) & masks("background", *latents)).any() or name == "clothing"
 

@@ -55,7 +55,7 @@ def test_total_and_direct_effects_through_a_mechanism(tmp_path):
     assert clinic.solve(base)["baldness"] == pytest.approx(0.0, abs=1e-12)
     total = clinic.solve(clinic.intervene(base, {"age": 80.0}))
     assert total["baldness"] == pytest.approx(0.5)
-    assert total["glasses"] == 1  # -1 + 4 * .5 > 0: the effect goes on downstream
+    assert total["glasses"] == 1  # -1 + 4 * .5 > 0: the effect continues downstream
     direct = clinic.solve(clinic.intervene(base, {"age": 80.0}, hold=["baldness"]))
     assert direct["baldness"] == pytest.approx(0.0, abs=1e-12)
     assert direct["glasses"] == 0

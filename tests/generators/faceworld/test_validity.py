@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from transect.generators.faceworld.renderer import RENDERER_VERSION
-from transect.generators.faceworld.validity import measured, photometry_passes, shortcomings, validity_of
+from transect.generators.faceworld.validity import photometry_passes, shipped_facts, shortcomings, validity_of
 from transect.generators.faceworld.world import FaceWorld
 
 
@@ -91,7 +91,7 @@ def test_one_missed_condition_is_named(missed, words):
 
 def test_the_world_says_what_its_shipped_figures_say():
     validity = FaceWorld(image_size=32).validity()
-    assert validity == validity_of(measured(), RENDERER_VERSION)
-    shipped = measured()
+    assert validity == validity_of(shipped_facts(), RENDERER_VERSION)
+    shipped = shipped_facts()
     if shipped.get("renderer_version") == RENDERER_VERSION:
         assert validity["photometry_validated"] == photometry_passes(shipped["photometry"])

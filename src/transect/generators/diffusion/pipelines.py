@@ -12,10 +12,13 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from transect.datasets.labelled import digest
 from transect.errors import BadInput, MissingExtra
+
+Pipeline: TypeAlias = Any
+"""A pipeline of diffusers, which has no common class for what is used here."""
 
 _PICKLED: Final = (".bin", ".ckpt", ".pt", ".pth", ".pkl", ".pickle", ".joblib", ".npy", ".npz", ".h5", ".msgpack")
 _PROGRAMS: Final = (".py", ".pyc", ".so", ".dll", ".sh")
@@ -60,7 +63,7 @@ def _check_file(file: Path) -> None:
         raise BadInput(f"{file}: expected a file, found a broken link; copy the pipeline again")
 
 
-def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Any:
+def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Pipeline:
     """The pipeline on its device, quiet. Raises MissingExtra, or BadInput for a pipeline of another kind."""
     index = check_folder(folder)
     try:
@@ -88,7 +91,7 @@ def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Any:
     return pipeline.to(device)
 
 
-def check_prompts(pipeline: Any, prompts: list[str]) -> None:
+def check_prompts(pipeline: Pipeline, prompts: list[str]) -> None:
     """Raises BadInput for a prompt whose end the text encoder would cut off, and an attribute with it."""
     tokenizer = getattr(pipeline, "tokenizer", None)
     longest = getattr(tokenizer, "model_max_length", 0)
@@ -117,7 +120,7 @@ def facts_of(folder: Path) -> dict[str, object]:
     }
 
 
-def own_size(pipeline: Any) -> int:
+def own_size(pipeline: Pipeline) -> int:
     """Width and height that the pipeline makes by default, in pixels."""
     model = getattr(pipeline, "unet", None) or getattr(pipeline, "transformer", None)
     size = getattr(getattr(model, "config", None), "sample_size", None)
@@ -138,7 +141,7 @@ def _check_device(device: str, half: bool) -> None:
         raise BadInput("half: expected a GPU for half precision, got the CPU; drop it or give --device cuda")
 
 
-def _check_kind(pipeline: Any, mode: str, folder: Path) -> None:
+def _check_kind(pipeline: Pipeline, mode: str, folder: Path) -> None:
     takes = inspect.signature(type(pipeline).__call__).parameters
     wanted = {
         "text": ("prompt", "generator"),

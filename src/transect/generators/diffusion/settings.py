@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -138,7 +138,7 @@ def _listed(settings: Settings) -> str:
 
 def _attribute(name: str, entry: AttributeSettings, settings: Settings) -> Attribute:
     if settings.mode == "text":
-        kind: Any = "binary" if len(entry.levels) == 2 else "categorical"
+        kind: Literal["binary", "categorical"] = "binary" if len(entry.levels) == 2 else "categorical"
         meaning = entry.meaning or f"prompted: {' / '.join(words or 'nothing' for words in entry.levels.values())}"
         return Attribute(name, kind, meaning, levels=tuple(entry.levels), source="the prompt")
     what = "share of noise" if settings.mode == "edit" else "share of guidance"

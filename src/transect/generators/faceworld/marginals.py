@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 from jaxtyping import Float
@@ -141,7 +141,7 @@ def fill(where: str, name: str, marginal: object) -> None:
         marginal["shares"] = _in_order(f"{where}: marginals.{name}.shares", name, marginal["shares"])
 
 
-def _in_order(key: str, name: str, shares: dict[str, object]) -> tuple[Any, ...]:
+def _in_order(key: str, name: str, shares: dict[str, object]) -> tuple[object, ...]:
     levels = attribute(name).levels
     strange = [level for level in shares if level not in levels]
     if strange:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, final
+from typing import final
 
 import torch
 
@@ -25,7 +25,7 @@ class _OneThread:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._inside = 0
-        self._before: tuple[Any, ...] = ()
+        self._before = (1, torch.float32, "highest")
 
     @contextmanager
     def __call__(self) -> Iterator[None]:

@@ -28,7 +28,7 @@ from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.population import load_population
 from transect.generators.faceworld.renderer import RENDERER_VERSION, Tile, locate_landmarks, render_tile
 from transect.generators.faceworld.tiles import cut_tiles
-from transect.generators.faceworld.validity import measured, validity_of
+from transect.generators.faceworld.validity import shipped_facts, validity_of
 from transect.protocols import Table
 from transect.records import Attribute, Images, Latents
 
@@ -211,7 +211,7 @@ class FaceWorld:
 
     def validity(self) -> dict[str, object]:
         """What is known of the world's likeness to photographs; every report carries it. See validity_of."""
-        return validity_of(measured(), RENDERER_VERSION)
+        return validity_of(shipped_facts(), RENDERER_VERSION)
 
 
 def _whole(name: str, value: object, low: int, high: int, unit: str) -> int:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, final
+from typing import TypedDict, Unpack, final
 
 import numpy as np
 import torch
@@ -28,6 +28,14 @@ ARCHITECTURE = "stylegan2"
 
 _FOR_AVERAGE = 10_000
 _AVERAGE_SEED = 0
+
+
+class Options(TypedDict, total=False):
+    """What can be chosen of a network after its file; see `StyleGAN2`."""
+
+    truncation: float
+    noise: str
+    label: int | None
 
 
 @final
@@ -69,11 +77,13 @@ class StyleGAN2:
             self._network.average.copy_(self._estimate_average())
 
     @classmethod
-    def from_file(cls, path: Path, **options: Any) -> StyleGAN2:
+    def from_file(
+        cls, path: Path, *, name: str | None = None, device: str = "cpu", **options: Unpack[Options]
+    ) -> StyleGAN2:
         """The network of a safetensors file, in any of the known layouts. Raises BadInput for other files."""
         weights = read_safetensors(path)
-        facts = {"weights_sha256": model_files.sha256(path)}
-        return cls(weights, **{"name": path.stem, "facts": facts, **options})
+        facts: dict[str, object] = {"weights_sha256": model_files.sha256(path)}
+        return cls(weights, name=path.stem if name is None else name, device=device, facts=facts, **options)
 
     @property
     def image_size(self) -> int:

@@ -8,7 +8,6 @@ import re
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -86,8 +85,8 @@ def _is_state(content: object) -> bool:
     )
 
 
-def _of_dictionary(content: Any, source: str) -> Weights:
-    if not _is_state(content):
+def _of_dictionary(content: object, source: str) -> Weights:
+    if not isinstance(content, Mapping) or not _is_state(content):
         raise BadInput(f"{source}: expected a dictionary of weights, found {type(content).__name__}")
     for name in _PREFERRED:
         if isinstance(content.get(name), Mapping):
