@@ -1,4 +1,4 @@
-"""Files of fitted directions, linear or local: arrays as tensors, the rest as JSON. Reading runs nothing."""
+"""Files of fitted directions, linear or local: arrays as tensors, the rest as JSON. Reading runs no code."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ class FittedDirections:
         return tuple(entry for entry in self.directions if isinstance(entry, AttributeModel))
 
     def controls(self) -> LearnedControls | LocalControls:
-        """What reads and sets along them. Raises BadInput where they are collinear."""
+        """The controls that read and set along them. Raises BadInput where they are collinear."""
         if self.kind == LOCAL:
             return LocalControls(self.local, self.space)
         return LearnedControls(self.linear, self.space)
 
     def describe(self) -> dict[str, object]:
-        """What a run's spec keeps: numbers and texts, null for what is not a number."""
+        """The description in a run's spec: numbers and texts, null for what is not a number."""
         return {
             "kind": self.kind,
             "sha256": self.sha256,
@@ -109,7 +109,7 @@ def write_directions(path: Path, fitted: FittedDirections) -> None:
 def read_directions(path: Path) -> FittedDirections:
     """The directions of a file of `transect directions fit`, of either kind.
 
-    Raises BadInput for other files, and for numbers that are no directions.
+    Raises BadInput for other files, and for invalid directions.
     """
     parsers = {LINEAR: _linear, LOCAL: _local}
     remedy = "make one: transect directions fit"

@@ -16,7 +16,7 @@ from transect.errors import BadInput
 
 LARGEST_CONDITION = 1e3
 """Of the normals, as of two that are a ninth of a degree apart; beyond it a step that leaves one attribute alone is
-a thousand times as long as the other asks for, and attributes cannot be told apart in this latent space."""
+a thousand times as long as for the other alone, and attributes cannot be told apart in this latent space."""
 
 
 @dataclass(frozen=True, slots=True)

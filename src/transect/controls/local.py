@@ -226,13 +226,13 @@ class LocalControls:
         aim = self._values(rows)
         for number, (name, model) in enumerate(self.models.items()):
             if name in wanted:
-                aim[:, number] = _checked(model, wanted[name], len(rows))
-        moved = np.array([self._walked(row, goal) for row, goal in zip(rows, aim, strict=True)]).reshape(rows.shape)
+                aim[:, number] = _check_values(model, wanted[name], len(rows))
+        moved = np.array([self._walk(row, goal) for row, goal in zip(rows, aim, strict=True)]).reshape(rows.shape)
         # Each layer of w+ keeps its difference from the mean; a single layer has none.
         moved = moved[:, None] + (self._layers(latents) - rows[:, None])
         return replace(latents, values=moved.reshape(np.shape(latents.values)))
 
-    def _walked(self, row: Float[np.ndarray, " d"], goal: Float[np.ndarray, " K"]) -> Float[np.ndarray, " d"]:
+    def _walk(self, row: Float[np.ndarray, " d"], goal: Float[np.ndarray, " K"]) -> Float[np.ndarray, " d"]:
         """One latent: each step closes its share of what is left, by the shortest move that does so for all models.
 
         The last ones close all of what the bends of the path have left.
@@ -264,7 +264,7 @@ class LocalControls:
         return layered(latents, self.space, next(iter(self.models.values())).centers.shape[1])
 
 
-def _checked(model: AttributeModel, values: object, rows: int) -> Float[np.ndarray, " n"]:
+def _check_values(model: AttributeModel, values: object, rows: int) -> Float[np.ndarray, " n"]:
     column = np.asarray(values, dtype=np.float64)
     if column.ndim > 1 or (column.ndim == 1 and len(column) != rows):
         raise BadInput(f"{model.name}: expected one value or {rows}, got {list(column.shape)}; give one for each row")

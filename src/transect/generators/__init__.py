@@ -66,7 +66,7 @@ def load(
         return _network(path, image_size, device, options)
     if str(path) == "reference":
         _check_device(device)
-        return _sized(_reference(device, options), image_size, name)
+        return _check_size(_reference(device, options), image_size, name)
     if name not in _AVAILABLE:
         raise UnknownName("generator", name, _AVAILABLE)
     from transect.generators.faceworld.world import FaceWorld
@@ -121,7 +121,7 @@ def _network(path: Path, image_size: int | None, device: str, options: Options) 
             f" {path.with_suffix('.safetensors').name}"
         )
     _check_device(device)
-    return _sized(_of_file(path, device, options), image_size, str(path))
+    return _check_size(_open_network(path, device, options), image_size, str(path))
 
 
 def _check_device(device: str) -> None:
@@ -130,7 +130,7 @@ def _check_device(device: str) -> None:
     device_of(device)
 
 
-def _sized(network: Generator, image_size: int | None, name: str) -> Generator:
+def _check_size(network: Generator, image_size: int | None, name: str) -> Generator:
     if image_size not in (None, network.image_size):
         raise BadInput(f"{name}: expected its own size of {network.image_size} pixels, got {image_size}; leave it out")
     return network
@@ -142,7 +142,7 @@ def _reference(device: str, options: Options) -> Generator:
     return reference(device, **options)
 
 
-def _of_file(path: Path, device: str, options: Options) -> Generator:
+def _open_network(path: Path, device: str, options: Options) -> Generator:
     from transect.runs import model_files
 
     if model_files.metadata_of(path).get("architecture") == "progressive":

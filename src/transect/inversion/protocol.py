@@ -1,4 +1,4 @@
-"""What inversion asks of a generator: images of codes that can be differentiated, and where codes lie."""
+"""What inversion needs of a generator: differentiable images of codes, and the distribution of codes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Invertible(Protocol):
 
     @property
     def name(self) -> str:
-        """What tables call it."""
+        """The name in tables."""
         ...
 
     @property
@@ -55,7 +55,7 @@ class Invertible(Protocol):
         ...
 
     def codes(self, space: str) -> Codes:
-        """Where codes of that space lie."""
+        """Mean and spread of the codes of that space."""
         ...
 
     def sample(self, space: str, count: int, seed: int) -> Tensor:
@@ -69,7 +69,7 @@ class Invertible(Protocol):
 
 @final
 class InvertibleStyleGAN2:
-    """A StyleGAN2 seen so: spaces z, w and w+. Codes of w+ are [b, layers, w_dim]."""
+    """A StyleGAN2 for inversion: spaces z, w and w+. Codes of w+ are [b, layers, w_dim]."""
 
     spaces = ("z", "w", "w+")
 

@@ -1,4 +1,4 @@
-"""What the feature network is taught of FaceWorld, and how well it answers on held-out subjects.
+"""The attributes of FaceWorld that the feature network learns, and its accuracy on held-out subjects.
 
 It answers every attribute and nuisance and every trait of the identity code, from images of the balanced population, in
 which no attribute predicts another.
@@ -18,7 +18,7 @@ from torch.nn import functional
 from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY
 
 _TURNED_ROUND = ("yaw", "roll", "light_azimuth", "identity.hair_parting")
-"""What a mirror turns into its opposite."""
+"""Answers whose sign a mirror changes."""
 
 _NO_SPREAD = 1e-9
 
@@ -26,7 +26,7 @@ _NO_SPREAD = 1e-9
 @final
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One thing that is answered, and the columns in which it stands: one, or one per level of a choice."""
+    """One answer and its columns: one, or one per level of a choice."""
 
     name: str
     levels: int
@@ -35,7 +35,7 @@ class Answer:
 
     @property
     def columns(self) -> slice:
-        """Where it stands among the outputs."""
+        """Its columns among the outputs."""
         return slice(self.start, self.start + (self.levels if self.levels > 2 else 1))
 
 
@@ -107,7 +107,7 @@ def quality(
         value = (
             _areas(outputs[:, answer.columns], truths[:, index], answer.levels)
             if answer.levels
-            else _explained(center[index] + scale[index] * outputs[:, answer.start], truths[:, index])
+            else _r_squared(center[index] + scale[index] * outputs[:, answer.start], truths[:, index])
         )
         known = bool(np.isfinite(value))
         reason = {} if known else {"reason": "the held-out subjects do not vary"}
@@ -115,7 +115,7 @@ def quality(
     return figures
 
 
-def _explained(predicted: Float[np.ndarray, " n"], truth: Float[np.ndarray, " n"]) -> float:
+def _r_squared(predicted: Float[np.ndarray, " n"], truth: Float[np.ndarray, " n"]) -> float:
     spread = truth.var()
     return float(1 - ((predicted - truth) ** 2).mean() / spread) if spread > _NO_SPREAD else float("nan")
 

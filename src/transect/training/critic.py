@@ -1,6 +1,6 @@
 """The critic of a progressive GAN: the generator mirrored, with the deviation within the batch near its end.
 
-With classes it has a second head that says which condition a picture shows (McDuff et al. 2019, section 3). Source:
+With classes it has a second head that classifies the condition of a picture (McDuff et al. 2019, section 3). Source:
 Karras et al. 2018, arXiv:1710.10196, table 2.
 """
 

@@ -1,6 +1,6 @@
-"""The training of an encoder on what its generator makes: min E‖z - E(G(z))‖ (Denton et al. 2019, equation 2).
+"""Trains an encoder on images of its generator: min E‖z - E(G(z))‖ (Denton et al. 2019, equation 2).
 
-Every step draws new latents, so that there is nothing to memorise. For a StyleGAN2, w in place of z: many z give one w.
+Every step draws new latents, so that no picture is memorised. For a StyleGAN2, w in place of z: many z give one w.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Make = Callable[[Tensor], Tensor]
 
 @final
 class Generated:
-    """In place of pictures, for a training that makes its own."""
+    """Stands in for pictures, for a training that generates its own."""
 
     def __len__(self) -> int:
         """One row, which is empty."""
@@ -84,7 +84,7 @@ class EncoderRecipe:
         return {"distance": loss.item(), "held_out_distance": held_out.item(), **replacements("encoder", replaced)}
 
     def draw(self, seeds: Sequence[int], shown: int) -> Float[Tensor, "b 3 h w"]:
-        """Pictures, and in the row below each the picture of what the encoder read from it."""
+        """Pictures, and below each the picture of the latent that the encoder read from it."""
         del shown
         z = torch.from_numpy(self.generator.sample(list(seeds)[: len(seeds) // 2]).values).float()
         with torch.no_grad():
@@ -95,7 +95,7 @@ class EncoderRecipe:
         return torch.cat(rows)
 
     def metadata(self) -> dict[str, str]:
-        """What the encoder's file says of itself."""
+        """The metadata of the encoder's file."""
         facts, chosen = getattr(self.generator, "facts", {}), getattr(self.generator, "options", {})
         return {
             "kind": KIND,
@@ -120,7 +120,7 @@ def _of(generator: Generator, space: str) -> tuple[Make, Make, int, torch.device
         if space == "w":
             return (
                 lambda z: generator.map(z)[:, 0],
-                lambda w: _styled(generator, w),
+                lambda w: _synthesize_w(generator, w),
                 generator.shape.w_dim,
                 generator.device,
             )
@@ -131,7 +131,7 @@ def _of(generator: Generator, space: str) -> tuple[Make, Make, int, torch.device
     raise BadInput(f"generator: expected a StyleGAN2, or a progressive GAN without conditions in space z, got {got}")
 
 
-def _styled(generator: StyleGAN2, w: Tensor) -> Tensor:
+def _synthesize_w(generator: StyleGAN2, w: Tensor) -> Tensor:
     return generator.synthesize(w.unsqueeze(1).repeat(1, generator.layers, 1))
 
 

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, final
+from typing import Protocol, final, runtime_checkable
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from transect.errors import BadInput, MissingExtra
 
 
+@runtime_checkable
 class Accelerator(Protocol):
     """What is used of Hugging Face Accelerate's class of that name."""
 

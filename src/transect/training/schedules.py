@@ -1,4 +1,4 @@
-"""How classifiers were trained in print, as far as the papers say; what they do not say is ours, and marked.
+"""Published training schedules of classifiers, as far as the papers state them; the rest is ours and marked so.
 
 Sources: Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, §5.1; Denton et al.
 2019, Image counterfactual sensitivity analysis for detecting unintended bias, §5.1.
@@ -19,7 +19,7 @@ class Schedule:
     """architecture, width and height of the pictures, and how long and fast it learns.
 
     rates: (epochs, learning rate) one after another, with Adam. balanced: classes are equally probable in an epoch.
-    mirror: half of the pictures are shown mirrored. decay: weight decay (AdamW). stated: what the paper says of it.
+    mirror: half of the pictures are shown mirrored. decay: weight decay (AdamW). stated: what the paper states.
     """
 
     architecture: str
@@ -43,7 +43,7 @@ class Schedule:
 
     @property
     def epochs(self) -> int:
-        """In all."""
+        """Total number of epochs."""
         return sum(epochs for epochs, _ in self.rates)
 
     def rate(self, epoch: int) -> float:
@@ -110,7 +110,7 @@ SCHEDULES = {
         "ours: ResNet-18, Adam, 10 epochs at 1e-4, batches of 64, random first weights",
     ),
 }
-"""By name; `stated` says what is the paper's."""
+"""By name; `stated` separates the paper's settings from ours."""
 
 
 def schedule(name: str, **settings: object) -> Schedule:

@@ -137,7 +137,7 @@ class _Budget:
             raise _Refused(f"more than {MOST_OBJECTS} objects; the file is damaged or hostile")
 
 
-def _counted(load: Loader) -> Loader:
+def _count_calls(load: Loader) -> Loader:
     """Counts a call that the file names, and the items that it creates: a few bytes can copy a long list."""
 
     def count(unpickler: _DataUnpickler) -> None:
@@ -150,7 +150,7 @@ def _counted(load: Loader) -> Loader:
     return count
 
 
-def _keyed(load: Loader, keys: Callable[[list[object]], list[object]]) -> Loader:
+def _check_keys(load: Loader, keys: Callable[[list[object]], list[object]]) -> Loader:
     """Accepts plain keys and members alone: hashing deeply nested tuples would never end."""
 
     def check(unpickler: _DataUnpickler) -> None:
@@ -228,8 +228,8 @@ class _DataUnpickler(pickle._Unpickler):
 
     dispatch: ClassVar[dict[int, Callable[..., None]]] = {
         **_OPERATIONS,
-        **{code: _counted(_OPERATIONS[code]) for code in _CALLS},
-        **{code: _keyed(_OPERATIONS[code], keys) for code, keys in _KEYS.items()},
+        **{code: _count_calls(_OPERATIONS[code]) for code in _CALLS},
+        **{code: _check_keys(_OPERATIONS[code], keys) for code, keys in _KEYS.items()},
         pickle.BUILD[0]: _build,
         pickle.BYTEARRAY8[0]: _refuse_buffer,
         pickle.NEXT_BUFFER[0]: _refuse_buffer,

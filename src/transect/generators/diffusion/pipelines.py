@@ -1,7 +1,7 @@
-"""Opens a saved diffusion pipeline without running anything that came with it: safetensors, known classes, no network.
+"""Opens a saved diffusion pipeline without running code that it contains: safetensors, known classes, no network.
 
 A folder that holds program text, pickled weights without safetensors next to them, or a component from any library but
-diffusers and transformers is refused before a library looks at it.
+diffusers and transformers is refused before a library reads it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Pipeline:
     index = check_folder(folder)
     try:
         import diffusers
-        import transformers  # noqa: F401  (its absence shows here, not in the middle of loading)
+        import transformers  # noqa: F401  (a missing package is reported here, not in the middle of loading)
     except ImportError:
         raise MissingExtra("diffusers", "a diffusion generator") from None
     import torch
@@ -78,7 +78,7 @@ def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Pipeline:
     if importlib.util.find_spec("accelerate") is None:
         options["low_cpu_mem_usage"] = False
     options |= {"torch_dtype": torch.float16 if half else torch.float32, "trust_remote_code": False}
-    if "safety_checker" in index:  # it would blacken images; the report would not count them
+    if "safety_checker" in index:  # it would black out images, and the report would not count them
         options |= {"safety_checker": None, "requires_safety_checker": False}
     with _quiet():
         try:
@@ -92,7 +92,7 @@ def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Pipeline:
 
 
 def check_prompts(pipeline: Pipeline, prompts: list[str]) -> None:
-    """Raises BadInput for a prompt whose end the text encoder would cut off, and an attribute with it."""
+    """Raises BadInput for a prompt that the text encoder would truncate, which could lose an attribute."""
     tokenizer = getattr(pipeline, "tokenizer", None)
     longest = getattr(tokenizer, "model_max_length", 0)
     if tokenizer is None or not 0 < longest < 10_000:
@@ -121,7 +121,7 @@ def facts_of(folder: Path) -> dict[str, object]:
 
 
 def own_size(pipeline: Pipeline) -> int:
-    """Width and height that the pipeline makes by default, in pixels."""
+    """Default width and height of the pipeline's images, in pixels."""
     model = getattr(pipeline, "unet", None) or getattr(pipeline, "transformer", None)
     size = getattr(getattr(model, "config", None), "sample_size", None)
     size = getattr(pipeline, "default_sample_size", None) if size is None else size
@@ -163,7 +163,7 @@ def _json(path: Path) -> dict[str, object]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """No bars and advice of the libraries on standard error; errors still come."""
+    """Hides the libraries' progress bars and advice on standard error; errors are still raised."""
     import warnings
 
     import transformers

@@ -1,4 +1,4 @@
-"""Which pixels show what: masks of the parts of a picture, from the very coverages that compose it.
+"""Which pixels show which part: masks from the same coverages that compose the picture.
 
 A mask of `touched` pixels holds every pixel that the part reaches at all, so that what happens to the part alone leaves
 all others as they are, bit by bit; the other masks hold the pixels of which the part is at least half.

@@ -1,4 +1,4 @@
-"""Why has skin its color? Melanin over blood over scattering fibers, from published absorption and scattering.
+"""The color of skin: melanin over blood over scattering fibers, from published absorption and scattering.
 
 The dermis is a semi-infinite scattering medium with blood in it (dipole diffusion); the epidermis above filters light
 twice with its melanin. Spectra become linear RGB under daylight. Sources: melanin, baseline and scattering, Jacques

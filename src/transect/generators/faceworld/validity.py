@@ -1,6 +1,6 @@
-"""What is known of FaceWorld's likeness to photographs: the figures that ship, of one version of the renderer.
+"""How similar FaceWorld is to photographs: the figures that ship, of one version of the renderer.
 
-`transect verify world --publish` writes them. They say nothing about pictures of another version.
+`transect verify world --publish` writes them. They do not apply to pictures of another version.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def photometry_passes(photometry: Mapping[str, object]) -> bool:
 
 
 def statement(facts: Facts, version: str) -> tuple[bool, str]:
-    """Whether the photometry of that renderer is validated, and what is known, in one line.
+    """Whether the photometry of that renderer is validated, and the evidence, in one line.
 
     >>> statement({}, "7")[0]
     False

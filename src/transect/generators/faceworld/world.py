@@ -83,7 +83,7 @@ class FaceWorld:
     def to_z(self, latents: Latents) -> Latents:
         """The latent view z = R u, R a fixed random rotation: as in a learned generator, no coordinate means anything.
 
-        Interventions are kept beside it. Raises BadInput when the latents are not of space u.
+        Interventions are kept unchanged. Raises BadInput when the latents are not of space u.
         """
         return rotate(latents)
 
@@ -132,7 +132,7 @@ class FaceWorld:
         return Images(pixels, boxes)
 
     def masks(self, latents: Latents) -> dict[str, Bool[np.ndarray, "n h w"]]:
-        """Which pixels show what: boolean [n, h, w] for skin, hair, face, eyes, mouth, glasses, background and person.
+        """Pixels by part: boolean [n, h, w] for skin, hair, face, eyes, mouth, glasses, background and person.
 
         glasses, eyes, mouth and person hold every pixel that the part touches: whatever is done to the part alone
         (and without blur and JPEG, which mix pixels) leaves all others as they are. skin, hair and face hold pixels of
@@ -210,7 +210,7 @@ class FaceWorld:
         }
 
     def validity(self) -> dict[str, object]:
-        """What is known of the world's likeness to photographs; every report carries it. See validity_of."""
+        """How similar the world is to photographs, as far as measured; every report includes it. See validity_of."""
         return validity_of(shipped_facts(), RENDERER_VERSION)
 
 

@@ -24,7 +24,7 @@ from transect.runs import model_files
 
 NOISES = ("const", "none", "seed")
 ARCHITECTURE = "stylegan2"
-"""What the metadata of a converted file calls it."""
+"""Its name in the metadata of a converted file."""
 
 _FOR_AVERAGE = 10_000
 _AVERAGE_SEED = 0
@@ -108,7 +108,7 @@ class StyleGAN2:
     def to_space(self, latents: Latents, space: str) -> Latents:
         """The same subjects in space w or w+ (flattened), from latents of space z; row by row, whatever the batch.
 
-        Truncation is the network's own. Raises BadInput for another way.
+        Truncation is the network's own. Raises BadInput for other spaces.
         """
         if latents.space == space:
             return latents
@@ -133,7 +133,7 @@ class StyleGAN2:
 
         truncation: default is the network's. c: one-hot classes [b, classes] (default: the network's label). gradients:
         keep what is needed to differentiate by z. Raises BadInput for another width of z or c, and for a class that is
-        told neither here nor before.
+        stated neither here nor before.
         """
         z, c = torch.as_tensor(z), None if c is None else torch.as_tensor(c)
         if c is not None and c.shape != (len(z), self.shape.classes):

@@ -104,8 +104,8 @@ def modulated_convolution(
     if len(x) == 1 and weight.numel() < x.numel():
         weight = weight * styles.view(1, -1, 1, 1)
         weight = weight if scales is None else weight * scales.view(-1, 1, 1, 1)
-        return _convolved(x, weight.to(x.dtype), taps)
-    x = _convolved(x * styles[:, :, None, None].to(x.dtype), weight.to(x.dtype), taps)
+        return _convolve(x, weight.to(x.dtype), taps)
+    x = _convolve(x * styles[:, :, None, None].to(x.dtype), weight.to(x.dtype), taps)
     return x if scales is None else x * scales[:, :, None, None].to(x.dtype)
 
 
@@ -114,7 +114,7 @@ def power_of(weight: Float[Tensor, "o i k k"]) -> Float[Tensor, "o i"]:
     return weight.square().sum(dim=(2, 3))
 
 
-def _convolved(x: Tensor, kernel: Tensor, taps: Tensor | None) -> Tensor:
+def _convolve(x: Tensor, kernel: Tensor, taps: Tensor | None) -> Tensor:
     k = kernel.shape[-1]
     if taps is None:
         return functional.conv2d(x, kernel, padding=k // 2)
