@@ -40,7 +40,7 @@ class SetDistance:
 @final
 @dataclass(frozen=True, slots=True)
 class PrecisionRecall:
-    """Shares in 0..1 of generated images that look real, and of real images that can be generated; NaN with a reason."""
+    """Shares of generated images that look real, and of real images that can be generated; NaN with a reason."""
 
     precision: float
     recall: float
