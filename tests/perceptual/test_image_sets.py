@@ -24,7 +24,7 @@ def test_fid_of_gaussians_has_the_closed_form():
     signs = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
     distance = fid(signs * [1, 2] + [3, 4], signs * [2, 5])
     assert distance.value == pytest.approx(25 + 40 / 3, abs=1e-9)
-    assert (distance.n_real, distance.n_made) == (4, 4)
+    assert (distance.n_real, distance.n_generated) == (4, 4)
     assert np.isnan(distance.standard_error)
 
 
@@ -126,7 +126,7 @@ def test_too_few_images_give_nan_and_the_reason(measure):
     figure = measure(np.zeros((1, 2)), np.zeros((50, 2)))
     assert np.isnan(figure.value)
     assert "fewer than" in figure.reason
-    assert (figure.n_real, figure.n_made) == (1, 50)
+    assert (figure.n_real, figure.n_generated) == (1, 50)
 
 
 def test_too_few_neighbours_give_nan_and_the_reason():

@@ -23,9 +23,9 @@ from transect.runs import capabilities
 
 
 def in_space(generator: Generator, latents: Latents, space: str) -> Latents:
-    """The generator's latents in the space of directions; raises BadInput where the generator has no way there.
+    """The generator's latents in the space of directions; raises BadInput where the generator cannot map to it.
 
-    Of codes in w+ the mean of the layers' w is what w has; a w stands in w+ for every layer.
+    Codes of w+ map to the mean of the layers' w; a w maps to the same w for every layer.
     """
     if latents.space == space:
         return latents

@@ -125,7 +125,7 @@ def invert(
     """The codes of images, uint8 [n, image_size, image_size, 3].
 
     encoder: where the search begins (default: the mean code). batch: images at a time; every batch has this size, the
-    last one is filled up, so that an image's result does not depend on how many there are, or which. advance: called
+    last one is filled up, so that an image's result does not depend on the others or their number. advance: called
     with the number of images done. An image whose objective stops being finite fails, and no other. Raises BadInput for
     images of another size, an unknown space, an encoder that gives other codes.
     """

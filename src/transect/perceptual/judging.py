@@ -60,13 +60,13 @@ def judge(real: Draws, generated: Draws, images: int, *, device: str = "cpu") ->
     learned on FaceWorld, so that figures of other networks are on another scale. Raises BadInput for fewer than 200.
     """
     if images < FEWEST:
-        raise BadInput(f"images: expected at least {FEWEST}, got {images}; figures of fewer say nothing")
+        raise BadInput(f"images: expected at least {FEWEST}, got {images}; figures of fewer are unreliable")
     rows = [features_of(source, first, images, device) for source, first in ((real, 0), (real, images), (generated, 0))]
     return Judgement(*_figures(rows[0], rows[2]), images, SetDistances(*_figures(rows[0], rows[1])))
 
 
 def features_of(source: Draws, first: int, images: int, device: str = "cpu") -> Float[np.ndarray, "n d"]:
-    """Features of that many pictures, from the `first`-th on of those that are kept for judging."""
+    """Features of that many pictures, from the `first`-th on of those that are reserved for judging."""
     seeds = np.arange(_FIRST_SEED + first, _FIRST_SEED + first + images)
     parts = [seeds[start : start + _AT_ONCE] for start in range(0, images, _AT_ONCE)]
     return np.concatenate([features(source.render(source.sample(part)).pixels, device=device) for part in parts])

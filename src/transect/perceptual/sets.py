@@ -33,7 +33,7 @@ class SetDistance:
     value: float
     standard_error: float
     n_real: int
-    n_made: int
+    n_generated: int
     reason: str = ""
 
 
@@ -45,7 +45,7 @@ class PrecisionRecall:
     precision: float
     recall: float
     n_real: int
-    n_made: int
+    n_generated: int
     neighbours: int
     reason: str = ""
 

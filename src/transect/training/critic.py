@@ -46,7 +46,7 @@ class Critic(nn.Module):
     def forward(
         self, images: Float[Tensor, "b 3 s s"], share: float = 1.0, precision: torch.dtype = torch.float32
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b k"]]:
-        """A score a picture, high for real, and its class's logits. share: of the pictures' size, while it grows."""
+        """A score per picture, high for real, and its class's logits. share: weight of the growing size."""
         size = images.shape[-1]
         x = self._enter(images, precision)
         for here in (known for known in self.sizes[:-1] if known <= size):

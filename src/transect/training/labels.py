@@ -1,4 +1,4 @@
-"""What a classifier learns: an attribute's levels, or on which side of a cut its value lies."""
+"""The labels of a classifier: an attribute's levels, or the side of a cut on which its value lies."""
 
 from __future__ import annotations
 

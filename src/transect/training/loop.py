@@ -82,7 +82,7 @@ def train(recipe: Recipe, data: Data, run: Run, processes: Processes | None = No
     """Train until `run.images` pictures were shown, from the folder's state on; returns the averaged network.
 
     Raises RunFolderError when the folder belongs to another training, BadInput when the training diverges: the last
-    state and file that were sound are kept.
+    sound state and file remain.
     """
     crew = processes or Processes.alone(run.device)
     crew.check(run.batch)

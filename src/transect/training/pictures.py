@@ -46,7 +46,7 @@ class Source(Protocol):
         ...
 
     def describe(self) -> dict[str, object]:
-        """What the pictures depend on."""
+        """Everything that the pictures depend on."""
         ...
 
 

@@ -105,12 +105,12 @@ class Processes:
 
 
 def is_first() -> bool:
-    """Whether this process is the one that prints, as the launcher's RANK says."""
+    """Whether this process prints, by the launcher's RANK."""
     return os.environ.get("RANK", "0") == "0"
 
 
 def process_count() -> int:
-    """How many processes the launcher started, as WORLD_SIZE says. Raises BadInput where it is not a number."""
+    """The number of processes that the launcher started, by WORLD_SIZE. Raises BadInput where it is not a number."""
     text = os.environ.get("WORLD_SIZE", "1")
     if not re.fullmatch(r"0*[1-9][0-9]{0,5}", text):
         raise BadInput(

@@ -19,7 +19,7 @@ _AT_A_TIME = 8
 @final
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Real pictures [b, 3, h, w] in -1..1 with their classes as one-hot [b, k] or None, and where the training stands.
+    """Real pictures [b, 3, h, w] in -1..1 with their classes as one-hot [b, k] or None, and the training's place.
 
     shown: pictures before this batch (of all processes); step: number of the step; chance: its own generator; whole:
     pictures of the step in all processes, of which `images` are this one's.
@@ -43,7 +43,7 @@ class Batch:
 
 @runtime_checkable
 class Recipe(Protocol):
-    """An architecture with its objective. `parts` and `optimizers` are the whole state that a resume needs."""
+    """An architecture with its objective. `parts` and `optimizers` are the whole state for resuming."""
 
     @property
     def parts(self) -> dict[str, nn.Module]:

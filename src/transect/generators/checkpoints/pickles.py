@@ -33,10 +33,10 @@ _CLASS_BYTES, _ITEM_BYTES = 2048, 100
 """Approximate memory of a class, and of an item of a container."""
 
 _LEGACY = pickle.dumps(0x1950A86A20F9469CFC6C, protocol=2)
-"""How a storage within a pickle begins, whatever PyTorch wrote it. Archives, which can be compressed, do not."""
+"""First bytes of a storage within a pickle, by any PyTorch. Archives, which can be compressed, begin otherwise."""
 
 _MODULES = re.compile(r"torch\.nn\.modules\.\w+(\.\w+)*|(training|torch_utils|dnnlib|metrics)(\.\w+)*")
-"""Whose classes become records. They are not imported: the name alone is kept."""
+"""Modules whose classes become records. They are not imported; only the name is used."""
 
 _DTYPES = {name: getattr(torch, name) for name in ("float16", "bfloat16", "float32", "float64", "int64", "uint8")}
 
@@ -296,7 +296,7 @@ def _set(members: object = ()) -> set[object]:
 
 
 def _nothing(*_: object) -> None:
-    """For what weights do not need: devices, and NumPy's numbers and arrays, such as a layer's gain."""
+    """Stands in for what weights do not need: devices, and NumPy's numbers and arrays, such as a layer's gain."""
 
 
 _NUMPY = [(f"numpy.{core}.multiarray", name) for core in ("core", "_core") for name in ("scalar", "_reconstruct")]

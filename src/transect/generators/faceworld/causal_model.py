@@ -43,7 +43,7 @@ class CausalModel:
         check_latents(latents)
         scores = self.population.scores(latents.values[:, len(IDENTITY) :])
         values: dict[str, Float[np.ndarray, " n"]] = {}
-        for name in self.population.order:  # causes before what they cause
+        for name in self.population.order:  # causes before effects
             value = self.population.value(name, values, scores[:, NAMES.index(name)])
             if name == "exposure":
                 metered = metered_exposure(values["skin_tone"], values["light_level"])

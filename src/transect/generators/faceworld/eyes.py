@@ -115,7 +115,7 @@ def _lid_skin(p: Parameters, lids: Lids, radiance: Tensor) -> Tensor:
 
 
 def _eyeball(frame: Frame, p: Parameters, lids: Lids, light: Illumination) -> Tensor:
-    """Radiance of sclera, iris and pupil under the lids' shade; the eyes look at the camera, whatever the head does."""
+    """Radiance of sclera, iris and pupil under the lids' shade; the eyes look at the camera in every pose."""
     side = torch.sign(frame.face.x)
     dx = lids.outward + (0.045 * p["sin_yaw"] - 0.034 * p["gaze"]) * side
     dy = lids.down - 0.03 * p["sin_pitch"] + 0.014

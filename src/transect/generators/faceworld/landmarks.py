@@ -33,7 +33,7 @@ _ANGLES = ("yaw", "pitch", "roll")
 _VECTOR = 32
 _JAW_HEIGHTS = (-0.08, 0.10, 0.27, 0.43, 0.57, 0.685, 0.785, 0.85)
 _JAW_AZIMUTH_SINE = 0.985
-"""Jaw points lie just before the silhouette of a frontal head, as annotators put them."""
+"""Jaw points lie just inside the silhouette of a frontal head, where annotators place them."""
 
 
 def landmarks(p: Parameters, relief: Tensor, size: int) -> Float[np.ndarray, "b 68 2"]:

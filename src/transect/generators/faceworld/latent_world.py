@@ -56,7 +56,7 @@ class LatentWorld:
         return self.world.read(self.world.from_z(latents))
 
     def identities(self, latents: Latents) -> Float[np.ndarray, "n k"]:
-        """The identity code of each latent: who it is, attributes aside."""
+        """The identity code of each latent, without its attributes."""
         return np.asarray(self.world.from_z(latents).values[:, : len(IDENTITY)])
 
     def describe(self) -> dict[str, object]:

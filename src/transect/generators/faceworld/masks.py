@@ -57,7 +57,7 @@ def draw_masks(tile: Tile) -> dict[str, Bool[np.ndarray, "b size size"]]:
 
 
 def _shown(heads: Heads, p: Rows, lattices: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The share of each pixel that shows each part, after all that lies before it."""
+    """The share of each pixel that shows each part, behind everything in front of it."""
     nothing = torch.zeros_like(heads.frame.planes[:, 0])
     parts = ("background", "hair", "neck", "clothes", "head", "ears", "earrings", "beard", "hat")
     shown = {part: nothing.clone() for part in parts} | {"background": nothing + 1}

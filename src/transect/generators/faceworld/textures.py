@@ -1,6 +1,6 @@
 """The fields that make surfaces irregular: skin, strands, cloth, backdrop.
 
-Each is white normal noise on a fixed lattice, drawn from the subject's own stream: the same whatever the image size,
+Each is white normal noise on a fixed lattice, drawn from the subject's own stream: independent of the image size,
 the batch and the other attributes, and always drawn in full, used or not. Cubic B-splines make it a smooth field.
 """
 

@@ -70,7 +70,7 @@ def windows_of(frame: Frame, p: Rows) -> Windows:
 
 
 def upright_box(canvas: Canvas, p: Rows, across: Edges, down: Edges) -> Window:
-    """Where upright coordinates U and V lie between two numbers each, in any of the rows, whatever their roll."""
+    """Where upright coordinates U and V lie between two numbers each, in any of the rows, under any roll."""
     sine, cosine, distance = p.host("sin_roll", "cos_roll", "distance").astype(np.float64)
     X = np.concatenate([(cosine * u - sine * v) / distance for u in across for v in down])
     Y = np.concatenate([(cosine * v + sine * u - CENTER_Y) / distance for u in across for v in down])

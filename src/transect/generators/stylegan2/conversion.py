@@ -15,7 +15,7 @@ def convert(source: Path, out: Path) -> dict[str, str | int | float | None]:
     """Write the generator of a checkpoint as safetensors; returns the network's figures.
 
     Nothing that the checkpoint names is imported or run. Raises BadInput when the file is no StyleGAN2, is unsound or
-    cannot be written; `out` is then left as it was.
+    cannot be written; `out` is then left unchanged.
     """
     from safetensors.torch import save
 

@@ -218,7 +218,7 @@ class StyleGAN2:
         return {"architecture": ARCHITECTURE, "clamp": json.dumps(self.shape.clamp)}
 
     def _entry(self, row: Tensor, space: str) -> Tensor | list[Tensor]:
-        """What synthesis starts from, for one row [1, d] of that space."""
+        """The input of synthesis, for one row [1, d] of that space."""
         if space == "z":
             return self.map(row)
         if space == "s":

@@ -142,7 +142,7 @@ def _as_float32(held: Mapping[str, Tensor], source: str) -> dict[str, Tensor]:
 
 
 def _unsound(value: Tensor) -> str:
-    """What a tensor is instead of dense floating-point numbers in memory; empty where it is that."""
+    """Why a tensor is not dense floating-point numbers in memory; empty where it is."""
     if value.is_nested:
         return "a nested tensor"
     if value.layout != torch.strided:
