@@ -64,7 +64,10 @@ def obedience(run: Path, asked: Sequence[str], images: int) -> str:
     seeds = np.arange(_FIRST_SEED, _FIRST_SEED + images)
     drawn = {"made": made.sample(seeds), "world": world.sample(seeds)}
     said = {"made": read(made.render(drawn["made"]).pixels), "world": read(world.render(drawn["world"]).pixels)}
-    rows = ["| condition | level | pictures | seen as set | FaceWorld's, seen so |", "| --- | --- | --- | --- | --- |"]
+    rows = [
+        "| condition | level | pictures | read as set | FaceWorld's own, read as set |",
+        "| --- | --- | --- | --- | --- |",
+    ]
     # The network's reading of two levels is the probability of the second, of more the index of the likeliest.
     for one, cuts in (parse(text, world.attributes) for text in asked):
         truth = {"made": np.asarray(made.read(drawn["made"])[one.name])}

@@ -166,7 +166,7 @@ def fit_table(fitted: Mapping[str, Any]) -> str:
         f"{one['shown_low']:.3g} to {one['shown_high']:.3g} |"
         for one in fitted["attributes"]
     ]
-    return "\n".join(["| attribute | measure | held out | seen between |", "| --- | --- | --- | --- |", *rows])
+    return "\n".join(["| attribute | measure | held out | range of readings |", "| --- | --- | --- | --- |", *rows])
 
 
 def main() -> None:
