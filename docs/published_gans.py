@@ -22,6 +22,7 @@ from transect.generators import load
 from transect.perceptual.features import read
 from transect.perceptual.judging import judge
 from transect.runs.model_files import read_safetensors
+from transect.runs.plain_json import plain
 from transect.training.conditions import levels_of, parse
 from transect.training.sheets import tiled
 
@@ -46,7 +47,7 @@ def quality(runs: Mapping[str, Path], images: int) -> str:
     for name, run in runs.items():
         made = load(run / "generator.safetensors")
         size = int(made.image_size)
-        found = judge(load("faceworld", image_size=size), made, images)
+        found = plain(judge(load("faceworld", image_size=size), made, images))
         floor, shown = found["floor"], int(lines_of(run)[-1]["shown"])
         rows.append(f"| {name} | {size} px | {shown:,} | {_figures(found)} |")
     return "\n".join([*rows, f"| FaceWorld again | | | {_figures(floor)} |"])
