@@ -95,6 +95,16 @@ def attributes_table(images: int = 160) -> None:
     pq.write_table(pa.table(columns), "attributes.parquet")
 
 
+def rated_images(subjects: int = 4) -> None:
+    """seen.csv and answers.csv: what was seen of the images of runs/smile, by an attribute model and by two raters."""
+    ids = [
+        (f"{subject}-{cell:04d}", study) for study in ("steps-age",) for subject in range(subjects) for cell in range(5)
+    ]
+    Path("seen.csv").write_text("id,study,smile,age\n" + "".join(f"{name},{study},0.5,40\n" for name, study in ids))
+    rows = [f"{name},{study},{rater},1\n" for name, study in ids for rater in ("ada", "ben")]
+    Path("answers.csv").write_text("id,study,rater,smile\n" + "".join(rows))
+
+
 def celeba() -> None:
     """CelebA's layout with enough flat pictures of the test split."""
     root = Path("data/celeba")

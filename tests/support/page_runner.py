@@ -47,14 +47,14 @@ def smaller(words: list[str], largest: dict[str, int]) -> list[str]:
     return shown
 
 
-def run_command(line: str, largest: dict[str, int]) -> None:
-    """Run one `transect …` line in this process. Raises AssertionError with its output if it fails."""
+def run_command(line: str, largest: dict[str, int], added: str = "") -> None:
+    """Run one `transect …` line in this process, with options added. Raises AssertionError if it fails."""
     words = shlex.split(line, comments=True)
     assert words[0] == "transect", f"{line}: neither run nor skipped with a reason"
     printed = io.StringIO()
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            code = app(smaller(words[1:], largest), standalone_mode=False)
+            code = app([*smaller(words[1:], largest), *shlex.split(added)], standalone_mode=False)
     except Exception as error:
         raise AssertionError(
             f"{line}\n{error}\n{printed.getvalue()[-1500:]}\n{traceback.format_exc()[-800:]}"
@@ -90,7 +90,7 @@ def run_page(
                     continue
                 added = [(start, options) for start, options in (extra or {}).items() if line.startswith(start)]
                 unused -= {start for start, _ in added}
-                run_command(" ".join([line.split(" #")[0], *(options for _, options in added)]), largest)
+                run_command(line, largest, " ".join(options for _, options in added))
                 done.append(line)
     assert not unused, f"{page.name}: no command begins with {sorted(unused)}"
     return done
