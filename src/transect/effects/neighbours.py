@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, final
+from typing import Final, Literal, final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -142,7 +142,7 @@ def _row(name: str, errors: Float[np.ndarray, " q"], cluster: Int[np.ndarray, " 
         return Preserved(name, np.nan, np.nan, unit, 0, k)
     mean = float(errors[known].mean())
     _, group = np.unique(cluster[known], return_inverse=True)
-    sums: Any = np.bincount(group, weights=errors[known] - mean)
+    sums: Float[np.ndarray, " g"] = np.bincount(group, weights=errors[known] - mean)
     g = len(sums)
     error = float(np.sqrt((sums**2).sum() * g / (g - 1)) / n) if g > 1 else np.nan
     return Preserved(name, mean, error, unit, n, k)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, final
+from typing import Final, NamedTuple, final
 
 import numpy as np
 from jaxtyping import Float
@@ -109,9 +109,14 @@ def project(
         why = f"{unseen:.3g} of the population is at levels that were not shown"
         rows = [_row(quantity, cells, why) for quantity in wanted]
     else:
-        options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
-        rows = _rows(wanted, cells, is_binary, options)
+        rows = _rows(wanted, cells, is_binary, _Resampling(confidence, resamples, seed))
     return Projection(population, tuple(rows), equal)
+
+
+class _Resampling(NamedTuple):
+    confidence: float
+    resamples: int
+    seed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +218,7 @@ def _treatment(shares: Float[np.ndarray, " ..."], axis: int, to: int) -> Float[n
     return weights.ravel()
 
 
-def _rows(
-    wanted: Sequence[_Quantity], cells: CellMeans, is_binary: bool, options: Mapping[str, Any]
-) -> list[Projected]:
+def _rows(wanted: Sequence[_Quantity], cells: CellMeans, is_binary: bool, options: _Resampling) -> list[Projected]:
     rows = []
     for quantity in wanted:
         if not quantity.possible:
@@ -232,7 +235,7 @@ def _rows(
     return rows
 
 
-def _sum(quantity: _Quantity, cells: CellMeans, is_binary: bool, options: Mapping[str, Any]) -> Projected:
+def _sum(quantity: _Quantity, cells: CellMeans, is_binary: bool, options: _Resampling) -> Projected:
     pseudo = cells.pseudo_values(quantity.weights[:, None])
     estimate = float(pseudo.mean())
     if quantity.quantity in (IMPACT, TREATMENT):
@@ -245,26 +248,26 @@ def _sum(quantity: _Quantity, cells: CellMeans, is_binary: bool, options: Mappin
             binary=is_binary,
             base=np.array([min(min(end, 1 - end) for end in ends)]),
             pairs=np.array([float(np.count_nonzero(quantity.weights) / 2)]),
-            **options,
+            **options._asdict(),
         )
         low, high, method = float(bounds.low[0]), float(bounds.high[0]), bounds.methods[0]
     elif is_binary:
         images = 1 / float(quantity.weights @ quantity.weights)  # cells of unequal shares count as fewer (Kish 1965)
-        ends_of_rate = intervals.wilson_clustered(pseudo * images, np.full(pseudo.shape, images), options["confidence"])
+        ends_of_rate = intervals.wilson_clustered(pseudo * images, np.full(pseudo.shape, images), options.confidence)
         low, high, method = float(ends_of_rate[0][0]), float(ends_of_rate[1][0]), intervals.WILSON_CLUSTERED
     else:
-        bounds = intervals.mean_interval(pseudo, **options)
+        bounds = intervals.mean_interval(pseudo, **options._asdict())
         low, high, method = float(bounds.low[0]), float(bounds.high[0]), bounds.methods[0]
     return _row(quantity, cells, "" if method else _no_interval(len(pseudo)), (estimate, low, high), method)
 
 
-def _ratio(quantity: _Quantity, cells: CellMeans, options: Mapping[str, Any]) -> Projected:
+def _ratio(quantity: _Quantity, cells: CellMeans, options: _Resampling) -> Projected:
     means = np.nan_to_num(cells.means)
     above, below = float(means @ quantity.weights), float(means @ np.asarray(quantity.below))
     if below <= 0:
         return _row(quantity, cells, ZERO_RATE)
     replicates = []
-    for _, resampled in cells.resampled(options["resamples"], options["seed"]):
+    for _, resampled in cells.resampled(options.resamples, options.seed):
         filled = np.where(np.isfinite(resampled), resampled, means)
         bottom = filled @ np.asarray(quantity.below)
         replicates.append(
@@ -277,7 +280,7 @@ def _ratio(quantity: _Quantity, cells: CellMeans, options: Mapping[str, Any]) ->
         estimate,
         np.concatenate(replicates)[:, None],
         influence[:, None],
-        options["confidence"],
+        options.confidence,
         np.array([len(influence)]),
     )
     low, high = float(ends[0][0]), float(ends[1][0])

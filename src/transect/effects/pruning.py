@@ -1,7 +1,7 @@
 """Which images are left out before the analysis, by which declared rule, and what does that do to the results?
 
 Balakrishnan et al. 2020 remove images that look fake, that raters found ambiguous, and (for the comparison with adults)
-that look like children: 8,000, then 5,713, then 5,335. Any rule of that kind is a step here, with its count.
+that look like children: 8,000, then 5,713, then 5,335. Each rule of that kind is a step here, with its count.
 """
 
 from __future__ import annotations

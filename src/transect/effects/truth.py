@@ -6,7 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from jaxtyping import Float
@@ -18,7 +18,7 @@ from transect.records import Annotations, Attribute
 FACE = "face"
 """The truth that every image shows a face."""
 
-_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+_COMPARISONS: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
     ">=": operator.ge,
     "<=": operator.le,
     "==": operator.eq,

@@ -67,9 +67,8 @@ def world(
     result = run("world", settings=settings, out=out)
     if publish is not None and result.numbers.world is not None:
         from transect.jobs.verify.publication import publish_facts
-        from transect.runs.plain_json import plain
 
-        publish_facts(plain(result.numbers.world), publish)
+        publish_facts(result.numbers.world, publish)
     _show(result, json)
 
 

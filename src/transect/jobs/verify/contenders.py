@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float
@@ -183,7 +183,7 @@ def max_t_family(tables: Tables) -> Answers:
     return _family(tables, lambda _, d: max_t(d, resamples=_RESAMPLES - 1))
 
 
-def _family(tables: Tables, corrected: Callable[[Any, Any], Any]) -> Answers:
+def _family(tables: Tables, corrected: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Answers:
     rows = []
     for y in tables["family"]:
         d = y[..., 1] - y[..., 0]

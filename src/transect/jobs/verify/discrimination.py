@@ -32,7 +32,7 @@ class Figure:
     n: int
     reason: str = ""
 
-    def as_dict(self) -> dict[str, float | int | str | None]:
+    def as_dict(self) -> dict[str, object]:
         """Plain values, NaN as None, for JSON."""
         numbers = {name: getattr(self, name) for name in ("value", "low", "high")}
         plain = {name: None if number != number else number for name, number in numbers.items()}

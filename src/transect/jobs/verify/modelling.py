@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 from scipy.special import stdtrit
@@ -36,11 +36,11 @@ Model = Callable[..., Sequence[Effect]]
 def _images(model: Model, *, by_subject: bool) -> Callable[[Tables], Answers]:
     """A regression of images on their subject's attribute."""
 
-    def one(t: Mapping[str, np.ndarray]) -> Effect:
-        groups: dict[str, Any] = {"clusters": subject_of(t["images"])} if by_subject else {}
-        return model(t["images"].ravel(), {"attribute": spread(t["attribute"], t["images"])}, **groups)[0]
+    def effect(t: Mapping[str, np.ndarray]) -> Effect:
+        clusters = subject_of(t["images"]) if by_subject else None
+        return model(t["images"].ravel(), {"attribute": spread(t["attribute"], t["images"])}, clusters=clusters)[0]
 
-    return lambda tables: each(tables, one)
+    return lambda tables: each(tables, effect)
 
 
 fractional_images = _images(logit, by_subject=False)
@@ -181,7 +181,7 @@ def _bounded(tables: Tables, gamma: float) -> Answers:
     return _tested(float(rosenbaum_bounds(d, (gamma,)).largest_p[0]) for d in tables["differences"])
 
 
-def _tested(p: Any) -> Answers:
+def _tested(p: Iterable[float]) -> Answers:
     return Answers.of([(np.nan, np.nan, np.nan, value) for value in p])
 
 
