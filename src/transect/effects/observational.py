@@ -1,4 +1,4 @@
-"""How do outcomes differ between groups as they come in a population? Association, not causation.
+"""How do outcomes differ between groups of a population? Association, not causation.
 
 Attributes of a population move together, so a difference between its groups mixes what an attribute causes with all
 that comes along with it. These estimates are unadjusted, and every effect made from them has basis "observational".
@@ -46,9 +46,9 @@ class Groups:
 def cut(attribute: Attribute, values: Float[np.ndarray, " n"], edges: Sequence[float] | None = None) -> Groups:
     """Groups of an attribute: its levels where it is binary or categorical, else ranges between inner `edges`.
 
-    Without edges a continuous or ordinal attribute is cut at the terciles of its values. Where so many values are
+    Without edges a continuous or ordinal attribute is cut at the terciles of its values. Where many values are
     equal that a tercile is the smallest value, that edge is moved just above it, so that the smallest value is a
-    group of its own.
+    separate group.
 
     Raises BadInput when the edges do not increase.
 

@@ -83,14 +83,14 @@ def project(
     """Expected rates, disparate impact and disparate treatment in a population, with intervals by subject.
 
     values: outcomes [n, *shape] of a transect design, NaN without a valid answer; levels: attribute -> its levels.
-    Attributes that the population does not speak of are taken at equal shares of their levels. Shares are taken as
-    known: intervals speak of the subjects. Rates of binary outcomes have Wilson's interval on the effective number of
+    Attributes that the population does not state are taken at equal shares of their levels. Shares are taken as
+    known: intervals are of the subjects. Rates of binary outcomes have Wilson's interval on the effective number of
     subjects, their differences BCa or the paired score interval, ratios BCa.
 
     Returns Projection; every row is NaN with the reason where shares lie at levels that were not shown, and a row where
     a cell that it needs has no valid image, or nobody is in its group.
 
-    Raises UnknownName where the population speaks of an attribute that is not varied, BadInput where shares do not sum
+    Raises UnknownName where the population states an attribute that is not varied, BadInput where shares do not sum
     to 1 or shapes differ.
 
     >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
@@ -148,7 +148,7 @@ def _check(
         raise BadInput(f"expected outcomes [subjects, *{shape}], got {values.shape}; reshape them to the design's")
     for name in population.attributes:
         if name not in levels:
-            raise UnknownName("attribute", name, levels, hint="shares speak of attributes that the design varies")
+            raise UnknownName("attribute", name, levels, hint="shares are of attributes that the design varies")
     for name in levels:
         if name not in attributes:
             raise UnknownName("attribute", name, attributes, hint="see: transect attributes")

@@ -54,7 +54,7 @@ def control_function(
 
     As `instrumental`, for outcomes 0 and 1: the second stage is a probit (default) or logit that includes the residuals
     of the first. Errors by subject take both stages into account. Each spec holds the coefficients of the second stage;
-    those of the residuals ("residual of …") far from 0 say that the perceived value was confounded.
+    those of the residuals ("residual of …") far from 0 show that the perceived value was confounded.
 
     Returns one Effect per endogenous column, in order: change of probability per unit.
 

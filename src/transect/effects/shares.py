@@ -1,4 +1,4 @@
-"""Who is in the population that results should speak for? The share of each combination of levels, from TOML or CSV."""
+"""Who is in the population that results apply to? The share of each combination of levels, from TOML or CSV."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _of_margins(
 def _check_names(names: Sequence[str], attributes: Mapping[str, Attribute]) -> None:
     for name in names:
         if name not in attributes:
-            raise UnknownName("attribute", name, attributes, hint="shares speak of attributes that the design varies")
+            raise UnknownName("attribute", name, attributes, hint="shares are of attributes that the design varies")
 
 
 def _level(where: str, attribute: Attribute, text: object) -> float:

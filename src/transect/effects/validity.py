@@ -1,7 +1,7 @@
 """Did the manipulation leave the task's own label alone? Shares that moved, and a test of equivalence.
 
 A smile classifier's answer may change with a beard because the beard matters to it, or because the manipulation made
-the face smile. What people see (or the world's true value) tells the two apart: the label must stay while the attribute
+the face smile. What people see (or the world's true value) separates the two: the label must stay while the attribute
 moves. That no difference is found is no proof; two one-sided tests show that a difference is small (Schuirmann 1987).
 """
 
@@ -121,7 +121,9 @@ def equivalence(differences: ArrayLike, margin: float = MARGIN) -> Equivalence:
     (True, False)
     """
     if not margin > 0:
-        raise BadInput(f"margin: expected more than 0, got {margin:g}; say how large a difference does not matter")
+        raise BadInput(
+            f"margin: expected more than 0, got {margin:g}; state the largest difference that does not matter"
+        )
     d = np.asarray(differences, dtype=np.float64).reshape(-1)
     d = d[np.isfinite(d)]
     n = len(d)

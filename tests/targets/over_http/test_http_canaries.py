@@ -168,5 +168,5 @@ def test_two_rounds_tell_nothing_and_say_so():
     kept = {"target": "acme", "every": 9, "images": 4, "rounds": [0, 1], "distances": np.ones((4, 2, 2)).tolist()}
     made = plain(steady.section(kept))
     assert made["warnings"] == []
-    assert made["tables"][0]["title"] == "Tests for a change (2 rounds of answers: three are needed to tell a change)"
+    assert made["tables"][0]["title"] == "Tests for a change (2 rounds of answers: three are needed to detect a change)"
     assert made["tables"][0]["rows"][1][1] is None

@@ -1,4 +1,4 @@
-"""What the documents claim of each estimator: a method, a world, and whether theory says that it is right there."""
+"""What the documents claim of each estimator: a method, a world, and whether theory predicts that it is valid there."""
 
 from __future__ import annotations
 
@@ -246,7 +246,14 @@ _FURTHER_CLAIMS: Final = (
         True,
         "the cause is as strong as was assumed",
     ),
-    Claim("McNemar", "hidden cause, pairs", modelling.pairs_alike, False, "those alike are not alike", ""),
+    Claim(
+        "McNemar",
+        "hidden cause, pairs",
+        modelling.similar_pairs,
+        False,
+        "pairs that look the same differ in the hidden cause",
+        "",
+    ),
     Claim("Rosenbaum's bound", "hidden cause, pairs", modelling.pairs_bounded, True, "holds to the odds assumed", ""),
 )
 
@@ -254,11 +261,11 @@ _FACES_CLAIMS: Final = (
     Claim("transects", NAME, contenders.paired_contrast, True, "hair is set, all else held"),
     Claim("unadjusted difference", NAME, contenders.unadjusted, False, "face shape, tone and age go along"),
     Claim("OLS, adjusted", NAME, matched.faces_ols, True, "the causes are recorded, and nearly linear"),
-    Claim("matched, every pair", NAME, matched.every_pair, False, "distant pairs are not alike"),
-    Claim("matched, caliper", NAME, matched.near_pairs, True, "pairs are alike in what is recorded"),
+    Claim("matched, every pair", NAME, matched.every_pair, False, "distant pairs are not similar"),
+    Claim("matched, caliper", NAME, matched.near_pairs, True, "pairs are similar in what is recorded"),
     Claim("matched, caliper, adjusted", NAME, matched.adjusted_pairs, True, "and what still differs is taken off"),
-    Claim("matched on propensity", NAME, matched.propensity_pairs, True, "groups are alike in what is recorded"),
+    Claim("matched on propensity", NAME, matched.propensity_pairs, True, "groups are similar in what is recorded"),
 )
 
 CLAIMS: Final = _SIMPLE_CLAIMS + _FURTHER_CLAIMS + _FACES_CLAIMS
-"""When to use which estimator: what the documents say of it, row by row."""
+"""When to use which estimator: row by row, as in the documents."""

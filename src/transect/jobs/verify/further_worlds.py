@@ -24,7 +24,7 @@ HIDDEN_SHARES: Final = (0.16 / 1.16, 0.36)
 """Shares of what is left of outcome and attribute that the hidden cause explains; derived in `_hidden_line`."""
 
 HIDDEN_ODDS: Final = 2.0
-"""Odds of who of two alike has the attribute, where the hidden cause is at work."""
+"""Odds of which of two similar people has the attribute, where the hidden cause acts."""
 
 RATED: Final = 200
 """Images of each group that people rated in `_rare`; they are the first."""
@@ -121,7 +121,7 @@ def _hidden_line(rng: np.random.Generator, on: float) -> Table:
 
 
 def _hidden_pairs(rng: np.random.Generator, on: float) -> Table:
-    """Pairs that look alike; where their answers differ, the odds that the bearer errs are 2, and 3 times that."""
+    """Pairs that look the same; where their answers differ, the odds that the bearer errs are 2, and 3 times that."""
     odds = HIDDEN_ODDS * (3.0 if on else 1.0)
     differ = rng.random(400) < 0.4
     bearer = rng.random(400) < odds / (1 + odds)
@@ -138,7 +138,7 @@ def _rare(rng: np.random.Generator, on: float) -> Table:
 FURTHER: Final = (
     PlantedWorld(
         "absolute errors",
-        "errors are shares from 0 to 1, alike within a subject",
+        "errors are shares from 0 to 1, similar within a subject",
         _absolute_errors,
         {"effect": 0.1, "log odds": log_odds_ratio(0.2, 0.3)},
         {},
@@ -164,7 +164,7 @@ FURTHER: Final = (
     ),
     PlantedWorld(
         "rare outcome, rated by few",
-        "of 4,000 images people rated 400, of which hardly any has the outcome; a machine errs more in one group",
+        "of 4,000 images people rated 400, of which few have the outcome; a machine errs more in one group",
         _rare,
         {"rate": 0.03, "effect": 0.06},
         {"rate": 0.03},
@@ -174,6 +174,10 @@ FURTHER: Final = (
     ),
     PlantedWorld("hidden cause, line", "something hidden explains a part of both", _hidden_line, {"effect": 0.5}, {}),
     PlantedWorld(
-        "hidden cause, pairs", "of two alike, who has the attribute depends on something hidden", _hidden_pairs, {}, {}
+        "hidden cause, pairs",
+        "which of two similar people has the attribute depends on something hidden",
+        _hidden_pairs,
+        {},
+        {},
     ),
 )

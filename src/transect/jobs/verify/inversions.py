@@ -54,10 +54,10 @@ class Sizes:
 def sweep_generator(generator: Invertible, sizes: Sizes) -> dict[str, object]:
     """Rows by setting: w (restricted), then w+ by λ. Medians over faces, but for what says mean.
 
-    perceptual, pixels, restriction: as inverted. identity_distance: of what the feature network says of both images.
-    attribute_error: of directions' readings of the mean code against the world's truth, in the truth's deviations, mean
-    over attributes and faces (0.8 is what the mean face gets). edit_gain: change that is read per change that is asked,
-    mean; off_target: change of the other attributes, in deviations, mean.
+    perceptual, pixels, restriction: as inverted. identity_distance: between the feature network's identities of both
+    images. attribute_error: of directions' readings of the mean code against the world's truth, in the truth's
+    deviations, mean over attributes and faces (0.8 is what the mean face gets). edit_gain: measured change per
+    requested change, mean; off_target: change of the other attributes, in deviations, mean.
     """
     world = FaceWorld(image_size=generator.image_size, threads=1)
     subjects = world.sample(FIRST_FACE + np.arange(sizes.faces))
@@ -134,7 +134,7 @@ def sweep_latent_view(world: FaceWorld, sizes: Sizes, surrogate: Surrogate | Non
 
     perceptual: median distance of reconstruction and image. attribute_error: as in `sweep_generator`, of the world's
     own reading of the latents. identity_error: 1 - cosine of the true and found identity codes, median. edit_distance:
-    median perceptual distance of the found face and the true one after EDITED are set alike, both up.
+    median perceptual distance of the recovered face and the true one after EDITED are set to the same values.
     """
     view = latent_view(world)
     fitted = surrogate or fit_surrogate(view, features.load().network, samples=sizes.samples)

@@ -89,7 +89,7 @@ def train(
 
 
 def answers(network: Network, pixels: Pixels, count: int, device: str = "cpu") -> Float[np.ndarray, "n k"]:
-    """What the network says of rows 0 .. count - 1, float64."""
+    """The outputs of the network on rows 0 .. count - 1, float64."""
     network = network.to(device)
     network.eval()
     outputs = []

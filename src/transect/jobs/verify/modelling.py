@@ -138,12 +138,12 @@ def perceived_answers(tables: Tables) -> Answers:
 
 
 def ratio_alone(tables: Tables) -> Answers:
-    """Whether the ratio of rates is told from 1; no estimate, since none is claimed."""
+    """Whether the ratio of rates differs from 1; no estimate, since none is claimed."""
     return _tested(effect.p for effect in _ratios(tables))
 
 
 def ratio_beyond_e_value(tables: Tables) -> Answers:
-    """An effect is said where the interval's E-value is larger than the hidden cause is strong."""
+    """An effect is reported where the interval's E-value is larger than the hidden cause is strong."""
     limits = [e_value(*(float(np.exp(v)) for v in (m.estimate, m.low, m.high))).limit for m in _ratios(tables)]
     return _tested(0.0 if limit > HIDDEN_RATIO else 1.0 for limit in limits)
 
@@ -167,7 +167,7 @@ def adjusted_for_planted(tables: Tables) -> Answers:
     return Answers.of(rows)
 
 
-def pairs_alike(tables: Tables) -> Answers:
+def similar_pairs(tables: Tables) -> Answers:
     """McNemar's test: as if who has the attribute were chance."""
     return _bounded(tables, 1.0)
 

@@ -1,4 +1,4 @@
-"""Writes the figures that ship with FaceWorld: what reports and documents say of the world comes from them alone."""
+"""Writes the figures that ship with FaceWorld: reports and documents quote them alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model under audit: a small network, taught on the confounded population to tell who smiles."""
+"""The model under audit: a small network, trained on the confounded population to recognise smiles."""
 
 from __future__ import annotations
 
