@@ -37,12 +37,14 @@ class Checked:
     def score(self) -> tuple[Curve, Curve]:
         """Score sensitivity of all images, and of those whose label is known to have stayed."""
         m = self.measured
-        kept = score_sensitivity(m.own.grid(m.own.scores), m.steps, keep=self.found.kept, seed=m.own.design.seed).signed
+        kept = score_sensitivity(
+            m.own.grid(m.own.scores), m.steps, keep=self.found.unmoved, seed=m.own.design.seed
+        ).signed
         return m.score[False].signed, kept
 
     def classes(self) -> tuple[Curve, Curve]:
         """Classification sensitivity, the same two."""
-        return self.measured.classes[False].signed, self.measured.kept(self.found.kept).signed
+        return self.measured.classes[False].signed, self.measured.kept(self.found.unmoved).signed
 
 
 def check(made: Sequence[Measured]) -> dict[str, list[Checked]]:

@@ -121,27 +121,27 @@ def summary(table: pa.Table, truth: Mapping[str, float]) -> list[MethodFigures]:
                 of = (columns["method"] == method) & (columns["attribute"] == name) & (columns["images"] == images)
                 if of.any():
                     estimate, low, high = (columns[key][of] for key in ("estimate", "low", "high"))
-                    figures = _figures(estimate, low, high, effect)
-                    rows.append(MethodFigures(method, KINDS[method], name, images, *figures))
+                    rows.append(_row((method, KINDS[method], name, images), estimate, low, high, effect))
     return rows
 
 
-_Seven = tuple[float | None, float | None, float | None, float | None, float | None, float | None, float | None]
-
-
-def _figures(
-    estimate: Float[np.ndarray, " r"], low: Float[np.ndarray, " r"], high: Float[np.ndarray, " r"], effect: float
-) -> tuple[*_Seven, int, int, int]:
-    """Mean, bias, RMSE, coverage, half width, low and high; then repeats, not estimable and without an interval."""
+def _row(
+    labels: tuple[str, str, str, int],
+    estimate: Float[np.ndarray, " r"],
+    low: Float[np.ndarray, " r"],
+    high: Float[np.ndarray, " r"],
+    effect: float,
+) -> MethodFigures:
     known = np.isfinite(estimate)
     bounded = known & np.isfinite(low)
     counts = (len(known), int((~known).sum()), int((known & ~bounded).sum()))
     if not known.any():
-        return None, None, None, None, None, None, None, *counts
+        return MethodFigures(*labels, *(None,) * 7, *counts)
     error = estimate[known] - effect
     covers = (low <= effect) & (effect <= high)
     least, most = np.quantile(estimate[known], (0.025, 0.975)).tolist()
-    return (
+    return MethodFigures(
+        *labels,
         float(estimate[known].mean()),
         float(error.mean()),
         float(np.sqrt((error**2).mean())),
