@@ -22,21 +22,21 @@ _TEXT: Final = (
 )
 
 
-def section(one: Answers) -> Section:
+def section(answers: Answers) -> Section:
     """The section of one target; `one` holds a line per subject, its ends first and last."""
-    grid = one.grid(one.answers)
+    grid = answers.grid(answers.answers)
     ends, inner = grid[:, [0, -1]], grid[:, 1:-1]
     known = np.isfinite(ends).all(axis=1)
     same = known & (ends[:, 0] == ends[:, 1])
-    made = interpolation_consistency(np.where(same, ends[:, 0], np.nan), inner)
+    consistency = interpolation_consistency(np.where(same, ends[:, 0], np.nan), inner)
     return Section(
         key="interpolation",
-        study=one.study,
-        title=f"Between two subjects of one class: {one.target}",
+        study=answers.study,
+        title=f"Between two subjects of one class: {answers.target}",
         text=[_TEXT],
         warnings=[] if same.any() else ["No line has both ends in one class: there is nothing to check."],
-        figures=[_figure(one, ends, inner, same)] if same.any() else [],
-        tables=[_shares(made), _lines(known, same)],
+        figures=[_figure(answers, ends, inner, same)] if same.any() else [],
+        tables=[_shares(consistency), _lines(known, same)],
         sources=[SOURCE],
     )
 
@@ -55,12 +55,12 @@ def unfinished() -> Section:
     )
 
 
-def _shares(made: Mapping[str, Any]) -> Table:
+def _shares(consistency: Mapping[str, Any]) -> Table:
     heads = [("class of both ends", "text"), ("images that keep it", "proportion")]
     heads += [("low", "proportion"), ("high", "proportion"), ("lines", "count"), ("images", "count")]
     rows = [
         [_CLASSES[name], row["share"], row["low"], row["high"], row["lines"], row["images"]]
-        for name, row in made.items()
+        for name, row in consistency.items()
     ]
     return table("Images between two ends of one class", heads, rows)
 
@@ -74,18 +74,20 @@ def _lines(known: np.ndarray, same: np.ndarray) -> Table:
     return table("Lines", [("lines", "text"), ("number", "count")], rows)
 
 
-def _figure(one: Answers, ends: Float[np.ndarray, "n 2"], inner: Float[np.ndarray, "n k"], same: np.ndarray) -> Figure:
+def _figure(
+    answers: Answers, ends: Float[np.ndarray, "n 2"], inner: Float[np.ndarray, "n k"], same: np.ndarray
+) -> Figure:
     """Shares along the way, a line of the figure per class."""
-    shares = next(iter(one.design.levels.values()))[1:-1]
+    shares = next(iter(answers.design.levels.values()))[1:-1]
     series = []
     for label, name in ((0.0, "both ends no"), (1.0, "both ends yes")):
         rows = inner[same & (ends[:, 0] == label)]
         if not len(rows):
             continue
         counts = np.isfinite(rows).sum(axis=0)
-        kept = (rows == label).sum(axis=0)
-        low, high = wilson(kept, counts)
-        share = np.divide(kept, counts, out=np.full(len(counts), np.nan), where=counts > 0)
+        same_class = (rows == label).sum(axis=0)
+        low, high = wilson(same_class, counts)
+        share = np.divide(same_class, counts, out=np.full(len(counts), np.nan), where=counts > 0)
         columns = zip(shares, share, low, high, counts, strict=True)
         points = [point(v, low=lo, high=hi, x=float(x), n=int(n)) for x, v, lo, hi, n in columns]
         series.append(Series(name=name, points=points))

@@ -44,13 +44,13 @@ def limits(spec: RunSpec) -> list[str]:
     if not fitted:
         return []
     along = "labels that fitted models predict" if _is_local(fitted) else "values along directions fitted to labels"
-    made = [f"Intended values are {along}; what images show is for raters to see."]
-    if told := spec.generator.photographs:
-        made.append(
-            f"Subjects are {told['count']:,} photographs as an inversion found them; {told['failed']:,} more failed and"
-            " are left out."
+    sentences = [f"Intended values are {along}; what images show is for raters to see."]
+    if photographs := spec.generator.photographs:
+        sentences.append(
+            f"Subjects are {photographs['count']:,} inverted photographs; the inversion of {photographs['failed']:,} more "
+            "failed, and they are left out."
         )
-    return [*made, *[f"{text[0].upper()}{text[1:]}." for text in _leaks(fitted)]]
+    return [*sentences, *[f"{text[0].upper()}{text[1:]}." for text in _leaks(fitted)]]
 
 
 def section(spec: RunSpec) -> list[Section]:
@@ -94,11 +94,11 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
     cells = []
     for row in rows:
         origin = row["origin"]
-        balanced = ", ".join(words(one) for one in origin.get("balanced_on", ())) or "nothing"
-        told = [words(row["name"]), str(origin.get("labels", "")), str(origin.get("method", "")), balanced]
+        balanced = ", ".join(words(name) for name in origin.get("balanced_on", ())) or "nothing"
+        cells_of = [words(row["name"]), str(origin.get("labels", "")), str(origin.get("method", "")), balanced]
         shown = [row["low"], row["high"], row["shown_low"], row["shown_high"]]
-        cells.append([*told, row["labels"], row["held_out"], row["quality"], row["quality_measure"], *shown])
-    return table("Directions", heads, [[*row[:-4], *[_nan(one) for one in row[-4:]]] for row in cells])
+        cells.append([*cells_of, row["labels"], row["held_out"], row["quality"], row["quality_measure"], *shown])
+    return table("Directions", heads, [[*row[:-4], *[_nan(name) for name in row[-4:]]] for row in cells])
 
 
 def _nan(value: float | None) -> float:
@@ -111,7 +111,7 @@ def _is_local(fitted: Mapping[str, Any]) -> bool:
 
 def _origin(fitted: Mapping[str, Any], photographs: Mapping[str, Any]) -> Table:
     origin = fitted["origin"]
-    made = [
+    rows = [
         ["latent space", str(fitted["space"])],
         ["fitted on generator", str(origin.get("generator", {}).get("name", "not said"))],
         ["labels from", str(origin.get("source", "not said"))],
@@ -119,12 +119,12 @@ def _origin(fitted: Mapping[str, Any], photographs: Mapping[str, Any]) -> Table:
         ["true values known", "yes, by the world's causal model" if fitted.get("truth_known") else "no"],
     ]
     if photographs:
-        made += [
+        rows += [
             ["inverted photographs", f"{photographs['count']:,}, in space {photographs['space']}"],
             ["inversions that failed, left out", f"{photographs['failed']:,}"],
             ["file of inversions, SHA-256", str(photographs["sha256"])],
         ]
-    return table("Where they come from", [("what", "text"), ("is", "text")], made)
+    return table("Where they come from", [("what", "text"), ("is", "text")], rows)
 
 
 def _figure(rows: Sequence[Mapping[str, Any]]) -> Figure:

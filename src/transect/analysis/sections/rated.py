@@ -69,8 +69,8 @@ def _rated(kinds: Mapping[str, Mapping[str, Float[np.ndarray, " n"]]], unordered
         for name, values in columns.items():
             known = values[np.isfinite(values)]
             spread = (known.mean(), known.min(), known.max()) if len(known) else (np.nan,) * 3
-            told: list[object] = [None, None, None, "levels in no order"] if name in unordered else [*spread, ""]
-            rows.append([words(name), kind, len(known), len(values) - len(known), *told])
+            cells: list[object] = [None, None, None, "levels in no order"] if name in unordered else [*spread, ""]
+            rows.append([words(name), kind, len(known), len(values) - len(known), *cells])
     return table("Ratings", heads, rows)
 
 

@@ -36,23 +36,23 @@ def kind_of(reason: str) -> str:
     return category(reason) if declared(reason) or category(reason) == REFUSED else ERROR
 
 
-def section(one: Answers) -> Section | None:
+def section(answers: Answers) -> Section | None:
     """The section of one target in one study; None where every image has an answer."""
-    kinds = np.array([kind_of(reason) for reason in one.failures], dtype=object)
+    kinds = np.array([kind_of(reason) for reason in answers.failures], dtype=object)
     named = [kind for kind in dict.fromkeys(sorted(kinds, key=lambda kind: (kind == ERROR, kind))) if kind]
     if not named:
         return None
-    groups = _groups(one)
-    rates = {kind: [_rate(kinds == kind, one.subjects, rows) for _, _, rows in groups] for kind in named}
+    groups = _groups(answers)
+    rates = {kind: [_rate(kinds == kind, answers.subjects, rows) for _, _, rows in groups] for kind in named}
     return Section(
         key="unanswered",
-        study=one.study,
-        target=one.target,
-        title=f"What had no answer: {one.target}",
+        study=answers.study,
+        target=answers.target,
+        title=f"What had no answer: {answers.target}",
         text=list(_TEXT),
         warnings=[],
         figures=[_figure(groups, rates)],
-        tables=[_table(kind, groups, rates[kind]) for kind in named] + [_reasons(one)],
+        tables=[_table(kind, groups, rates[kind]) for kind in named] + [_reasons(answers)],
         sources=[SOURCES[WILSON], SOURCES[WILSON_CLUSTERED]],
     )
 
@@ -62,13 +62,13 @@ _Group = tuple[str, str, Bool[np.ndarray, " n"]]
 _Numbers = tuple[float, float, float, int, int]
 
 
-def _groups(one: Answers) -> list[_Group]:
-    made: list[_Group] = [("", "all images", np.ones(len(one.failures), dtype=np.bool_))]
-    for name, values in one.values.items():
-        named = grouped(one.attributes[name], values)
+def _groups(answers: Answers) -> list[_Group]:
+    groups: list[_Group] = [("", "all images", np.ones(len(answers.failures), dtype=np.bool_))]
+    for name, values in answers.values.items():
+        named = grouped(answers.attributes[name], values)
         order = dict.fromkeys(named[np.argsort(np.where(np.isfinite(values), values, np.inf), kind="stable")])
-        made += [(name, group, np.asarray(named == group)) for group in order if group]
-    return made
+        groups += [(name, group, np.asarray(named == group)) for group in order if group]
+    return groups
 
 
 def _rate(hit: Bool[np.ndarray, " n"], subjects: Int[np.ndarray, " n"], rows: Bool[np.ndarray, " n"]) -> _Numbers:
@@ -91,9 +91,9 @@ def _table(kind: str, groups: list[_Group], rates: list[_Numbers]) -> Table:
     return table(f"Outcome: {kind}", heads, [[_label(g), *r] for g, r in zip(groups, rates, strict=True)])
 
 
-def _reasons(one: Answers) -> Table:
-    found = [reason for reason in one.failures if reason]
-    counts = {reason: found.count(reason) for reason in sorted(set(found))}
+def _reasons(answers: Answers) -> Table:
+    reasons = [reason for reason in answers.failures if reason]
+    counts = {reason: reasons.count(reason) for reason in sorted(set(reasons))}
     rows = [[reason, kind_of(reason), n] for reason, n in sorted(counts.items(), key=lambda pair: -pair[1])]
     return table("Reasons, word for word", [("reason", "text"), ("outcome", "text"), ("images", "count")], rows)
 

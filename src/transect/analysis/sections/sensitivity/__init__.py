@@ -52,44 +52,44 @@ _OUTSIDE: Final = (
 )
 
 
-def section(found: Sequence[Answers]) -> Section:
+def section(answer_sets: Sequence[Answers]) -> Section:
     """The section of one target: `found` holds one study per attribute."""
-    made = [Measured(one) for one in found]
-    checked = labels.check(made)
-    text = [_DENTON.format(near=_near_text(made)), *([_ONE_WAY] if found[0].binary else [])]
+    measured = [Measured(answers) for answers in answer_sets]
+    checked = labels.check(measured)
+    text = [_DENTON.format(near=_near_text(measured)), *([_ONE_WAY] if answer_sets[0].binary else [])]
     return Section(
         key="sensitivity",
-        target=found[0].target,
-        title=f"Sensitivity of {found[0].target}",
-        text=[*text, *([_LABEL] if checked else []), *_pruned(found)],
-        warnings=[*_warnings(made), *labels.warnings(checked)],
-        figures=[*figures(made), *labels.figures(checked)],
-        tables=[*tables(made), *labels.tables(checked)],
+        target=answer_sets[0].target,
+        title=f"Sensitivity of {answer_sets[0].target}",
+        text=[*text, *([_LABEL] if checked else []), *_pruned(answer_sets)],
+        warnings=[*_warnings(measured), *labels.warnings(checked)],
+        figures=[*figures(measured), *labels.figures(checked)],
+        tables=[*tables(measured), *labels.tables(checked)],
         sources=[SOURCE, EQUIVALENCE] if checked else [SOURCE],
     )
 
 
-def _pruned(found: Sequence[Answers]) -> list[str]:
-    n = sum(one.pruned for one in found)
+def _pruned(answer_sets: Sequence[Answers]) -> list[str]:
+    n = sum(answers.pruned for answers in answer_sets)
     return [_LEFT_OUT.format(n=n)] if n else []
 
 
-def _near_text(made: Sequence[Measured]) -> str:
-    one = made[0]
-    if not one.own.binary:
+def _near_text(measured: Sequence[Measured]) -> str:
+    first = measured[0]
+    if not first.own.binary:
         return _NUMBERS
-    if not all(m.scored for m in made):
+    if not all(m.scored for m in measured):
         return _NO_SCORES
-    chosen = ", as asked for" if one.own.boundary else ""
-    text = _BOTH if all(m.bounded for m in made) else _ALL
-    return text.format(low=one.band[0], high=one.band[1], chosen=chosen)
+    chosen = ", as asked for" if first.own.boundary else ""
+    text = _BOTH if all(m.bounded for m in measured) else _ALL
+    return text.format(low=first.band[0], high=first.band[1], chosen=chosen)
 
 
-def _warnings(made: Sequence[Measured]) -> list[str]:
-    one = made[0]
+def _warnings(measured: Sequence[Measured]) -> list[str]:
+    first = measured[0]
     lines = []
-    if one.bounded and one.own.cut and not one.band[0] < one.own.threshold < one.band[1]:
-        lines.append(_OUTSIDE.format(low=one.band[0], high=one.band[1], threshold=one.own.threshold))
-    if any(m.own.perceived for m in made) and not one.own.truth_attribute and one.own.binary:
+    if first.bounded and first.own.cut and not first.band[0] < first.own.threshold < first.band[1]:
+        lines.append(_OUTSIDE.format(low=first.band[0], high=first.band[1], threshold=first.own.threshold))
+    if any(m.own.perceived for m in measured) and not first.own.truth_attribute and first.own.binary:
         lines.append(_UNSTATED)
     return lines
