@@ -21,15 +21,15 @@ from transect.report.records import Figure, Panel, Section, Series, Table
 SHOWN: Final = 24
 """Levels that the figure shows, largest coefficients first; the table has them all."""
 _TEXT: Final = (
-    "L2-regularised logistic regression of the errors (C = 1) on one indicator per level, as published: a coefficient"
-    " is the change of the log odds of an error where the level holds, the others equal, shrunk toward 0. Bars are "
-    "SDs over {resamples:,} bootstraps of images, as published, and of subjects, as recommended: images of one "
-    "subject resemble each other."
+    "L2-regularised logistic regression of errors (C = 1) on one indicator per level, as published. A "
+    "coefficient is the change in the log odds of an error where the level holds, all else equal, shrunk "
+    "toward 0. Bars are SDs over {resamples:,} bootstraps of images, as published, and of subjects, as "
+    "recommended because images of one subject resemble each other."
 )
 _BESIDE: Final = (
-    "Each attribute is split at its median (or off and on) and all others are adjusted for: differences of the error "
-    "rate, which are causal only if nothing that is missing here moves both the attribute and the errors. Attributes "
-    "of more than two levels are adjusted for by an indicator per level."
+    "Each attribute is split at its median (or into off and on) and adjusted for all others. Differences in "
+    "the error rate are causal only if no unlisted variable affects both the attribute and the errors. "
+    "Attributes with more than two levels are adjusted for by an indicator per level."
 )
 
 
@@ -136,7 +136,7 @@ def _side_by_side(answers: Answers, columns: Mapping[str, Float[np.ndarray, " _"
     heads = [("attribute", "text"), ("compared", "text")]
     for estimator in ("unadjusted", "OLS", "g-computation", "AIPW"):
         heads += [(f"{estimator}, points", "points"), (f"{estimator}: 95 %", "text")]
-    return table("Differences of the error rate by four estimators", heads, rows)
+    return table("Differences in the error rate by four estimators", heads, rows)
 
 
 def _estimates(answers: Answers, name: str, split: Split) -> list[Any]:

@@ -18,9 +18,9 @@ _BALAKRISHNAN: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
 )
 _TEXT: Final = (
-    "In an experiment attributes are set so that they do not go together; in a population or in photographs they do, "
-    "and an unadjusted difference mixes them. Standardised differences beyond {limit:g} are commonly called "
-    "unbalanced."
+    "An experiment sets attributes independently of each other. In a population or in photographs they are "
+    "correlated, and an unadjusted difference mixes their effects. Standardised differences beyond {limit:g} "
+    "are commonly called unbalanced."
 )
 
 
@@ -78,7 +78,7 @@ def _violins(answer_sets: Sequence[Answers], by: str) -> list[Figure]:
                 panels.append(_panel(name, distributions({name: values}, groups)))
         if panels:
             caption = (
-                "(a shape's widest place spans its width; dot and bar: median and quartiles; the numbers are images)"
+                "(each shape is scaled to its widest place; dot and bar: median and quartiles; the numbers are images)"
             )
             more = f", the first {_MOST_PANELS} of {len(panels)}" if len(panels) > _MOST_PANELS else ""
             title = f"{answers.study}: distributions by {words(by)}{more}"

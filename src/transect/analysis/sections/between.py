@@ -15,10 +15,11 @@ from transect.report.records import Figure, Panel, Section, Series, Table
 
 _CLASSES: Final = {"all": "both", "0": "no", "1": "yes"}
 _TEXT: Final = (
-    "A check before the rest is read (Denton et al. 2019): each line joins two subjects of the world, and images are "
-    "rendered at even shares of the way. Where the target puts both ends into one class, the images between should "
-    "keep it. Where many do not, what lies between two faces of a class is something else to the target, and a step "
-    "along an attribute may change its answer for no reason of the attribute's. Intervals are by line."
+    "Read this check first (Denton et al. 2019). Each line joins two subjects of the world, and images are "
+    "rendered at even steps along it. Where the target puts both ends into one class, the images between "
+    "should keep that class. Where many do not, the target's answer varies between two faces of one class, and "
+    "a step along an attribute may change the answer for reasons other than the attribute. Intervals are by "
+    "line."
 )
 
 

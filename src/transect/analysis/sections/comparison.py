@@ -21,13 +21,14 @@ _SOURCE: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
 )
 _TEXT: Final = (
-    "The experiment shows every subject in every cell; the observation has what came, and a cell may hold few images "
-    "or none. An observed image belongs to the cell whose levels are nearest to its values. Where the two differ, "
-    "something that goes along with the attributes in the population may do it, or the faces may differ otherwise."
+    "The experiment shows every subject in every cell. The observation has the images that were collected, and "
+    "a cell may hold few or none. An observed image belongs to the cell whose levels are nearest to its "
+    "values. Where the two differ, the cause may be something correlated with the attributes in the "
+    "population, or other differences between the faces."
 )
 _OUTSIDE: Final = (
-    "{n:,} of the {of:,} observed images are in no cell: a value is missing, the image was pruned, or its level is one "
-    "that the experiment lacks."
+    "{n:,} of the {of:,} observed images are in no cell: a value is missing, the image was pruned, or its "
+    "level is not in the experiment."
 )
 
 

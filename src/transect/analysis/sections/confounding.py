@@ -18,15 +18,16 @@ from transect.effects.samples import Labels
 from transect.report.records import Section, Table
 
 _TEXT: Final = (
-    "Attributes that come as they are may go along with something that is not in the table. These numbers say how "
-    "strong that would have to be; none says whether it is there. An experiment needs none of them.",
-    "An E-value of 2 reads: something hidden that goes with both the attribute and the {counted} at a risk ratio of 2 "
-    "could explain the whole estimate, anything weaker could not; an E-value of the interval of 1 means that the "
-    "interval holds no effect already. Slopes are per standard deviation of the attribute; a larger step has "
-    "a larger E-value.",
-    "A robustness value of 10 % reads: something hidden that explains 10 % of what is left of both the attribute and "
-    "the {counted} could bring the adjusted difference to 0, anything weaker could not. The partial R² is what the "
-    "attribute itself explains of what is left.",
+    "Attributes that were observed, not set, may be correlated with something that is not in the table. These "
+    "numbers show how strong such a hidden factor would have to be; none shows whether it exists. An "
+    "experiment needs none of them.",
+    "How to read an E-value of 2: something hidden that is associated with both the attribute and the "
+    "{counted} at a risk ratio of 2 could explain the whole estimate; anything weaker could not. An E-value of "
+    "1 for the interval means that the interval already includes no effect. Slopes are per standard deviation "
+    "of the attribute; a larger step has a larger E-value.",
+    "How to read a robustness value of 10 %: something hidden that explains 10 % of the remaining variance of "
+    "both the attribute and the {counted} could bring the adjusted difference to 0; anything weaker could not. "
+    "The partial R² is the share of the remaining variance that the attribute itself explains.",
 )
 _RATIO: Final = "risk ratio"
 _STANDARDISED: Final = "standardised difference"

@@ -99,9 +99,9 @@ def section(differences: Deviations, ids: list[str]) -> Section:
         study=differences.study,
         title=f"Farthest from people's answers: {differences.target}",
         text=[
-            f"The truth asked about is {words(differences.text)}. People's mean answer is the reference, as where no "
-            "physical truth exists; the images on which the model lies farthest from it come first (Balakrishnan et "
-            "al. 2020, Fig. 17). What is far from a few people's mean may be their error too."
+            f"The truth is {words(differences.text)}. People's mean answer is the reference, as where no "
+            "physical truth exists. Images on which the model deviates most from it come first (Balakrishnan "
+            "et al. 2020, Fig. 17). A deviation from the mean of a few people may also be their error."
         ],
         warnings=[],
         figures=[],

@@ -37,14 +37,14 @@ SOURCE: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
 )
 _TEXT: Final = (
-    "An image that was moved in a latent space may show something else than was set. Each was compared with the "
-    "subject's own, unedited image, and every limit is what unedited images of other subjects show. An image that "
-    "fails a gate is counted here by cell; it is kept in every figure of this report."
+    "An image that was edited in a latent space may not show what was set. Each edited image was compared with "
+    "the subject's unedited image; every limit comes from unedited images of other subjects. An image that "
+    "fails a gate is counted here by cell, and it is included in every figure of this report."
 )
 _SHIPPED: Final = (
-    "What no other model was named for was read by the network that ships, which was taught on rendered faces and also "
-    "labelled the pictures to which the directions were fitted: an edit that shows it what was set, and onlookers "
-    "something else, passes. Attributes without a direction are not read."
+    "Attributes without a model named by --check-attribute were read by the network that ships with Transect. "
+    "It was trained on rendered faces and also labelled the images to which the directions were fitted, so an "
+    "edit that satisfies this network but not people passes. Attributes without a direction are not read."
 )
 _MEANINGS: Final = {
     SHIFT: f"the reading is as near to the expected as in {KEPT:g} % of unedited images, or within {LEAST_SHIFT:g} SD",
@@ -70,7 +70,7 @@ def section(spec: RunSpec, attributes: Mapping[str, Attribute], edits: pa.Table,
     return Section(
         key=KEY,
         study=spec.name,
-        title="Did the images become what was set, and nothing else?",
+        title="Do the images show what was set, and nothing else?",
         text=[_TEXT, *([_SHIPPED] if spec.edits and spec.edits.shipped else [])],
         warnings=_warnings(failed, cells, labels, gates),
         figures=[_coverage_figure(failed, cells, labels)],
@@ -219,6 +219,6 @@ def _draws(spec: RunSpec, edits: pa.Table, rows: Int[np.ndarray, " n"], failed: 
         ["subjects", len(subjects)],
         ["drawn again at least once", int((draws > 1).sum())],
         ["draws in all", int(draws.sum())],
-        ["still failing after the last draw, and kept", int(still.sum())],
+        ["still failing after the last draw, and included", int(still.sum())],
     ]
     return [table("Subjects drawn again", [("what", "text"), ("number", "count")], lines)]

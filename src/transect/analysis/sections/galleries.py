@@ -52,8 +52,8 @@ def by_score(
     bands = "; ".join([*(rule.text for rule in mine), *(f"{rule.text} {_KEPT}" for rule, _ in theirs)])
     framed = f" Images framed in red are left out by {bands}." if bands else " No rule leaves any of them out."
     text = (
-        f"From mean answers at one end of the scale to the other, at most {EACH} images of each tenth, below its range "
-        f"and how many images it has.{framed}"
+        f"Images by mean answer, from one end of the scale to the other: at most {EACH} images of each tenth, "
+        f"below its range and its number of images.{framed}"
     )
     return PictureGallery(f"Faces by {words(question.name)}", text, "by-score", groups)
 
@@ -95,7 +95,10 @@ def side_by_side(study: str, ids: Sequence[str], shown: Shown, question: Rated) 
             for row in rows[:24].tolist()
         ]
         groups.append(PictureGroup(f"subject {int(subjects[k])}", pictures))
-    text = "What was set on each image, and the mean of what people saw on it; levels in no order by the most common."
+    text = (
+        "What was set on each image, and the mean of what people saw on it; for levels in no order, the most "
+        "common answer."
+    )
     return PictureGallery(f"Intended and seen: {words(question.name)}", text, "rows", groups)
 
 
@@ -123,7 +126,7 @@ def farthest(differences: Deviations, study: str, ids: Sequence[str]) -> Picture
         )
         for name, rows in directions.items()
     ]
-    text = f"Answers about {differences.text}, farthest first; people's are mean answers." + (
+    text = f"Answers about {differences.text}, farthest first; people's answers are means." + (
         " 0 is no, 1 is yes." if differences.binary else ""
     )
     return PictureGallery(f"Farthest from people: {differences.target}", text, "rows", groups)

@@ -34,12 +34,14 @@ def section(
     counts = Counter(left_out)
     judged = sum(entry["groups"][0]["judged"] for entry in entries)
     text = [
-        f"Raters judged {judged:,} images of this generator before (validation {sha256[:12]}), and it met every gate "
-        "over all images. Each level that is set has to meet the gates by itself too, and a value between two rated "
-        "levels is vouched for by both."
+        f"Raters judged {judged:,} images of this generator before (validation {sha256[:12]}), and it met every "
+        "gate over all images. Each level that is set must also meet the gates separately; a value between two "
+        "rated levels relies on both."
     ]
     if levels:
-        text.append(f"Images of a level that fails are counted and left out of every estimate: {len(left_out):,} here.")
+        text.append(
+            f"Images of a level that fails are counted and excluded from every estimate: {len(left_out):,} here."
+        )
     heads = [
         ("condition", "text"),
         ("judged", "count"),

@@ -40,16 +40,18 @@ NO_FACE: Final = "no face"
 _ALL: Final = "all images"
 _EQUAL: Final = "all, weighted equally"
 _SAMPLER: Final = {
-    False: "The sampler: images as sampled from {population}, so that the rate of all images is that population's.",
+    False: (
+        "The sampler: images as sampled from {population}, so the rate over all images is the rate of that population."
+    ),
     True: "The sampler: every subject at every combination of the levels that were set.",
 }
 _TEXT: Final = (
-    "Errors are counted of all images and by condition, with 95 % intervals by subject. {sampler} “All, weighted "
-    "equally” gives every group of a condition the same weight, however often it was sampled.",
-    "A missed face has no attribute. So detection is a rate of its own, the attribute's errors are counted given "
-    "detection, and once more with every miss as an error.",
+    "Errors are counted over all images and by condition, with 95 % intervals by subject. {sampler} “All, "
+    "weighted equally” gives every group of a condition the same weight, however often it was sampled.",
+    "A missed face has no attribute. Detection is therefore a separate rate; the attribute's errors are "
+    "counted among detected faces, and again with every miss counted as an error.",
 )
-_DRAWN: Final = "Of {n} conditions those {shown} are drawn whose groups differ most; the tables have all."
+_DRAWN: Final = "The {shown} of {n} conditions whose groups differ most are drawn; the tables list all."
 
 
 @final
@@ -208,7 +210,7 @@ def _figure(measured: Sequence[str], rates: Sequence[ErrorRate], shown: Sequence
         )
         for measure in measured
     ]
-    title = "How often does it err, and in which group?"
+    title = "How often is the target wrong, and in which group?"
     return Figure(
         kind="rows",
         title=title,

@@ -27,16 +27,16 @@ from transect.records import Effect
 from transect.report.records import Section, Table
 
 _TEXT: Final = (
-    "Each attribute is split at its median (or off and on) and all others are held equal; errors are clustered by "
-    "subject. An odds ratio of 2 doubles the odds of an error, a risk ratio of 2 its rate: of a common outcome the "
-    "odds ratio is the farther from 1. Both are causal only where attributes were set, or nothing that is missing here "
-    "moves both the attribute and the errors."
+    "Each attribute is split at its median (or into off and on), with all others held equal; errors are "
+    "clustered by subject. An odds ratio of 2 doubles the odds of an error, a risk ratio of 2 its rate; for a "
+    "common outcome the odds ratio is farther from 1. Both are causal only where attributes were set, or where "
+    "no unlisted variable affects both the attribute and the errors."
 )
 _FRACTIONAL: Final = (
-    "The fractional logit is of |score − mean rating|, 0 to 1, so that an image on which raters disagree counts as "
-    "half right either way; {n:,} of {of:,} images have both."
+    "The fractional logit is of |score − mean rating|, 0 to 1: an image on which raters disagree counts as "
+    "half right either way. {n:,} of {of:,} images have both."
 )
-_SHARES: Final = "give single answers as --ratings (means, as --perceived, tell it of two levels alone)"
+_SHARES: Final = "give single answers with --ratings (means, as with --perceived, suffice for two levels only)"
 _BALAKRISHNAN: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
 )
@@ -122,8 +122,8 @@ def _why_not(answers: Answers) -> str:
     if answers.steps:
         return "its images are steps from each subject's own value; see the sensitivities"
     if not answers.judged:
-        return "errors of the target are not known there; --truth says what the right answer is"
-    return "attributes were set, and contrasts within subjects need no model; --perceived says what people saw instead"
+        return "errors of the target are not known there; state the right answer with --truth"
+    return "attributes were set, and contrasts within subjects need no model; model what people saw with --perceived"
 
 
 def _fractions(answers: Answers) -> tuple[Float[np.ndarray, " _"], str]:

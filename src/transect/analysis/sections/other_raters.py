@@ -20,10 +20,11 @@ from transect.report.records import Section, Table
 
 RESAMPLES: Final = 300
 _TEXT: Final = (
-    "Other people might have been asked: a rater who uses a scale more widely, or leans to one end, moves all images "
-    "that they rated. Intervals here resample raters as well as subjects (Cameron, Gelbach & Miller 2011); the share "
-    "says how much of the variance comes from who was asked. Effects per unit of what people saw take the intended "
-    "values as instruments, so that noise of single answers does not weaken them."
+    "Other raters might answer differently: a rater who uses a scale more widely, or leans to one end, moves "
+    "all images that they rated. Intervals here resample raters as well as subjects (Cameron, Gelbach & Miller "
+    "2011); the share is the part of the variance that comes from the choice of raters. Effects per unit of "
+    "what people saw use the intended values as instruments, so that noise in single answers does not weaken "
+    "them."
 )
 
 
@@ -37,7 +38,7 @@ def section(answers: Answers) -> Section | None:
     return Section(
         key="other raters",
         study=answers.study,
-        title=f"If other people had been asked: {answers.target}",
+        title=f"With other raters: {answers.target}",
         text=[_TEXT],
         warnings=[],
         figures=[],

@@ -17,14 +17,14 @@ from transect.effects.prediction_powered import LEAST, SOURCES, PredictionPowere
 from transect.report.records import Section, Table
 
 _TEXT: Final = (
-    "People rated some images; the machine that each title names has more of them. The machine's mean over all images "
-    "is corrected by how far it is off where people rated too, so that the interval is narrower where it is often "
-    "right. Its weight is estimated: 0 is people alone. With many rated images the interval is valid even where the "
-    "machine is wrong. Rates of one image per subject have score intervals, however rare the outcome; with several "
-    f"images of some subject, an outcome that fewer than {LEAST} rated subjects have, or lack, has none. People's own "
-    "intervals of rates are Wilson's, by subject.",
-    "This holds if the rated images were drawn at random from all of them; ratings of chosen images do not speak for "
-    "the others. Differences are the last group minus the first.",
+    "People rated some images; the machine that each title names rated more. The machine's mean over all "
+    "images is corrected by its error on the images that people rated too, so the interval is narrower where "
+    "the machine is often right. Its weight is estimated: 0 is people alone. With many rated images the "
+    "interval is valid even where the machine is wrong. Rates with one image per subject have score intervals, "
+    f"however rare the outcome. With several images of a subject, an outcome that fewer than {LEAST} rated "
+    "subjects have, or lack, has no interval. People's own intervals of rates are Wilson's, by subject.",
+    "This holds if the rated images were drawn at random from all of them; ratings of hand-picked images do "
+    "not represent the others. Differences are the last group minus the first.",
 )
 _BY_IMAGE: Final = "the ratings by image"
 
@@ -56,7 +56,7 @@ def section(answers: Answers) -> Section | None:
     return Section(
         key="people",
         study=answers.study,
-        title=f"Few ratings by people, many by a machine: {answers.target}",
+        title=f"Few human ratings, many machine ratings: {answers.target}",
         text=list(_TEXT),
         warnings=_left_out(answers, {each.name for each in quantities}),
         figures=[],
@@ -106,7 +106,7 @@ def _left_out(answers: Answers, shown: Collection[str]) -> list[str]:
     for name in answers.people:
         if _mean_of(name) in shown:
             continue
-        why = "no machine has it for images that people did not rate, beside images that both have"
+        why = "no machine rated images that people did not, in addition to images that both rated"
         why = "levels in no order have no mean" if nominal(answers.known.get(name)) else why
         reasons.append(f"No machine ratings complement people's ratings of {words(name)}: {why}")
     return reasons

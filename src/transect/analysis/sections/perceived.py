@@ -22,14 +22,15 @@ _EXACT: Final = 1e12
 MOST_BARS: Final = 6
 """Perceived attributes whose names find room side by side; more are listed one below the other."""
 _TEXT: Final = (
-    "Each row of the matrix is a manipulation, from its first level to its last: the mean change of every perceived "
-    "attribute, subject by subject. A clean manipulation moves only its own. Levels in no order are no numbers: each "
-    "is set instead of the first, and each that is perceived is a share of its own, from 0 to 1.",
-    "The intended values were set by us and serve as instruments for the perceived ones, so that a manipulation that "
-    "drags another attribute along can be told apart. This holds if an intended value changes the answer only through"
-    " the perceived attributes listed: something unlisted that rides along (earrings) breaks it. A varied attribute "
-    "without such a rating (not rated, or of more than two levels, one indicator per level) is no instrument: its "
-    "intended values are held equal.",
+    "Each row of the matrix is a manipulation, from its first level to its last: the mean change of every "
+    "perceived attribute, subject by subject. A clean manipulation moves only its own attribute. Levels in no "
+    "order are not numbers: each is compared with the first, and each that is perceived is a share, from 0 to "
+    "1.",
+    "The intended values were set and serve as instruments for the perceived ones, which separates the effects "
+    "of a manipulation that also moves another attribute. This holds if an intended value changes the answer "
+    "only through the perceived attributes listed; an unlisted change that comes with it (earrings) breaks it. "
+    "A varied attribute without such a rating (not rated, or with more than two levels, one indicator per "
+    "level) is not an instrument: its intended values are held equal.",
 )
 
 

@@ -20,10 +20,10 @@ BINS: Final = 20
 _WIDEST: Final = 0.5
 """The largest standard deviation that answers can have, in ranges of the scale: half at either end."""
 _TEXT: Final = (
-    "Raters go by numbers; nobody is named here. Agreement is the share of pairs of answers about one image that are "
-    "equal; Krippendorff's α takes off what chance would give, with a bootstrap interval by image. The spread is the "
-    "standard deviation of the answers about one image, in ranges of the scale (Balakrishnan et al. 2020, Fig. 8); how "
-    "each rater goes with the mean of the others says whether somebody answered blindly."
+    "Raters appear as numbers, not names. Agreement is the share of pairs of answers about one image that are "
+    "equal; Krippendorff's α corrects it for chance, with a bootstrap interval by image. The spread is the "
+    "standard deviation of the answers about one image, in ranges of the scale (Balakrishnan et al. 2020, Fig. "
+    "8). The correlation of each rater with the mean of the others shows whether somebody answered blindly."
 )
 
 
@@ -109,13 +109,13 @@ def section(study: str, rated: Sequence[Rated], excluded: Excluded, resamples: i
 
 def _warnings(rated: Sequence[Rated], excluded: Excluded) -> list[str]:
     warnings = [
-        f"One answer an image to {words(question.name)}: agreement cannot be estimated"
+        f"One answer per image to {words(question.name)}: agreement cannot be estimated"
         for question in rated
         if _single(question)
     ]
-    warnings += [f"Who answered {words(question.name)} is not known" for question in rated if question.anonymous]
+    warnings += [f"The raters of {words(question.name)} are not known" for question in rated if question.anonymous]
     if excluded.raters is None:
-        warnings.append("Whether raters were left out before these answers were given is not known")
+        warnings.append("It is not known whether raters were left out before these answers were supplied")
     return warnings
 
 
@@ -125,7 +125,7 @@ def _single(question: Rated) -> bool:
 
 def _who(rated: Sequence[Rated], excluded: Excluded) -> Table:
     heads = [("question", "text"), ("raters", "count"), ("answers", "count"), ("images rated", "count")]
-    heads += [("not rated", "count"), ("answers an image, median", "number"), ("cannot tell", "count")]
+    heads += [("not rated", "count"), ("answers per image, median", "number"), ("cannot tell", "count")]
     rows: list[list[object]] = []
     for question in rated:
         known = np.isfinite(question.ratings)
@@ -164,7 +164,7 @@ def _agreement(rated: Sequence[Rated], resamples: int) -> Table:
                 alpha.reason,
             ]
         )
-    return table("How far they agree", heads, rows)
+    return table("Agreement between raters", heads, rows)
 
 
 def _reliability(rated: Sequence[Rated]) -> Table:
@@ -194,7 +194,7 @@ def _spreads(rated: Sequence[Rated]) -> Figure:
         question.name: spread(question.ratings, question.low, question.low + question.width) for question in rated
     }
     labels = {question.name: f"{words(question.name)} [{len(question.values)}]" for question in rated}
-    title = "How far answers about one image lie apart"
+    title = "Spread of the answers about one image"
     caption = (
         "(standard deviation of an image's answers, in ranges of the scale; in brackets the answers to choose from)"
     )
@@ -203,7 +203,7 @@ def _spreads(rated: Sequence[Rated]) -> Figure:
 
 def _means(rated: Sequence[Rated]) -> Figure:
     means = {words(question.name): (question.mean - question.low) / question.width for question in rated}
-    title, caption = "Where mean answers lie", "(0 and 1 are the ends of each scale; the numbers are images)"
+    title, caption = "Distribution of mean answers", "(0 and 1 are the ends of each scale; the numbers are images)"
     return _violins(title, caption, "mean answer", means, 1.0)
 
 

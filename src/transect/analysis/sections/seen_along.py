@@ -20,10 +20,10 @@ SHOWN: Final = 3
 STEPS: Final = 40
 _TEXT: Final = (
     "Each dot is an answer (larger where several are equal), at the value that was set; the line is a logistic "
-    "function through them by least squares (Balakrishnan et al. 2020, Fig. 7). Where answers follow it within one "
-    "level, raters see what was set; where they lie flat, the control moved something that they do not see.",
-    "Intended against perceived (their Fig. 9b): what was asked of the generator, and the mean of what people saw on "
-    "each image. Effects of what was seen take the latter.",
+    "function fitted by least squares (Balakrishnan et al. 2020, Fig. 7). Where answers follow it within one "
+    "level, raters see what was set; where they are flat, the control changed something that raters do not see.",
+    "Intended and perceived (their Fig. 9b): what the generator was asked for, and the mean of what people saw "
+    "on each image. Effects of what was seen use the latter.",
 )
 
 

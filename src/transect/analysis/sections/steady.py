@@ -17,13 +17,13 @@ from transect.experiment.canaries import EACH, FALSE_ALARMS, FOLDER, LIMIT, dist
 from transect.report.records import Figure, Panel, Section, Series, Table
 
 _TEXT: Final = (
-    "The first images of the audit were asked about again after every {every} answers, past the answers that are kept. "
-    "While the run went on, evidence for a change was counted after every round: a target that never changes ever "
-    f"reaches {LIMIT:g} with a probability of at most {EACH:.1%}, however many rounds there are. At the end another "
-    f"test takes the likeliest point of change and asks how often calls in a random order would show one as clear; "
-    f"p of at most {EACH:g} counts. So of targets that never change, also of those whose answers vary by chance, at "
-    f"most {FALSE_ALARMS:.0%} are said to have changed.",
-    "Both presume that chance calls are independent of each other. A change within the last round, or of answers to "
+    "After every {every} answers the target was asked about the first images of the audit again, bypassing stored "
+    "answers. During the run, evidence for a change was counted after every round: a target that never changes ever "
+    f"reaches {LIMIT:g} with a probability of at most {EACH:.1%}, however many rounds there are. At the end a second "
+    "test takes the likeliest point of change and computes how often calls in a random order would show one as clear; "
+    f"p of at most {EACH:g} counts. Of targets that never change, including those whose answers vary by chance, at "
+    f"most {FALSE_ALARMS:.0%} are reported as changed.",
+    "Both tests assume that chance varies each call independently. A change within the last round, or in answers to "
     "other images alone, can stay unseen; so can any change behind a provider's own store of answers.",
 )
 
@@ -48,7 +48,7 @@ def _verdict(canaries: Mapping[str, Any], change: Change) -> str:
         return f"Unknown: {change.reason}."
     other, _ = _otherwise(canaries)
     if not other.any():
-        return "Nothing speaks against it: every image that was asked about again was answered as at first."
+        return "No sign of a change: every repeated image was answered as in the first round."
     return "Some answers differed from the first, but no more than chance explains."
 
 
@@ -60,7 +60,7 @@ def _otherwise(canaries: Mapping[str, Any]) -> tuple[Float[np.ndarray, " t"], Fl
 
 def _test(canaries: Mapping[str, Any], change: Change, *, changed: bool) -> Table:
     rows = [
-        ["evidence for a change, the largest while the run went on", float(evidence_of(canaries).max())],
+        ["evidence for a change, the largest during the run", float(evidence_of(canaries).max())],
         ["p of a change at the likeliest point, at the end", change.p],
         *([["rounds before that point", change.after]] if changed else []),
         ["rounds", len(canaries["rounds"])],
@@ -73,7 +73,7 @@ def _test(canaries: Mapping[str, Any], change: Change, *, changed: bool) -> Tabl
 def _rounds(canaries: Mapping[str, Any]) -> Table:
     distances, (other, known), evidence = distances_of(canaries), _otherwise(canaries), evidence_of(canaries)
     heads = [("after N answers", "count"), ("answers that differ from the first", "count")]
-    heads += [("answered then and at first", "count"), ("mean distance from the first", "number")]
+    heads += [("answered then and in the first round", "count"), ("mean distance from the first", "number")]
     heads += [("evidence until then", "number")]
     rows = [
         [number * canaries["every"], other[place], known[place], _mean(distances[:, 0, place]), float(evidence[place])]

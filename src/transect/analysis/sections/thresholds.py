@@ -17,13 +17,14 @@ _SOURCE: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
 )
 _TEXT: Final = (
-    "A group's errors may be many at one threshold and few at another. The table has the target's own {own} and the "
-    "threshold with the fewest errors over all images, {best:.3g}, whose errors are those of the images that chose it. "
-    "{more}Of {n} attributes those {shown} are shown whose groups differ most."
+    "A group may have many errors at one threshold and few at another. The table has the target's own {own} "
+    "and the threshold with the fewest errors over all images, {best:.3g}, measured on the images that "
+    "selected it. {more}"
 )
+_DRAWN: Final = "The {shown} of {n} attributes whose groups differ most are shown."
 _NO_CUT: Final = (
-    "The target does not decide by a cut of its score (a detector counts its boxes, a multiclass target takes the "
-    "largest of its scores), so that no threshold of the curves is its decision. "
+    "The target does not decide by a cut of its score (a detector counts its boxes, a multiclass target takes "
+    "the largest of its scores), so no threshold of the curves is its decision. "
 )
 
 
@@ -46,11 +47,12 @@ def section(answers: Answers) -> Section:
     shown = sorted(names, key=lambda name: -_spread(answers, groups[name]))[:ATTRIBUTES]
     best = threshold_curves(answers.scores, answers.truth).best
     words_of = {"own": "threshold", "more": ""} if answers.cut else {"own": "decision", "more": _NO_CUT}
+    drawn = _DRAWN.format(n=len(names), shown=len(shown))
     return Section(
         key="thresholds",
         study=answers.study,
         title=f"Thresholds of {answers.target}",
-        text=[_TEXT.format(best=best, n=len(names), shown=len(shown), **words_of)],
+        text=[(_TEXT.format(best=best, **words_of) + (drawn if len(shown) < len(names) else "")).rstrip()],
         figures=[_figure(answers, name, groups[name]) for name in shown],
         tables=[_table(answers, name, groups[name], best) for name in shown],
         sources=[_SOURCE],

@@ -16,12 +16,13 @@ from transect.report.records import Figure, Panel, Section, Series, Table
 REFUSED: Final = "refused"
 ERROR: Final = "error"
 _TEXT: Final = (
-    "An image without a valid answer is neither right nor wrong, and is left out of all other rates. If it happens "
-    "more often in one group than in another, that is a finding about the target, and the other rates are of the "
-    "images that remain. So each kind is counted here over all images that were sent, with a 95 % interval by subject.",
-    "What the answer itself says (no face, unsafe content and the like) and what was refused (HTTP 4xx) are the "
-    "target's doing. Errors are whatever else went wrong, also on the way there: whether a call is tried again depends "
-    "on the status alone and not on the image, and an image whose tries are used up is counted here.",
+    "An image without a valid answer is neither right nor wrong, and is left out of all other rates. If this "
+    "happens more often in one group than in another, it is a finding about the target, and the other rates "
+    "cover only the images that remain. Each kind is therefore counted here over all images that were sent, "
+    "with a 95 % interval by subject.",
+    "Answers that name a reason (no face, unsafe content and the like) and refused calls (HTTP 4xx) are the "
+    "target's doing. Errors are all other failures, also on the way to the target: whether a call is retried "
+    "depends on the status alone and not on the image, and an image whose retries are used up is counted here.",
 )
 
 
@@ -48,7 +49,7 @@ def section(answers: Answers) -> Section | None:
         key="unanswered",
         study=answers.study,
         target=answers.target,
-        title=f"What had no answer: {answers.target}",
+        title=f"Images without an answer: {answers.target}",
         text=list(_TEXT),
         warnings=[],
         figures=[_figure(groups, rates)],
@@ -95,7 +96,7 @@ def _reasons(answers: Answers) -> Table:
     reasons = [reason for reason in answers.failures if reason]
     counts = {reason: reasons.count(reason) for reason in sorted(set(reasons))}
     rows = [[reason, kind_of(reason), n] for reason, n in sorted(counts.items(), key=lambda pair: -pair[1])]
-    return table("Reasons, word for word", [("reason", "text"), ("outcome", "text"), ("images", "count")], rows)
+    return table("Reasons, verbatim", [("reason", "text"), ("outcome", "text"), ("images", "count")], rows)
 
 
 def _figure(groups: list[_Group], rates: dict[str, list[_Numbers]]) -> Figure:
@@ -107,5 +108,5 @@ def _figure(groups: list[_Group], rates: dict[str, list[_Numbers]]) -> Figure:
         series = [Series(name="share of images", points=points)]
         panels.append(Panel(heading=kind, y_words="share of images", unit="proportion", series=series))
     caption = "(share of the images sent, %, with 95 % intervals)"
-    title = "How often was there no answer, and in which group?"
+    title = "How often is there no answer, and in which group?"
     return Figure(kind="rows", title=title, caption=caption, panels=panels)

@@ -15,32 +15,34 @@ from transect.effects.observational import associations, cut
 from transect.effects.verification import SOURCES, Threshold, Verified
 from transect.records import Attribute
 from transect.report.records import Figure, Panel, Point, Section, Series, Table
+from transect.report.wording import counted
 
 _TEXT: Final = (
-    "Each image is compared with its subject's reference image: the same subject at the first level of every attribute "
-    "that is edited{within}. All else is held: pose, light, background and noise are the same, so that an image of no "
-    "edit has distance 0, and a non-match is what the edit did. Two photographs of one person differ in far more: the "
-    "rates are therefore what an edit alone can do, and no forecast of how often people are rejected.",
+    "Each image is compared with its subject's reference image: the same subject at the first level of every "
+    "attribute that is edited{within}. All else is held: pose, light, background and noise are the same, so an "
+    "image without an edit has distance 0, and a non-match is caused by the edit. Two photographs of one "
+    "person differ far more: the rates show what an edit alone can do, and do not predict how often people are "
+    "rejected.",
     "A match is a cosine distance below the threshold. {threshold}",
-    "Edits are shown one at a time, others at their first level; intervals are of 95 %, by subject. The first image "
-    "always matches itself, so that a rate is the edit's effect, and is not tested against 0.",
-    "For whom: groups of an attribute that was set are the same subjects, and their difference is caused by it; groups "
-    "of one that came with the subjects are other people, and it is an association. The {tests} of differences are a "
-    "family of their own (Holm).",
+    "Edits are shown one at a time, with others at their first level; intervals are 95 %, by subject. The "
+    "first image always matches itself, so a rate is the edit's effect and is not tested against 0.",
+    "For whom: groups of an attribute that was set are the same subjects, so the attribute causes their "
+    "difference; groups of one that came with the subjects are other people, so their difference is an "
+    "association. The {tests} of differences are a separate family (Holm).",
 )
 _FOUND: Final = (
-    "The threshold {value:.4g} ({low:.4g} to {high:.4g}) was found, so that at most {asked:g} of {n:,} comparisons of "
-    "different subjects' reference images match: {false} did. Its interval is from the false match rate's, by both "
-    "subjects of a comparison (Woodruff 1952). Rates below hold this threshold fixed; the last columns of the "
-    "table by edit say what they would be at the ends of its interval."
+    "The threshold {value:.4g} ({low:.4g} to {high:.4g}) was chosen so that at most {asked:g} of {n:,} "
+    "comparisons of different subjects' reference images match: {false} did. Its interval comes from that of "
+    "the false match rate, by both subjects of a comparison (Woodruff 1952). Rates below hold this threshold "
+    "fixed; the last columns of the table by edit show them at the ends of its interval."
 )
 _STATED: Final = (
     "The threshold {value:.4g} was stated. Of {n:,} comparisons of different subjects' reference images {false} match."
 )
-_LEFT: Final = "Reference images of the first {n:,} subjects are compared; {left:,} more are not."
+_LEFT: Final = "Only reference images of the first {n:,} subjects are compared; {left:,} more are not."
 _RENDERED: Final = (
-    "Subjects of a generator are less different, to a network that learned from photographs, than people are: a "
-    "threshold that was found here is of these images and not the one that a service uses."
+    "To a network that learned from photographs, a generator's subjects differ less than people do: a "
+    "threshold chosen here is for these images and not the one that a service uses."
 )
 _Row = dict[str, Any]
 
@@ -78,7 +80,7 @@ def _text(verified: Verified, tests: int) -> list[str]:
     numbers = {"value": at.value, "low": at.low, "high": at.high, "asked": at.asked, "n": at.n}
     template = _STATED if np.isnan(at.asked) else _FOUND
     sentence = at.reason or template.format(false=f"{at.false_matches:,}", **numbers)
-    lines = [line.format(within=within, threshold=sentence, tests=f"{tests} tests") for line in _TEXT]
+    lines = [line.format(within=within, threshold=sentence, tests=counted(tests, "test")) for line in _TEXT]
     return [*lines, *([_LEFT.format(n=at.n_subjects, left=at.left_out)] if at.left_out else []), _RENDERED]
 
 

@@ -15,19 +15,20 @@ from transect.effects.validity import SOURCE as EQUIVALENCE
 from transect.report.records import Section
 
 _DENTON: Final = (
-    "Each subject is shown at steps λ of one attribute, counted in half its range from the subject's own value; what "
-    "would pass the attribute's ends stops there. {near} Bands and intervals are pointwise 95 %, by subject."
+    "Each subject is shown at steps λ of one attribute, in units of half its range from the subject's own "
+    "value; steps beyond the attribute's ends stop there. {near} Bands and intervals are pointwise 95 %, by "
+    "subject."
 )
 _BOTH: Final = (
     "The left panels are all subjects, the right ones those near the decision boundary ({low:g} < score < {high:g} at "
     "λ = 0{chosen})."
 )
 _ALL: Final = (
-    "All subjects are shown: those near the decision boundary are identified by a probability cut between {low:g} and "
-    "{high:g}, which is not how this target answers; set your own band with --boundary LOW HIGH."
+    "All subjects are shown: the default band around the decision boundary is a probability between {low:g} "
+    "and {high:g}, and this target does not answer with probabilities; set a band with --boundary LOW HIGH."
 )
 _NO_SCORES: Final = "All subjects are shown: without scores it is unknown who is near the decision boundary."
-_NUMBERS: Final = "The target gives numbers, so that there is no classification to flip, and no boundary."
+_NUMBERS: Final = "The target answers with numbers, so there is no classification to flip and no decision boundary."
 _ONE_WAY: Final = (
     "S 0→1 and S 1→0 are over the subjects that answer no and yes at λ = 0. As the paper's Eq. 6 defines them they "
     "are signed (S 1→0 is never above 0); its Fig. 6 plots them as frequencies, as the bars here do. The table has "
@@ -39,16 +40,16 @@ _LABEL: Final = (
     "at λ = 0; two one-sided tests show where its rate stayed within the margin."
 )
 _LEFT_OUT: Final = (
-    "Rules leave out {n:,} images (see the ratings of each study): here they count as without a valid answer, and a "
-    "subject whose own image is left out as without one at λ = 0."
+    "Rules leave out {n:,} images (see the ratings of each study): they count as images without a valid answer "
+    "here, and a subject whose own image is left out counts as one without an answer at λ = 0."
 )
 _UNSTATED: Final = (
     "There are ratings, but --truth does not say which of them is the task's own label: whether it stayed is not "
     "checked."
 )
 _OUTSIDE: Final = (
-    "The band {low:g} to {high:g} does not hold the target's threshold, {threshold:g}: its subjects are near another "
-    "place than the decision boundary."
+    "The band {low:g} to {high:g} does not contain the target's threshold, {threshold:g}: its subjects are not "
+    "those near the decision boundary."
 )
 
 
