@@ -31,7 +31,7 @@ _TEXT: Final = (
     "association. The {tests} of differences are a separate family (Holm).",
 )
 _FOUND: Final = (
-    "The threshold {value:.4g} ({low:.4g} to {high:.4g}) was chosen so that at most {asked:g} of {n:,} "
+    "The threshold {value:.4g} ({low:.4g} to {high:.4g}) was chosen so that at most {requested:g} of {n:,} "
     "comparisons of different subjects' reference images match: {false} did. Its interval comes from that of "
     "the false match rate, by both subjects of a comparison (Woodruff 1952). Rates below hold this threshold "
     "fixed; the last columns of the table by edit show them at the ends of its interval."
@@ -77,8 +77,8 @@ def section(answers: Answers) -> Section | None:
 def _text(verified: Verified, tests: int) -> list[str]:
     at = verified.threshold
     within = ", and at the same level of " + " and ".join(map(words, verified.within)) if verified.within else ""
-    numbers = {"value": at.value, "low": at.low, "high": at.high, "asked": at.asked, "n": at.n}
-    template = _STATED if np.isnan(at.asked) else _FOUND
+    numbers = {"value": at.value, "low": at.low, "high": at.high, "requested": at.requested, "n": at.n}
+    template = _STATED if np.isnan(at.requested) else _FOUND
     sentence = at.reason or template.format(false=f"{at.false_matches:,}", **numbers)
     lines = [line.format(within=within, threshold=sentence, tests=counted(tests, "test")) for line in _TEXT]
     return [*lines, *([_LEFT.format(n=at.n_subjects, left=at.left_out)] if at.left_out else []), _RENDERED]
@@ -272,7 +272,7 @@ def _edit_table(verified: Verified, rates: list[_Row]) -> Table:
     ]
     heads += [("mean distance", "number"), ("distance: low", "number"), ("distance: high", "number")]
     heads += [("images", "count"), ("without an answer", "count")]
-    ends = () if np.isnan(verified.threshold.asked) else ("low", "high")
+    ends = () if np.isnan(verified.threshold.requested) else ("low", "high")
     heads += [(f"at threshold's {end}", "proportion") for end in ends]
     rows = [[r["edit"], *r["rate"], *r["distance"], r["n"], r["missing"], *r["ends"][: len(ends)]] for r in rates]
     return table("Non-matches by edit", heads, rows)

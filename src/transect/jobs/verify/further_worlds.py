@@ -32,8 +32,8 @@ RATED: Final = 200
 
 def _fractions(rng: np.random.Generator, means: Float[np.ndarray, "n m"], rho: float) -> Float[np.ndarray, "n m"]:
     """Beta-distributed shares with these means; those of a row share a normal factor of correlation rho."""
-    shared, own = rng.standard_normal((len(means), 1)), rng.standard_normal(means.shape)
-    place = ndtr(np.sqrt(rho) * shared + np.sqrt(1 - rho) * own)
+    shared, noise = rng.standard_normal((len(means), 1)), rng.standard_normal(means.shape)
+    place = ndtr(np.sqrt(rho) * shared + np.sqrt(1 - rho) * noise)
     return np.asarray(betaincinv(_PRECISION * means, _PRECISION * (1 - means), place))
 
 
@@ -44,7 +44,7 @@ def _absolute_errors(rng: np.random.Generator, on: float) -> Table:
 
 
 def _multiplied(rng: np.random.Generator, on: float) -> Table:
-    """Attribute and covariate multiply the rate; the covariate goes along with the attribute."""
+    """Attribute and covariate multiply the rate; the covariate is correlated with the attribute."""
     covariate = rng.uniform(-1, 1, 2000)
     attribute = (rng.random(2000) < 0.5 + 0.4 * covariate).astype(float)
     rates = 0.25 * np.exp(np.log(1.5) * on * attribute + 0.5 * covariate)
@@ -54,8 +54,8 @@ def _multiplied(rng: np.random.Generator, on: float) -> Table:
 def _few_bearers(rng: np.random.Generator, on: float) -> Table:
     """Five of forty subjects have the attribute, with six images each."""
     attribute = np.repeat([0.0, 1.0], [35, 5])
-    own = rng.standard_normal((40, 1)) + 0.5 * rng.standard_normal((40, 6))
-    return {"images": 1.5 * on * attribute[:, None] + own, "attribute": attribute}
+    noise = rng.standard_normal((40, 1)) + 0.5 * rng.standard_normal((40, 6))
+    return {"images": 1.5 * on * attribute[:, None] + noise, "attribute": attribute}
 
 
 def _unequal(rng: np.random.Generator, on: float) -> Table:
@@ -63,11 +63,11 @@ def _unequal(rng: np.random.Generator, on: float) -> Table:
     subject = np.repeat(np.arange(len(UNEQUAL)), UNEQUAL)
     bearer = np.arange(len(UNEQUAL)) % 2
     rates = 0.3 + 0.3 * on * bearer
-    one, two = (answers(rng, np.broadcast_to(r[:, None], (60, 60)), 0.5) for r in (np.full(60, 0.3), rates))
+    equal, unequal = (answers(rng, np.broadcast_to(r[:, None], (60, 60)), 0.5) for r in (np.full(60, 0.3), rates))
     taken = np.arange(60) < UNEQUAL[:, None]
     return {
-        "unequal_rate": one[taken],
-        "outcome": two[taken],
+        "unequal_rate": equal[taken],
+        "outcome": unequal[taken],
         "attribute": bearer[subject].astype(float),
         "subject": subject.astype(float),
     }
@@ -138,7 +138,7 @@ def _rare(rng: np.random.Generator, on: float) -> Table:
 FURTHER: Final = (
     PlantedWorld(
         "absolute errors",
-        "errors are shares from 0 to 1, alike within a subject",
+        "errors are shares from 0 to 1, similar within a subject",
         _absolute_errors,
         {"effect": 0.1, "log odds": log_odds_ratio(0.2, 0.3)},
         {},
@@ -157,23 +157,21 @@ FURTHER: Final = (
     PlantedWorld("kinds", "a common cause of four kinds without an order", _kinds, {"effect": 0.1}, {}),
     PlantedWorld(
         "dragged answers",
-        "a hidden trait shows in the perceived attribute and in answers of yes or no",
+        "a hidden trait shows in the perceived attribute and in yes-or-no answers",
         _dragged_answers,
         {"effect": 0.20529},
         {},
     ),
     PlantedWorld(
         "rare outcome, rated by few",
-        "of 4,000 images people rated 400, of which hardly any has the outcome; a machine errs more in one group",
+        "people rated 400 of 4,000 images, and few of these have the outcome; a machine errs more in one group",
         _rare,
         {"rate": 0.03, "effect": 0.06},
         {"rate": 0.03},
     ),
+    PlantedWorld("hidden cause, ratios", "a hidden cause triples the rate, and the attribute's", _hidden_ratio, {}, {}),
+    PlantedWorld("hidden cause, line", "a hidden cause explains a part of both", _hidden_line, {"effect": 0.5}, {}),
     PlantedWorld(
-        "hidden cause, ratios", "something hidden triples the rate, and the attribute's", _hidden_ratio, {}, {}
-    ),
-    PlantedWorld("hidden cause, line", "something hidden explains a part of both", _hidden_line, {"effect": 0.5}, {}),
-    PlantedWorld(
-        "hidden cause, pairs", "of two alike, who has the attribute depends on something hidden", _hidden_pairs, {}, {}
+        "hidden cause, pairs", "in a matched pair, a hidden cause decides who has the attribute", _hidden_pairs, {}, {}
     ),
 )

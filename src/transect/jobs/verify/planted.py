@@ -36,8 +36,8 @@ class PlantedWorld:
 
     def tables(self, seeds: int, on: float) -> dict[str, np.ndarray]:
         """The tables of seeds 0 to seeds - 1, stacked: a table depends on its world, seed and effect alone."""
-        made = [self.draw(_generator(self.name, seed, on), on) for seed in range(seeds)]
-        return {key: np.stack([table[key] for table in made]) for key in made[0]}
+        draws = [self.draw(_generator(self.name, seed, on), on) for seed in range(seeds)]
+        return {key: np.stack([table[key] for table in draws]) for key in draws[0]}
 
 
 def _generator(world: str, seed: int, on: float) -> np.random.Generator:
@@ -53,8 +53,8 @@ def answers(rng: np.random.Generator, rates: Float[np.ndarray, "n ..."], rho: fl
     True
     """
     shared = rng.standard_normal((len(rates),) + (1,) * (rates.ndim - 1))
-    own = rng.standard_normal(rates.shape)
-    return np.asarray(np.sqrt(rho) * shared + np.sqrt(1 - rho) * own < ndtri(rates), dtype=np.float64)
+    noise = rng.standard_normal(rates.shape)
+    return np.asarray(np.sqrt(rho) * shared + np.sqrt(1 - rho) * noise < ndtri(rates), dtype=np.float64)
 
 
 def _null(rng: np.random.Generator, on: float) -> Table:
@@ -95,9 +95,9 @@ def _interaction(rng: np.random.Generator, on: float) -> Table:
 
 def _confounded(rng: np.random.Generator, on: float) -> Table:
     """What is recorded beside the attribute causes both; an experiment on the same people sets the attribute."""
-    covariate, own = rng.uniform(-1, 1, 1000), rng.uniform(-1, 1, 200)
+    covariate, noise = rng.uniform(-1, 1, 1000), rng.uniform(-1, 1, 200)
     attribute = (rng.random(1000) < 0.5 + 0.4 * covariate).astype(float)
-    rates = 0.35 + 0.2 * own[:, None] + 0.1 * on * np.array([0.0, 1.0])
+    rates = 0.35 + 0.2 * noise[:, None] + 0.1 * on * np.array([0.0, 1.0])
     return {
         "pairs": answers(rng, rates, 0.3),
         "outcome": answers(rng, (0.35 + 0.2 * covariate + 0.1 * on * attribute)[:, None], 0.0)[:, 0],
@@ -190,7 +190,7 @@ SIMPLE: Final = (
     PlantedWorld("direct effect", "one attribute has an effect", _direct, {"effect": 0.1}, {}),
     PlantedWorld(
         "interaction",
-        "an effect only where another attribute is on; the two go together in the population",
+        "an effect only where another attribute is on; the two are correlated in the population",
         _interaction,
         {"effect": 0.1, "interaction": 0.2},
         {},
@@ -200,7 +200,7 @@ SIMPLE: Final = (
     ),
     PlantedWorld(
         "another population",
-        "what an experiment says of a population where attributes go together",
+        "an experiment, projected to a population in which attributes are correlated",
         _projected,
         # Shares .4 .1 / .2 .3: the groups have .8 and .4 of the second attribute off, and .15 more with it on.
         {"impact": 0.1 + 0.15 * (0.6 - 0.2)},
@@ -209,12 +209,14 @@ SIMPLE: Final = (
     PlantedWorld(
         "entangled manipulation", "setting one attribute drags another along", _entangled, {"effect": 0.3}, {}
     ),
-    PlantedWorld("hidden attribute", "an attribute that nobody recorded rides along", _earrings, {"effect": 0.1}, {}),
+    PlantedWorld(
+        "hidden attribute", "an attribute that nobody recorded changes together with it", _earrings, {"effect": 0.1}, {}
+    ),
     PlantedWorld("rater noise", "the attribute is seen through noisy ratings", _rater_noise, {"effect": 0.3}, {}),
     PlantedWorld("rater bias", "a machine that rates one group too high", _rater_bias, {"effect": 0.4}, {}),
     PlantedWorld(
         "near-separated",
-        "hardly an error without the attribute",
+        "almost no errors without the attribute",
         _near_separated,
         {"effect": 0.06, "log odds": log_odds_ratio(0.005, 0.065)},
         {},

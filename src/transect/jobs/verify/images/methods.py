@@ -47,7 +47,7 @@ class Method:
         >>> METHODS[3].covariates("age")
         ('skin_tone', 'hair_length', 'glasses')
         """
-        return (*(other for other in AUDITED if other not in (name, self.omitted)), *self.recorded)
+        return (*(covariate for covariate in AUDITED if covariate not in (name, self.omitted)), *self.recorded)
 
     def applies(self, name: str) -> bool:
         """Whether the method can speak of an attribute: not of one that it does not know."""
@@ -85,10 +85,12 @@ def _answer(effect: Effect) -> Answer:
 
 
 METHODS: Final = (
-    Method("difference of groups", "observation", "whatever goes along with the group counts", difference_of_groups),
-    Method("logistic regression", "adjustment", "how much one smiles is not annotated", by_regression),
-    Method("AIPW", "adjustment", "how much one smiles is not annotated", by_weighting),
-    Method("AIPW, no lipstick", "adjustment", "nor is lipstick", by_weighting, omitted=HIDDEN),
+    Method(
+        "difference of groups", "observation", "includes everything correlated with the group", difference_of_groups
+    ),
+    Method("logistic regression", "adjustment", "the width of the smile is not annotated", by_regression),
+    Method("AIPW", "adjustment", "the width of the smile is not annotated", by_weighting),
+    Method("AIPW, no lipstick", "adjustment", "neither is lipstick", by_weighting, omitted=HIDDEN),
     Method("AIPW, smile measured", "adjustment", "everything that matters is known", by_weighting, ("smile",)),
 )
 """The methods on observed images."""
@@ -109,11 +111,11 @@ def by_transects(
     """
     design = Design({name: AUDITED[name]}, subjects=len(low))
     none = np.full((len(low), 2), "", dtype=object)
-    made = [
+    rows = [
         contrasts(np.stack(pair, axis=1), none, design, {name: attribute(name)})[0]
         for pair in zip(low.T, high.T, strict=True)
     ]
-    d = np.stack([one.differences for one in made], axis=1)
-    base = np.array([one.base for one in made])
+    d = np.stack([contrast.differences for contrast in rows], axis=1)
+    base = np.array([contrast.base for contrast in rows])
     interval = mean_difference_interval(d, binary=True, base=base, resamples=_RESAMPLES, seed=seed)
     return np.stack([d.mean(axis=0), interval.low, interval.high], axis=1)
