@@ -15,6 +15,9 @@ from jaxtyping import Bool, Float, Int
 
 from transect.records import Annotations, Attribute, Images, Latents, Predictions, Question, Task
 
+Canaries: TypeAlias = "Mapping[str, Any]"
+"""rounds, every (answers between rounds), and the distances between the answers to each image in two rounds."""
+
 Table: TypeAlias = "pa.Table | Mapping[str, Any]"
 """Columns by name. Arrow tables come out; mappings of columns (or one value for all rows) may go in."""
 
@@ -108,7 +111,7 @@ class DescribesItself(Protocol):
     """A generator, world or target that states what recreates it; else its name, size and class stand in run.json."""
 
     def describe(self) -> Mapping[str, Any]:
-        """Plain numbers, text, lists and objects, as JSON has them; the same each time."""
+        """Plain numbers, text, lists and objects, as in JSON; the same each time."""
         ...
 
 
@@ -165,7 +168,7 @@ class LimitsSubjects(Protocol):
 
 @runtime_checkable
 class DrawsUnedited(Protocol):
-    """A generator or world whose subjects are no draws of its own, and that can draw others to compare them with."""
+    """A generator or world whose subjects are not its own draws, and that can draw others to compare them with."""
 
     def unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """Latents of the generator's own draws, one per seed."""
@@ -206,12 +209,12 @@ class DrawsMasks(Protocol):
 
 @runtime_checkable
 class Metered(Protocol):
-    """A target whose calls cost something: nobody asks it just to try (`metered = True`)."""
+    """A target whose calls cost something: it is never called as a trial (`metered = True`)."""
 
     metered: bool
 
     def quote(self, images: int) -> Mapping[str, Any]:
-        """images, calls, cost and currency of asking about images that it never saw; it asks nobody for that."""
+        """images, calls, cost and currency for images that it has not seen; computing it calls nothing."""
         ...
 
     def made(self) -> tuple[int, float]:
@@ -223,10 +226,10 @@ class Metered(Protocol):
 class RepeatsCanaries(Protocol):
     """A target that asks about some images again at intervals, so that a change of its behaviour shows."""
 
-    on_round: Callable[[dict[str, Any]], None] | None
+    on_round: Callable[[Canaries], None] | None
     """Called with `asked_again()` after every round."""
 
-    def asked_again(self) -> Mapping[str, Any] | None:
+    def asked_again(self) -> Canaries | None:
         """rounds, every, and distances between the answers; None before the second round."""
         ...
 
@@ -236,5 +239,5 @@ class Closable(Protocol):
     """A target that holds files or connections."""
 
     def close(self) -> None:
-        """Lets them go; called once nobody asks any more."""
+        """Releases them; called after the last prediction."""
         ...

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +36,7 @@ class ContractBroken(AssertionError):
     """A plug-in does not do what its protocol says."""
 
 
-def check_target(target: Any, *, image_size: int = 64, images: Images | None = None, timeout: float = 30.0) -> None:
+def check_target(target: Target, *, image_size: int = 64, images: Images | None = None, timeout: float = 30.0) -> None:
     """Check a target on pictures of noise, gradients and flat color, or on the images given.
 
     Clauses: identity, optional members (where the target has them: threshold, labels, positive, describe, metered,
@@ -75,7 +75,7 @@ def check_target(target: Any, *, image_size: int = 64, images: Images | None = N
         ask(Images(_pictures(height, width)), f"size handling ({height}x{width} pixels)")
 
 
-def check_generator(generator: Any, *, seeds: Sequence[int] = (0, 1, 2, (3 << 32) + 5)) -> None:
+def check_generator(generator: Generator, *, seeds: Sequence[int] = (0, 1, 2, (3 << 32) + 5)) -> None:
     """Check a generator on two or more different seeds.
 
     Clauses: identity, sample (type, seeds, latent_dim), one seed one subject, render (type, shape, dtype), face boxes,
@@ -94,11 +94,11 @@ def check_generator(generator: Any, *, seeds: Sequence[int] = (0, 1, 2, (3 << 32
     if not np.array_equal(again.pixels, images.pixels):
         _broken("determinism", "the same seeds to give the same images", "other images the second time")
     if _global_random_state() != state:
-        _broken("global randomness", "random generators of its own", "draws from numpy's or torch's global one")
+        _broken("global randomness", "its own random generators", "draws from numpy's or torch's global one")
     _check_rows_alone(generator, latents, images)
 
 
-def check_controls(controls: Any, latents: Latents, *, tolerance: float = 1e-6) -> None:
+def check_controls(controls: Controls, latents: Latents, *, tolerance: float = 1e-6) -> None:
     """Check controls on some latents (two rows or more).
 
     tolerance: how far a value read back may be from the one set, as a share of the attribute's range; learned
@@ -116,7 +116,7 @@ def check_controls(controls: Any, latents: Latents, *, tolerance: float = 1e-6) 
     _check_refusals(controls, latents)
 
 
-def check_world(world: Any, *, seeds: Sequence[int] = (0, 1, 2), tolerance: float = 1e-6) -> None:
+def check_world(world: World, *, seeds: Sequence[int] = (0, 1, 2), tolerance: float = 1e-6) -> None:
     """Check a world: as a generator, as controls, and the optional members that it has.
 
     Clauses: those of `check_generator` and `check_controls`, then describe, validity, usual_levels, truths and unedited
@@ -130,7 +130,7 @@ def check_world(world: Any, *, seeds: Sequence[int] = (0, 1, 2), tolerance: floa
         _broken(*fault)
 
 
-def check_rater(rater: Any, *, images: Images | None = None, question: Question = FACE_QUESTION) -> None:
+def check_rater(rater: Rater, *, images: Images | None = None, question: Question = FACE_QUESTION) -> None:
     """Check a rater on one question about some images.
 
     Clauses: identity, type, question, columns (equal lengths), image (row numbers), raters (names), completeness (each
@@ -155,12 +155,13 @@ def _broken(clause: str, expected: str, got: str) -> NoReturn:
     raise ContractBroken(f"{clause}: expected {expected}, got {got}")
 
 
-def _check_identity(plugin: Any, protocol: type, *parts: str) -> None:
+def _check_identity(plugin: Generator | Controls | Target | Rater, protocol: type, *parts: str) -> None:
     missing = [part for part in parts if not hasattr(plugin, part)]
     if missing:
         _broken("identity", f"a {protocol.__name__} with {', '.join(parts)}", f"no {', '.join(missing)}")
-    if "name" in parts and not (isinstance(plugin.name, str) and plugin.name):
-        _broken("identity", "a name", repr(plugin.name))
+    name = getattr(plugin, "name", "")
+    if "name" in parts and not (isinstance(name, str) and name):
+        _broken("identity", "a name", repr(name))
 
 
 def _pictures(height: int, width: int) -> np.ndarray:
@@ -268,12 +269,12 @@ def _check_rows_alone(generator: Generator, latents: Latents, images: Images) ->
         _broken("subjects look different", "another image for another seed", "the same image twice")
 
 
-def _content(latents: Latents) -> tuple[Any, ...]:
+def _content(latents: Latents) -> tuple[object, ...]:
     settings = sorted((name, column.tobytes()) for name, column in latents.settings.items())
     return latents.seeds.tobytes(), latents.values.tobytes(), tuple(settings)
 
 
-def _global_random_state() -> tuple[Any, ...]:
+def _global_random_state() -> tuple[object, ...]:
     torch = sys.modules.get("torch")
     _, keys, position, *_ = np.random.get_state(legacy=True)
     of_torch = bytes(torch.get_rng_state().numpy()) if torch else b""
@@ -303,34 +304,36 @@ def _read(controls: Controls, latents: Latents) -> dict[str, np.ndarray]:
     return values
 
 
-def _set(controls: Controls, latents: Latents, values: dict[str, Any], hold: Sequence[str] = ()) -> Latents:
+def _set(
+    controls: Controls, latents: Latents, values: dict[str, float | np.ndarray], hold: Sequence[str] = ()
+) -> Latents:
     before = _content(latents)
-    made = controls.set(latents, values, hold=hold)
-    if not isinstance(made, Latents) or not np.array_equal(made.seeds, latents.seeds):
+    moved = controls.set(latents, values, hold=hold)
+    if not isinstance(moved, Latents) or not np.array_equal(moved.seeds, latents.seeds):
         _broken("set", f"Latents of the same subjects after {', '.join(values)} was set", "other subjects")
     if _content(latents) != before:
         _broken("frozen input", "set to leave the latents as they are", "changed latents")
-    return made
+    return moved
 
 
 def _check_set(controls: Controls, latents: Latents, attribute: Attribute, value: float, tolerance: float) -> None:
     name = attribute.name
-    made = _set(controls, latents, {name: value})
-    _check_near("set", attribute, _read(controls, made)[name], np.full(len(latents), value), tolerance)
+    moved = _set(controls, latents, {name: value})
+    _check_near("set", attribute, _read(controls, moved)[name], np.full(len(latents), value), tolerance)
     alone = _set(controls, latents.take(slice(0, 1)), {name: value})
-    if _content(alone) != _content(made.take(slice(0, 1))):
+    if _content(alone) != _content(moved.take(slice(0, 1))):
         _broken("batch invariance", f"the same latents after {name} = {value:g} alone and in a batch", "other latents")
     column = np.where(np.arange(len(latents)) % 2, *attribute.bounds)
-    made = _set(controls, latents, {name: column})
-    _check_near("set (one value per row)", attribute, _read(controls, made)[name], column, tolerance)
+    moved = _set(controls, latents, {name: column})
+    _check_near("set (one value per row)", attribute, _read(controls, moved)[name], column, tolerance)
 
 
 def _check_hold(
     controls: Controls, latents: Latents, attribute: Attribute, before: dict[str, np.ndarray], tolerance: float
 ) -> None:
     others = [other for other in controls.attributes if other.name != attribute.name]
-    made = _set(controls, latents, {attribute.name: attribute.bounds[1]}, [other.name for other in others])
-    after = _read(controls, made)
+    moved = _set(controls, latents, {attribute.name: attribute.bounds[1]}, [other.name for other in others])
+    after = _read(controls, moved)
     for other in others:
         clause = f"hold ({attribute.name} set)"
         _check_near(clause, other, after[other.name], before[other.name], tolerance)
@@ -350,7 +353,7 @@ def _check_refusals(controls: Controls, latents: Latents) -> None:
     _expect("out of range", BadInput, lambda: controls.set(latents, beyond))
 
 
-def _expect(clause: str, kind: type[Exception], work: Callable[[], Any]) -> None:
+def _expect(clause: str, kind: type[Exception], work: Callable[[], object]) -> None:
     try:
         work()
     except kind:
@@ -374,9 +377,9 @@ def _check_rows(answers: Annotations, n: int) -> None:
 
 
 def _check_values(answers: Annotations) -> None:
-    given = answers.value[~np.isnan(answers.value)]
+    values = answers.value[~np.isnan(answers.value)]
     levels = len(answers.question.levels)
-    sound = np.isin(given, np.arange(levels)) if levels else np.isfinite(given)
+    sound = np.isin(values, np.arange(levels)) if levels else np.isfinite(values)
     if not sound.all():
         wanted = f"levels from 0 to {levels - 1}, or NaN" if levels else "finite numbers, or NaN"
-        _broken("values", wanted, f"{given[~sound][0]:g}")
+        _broken("values", wanted, f"{values[~sound][0]:g}")

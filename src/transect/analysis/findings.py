@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import TypedDict, final
 
 import numpy as np
 from jaxtyping import Float
@@ -34,6 +34,16 @@ Groups = Mapping[float, str]
 """What is compared of one attribute: value and label of each level, or center and range of each group."""
 
 
+class OutcomeOptions(TypedDict):
+    """What estimators take of an outcome besides its values."""
+
+    target: str
+    outcome: str
+    unit: str
+    is_binary: bool
+    seed: int
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class TransectOutcome:
@@ -51,16 +61,16 @@ class TransectOutcome:
 @final
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What one run folder's tables say: its entry in results.json, effects, rates and pictures.
+    """The findings of one run folder: its entry in results.json, effects, rates and pictures.
 
     answered: the outcomes of an experiment, none in a population study. differences: the subjects' behind each effect,
     in a population study their scores.
     """
 
     spec: RunSpec
-    entry: Mapping[str, Any]
+    entry: Mapping[str, object]
     effects: tuple[Effect, ...]
-    rates: tuple[Mapping[str, Any], ...]
+    rates: tuple[Mapping[str, object], ...]
     gallery: Gallery
     design: Design
     attributes: Mapping[str, Attribute]
@@ -75,15 +85,15 @@ class Findings:
 
 
 def analyse(run: Run, boundary: tuple[float, float] | None = None, by: Sequence[str] = ()) -> Findings:
-    """Everything that the tables of one finished run say. boundary, by: as `Answers` has them.
+    """The findings of one finished run. boundary, by: as in `Answers`.
 
-    Attributes of `by` that the run does not know are not asked for there: nothing is counted by the others alone.
+    Where the run lacks one of the attributes of `by`, nothing is counted by the others alone.
 
     Raises CorruptedPart or BadInput (not finished).
     """
     crossed = tuple(by) if set(by) <= run.spec.counted_by else ()
     effects: list[Effect] = []
-    rates: list[Mapping[str, Any]] = []
+    rates: list[Mapping[str, object]] = []
     galleries: list[Gallery] = []
     answered: list[TransectOutcome] = []
     differences: list[Float[np.ndarray, " n"]] = []
@@ -214,20 +224,17 @@ def _rated_truth(
 
 
 def estimate(run: Run, target: str, outcome: Outcome) -> Analysis:
-    """Effects and rates of one outcome, as the study's design has them."""
-    options: dict[str, Any] = {
-        "target": target,
-        "outcome": outcome.name,
-        "unit": outcome.unit,
-        "is_binary": outcome.is_binary,
-        "seed": run.design.seed,
-    }
+    """Effects and rates of one outcome, by the study's design."""
+    options = OutcomeOptions(
+        target=target, outcome=outcome.name, unit=outcome.unit, is_binary=outcome.is_binary, seed=run.design.seed
+    )
     if not run.design.levels:
         true = {name: run.true[name] for name in run.attributes}
-        options["subjects"] = run.people
-        return analyse_population(outcome.values, outcome.reasons, true, run.attributes, **options)
-    made = _transect_outcome(run, target, outcome)
-    return analyse_transects(made.values, made.reasons, run.design, run.attributes, tested=made.tested, **options)
+        return analyse_population(outcome.values, outcome.reasons, true, run.attributes, subjects=run.people, **options)
+    answered = _transect_outcome(run, target, outcome)
+    return analyse_transects(
+        answered.values, answered.reasons, run.design, run.attributes, tested=answered.tested, **options
+    )
 
 
 def _transect_outcome(run: Run, target: str, outcome: Outcome) -> TransectOutcome:
@@ -243,7 +250,7 @@ def _transect_outcome(run: Run, target: str, outcome: Outcome) -> TransectOutcom
     )
 
 
-def _rate_entry(run: Run, target: str, outcome: Outcome, rate: Any) -> dict[str, Any]:
+def _rate_entry(run: Run, target: str, outcome: Outcome, rate: Rate) -> dict[str, object]:
     return {
         "study": run.spec.name,
         "target": target,
@@ -261,7 +268,7 @@ def _rate_entry(run: Run, target: str, outcome: Outcome, rate: Any) -> dict[str,
     }
 
 
-def _target_entry(run: Run, target: TargetEntry, predictions: Predictions) -> dict[str, Any]:
+def _target_entry(run: Run, target: TargetEntry, predictions: Predictions) -> dict[str, object]:
     reasons = Counter(category(reason) for reason in predictions.failures if reason)
     return {
         "name": target.name,
@@ -281,7 +288,7 @@ def _found_rule(run: Run, target: TargetEntry) -> str:
     return "any box anywhere in the image: this detector has no box that can be compared with the rendered face"
 
 
-def _study_entry(run: Run, targets: Sequence[Mapping[str, Any]], groups: Mapping[str, Groups]) -> dict[str, Any]:
+def _study_entry(run: Run, targets: Sequence[Mapping[str, object]], groups: Mapping[str, Groups]) -> dict[str, object]:
     spec, design = run.spec, run.design
     return {
         "name": spec.name,
@@ -328,7 +335,7 @@ def _range(bounds: tuple[float, float]) -> str:
     return " to ".join(f"{bound:.2g}".replace("-", "−") for bound in bounds)
 
 
-def _attribute_entry(attribute: Attribute, groups: Groups) -> dict[str, Any]:
+def _attribute_entry(attribute: Attribute, groups: Groups) -> dict[str, object]:
     return {
         "name": attribute.name,
         "kind": attribute.kind,
@@ -342,19 +349,19 @@ def _attribute_entry(attribute: Attribute, groups: Groups) -> dict[str, Any]:
 
 def _gallery(answered: TargetOutcomes) -> Gallery:
     run, target, predictions = answered.run, answered.target, answered.predictions
-    said = np.full(len(predictions), np.nan)
+    decisions = np.full(len(predictions), np.nan)
     if "answer" in offered(predictions.task, truth=False):
-        said = answered.outcome("answer").values
+        decisions = answered.outcome("answer").values
     wrong = np.zeros(len(predictions), dtype=bool)
     outcomes = [answered.outcome(name) for name in run.outcomes(target)]
-    found = {outcome.name: outcome.values for outcome in outcomes}
+    values = {outcome.name: outcome.values for outcome in outcomes}
     for outcome in outcomes:
         if outcome.name in (*selection.WRONG, NON_MATCH) and outcome.is_binary:
             wrong |= outcome.values == 1
-    answers = selection.answer_texts(predictions, said)
-    if "distance" in found:  # of embeddings: how far from the reference, and whether the two still match
-        said = 1 - found[NON_MATCH] if NON_MATCH in found else said
-        answers = selection.distance_texts(predictions, found["distance"], said)
+    answers = selection.answer_texts(predictions, decisions)
+    if "distance" in values:  # of embeddings: how far from the reference, and whether the two still match
+        decisions = 1 - values[NON_MATCH] if NON_MATCH in values else decisions
+        answers = selection.distance_texts(predictions, values["distance"], decisions)
     shown = selection.Shown(
         study=run.spec.name,
         target=target.name,
@@ -364,7 +371,7 @@ def _gallery(answered: TargetOutcomes) -> Gallery:
         true=run.true,
         predictions=predictions,
         answers=answers,
-        said=said,
+        said=decisions,
         wrong=wrong,
         expected_boxes=run.expected_boxes(target),
         in_steps=run.spec.generator.steps is not None,

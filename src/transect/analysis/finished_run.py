@@ -41,7 +41,7 @@ class Run:
     true: Mapping[str, Float[np.ndarray, " n"]]
     seen: ratings.Ratings
     reference: Truth | None = None
-    """What raters' answers are the reference for, where the run has no truth of its own."""
+    """What raters' answers are the reference for, where the run itself has no truth."""
 
     @property
     def truth(self) -> Truth | None:
@@ -95,7 +95,7 @@ class Run:
         """A target's answers, image by image."""
         table = self.folder.read_table(f"predictions/{slug(target.name)}", self.parts)
         if table["id"].to_pylist() != self.images["id"].to_pylist():
-            raise BadInput(f"{self.folder.path}: predictions of {target.name} are not of these images; run it anew")
+            raise BadInput(f"{self.folder.path}: predictions of {target.name} are not of these images; rerun the audit")
         return columns.predictions_of(table, target.task)
 
     def expected_boxes(self, target: TargetEntry) -> Float[np.ndarray, "n 4"] | None:

@@ -28,7 +28,7 @@ def open_world(
     """The generator that a name or an object stands for, with fitted directions as its controls if a file is given.
 
     latents: a file of inverted photographs, which are the subjects then. Raises BadInput for another object, settings
-    beside one, or a generator that sets nothing without directions.
+    with an object, or a generator that sets nothing without directions.
     """
     if isinstance(generator, str) and generator.partition("?")[0] == "reference" and directions is None:
         from transect.generators.reference import DIRECTIONS
@@ -94,9 +94,9 @@ def check_hold(world: World, design: Design) -> None:
         return
     subjects = world.sample(design.subject_seeds(0, 4))
     free = world.read(transect_latents(replace(design, hold=()), subjects, world))
-    own = world.read(subjects.repeat(design.n_cells))
+    unvaried = world.read(subjects.repeat(design.n_cells))
     for name in design.hold:
-        if free[name].equals(own[name]):
+        if free[name].equals(unvaried[name]):
             raise BadInput(f"--hold {name}: nothing that is varied changes {name}; drop it")
 
 

@@ -69,7 +69,7 @@ def readings(world: World, names: Iterable[str]) -> tuple[Reading, ...]:
     )
 
 
-def _reading(world: World, name: str, figures: Mapping[str, Any]) -> Reading:
+def _reading(world: World, name: str, figures: Mapping[str, object]) -> Reading:
     known = {key: json_of(figures[key]) for key in _FIGURES if key in figures}
     return record_of(Reading, {"attribute": name, **known}, f"validity of {world.name}: readings.{name}")
 

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Final, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from transect.errors import BadInput, UnknownName
 
-TableLike: TypeAlias = str | Path | pa.Table | Mapping[str, Any] | Any
+
+class ArrowStream(Protocol):
+    """A data frame that exports itself through the Arrow PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None, /) -> object:
+        """A capsule with a C stream."""
+        ...
+
+
+TableLike: TypeAlias = str | Path | pa.Table | Mapping[str, object] | ArrowStream
 """A path (.parquet, .csv, .arrow, .npz), an Arrow table, an object with `__arrow_c_stream__`, or columns by name."""
 
 _Name = TypeVar("_Name", bound=str)
@@ -102,7 +111,7 @@ def _read_arrow(path: Path) -> pa.Table:
     return table
 
 
-def _of_columns(columns: Mapping[str, Any], role: str) -> pa.Table:
+def _of_columns(columns: Mapping[str, object], role: str) -> pa.Table:
     try:
         return pa.table({name: _column(values) for name, values in columns.items()})
     except (pa.ArrowException, TypeError, ValueError) as error:
@@ -110,6 +119,6 @@ def _of_columns(columns: Mapping[str, Any], role: str) -> pa.Table:
         raise BadInput(f"{role}: expected columns of equal length, got: {reason}") from None
 
 
-def _column(values: Any) -> Any:
+def _column(values: object) -> pa.Array:
     array = np.asarray(values) if isinstance(values, np.ndarray) else values
     return pa.array(list(array)) if isinstance(array, np.ndarray) and array.ndim > 1 else pa.array(array)

@@ -77,7 +77,7 @@ class Background:
         self._waiting.append(self._pool.submit(self._run, work))
 
     def keep_up(self, pieces: int) -> None:
-        """Wait until at most so many pieces are left: a bound on what they hold in memory. Raises as `submit`."""
+        """Wait until at most `pieces` pieces are left: a bound on what they hold in memory. Raises as `submit`."""
         while len(self._waiting) > pieces:
             self._waiting.popleft().result()
 

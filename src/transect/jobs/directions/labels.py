@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,7 @@ from transect.effects.perception import mean_ratings
 from transect.effects.samples import read_columns
 from transect.effects.truth import Truth
 from transect.errors import BadInput, UnknownName
-from transect.protocols import Generator, Rater, Target
+from transect.protocols import Generator, KnowsTruth, Rater, Target
 from transect.records import Attribute, Latents, Question, Task
 from transect.runs import model_files
 from transect.runs.inputs import TableLike, as_table
@@ -53,7 +53,7 @@ class Labels:
     notes: tuple[str, ...] = ()
 
 
-def from_truth(generator: Any, latents: Latents, wanted: Sequence[str]) -> Labels:
+def from_truth(generator: Generator, latents: Latents, wanted: Sequence[str]) -> Labels:
     """What the causal model says of each latent. wanted: names, or names compared with a value ("smile>0.5").
 
     Raises BadInput where the generator knows no truth, for a name twice, or an attribute of several levels that is not
@@ -65,7 +65,7 @@ def from_truth(generator: Any, latents: Latents, wanted: Sequence[str]) -> Label
     >>> dict(made.kinds)
     {'age': 'continuous', 'smile': 'binary'}
     """
-    if not hasattr(generator, "truths"):
+    if not isinstance(generator, KnowsTruth):
         raise BadInput(
             f"--labels truth: expected a generator that knows it, got {generator.name}; give a table or target:SPEC"
         )
