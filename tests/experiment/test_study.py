@@ -296,7 +296,7 @@ def test_refusals(tmp_path):
         auditing.audit(audited.brightness, vary={"glasses": None}, outcomes=["miss"], out=tmp_path, **SMALL)
     with pytest.raises(BadInput, match="--images observes a population: drop --vary"):
         auditing.audit(audited.brightness, vary={"glasses": None}, images=5, out=tmp_path, quiet=True)
-    with pytest.raises(BadInput, match="two targets are named 'brightness': give each a name of its own"):
+    with pytest.raises(BadInput, match="two targets are named 'brightness': give each a different name"):
         auditing.audit([audited.brightness, audited.brightness], vary={"glasses": None}, out=tmp_path, **SMALL)
     two_classes = {"task": "multiclass", "labels": ("no", "yes")}
     with pytest.raises(BadInput, match="needs the positive class"):
@@ -371,7 +371,7 @@ def test_interruption_says_how_to_go_on(tmp_path):
     run.send_signal(signal.SIGINT)
     _, errors = run.communicate(timeout=60)
     assert run.returncode == 130, errors
-    assert errors.strip().splitlines()[-1].startswith("transect: interrupted; what is done is kept in")
+    assert errors.strip().splitlines()[-1].startswith("transect: interrupted; finished parts are kept in")
 
 
 def test_pictures_are_decoded_once_where_a_run_resumes_and_never_where_they_were_just_rendered(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypedDict, final
+from typing import final
 
 import numpy as np
 from jaxtyping import Float
@@ -22,6 +22,7 @@ from transect.effects.analysis import Analysis, analyse_population, analyse_tran
 from transect.effects.outcomes import Outcome, category, offered
 from transect.effects.overlap import IOU
 from transect.effects.rates import Rate
+from transect.effects.samples import Measure
 from transect.effects.truth import FACE
 from transect.experiment.verification import NON_MATCH
 from transect.records import Annotations, Attribute, Design, Effect, Predictions, Task
@@ -32,16 +33,6 @@ from transect.runs.spec import RunSpec, TargetEntry
 
 Groups = Mapping[float, str]
 """What is compared of one attribute: value and label of each level, or center and range of each group."""
-
-
-class OutcomeOptions(TypedDict):
-    """What estimators take of an outcome besides its values."""
-
-    target: str
-    outcome: str
-    unit: str
-    is_binary: bool
-    seed: int
 
 
 @final
@@ -56,6 +47,11 @@ class TransectOutcome:
     tested: bool
     values: Float[np.ndarray, "n ..."]
     reasons: np.ndarray
+
+    @property
+    def measure(self) -> Measure:
+        """What was measured, as the estimators take it."""
+        return Measure(self.target, self.outcome, self.unit, self.is_binary, self.tested)
 
 
 @final
@@ -225,15 +221,15 @@ def _rated_truth(
 
 def estimate(run: Run, target: str, outcome: Outcome) -> Analysis:
     """Effects and rates of one outcome, by the study's design."""
-    options = OutcomeOptions(
-        target=target, outcome=outcome.name, unit=outcome.unit, is_binary=outcome.is_binary, seed=run.design.seed
-    )
     if not run.design.levels:
         true = {name: run.true[name] for name in run.attributes}
-        return analyse_population(outcome.values, outcome.reasons, true, run.attributes, subjects=run.people, **options)
-    answered = _transect_outcome(run, target, outcome)
+        measure = Measure(target, outcome.name, outcome.unit, outcome.is_binary)
+        return analyse_population(
+            outcome.values, outcome.reasons, true, run.attributes, measure, subjects=run.people, seed=run.design.seed
+        )
+    table = _transect_outcome(run, target, outcome)
     return analyse_transects(
-        answered.values, answered.reasons, run.design, run.attributes, tested=answered.tested, **options
+        table.values, table.reasons, run.design, run.attributes, table.measure, seed=run.design.seed
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
-from transect.analysis.findings import Findings, OutcomeOptions, TransectOutcome
+from transect.analysis.findings import Findings, TransectOutcome
 from transect.analysis.pilots import PilotContrast, pilot_contrasts, smallest_found
 from transect.effects.analysis import adjust
 from transect.effects.interactions import factorial_effects
@@ -93,16 +93,6 @@ def analyse_further(
     )
 
 
-def _options(study: Findings, answered: TransectOutcome) -> OutcomeOptions:
-    return OutcomeOptions(
-        target=answered.target,
-        outcome=answered.outcome,
-        unit=answered.unit,
-        is_binary=answered.is_binary,
-        seed=study.design.seed,
-    )
-
-
 def _interactions(study: Findings) -> list[Effect]:
     return [
         effect
@@ -112,9 +102,9 @@ def _interactions(study: Findings) -> list[Effect]:
             answered.reasons,
             study.design,
             study.attributes,
+            answered.measure,
             orders=(2, 3),
-            tested=answered.tested,
-            **_options(study, answered),
+            seed=study.design.seed,
         )
     ]
 
@@ -131,9 +121,9 @@ def _controlled(control: Findings | None) -> list[Effect]:
             answered.reasons,
             control.design,
             control.attributes,
+            answered.measure,
             orders=(1,),
-            tested=answered.tested,
-            **_options(control, answered),
+            seed=control.design.seed,
         )
     ]
 
