@@ -1,7 +1,7 @@
 """The contracts that plug-ins fulfil; `transect.testing` has a check for each.
 
 A plug-in must have every member of `Generator`, `Controls`, `World`, `Target` or `Rater`. The protocols after them are
-optional: a plug-in that has their members is asked for them, and `runs.capabilities` holds the defaults.
+optional: `runs.capabilities` and `targets.capabilities` read their members, with defaults where a plug-in lacks them.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class SuggestsLevels(Protocol):
 
 @runtime_checkable
 class KnowsTruth(Protocol):
-    """A generator or world that knows what each attribute became, also where that is not what was set."""
+    """A generator or world that knows the value that each attribute took, which may differ from the value set."""
 
     @property
     def truth_attributes(self) -> tuple[Attribute, ...]:
@@ -224,7 +224,7 @@ class Metered(Protocol):
 
 @runtime_checkable
 class RepeatsCanaries(Protocol):
-    """A target that asks about some images again at intervals, so that a change of its behaviour shows."""
+    """A target that answers some images again at intervals, so that a change of its behaviour is detected."""
 
     on_round: Callable[[Canaries], None] | None
     """Called with `asked_again()` after every round."""

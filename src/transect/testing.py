@@ -33,10 +33,10 @@ FACE_QUESTION = Question("smile", "How much does the person smile?", ("not at al
 
 
 class ContractBroken(AssertionError):
-    """A plug-in does not do what its protocol says."""
+    """A plug-in breaks its protocol."""
 
 
-def check_target(target: Target, *, image_size: int = 64, images: Images | None = None, timeout: float = 30.0) -> None:
+def check_target(target: object, *, image_size: int = 64, images: Images | None = None, timeout: float = 30.0) -> None:
     """Check a target on pictures of noise, gradients and flat color, or on the images given.
 
     Clauses: identity, optional members (where the target has them: threshold, labels, positive, describe, metered,
@@ -51,7 +51,9 @@ def check_target(target: Target, *, image_size: int = 64, images: Images | None 
     Traceback (most recent call last):
     transect.testing.ContractBroken: order: expected answers in the order of the images, got scores [0.] instead of ...
     """
-    _check_identity(target, Target, "name", "task", "predict")
+    if not isinstance(target, Target):
+        _lacking(target, Target, "name", "task", "predict")
+    _check_name(target.name)
     if target.task not in list(Task):
         _broken("identity", f"a task of {', '.join(Task)}", repr(target.task))
     for fault in target_faults(target):
@@ -75,14 +77,16 @@ def check_target(target: Target, *, image_size: int = 64, images: Images | None 
         ask(Images(_pictures(height, width)), f"size handling ({height}x{width} pixels)")
 
 
-def check_generator(generator: Generator, *, seeds: Sequence[int] = (0, 1, 2, (3 << 32) + 5)) -> None:
+def check_generator(generator: object, *, seeds: Sequence[int] = (0, 1, 2, (3 << 32) + 5)) -> None:
     """Check a generator on two or more different seeds.
 
     Clauses: identity, sample (type, seeds, latent_dim), one seed one subject, render (type, shape, dtype), face boxes,
     frozen input, determinism, order, batch invariance (bitwise), global randomness (neither used nor changed), subjects
     look different. Returns None; raises ContractBroken.
     """
-    _check_identity(generator, Generator, "name", "image_size", "latent_dim", "sample", "render")
+    if not isinstance(generator, Generator):
+        _lacking(generator, Generator, "name", "image_size", "latent_dim", "sample", "render")
+    _check_name(generator.name)
     latents = _sample(generator, seeds)
     _check_subjects(generator, latents)
     before = _content(latents)
@@ -98,7 +102,7 @@ def check_generator(generator: Generator, *, seeds: Sequence[int] = (0, 1, 2, (3
     _check_rows_alone(generator, latents, images)
 
 
-def check_controls(controls: Controls, latents: Latents, *, tolerance: float = 1e-6) -> None:
+def check_controls(controls: object, latents: Latents, *, tolerance: float = 1e-6) -> None:
     """Check controls on some latents (two rows or more).
 
     tolerance: how far a value read back may be from the one set, as a share of the attribute's range; learned
@@ -106,7 +110,8 @@ def check_controls(controls: Controls, latents: Latents, *, tolerance: float = 1
     subject, one value or one per row), hold, frozen input, batch invariance, unknown attribute, out of range.
     Returns None; raises ContractBroken.
     """
-    _check_identity(controls, Controls, "attributes", "read", "set")
+    if not isinstance(controls, Controls):
+        _lacking(controls, Controls, "attributes", "read", "set")
     _check_attributes(controls.attributes)
     values = _read(controls, latents)
     for attribute in controls.attributes:
@@ -116,13 +121,15 @@ def check_controls(controls: Controls, latents: Latents, *, tolerance: float = 1
     _check_refusals(controls, latents)
 
 
-def check_world(world: World, *, seeds: Sequence[int] = (0, 1, 2), tolerance: float = 1e-6) -> None:
+def check_world(world: object, *, seeds: Sequence[int] = (0, 1, 2), tolerance: float = 1e-6) -> None:
     """Check a world: as a generator, as controls, and the optional members that it has.
 
     Clauses: those of `check_generator` and `check_controls`, then describe, validity, usual_levels, truths and unedited
     (`transect.protocols`). Returns None; raises ContractBroken.
     """
-    _check_identity(world, World, "name", "image_size", "latent_dim", "attributes", "sample", "render", "read", "set")
+    if not isinstance(world, World):
+        _lacking(world, World, "name", "image_size", "latent_dim", "attributes", "sample", "render", "read", "set")
+    _check_name(world.name)
     check_generator(world, seeds=seeds)
     latents = _sample(world, seeds)
     check_controls(world, latents, tolerance=tolerance)
@@ -130,14 +137,16 @@ def check_world(world: World, *, seeds: Sequence[int] = (0, 1, 2), tolerance: fl
         _broken(*fault)
 
 
-def check_rater(rater: Rater, *, images: Images | None = None, question: Question = FACE_QUESTION) -> None:
+def check_rater(rater: object, *, images: Images | None = None, question: Question = FACE_QUESTION) -> None:
     """Check a rater on one question about some images.
 
     Clauses: identity, type, question, columns (equal lengths), image (row numbers), raters (names), completeness (each
     image has a row; no answer is NaN), values (a level's number, or any number where there are no levels), frozen
     input. Returns None; raises ContractBroken.
     """
-    _check_identity(rater, Rater, "name", "rate")
+    if not isinstance(rater, Rater):
+        _lacking(rater, Rater, "name", "rate")
+    _check_name(rater.name)
     images = images or Images(_pictures(64, 64))
     before = images.pixels.tobytes()
     answers = rater.rate(images, question)
@@ -155,12 +164,13 @@ def _broken(clause: str, expected: str, got: str) -> NoReturn:
     raise ContractBroken(f"{clause}: expected {expected}, got {got}")
 
 
-def _check_identity(plugin: Generator | Controls | Target | Rater, protocol: type, *parts: str) -> None:
+def _lacking(plugin: object, protocol: type, *parts: str) -> NoReturn:
     missing = [part for part in parts if not hasattr(plugin, part)]
-    if missing:
-        _broken("identity", f"a {protocol.__name__} with {', '.join(parts)}", f"no {', '.join(missing)}")
-    name = getattr(plugin, "name", "")
-    if "name" in parts and not (isinstance(name, str) and name):
+    _broken("identity", f"a {protocol.__name__} with {', '.join(parts)}", f"no {', '.join(missing)}")
+
+
+def _check_name(name: object) -> None:
+    if not (isinstance(name, str) and name):
         _broken("identity", "a name", repr(name))
 
 

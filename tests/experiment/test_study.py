@@ -305,7 +305,7 @@ def test_refusals(tmp_path):
         auditing.audit(audited.brightness, truth="age", vary={"glasses": None}, out=tmp_path, **SMALL)
     with pytest.raises(BadInput, match="truth 'glasses>5': glasses lies between 0 and 1"):
         auditing.audit(audited.brightness, truth="glasses>5", vary={"glasses": None}, out=tmp_path, **SMALL)
-    with pytest.raises(BadInput, match="--hold smile: nothing that is varied changes smile; drop it"):
+    with pytest.raises(BadInput, match="--hold smile: no varied attribute changes smile; drop it"):
         auditing.audit(audited.brightness, vary={"glasses": None}, hold=["smile"], out=tmp_path, **SMALL)
     assert not any(tmp_path.iterdir())
 

@@ -1,7 +1,7 @@
 """From a run folder's tables to effects, results and report; needs neither generator nor target.
 
-What a target's answers mean (its task, threshold, labels, box convention) stands in run.json, so that a run can be
-analysed again years later, on a machine that lacks the target.
+run.json holds what a target's answers mean (task, threshold, labels, box convention), so that a run can be analysed
+again years later, on a machine that lacks the target.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Groups = Mapping[float, str]
 @final
 @dataclass(frozen=True, slots=True)
 class TransectOutcome:
-    """One outcome of one target under a transect design: values [subjects, *shape], NaN where reasons say why."""
+    """One outcome of one target under a transect design: values [subjects, *shape], NaN where `reasons` states why."""
 
     target: str
     outcome: str
@@ -147,12 +147,14 @@ def answers_of(run: Run, target: TargetEntry, outcomes: TargetOutcomes | None = 
     def values(name: str) -> Float[np.ndarray, " n"]:
         return outcomes.outcome(name).values if name in possible else none
 
-    def kept(columns: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
+    def unpruned(columns: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
         return {name: np.where(run.seen.reasons == "", column, np.nan) for name, column in columns.items()}
 
     seen = run.seen.about(run.known)
     about = "" if truth is None or truth.attribute == FACE else run.seen.called(truth.attribute, run.known)
-    rated, people_truth, people_yes = _rated_truth(run, about, kept(seen.columns), kept(seen.people), seen.answers)
+    rated, people_truth, people_yes = _rated_truth(
+        run, about, unpruned(seen.columns), unpruned(seen.people), seen.answers
+    )
     return Answers(
         study=run.spec.name,
         target=target.name,
@@ -167,14 +169,14 @@ def answers_of(run: Run, target: TargetEntry, outcomes: TargetOutcomes | None = 
         errors=values("error"),
         threshold=target.description.cut,
         truth_attribute=about,
-        values=kept({name: run.true[name] for name in run.attributes if name in run.true}),
-        # Labels of photographs are of every image; people's few answers alone tell what an experiment moved.
-        perceived=kept(seen.columns or (seen.people if run.design.levels else {})),
-        held=kept({name: run.true[name] for name in run.held if name in run.true}),
+        values=unpruned({name: run.true[name] for name in run.attributes if name in run.true}),
+        # Labels of photographs cover every image; in an experiment only people's few answers show what it moved.
+        perceived=unpruned(seen.columns or (seen.people if run.design.levels else {})),
+        held=unpruned({name: run.true[name] for name in run.held if name in run.true}),
         others={**run.seen.unordered(run.known), **run.others, **run.held},
         pruned=int((run.seen.reasons != "").sum()),
         steps=run.spec.generator.steps,
-        people=kept(seen.people),
+        people=unpruned(seen.people),
         by_machine=bool(seen.columns and seen.people),
         rated=rated,
         people_truth=people_truth,
@@ -196,22 +198,22 @@ def _rated_truth(
     people: Mapping[str, Float[np.ndarray, " n"]],
     answers: Mapping[str, Annotations],
 ) -> tuple[_Labels, _Labels, _Labels]:
-    """The truth as raters saw it, the file by image first; as people alone saw it; and the share of a yes.
+    """The truth by raters (the file by image first), the truth by people alone, and the share of yes answers.
 
-    name: what ratings of the truth's attribute are called. Shares are of people's answers where they were asked about
-    it, else of the file by image. Empty where there is none.
+    name: the column of ratings of the truth's attribute. Shares are of people's answers where there are any, else of
+    the file by image. Empty arrays where there are none.
     """
-    nothing = np.empty(0)
+    empty = np.empty(0)
     stated = run.truth
     if stated is None:
-        return nothing, nothing, nothing
+        return empty, empty, empty
     attribute = run.known.get(stated.attribute)
     seen = columns.get(name, people.get(name))
     if seen is None:
-        return nothing, nothing, nothing
+        return empty, empty, empty
     rated, yes = stated.as_rated(seen, attribute)
     if name not in people:
-        return rated, nothing, yes
+        return rated, empty, yes
     by_people, yes = stated.as_rated(people[name], attribute)
     if not len(yes) and name in answers:
         yes = stated.share_of_answers(answers[name], len(people[name]), attribute)
@@ -323,7 +325,7 @@ def _groups(run: Run, rates: Sequence[Rate]) -> Mapping[str, Groups]:
 
 
 def _range(bounds: tuple[float, float]) -> str:
-    """A group's range as people read it.
+    """A group's range as text.
 
     >>> _range((-1.0, 0.31831))
     '−1 to 0.32'

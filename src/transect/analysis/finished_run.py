@@ -1,4 +1,4 @@
-"""A finished run, read back: its spec, design, images and what was seen on them; needs neither generator nor target."""
+"""A finished run, read back: its spec, design, images and ratings; needs neither generator nor target."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from transect.targets.boxes import BoxConvention
 MEMORY: Final = 1 << 28
 """Bytes of a run's tables that are kept once read; parts beyond, pictures of a large run, are read when needed."""
 PERSON: Final = "subject"
-"""The column of true values that says who is on a photograph, where several show one person."""
+"""The column of true values that identifies the person on a photograph, where several show one person."""
 
 
 @final
@@ -45,7 +45,7 @@ class Run:
 
     @property
     def truth(self) -> Truth | None:
-        """What is asked about: the run's own truth, or what raters are the reference for; None without either."""
+        """The run's own truth, else the one that raters are the reference for; None without either."""
         stated = self.spec.truth
         return self.reference if stated is None else _truth(stated)
 
@@ -77,7 +77,7 @@ class Run:
 
     @property
     def held(self) -> Mapping[str, Attribute]:
-        """Attributes of observed images that they are not compared by, and that adjustments hold equal all the same."""
+        """Attributes of observed images that they are not compared by; adjustments hold them equal."""
         return {attribute.name: attribute for attribute in self.spec.held}
 
     @property

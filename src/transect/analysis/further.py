@@ -171,7 +171,7 @@ def _variance_entry(study: Findings, answered: TransectOutcome) -> _Accompanimen
     head = {"study": study.spec.name, "target": answered.target, "outcome": answered.outcome}
     if answered.values.size * 2 ** len(names) > LARGEST_SPLIT or len(names) > 12:
         counts = {"n_subjects": study.design.subjects, "n_images": study.design.n_images, "n_missing": 0}
-        nothing: dict[str, object] = {
+        missing: dict[str, object] = {
             "variance": None,
             "indices": [],
             **counts,
@@ -179,7 +179,7 @@ def _variance_entry(study: Findings, answered: TransectOutcome) -> _Accompanimen
             "reason": TOO_LARGE,
             "sources": [],
         }
-        return _Accompaniment({**head, **nothing}, ())
+        return _Accompaniment({**head, **missing}, ())
     shares = sobol(answered.values, attributes=names, seed=study.design.seed)
     entry = {
         **head,

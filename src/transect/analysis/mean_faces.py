@@ -1,6 +1,6 @@
-"""Mean pictures of groups of images, such as those that were answered rightly and wrongly (McDuff et al. 2019, Fig. 3).
+"""Mean pictures of groups of images, such as those answered correctly and incorrectly (McDuff et al. 2019, Fig. 3).
 
-They show what a group has in common, and not why it was answered so.
+They show what a group has in common, not why the target answered as it did.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a finished run tells the next one: how far subjects differ, and with it how many subjects an effect needs."""
+"""Plans from a finished run: how much subjects differ, and so how many subjects an effect needs."""
 
 from __future__ import annotations
 
@@ -116,6 +116,6 @@ def plan_next(
 
 
 def smallest_found(contrast: PilotContrast, *, family: int, power: float = 0.9, alpha: float = 0.05) -> float:
-    """The smallest difference that as many subjects as the contrast has would find with this power."""
+    """The smallest difference that the contrast's number of subjects detects with this power."""
     level = alpha / family
     return detectable(contrast.deviation, contrast.n_subjects, power=power, alpha=level, discordant=contrast.discordant)

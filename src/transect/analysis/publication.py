@@ -1,4 +1,4 @@
-"""From findings to what a reader gets: one family of tests, results.json, effects.parquet, report.html."""
+"""Publishes findings: one family of tests, results.json, effects.parquet, report.html."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def publish(
     All effects are one family: their p-values are adjusted together, by "holm", "benjamini-hochberg" or "max-t".
     controls: the negative control of each study, or None. shares: populations to project to. models: regression
     models to adjust errors by (`sections.models`). limits: further limits that the page states. sections:
-    those that come after the usual ones.
+    further sections, after the standard ones.
 
     Raises UnknownName for another correction or model.
     """
@@ -141,7 +141,7 @@ def largest(effects: Sequence[Effect], truths: Sequence[str]) -> list[int]:
     """Indices of the three largest contrasts, of proportions where there are any; significant ones first.
 
     The page states which are not statistically different from zero. Effects of exactly 0 are shown only where there is
-    nothing else. What the truth's own attribute does to an error is left out: where the label changes, the
+    nothing else. Effects of the truth's own attribute on an error are left out: where the label changes, the
     error does.
 
     >>> largest([], [])
@@ -173,13 +173,13 @@ def _question(studies: Sequence[Findings]) -> str:
         targets = " and ".join(target.name for target in study.spec.targets)
         if study.design.basis == "observational":
             parts.append(
-                f"How do the answers of {targets} go with {names} in the population {study.design.population}?"
+                f"How do the answers of {targets} vary with {names} in the population {study.design.population}?"
             )
             continue
         does = "does" if len(study.attributes) == 1 else "do"
         held = _listed([name.replace("_", " ") for name in study.design.hold])
-        kind = f"directly, with {held} held" if held else "in total, with what lies downstream responding"
-        parts.append(f"What {does} {names} cause in the answers of {targets} ({kind})?")
+        kind = f"direct effect, {held} held fixed" if held else "total effect, downstream attributes respond"
+        parts.append(f"How {does} {names} change the answers of {targets} ({kind})?")
     return " ".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""From finished run folders to their report: analysed again, without generator and target."""
+"""Reports finished run folders: analyses them again, without generator or target."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ def report(
     shares: Sequence[str | Path] = (),
     correction: str = "holm",
     models: Sequence[str] = (),
-    near: tuple[float, float] | None = None,
+    band: tuple[float, float] | None = None,
     by: Sequence[str] = (),
 ) -> AuditResult:
     """Analyse a finished run folder, or every study under it, and write its effects, results and page again.
 
     shares: files of populations' shares (CSV, TOML) to project to. correction: for many tests,
     "holm", "benjamini-hochberg" or "max-t". models: by which errors are adjusted too: "ols", "logit", "poisson", "gee",
-    "fractional". near: the scores between which a subject is near the decision boundary; by: attributes whose
+    "fractional". band: the scores between which a subject is near the decision boundary; by: attributes whose
     combinations errors are counted by; both are stored in the folder; default: the stored ones.
     """
-    band = boundary.check(near) or boundary.kept(folder)
+    interval = boundary.check(band) or boundary.read(folder)
     paths = sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
     known = [read_spec(path).counted_by for path in paths]  # refuses what is no audit before tables are read
-    crossed = error_conditions.check(by or error_conditions.kept(folder), known)
+    crossed = error_conditions.check(by or error_conditions.read(folder), known)
     runs = [finished_run.read(path) for path in paths]
-    studies = [findings.analyse(run, band, crossed) for run in runs]
+    studies = [findings.analyse(run, interval, crossed) for run in runs]
     if by:
-        error_conditions.keep(folder, crossed)
-    if near is not None:
+        error_conditions.write(folder, crossed)
+    if band is not None:
         boundary.of_steps(any(study.in_steps for study in studies))
-        boundary.keep(folder, near)
+        boundary.write(folder, band)
     # An experiment comes first: shares are of its levels, and not of steps λ or of what other studies observed.
     order = sorted(studies, key=lambda study: study.in_steps or not study.design.levels)
     attributes = {name: attribute for study in reversed(order) for name, attribute in study.attributes.items()}

@@ -62,7 +62,7 @@ def keep_canaries(folder: Path, targets: Sequence[Target]) -> list[str]:
 
 
 def alarm(record: Canaries) -> str:
-    """One line where the rounds until now say that the target changed, for standard error; "" otherwise."""
+    """A line for standard error where the rounds so far show that the target changed; "" otherwise."""
     evidence = evidence_of(record)
     if evidence.max() < LIMIT:
         return ""
@@ -74,7 +74,7 @@ def alarm(record: Canaries) -> str:
 
 
 def warnings(record: Canaries) -> list[str]:
-    """One line where the target's behaviour changed; nothing otherwise."""
+    """One line where the target's behaviour changed; else none."""
     change, evidence = tested(record), evidence_of(record)
     at_once = evidence.max() >= LIMIT
     if not (change.p <= EACH or at_once):

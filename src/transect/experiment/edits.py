@@ -58,7 +58,7 @@ class EditCheck:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is measured beyond what the world knows, and nothing drawn again."""
+        """Whether there is no target to measure with, and no subject is drawn again."""
         return not self.attributes and self.identity is None and self.realism is None and not self.redraw
 
     def entry(self) -> EditsEntry:
@@ -141,11 +141,11 @@ def needed(world: World) -> bool:
 
 
 def for_world(world: World, design: Design, check: EditCheck | None) -> EditCheck | None:
-    """The check of a study: what was asked for, or where attributes are learned what the world knows; None elsewhere.
+    """The check of a study: the requested one, or the world's own where attributes are learned; None elsewhere.
 
-    On the reference generator the network that ships reads what nothing else does.
+    On the reference generator, the shipped network reads what no target does.
 
-    Raises BadInput where something is asked for and nothing is varied.
+    Raises BadInput where a check is requested and nothing is varied.
     """
     requested = check is not None and not check.empty
     if not design.levels:
@@ -229,7 +229,7 @@ class Gatekeeper:
 
 
 def gatekeeper(check: EditCheck, world: World, design: Design, folder: RunFolder) -> Gatekeeper:
-    """The limits that unedited subjects set, measured once and kept in the folder."""
+    """The limits that unedited subjects set, measured once and stored in the folder."""
     seeds = design.seed * SUBJECTS_PER_SEED + np.arange(design.subjects, design.subjects + REFERENCE, dtype=np.int64)
     latents = unedited(_learned(world), seeds)
     measures = measured(check, world, latents, world.render(latents))
@@ -260,7 +260,7 @@ def _numbers(limits: Limits) -> dict[str, float]:
 def passing(
     keeper: Gatekeeper, seeds: Int[np.ndarray, " s"], first: int
 ) -> tuple[Int[np.ndarray, " s"], Latents, Images, pa.Table]:
-    """Subjects of a part with their latents and images, drawn again where that is asked for, and their edits table.
+    """Subjects of a part with their latents and images, drawn again where requested, and their edits table.
 
     first: the number of the first subject in the study, by which further draws have seeds of their own. A subject that
     never passes keeps its last draw, and its failures are counted.

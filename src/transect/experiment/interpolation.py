@@ -15,9 +15,9 @@ from transect.records import Task
 FOLDER: Final = "interpolation"
 
 
-def check(lines: int | None, targets: Sequence[Target], *, world: bool) -> None:
-    """Raises BadInput where lines are asked for and there is no world, or no target that has classes."""
-    if lines is None:
+def check(pairs: int | None, targets: Sequence[Target], *, world: bool) -> None:
+    """Raises BadInput where an interpolation is requested and there is no world, or no target that has classes."""
+    if pairs is None:
         return
     if not world:
         raise BadInput(

@@ -1,6 +1,6 @@
-"""The order of the stages, and nothing else: a design is rendered, targets are asked, effects estimated, a report made.
+"""Runs a study: renders a design and collects the answers of targets to its images, part by part.
 
-Whatever a run needs to be analysed again stands in its spec (run.json) and its tables: `report` needs no target.
+The spec (run.json) and the tables hold everything that a later analysis needs; `report` needs no target.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Study:
     """One design put to some targets.
 
     compared: attributes or nuisances by which sampled images are compared; every attribute where it is empty. It
-    chooses what is shown alone: adjustments hold every attribute equal. edits: how images of a transect are checked
+    only chooses what is shown: adjustments hold every attribute equal. edits: how images of a transect are checked
     for what was set and what was not; None where attributes are set exactly. rule: when embedding targets take two
     images for one person.
     """
@@ -93,7 +93,7 @@ class Study:
         return slice(start, min(start + self.subjects_per_part, self.design.subjects))
 
     def spec(self) -> RunSpec:
-        """What recreates the run; max_failures is left out, which only says when to stop."""
+        """What recreates the run; max_failures is left out, since it only sets when to stop."""
         design = self.design
         known = {attribute.name: attribute for attribute in self.world.attributes}
         everything = [name for name, attribute in known.items() if attribute.role == "attribute"]
@@ -134,7 +134,7 @@ class Study:
 def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:
     """Ask the targets of a finished study about a negative control, into a separate folder next to the tables.
 
-    Nothing where the study has no cheap one; where too many images fail, its incomplete folder is left and not used.
+    Does nothing where the study has no affordable one; where too many images fail, its incomplete folder is ignored.
     """
     design = negative_control.control_design(study.design, study.world, study.targets)
     if design is None:
@@ -160,7 +160,7 @@ def resolve_targets(targets: object, options: Mapping[str, Any] | None = None) -
 
 
 def run(study: Study, out: Path, *, quiet: bool = False) -> None:
-    """Render and ask, part by part, into the run folder `out`; finished parts are kept and skipped."""
+    """Render images and collect answers, part by part, into the run folder `out`; finished parts are skipped."""
     if not study.targets:
         raise BadInput("expected at least one target, got none; see: transect targets")
     spec = study.spec()
@@ -224,7 +224,7 @@ def _image_part(
     else:
         seeds, latents, images, checked = edits.passing(keeper, seeds, span.start)
         folder.write_part(edits.EDITS, part, checked)
-    images = Images(images.pixels.copy(), images.face_boxes)  # a generator may use its array again
+    images = Images(images.pixels.copy(), images.face_boxes)  # a generator may reuse its array
     true = truths(study.world, latents)
     storing.submit(lambda: folder.write_part("images", part, columns.images_table(study.design, seeds, true, images)))
     return _PartImages(columns.image_ids(study.design, seeds), lambda: images)

@@ -1,4 +1,4 @@
-"""How an audit verifies the images of an embedding target: the rule as asked, and as a spec keeps it."""
+"""How an audit verifies the images of an embedding target: the requested rule, and its entry in the spec."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ WHO: Final = ("skin_tone", "age", "face_shape")
 def chosen(
     targets: Sequence[Target], design: Design, false_match_rate: float | None, within: Sequence[str] = ()
 ) -> Rule:
-    """The rule as asked. Raises BadInput or UnknownName where the targets or the design cannot be verified so."""
+    """The requested rule. Raises BadInput or UnknownName where it does not fit the targets or the design."""
     embeds = [target for target in targets if Task(target.task) is Task.EMBEDDING]
     if (false_match_rate is not None or within) and not (embeds and design.levels):
-        raise BadInput("--false-match-rate and --within are of embedding targets and --vary: drop them, or set --task")
+        raise BadInput("--false-match-rate and --within need embedding targets and --vary: drop them, or set --task")
     stated = [target for target in embeds if threshold_of(target) is not None]
     if false_match_rate is not None and stated:
         raise BadInput(f"{stated[0].name} has a threshold: expected it or --false-match-rate, got both; drop one")
@@ -43,7 +43,7 @@ def verifies(target: Target, design: Design, rule: Rule) -> bool:
 def spec_entry(
     rule: Rule, targets: Sequence[Target], design: Design, attributes: Sequence[Attribute]
 ) -> VerificationEntry | None:
-    """What a run's spec keeps of it; None where no target verifies.
+    """The entry of a run's spec; None where no target verifies.
 
     own: attributes by which subjects are grouped, since nothing sets them.
     """

@@ -1,4 +1,4 @@
-"""Near the decision boundary: the scores between which a subject's own image must lie, where the user says so.
+"""The near-boundary band: the scores between which a subject's own image must lie, where the user sets one.
 
 DIR/boundary.json   [low, high], in a run or a folder of studies; changes no image and no answer
 """
@@ -39,7 +39,7 @@ def of_steps(stepped: bool) -> None:
         )
 
 
-def keep(folder: Path, band: tuple[float, float] | None) -> None:
+def write(folder: Path, band: tuple[float, float] | None) -> None:
     """Store the band in a run folder, so that a later report uses it too; None deletes the file."""
     path = folder / FILE
     if band is not None:
@@ -48,7 +48,7 @@ def keep(folder: Path, band: tuple[float, float] | None) -> None:
         path.unlink(missing_ok=True)
 
 
-def kept(folder: Path) -> tuple[float, float] | None:
+def read(folder: Path) -> tuple[float, float] | None:
     """The band stored in a run folder; None where there is none. Raises BadInput for a file that holds none."""
     path = folder / FILE
     if not path.exists():

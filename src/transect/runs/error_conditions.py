@@ -1,4 +1,4 @@
-"""Which attributes are errors counted by, in all their combinations, where the user says so.
+"""The attributes whose combinations errors are counted by, where the user chooses them.
 
 DIR/error_conditions.json   names of attributes, in a run or a folder of studies; changes no image and no answer
 """
@@ -38,7 +38,7 @@ def check(names: Sequence[str], known: Sequence[Collection[str]]) -> tuple[str, 
     return chosen
 
 
-def keep(folder: Path, names: Sequence[str]) -> None:
+def write(folder: Path, names: Sequence[str]) -> None:
     """Store the names in a run folder, so that a later report uses them too; no names delete the file."""
     path = folder / FILE
     if names:
@@ -47,7 +47,7 @@ def keep(folder: Path, names: Sequence[str]) -> None:
         path.unlink(missing_ok=True)
 
 
-def kept(folder: Path) -> tuple[str, ...]:
+def read(folder: Path) -> tuple[str, ...]:
     """The names stored in a run folder. Raises BadInput for a file that holds none."""
     path = folder / FILE
     if not path.exists():

@@ -1,8 +1,8 @@
-"""The run folder: what a run was asked for, and the parts of its tables.
+"""The run folder: the spec of a run, and the parts of its tables.
 
-A part is written to a temporary name, flushed to disk and renamed: a part that exists is complete. Its SHA-256 lies
-in `.digests/`, put there before the part appears, so that a part which no longer reads back as written is named
-instead of used. One process at a time works in a folder; the operating system frees the lock of a killed one.
+A part is written to a temporary name, flushed to disk and renamed: a part that exists is complete. Its SHA-256 is
+in `.digests/`, written before the part appears, so that a part that no longer reads back as written is reported and
+not used. One process at a time works in a folder; the operating system frees the lock of a killed one.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _flush_directory(folder: Path) -> None:
 
 @contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Raise what the operating system says about writing `path` as a RunFolderError of one line."""
+    """Raise the operating system's error on writing `path` as a RunFolderError of one line."""
     try:
         yield
     except OSError as error:
@@ -160,7 +160,7 @@ class RunFolder:
         self._lock.release()
 
     def _claim(self) -> None:
-        """Write run.json, or see that the one that is there asks for the same."""
+        """Write run.json, or check that the existing one has the same spec."""
         for place in (
             "",
             "images/",
@@ -247,7 +247,7 @@ class FinishedRun:
     def read_table(self, table: str, parts: int, without: Sequence[str] = ()) -> pa.Table:
         """All rows of parts 0..parts-1, in order, less the columns `without`.
 
-        Raises BadInput when the run is not finished: it says how many parts there are.
+        Raises BadInput when the run is not finished: the message has the number of parts.
         """
         if not self.has_all(table, parts):
             there = sum(_part(self.path, table, index).exists() for index in range(parts))

@@ -1,26 +1,17 @@
-"""Tables that a user gives: a path, an Arrow table, any data frame that speaks Arrow, or columns by name."""
+"""Tables that a user gives: a path, an Arrow table, any data frame that supports Arrow, or columns by name."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from transect.errors import BadInput, UnknownName
 
-
-class ArrowStream(Protocol):
-    """A data frame that exports itself through the Arrow PyCapsule interface."""
-
-    def __arrow_c_stream__(self, requested_schema: object = None, /) -> object:
-        """A capsule with a C stream."""
-        ...
-
-
-TableLike: TypeAlias = str | Path | pa.Table | Mapping[str, object] | ArrowStream
+TableLike: TypeAlias = str | Path | pa.Table | Mapping[str, object] | Any
 """A path (.parquet, .csv, .arrow, .npz), an Arrow table, an object with `__arrow_c_stream__`, or columns by name."""
 
 _Name = TypeVar("_Name", bound=str)

@@ -1,4 +1,4 @@
-"""How long work shows itself: a moving line with rate and time left on a terminal, plain lines in a log."""
+"""Progress of long work: a moving line with rate and time left on a terminal, plain lines in a log."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _terminal_bar() -> Bar:
 
 @contextmanager
 def announcing_stages(*, quiet: bool = False) -> Iterator[None]:
-    """Within it, `stage` names what begins on standard error, unless `quiet`."""
+    """Inside this context, `stage` prints the stage that begins on standard error, unless `quiet`."""
     token = _announced.set(not quiet)
     try:
         yield
@@ -95,6 +95,6 @@ def announcing_stages(*, quiet: bool = False) -> Iterator[None]:
 
 
 def stage(text: str) -> None:
-    """Name the stage that begins, where stages are announced."""
+    """Print the stage that begins, where stages are announced."""
     if _announced.get():
         print(f"{text} …", file=sys.stderr, flush=True)

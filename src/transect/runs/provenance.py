@@ -1,4 +1,4 @@
-"""The versions that pixels and answers depend on."""
+"""The versions that pixels, stored bytes and answers depend on."""
 
 from __future__ import annotations
 

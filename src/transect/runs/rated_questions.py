@@ -1,4 +1,4 @@
-"""What people were asked, kept in the metadata of a Parquet file of ratings: question by column.
+"""The questions behind ratings, by column, stored in the metadata of a Parquet file of ratings.
 
 Files without it (written before, or by hand, or CSV, which has no room for it) are read without it: a column is
 about the attribute of its name, and its answers are the scale.
@@ -27,7 +27,7 @@ class RatedQuestion:
     """What a column's numbers are answers to.
 
     attribute: what it is about, "" if nothing named. scale: whether levels have an order. levels, values: what each
-    answer is called, and its number in the column. places: where each lies from 0 to 1. unsure: answers that say so,
+    answer is called, and its number in the column. places: where each lies from 0 to 1. unsure: the number of unsure answers,
     by study ("" where there is one); empty: not known.
     """
 

@@ -19,7 +19,7 @@ Facts = Mapping[str, Any]
 
 _SEARCH: Final = (
     "expected the folder of an audit, got that of a search: its page is search.html; rerun `transect search` to write "
-    "it again, which asks nothing twice"
+    "it again; stored answers are reused"
 )
 
 

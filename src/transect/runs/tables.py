@@ -78,7 +78,7 @@ def data_set_table(
 ) -> pa.Table:
     """Rows of `images` with `mask.<name>` (PNG, white inside) and landmarks (x, y in pixels, 68 pairs).
 
-    Pictures and masks are of the type PICTURE, and the schema says so to Hugging Face `datasets`, which decodes them.
+    Pictures and masks are of the type PICTURE, and the schema tells Hugging Face `datasets` to decode them.
     """
     pictures = {"image": images["image"].to_pylist()}
     pictures |= {f"mask.{name}": encode(mask.astype(np.uint8) * 255) for name, mask in masks.items()}

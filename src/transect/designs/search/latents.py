@@ -13,7 +13,7 @@ from transect.protocols import Generator
 from transect.records import Attribute, Latents
 
 DIRECTIONS: Final = 4
-"""Latent coordinates that are searched where nobody says how many."""
+"""Latent coordinates that are searched by default."""
 _SUBJECTS: Final = 1024
 """Subjects that principal directions are taken of: a space w+ has thousands of coordinates."""
 _CHANCE: Final = 1.2
