@@ -27,8 +27,8 @@ class RatedQuestion:
     """What a column's numbers are answers to.
 
     attribute: what it is about, "" if nothing named. scale: whether levels have an order. levels, values: what each
-    answer is called, and its number in the column. places: where each lies from 0 to 1. unsure: the number of unsure answers,
-    by study ("" where there is one); empty: not known.
+    answer is called, and its number in the column. places: where each lies from 0 to 1. unsure: the number of unsure
+    answers by study ("" where there is one); empty: not known.
     """
 
     text: str
