@@ -273,7 +273,7 @@ def test_a_generator_object_needs_no_more_than_its_contract(tmp_path):
     world = transect.generators.FaceWorld(image_size=32, population="celebrity-like")
     result = auditing.audit(audited.brightness, generator=world, out=tmp_path / "world", **few)
     assert result.results["studies"][0]["population"] == "celebrity-like"
-    with pytest.raises(BadInput, match="expected no image_size, population and device beside a generator object"):
+    with pytest.raises(BadInput, match="expected no image_size, population or device with a generator object"):
         auditing.audit(audited.brightness, generator=world, image_size=64, out=tmp_path / "no", **few)
     with pytest.raises(BadInput, match="generator: expected a name, or an object with"):
         worlds.open_world(object(), None, None)
