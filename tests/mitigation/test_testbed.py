@@ -176,7 +176,7 @@ def test_effects_by_hand():
     protocol = Protocol(
         {},
         np.zeros((8, 1, 1, 3), np.uint8),
-        WorldRegions(FaceWorld(image_size=16), Latents(np.arange(8), np.zeros((8, 1)))),
+        WorldRegions(FaceWorld(image_size=32), Latents(np.arange(8), np.zeros((8, 1)))),
         Design({"x": (0.0, 1.0)}, 4),
         {"x": attribute},
     )
