@@ -26,7 +26,7 @@ class Detector:
 
     make_find: builds a finder; one is built for every thread at work and used again. kind: what is found ("face",
     "eye" ...). box_convention: how its box relates to the renderer's face box, None where any box counts.
-    settings: as JSON has them. threads: images searched at the same time; None for one per core.
+    settings: JSON values. threads: images searched at the same time; None for one per core.
     """
 
     task = Task.DETECTION
@@ -49,7 +49,7 @@ class Detector:
         self._idle: queue.SimpleQueue[Find] = queue.SimpleQueue()
 
     def describe(self) -> dict[str, Any]:
-        """Library, settings and what is found, as JSON has them."""
+        """Library, settings and what is found, as JSON values."""
         return {"kind": self.kind, **self._settings}
 
     def predict(self, images: Images) -> Predictions:

@@ -28,13 +28,13 @@ def import_object(reference: str) -> Any:
     module_name, colon, attribute = reference.partition(":")
     if not colon or not module_name or not attribute:
         raise BadInput(f"expected module:attribute, got {reference!r}")
-    found: Any = _module(module_name)
+    value: Any = _module(module_name)
     for part in attribute.split("."):
-        if not hasattr(found, part):
-            known = [name for name in dir(found) if not name.startswith("_")]
+        if not hasattr(value, part):
+            known = [name for name in dir(value) if not name.startswith("_")]
             raise UnknownName(f"attribute of {module_name}", part, known)
-        found = getattr(found, part)
-    return found
+        value = getattr(value, part)
+    return value
 
 
 def _module(name: str) -> ModuleType:

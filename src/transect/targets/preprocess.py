@@ -95,7 +95,7 @@ class Preprocess:
         return 1 if self.channel_order == "gray" else 3
 
     def describe(self) -> dict[str, Any]:
-        """Every setting, as JSON has it, with the resizing library and the line of text."""
+        """Every setting as a JSON value, with the resizing library and the line of text."""
         settings = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
         return {**settings, "resized_by": f"Pillow {PIL.__version__}", "text": str(self)}
 

@@ -81,17 +81,17 @@ def _logits(raw: Any) -> Any:
     return getattr(raw, "logits", raw)
 
 
-def _instance(found: Any, argument: str) -> torch.nn.Module:
+def _instance(value: Any, argument: str) -> torch.nn.Module:
     import torch
 
-    if not isinstance(found, torch.nn.Module) and callable(found):
+    if not isinstance(value, torch.nn.Module) and callable(value):
         try:
-            found = found()
+            value = value()
         except Exception as error:
             raise BadInput(f"torch:{argument}: calling it without arguments raised {error!r}") from error
-    if not isinstance(found, torch.nn.Module):
-        raise BadInput(f"torch:{argument}: expected an nn.Module or what makes one, got {type(found).__name__}")
-    return found
+    if not isinstance(value, torch.nn.Module):
+        raise BadInput(f"torch:{argument}: expected an nn.Module or what makes one, got {type(value).__name__}")
+    return value
 
 
 def _torch_script(path: Path, device: str) -> torch.nn.Module:

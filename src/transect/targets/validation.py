@@ -1,6 +1,6 @@
 """Is an answer a valid answer? One set of rules for models' raw outputs, the guard and the conformance suite.
 
-Reasons carry no numbers of their own image, so that equal faults can be counted together.
+Reasons carry no numbers of the single image, so that equal faults can be counted together.
 """
 
 from __future__ import annotations

@@ -53,11 +53,11 @@ class AnswerReader:
 
     def parts(self, content: Any) -> dict[str, Any]:
         """What each path of the file finds in an answer; for items of a list the first item."""
-        found = {name: path.search(content) for name, path in self._paths.items() if name not in _RELATIVE[self._key]}
-        items = found.get(self._key)
+        values = {name: path.search(content) for name, path in self._paths.items() if name not in _RELATIVE[self._key]}
+        items = values.get(self._key)
         first = items[0] if isinstance(items, list) and items else None
         inner = {name: self._paths[name].search(first) for name in _RELATIVE[self._key] if name in self._paths}
-        return {**found, **(inner if first is not None else {})}
+        return {**values, **(inner if first is not None else {})}
 
     def _raw(self, reply: Reply, width: int, height: int) -> Any:
         if reply.reason:
@@ -93,28 +93,31 @@ class AnswerReader:
             raise NoAnswer(f"invalid answer: response.{name} does not fit it ({type(error).__name__})") from None
 
     def _found(self, content: Any) -> Any:
-        found = self._search(self._key, content)
-        if found is None:
+        content_of_key = self._search(self._key, content)
+        if content_of_key is None:
             raise NoAnswer(f"no value at response.{self._key}: the answer has {outline(content)}")
-        return found
+        return content_of_key
 
     def _numbers(self, content: Any) -> Any:
-        found = self._found(content)
+        content_of_key = self._found(content)
         if self._key == "scores":
-            found = self._by_label(found)
-        values = [_number(value, self._key) for value in (found if isinstance(found, list) else [found])]
+            content_of_key = self._by_label(content_of_key)
+        values = [
+            _number(value, self._key)
+            for value in (content_of_key if isinstance(content_of_key, list) else [content_of_key])
+        ]
         return [value / self._response.score_scale for value in values]
 
-    def _by_label(self, found: Any) -> Any:
+    def _by_label(self, labelled: Any) -> Any:
         """Scores in the order of the labels, from a list, an object, or a list of objects with a label and a score."""
-        if isinstance(found, list) and found and isinstance(found[0], Mapping):
-            found = {str(self._search("label", one)): self._search("score", one) for one in found}
-        if not isinstance(found, Mapping):
-            return found
-        missing = [label for label in self._labels if label not in found]
+        if isinstance(labelled, list) and labelled and isinstance(labelled[0], Mapping):
+            labelled = {str(self._search("label", entry)): self._search("score", entry) for entry in labelled}
+        if not isinstance(labelled, Mapping):
+            return labelled
+        missing = [label for label in self._labels if label not in labelled]
         if missing:
             raise NoAnswer(f"invalid answer: no score for {missing[0]!r}")
-        return [found[label] for label in self._labels]
+        return [labelled[label] for label in self._labels]
 
     def _boxes(self, content: Any, width: int, height: int) -> np.ndarray:
         items = self._found(content)
@@ -210,10 +213,10 @@ def _fives(numbers: Sequence[Any]) -> list[Any]:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    unique = dict(pairs)
+    if len(unique) < len(pairs):
         raise NoAnswer("invalid answer: JSON with a key twice")
-    return found
+    return unique
 
 
 def _constant(_: str) -> NoReturn:

@@ -20,7 +20,7 @@ _SHOWN = 600
 
 
 def check(target: HttpTarget, pixels: Pixels) -> dict[str, Any]:
-    """What one image shows, as JSON has it, without secrets.
+    """What one image shows, as JSON values, without secrets.
 
     target, task, sent (address, method, headers as written, body), reply (status, content type, bytes, start; None
     where nothing came back), final (whether it is kept as the image's answer), answer (an outline), found (what each
@@ -34,7 +34,7 @@ def check(target: HttpTarget, pixels: Pixels) -> dict[str, Any]:
     calls, cost = (now - then for now, then in zip(target.made(), before, strict=True))
     came = reply or (target.ledger.latest(target.request, image_key(pixels)) if calls else None)
     content = _content(came)
-    found = {} if content is None or reply is None else _found(target, content)
+    parts = {} if content is None or reply is None else _found(target, content)
     if reply is None:
         prediction = failed(target.task, failure)
     else:
@@ -46,7 +46,7 @@ def check(target: HttpTarget, pixels: Pixels) -> dict[str, Any]:
         "reply": came and _shown(came),
         "final": reply is not None,
         "answer": "" if content is None else outline(content),
-        "found": found,
+        "found": parts,
         "prediction": _plain(prediction),
         "failure": prediction.failures[0],
         "kept": reply is not None and calls == 0,
@@ -137,7 +137,7 @@ def _shown(reply: Reply) -> dict[str, Any]:
 
 
 def _plain(prediction: Predictions) -> dict[str, Any]:
-    """Scores and boxes as JSON has them: null for NaN."""
+    """Scores and boxes as JSON values: null for NaN."""
     scores = [_number(value) for value in prediction.scores[0]]
     plain: dict[str, Any] = {"scores": scores}
     if prediction.task is Task.DETECTION and prediction.boxes is not None:

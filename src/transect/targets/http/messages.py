@@ -38,13 +38,13 @@ def image_key(pixels: Pixels) -> str:
 
 
 def request_key(settings: Settings) -> str:
-    """SHA-256 of all that is asked beside the image: another request, or another version, has other answers.
+    """SHA-256 of the request without the image: another request, or another version, has other answers.
 
     How answers are read, limits, budget and prices have no part in it, so that changing these pays for nothing again.
     """
-    asked = settings.request.model_dump(by_alias=True, exclude={"public_url", "serve_port"})
+    request = settings.request.model_dump(by_alias=True, exclude={"public_url", "serve_port"})
     return hashlib.sha256(
-        canonical_json({"version": settings.version, "boto3": settings.is_rekognition, **asked}).encode()
+        canonical_json({"version": settings.version, "boto3": settings.is_rekognition, **request}).encode()
     ).hexdigest()
 
 

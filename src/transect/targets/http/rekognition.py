@@ -1,4 +1,4 @@
-"""Amazon Rekognition's DetectFaces, sent by boto3: it signs requests with credentials of its own chain.
+"""Amazon Rekognition's DetectFaces, sent by boto3: it signs requests with credentials from its chain.
 
 boto3's own retries are off, so that every call passes the budget. `timeout` bounds connecting and each wait for bytes,
 as boto3 has no bound of a whole call: a server that drips its answer holds a call for longer than that, where the other

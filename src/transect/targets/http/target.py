@@ -59,7 +59,7 @@ def load(path: str | Path) -> HttpTarget:
 
 @final
 class HttpTarget:
-    """A Target that asks over HTTP. It counts its calls (`metered`), so that nobody asks it just to try.
+    """A Target that asks over HTTP. It counts its calls (`metered`), so that no trial calls are made.
 
     on_round: called with `asked_again()` whenever the canaries were asked about again.
     patience: seconds that one image may take, with waiting and further tries; the guard gives it that long.
@@ -108,12 +108,12 @@ class HttpTarget:
     def describe(self) -> dict[str, Any]:
         """What is asked and how answers are read, without secrets; limits, budget and price are no part of it."""
         shown = self.settings.model_dump(mode="json", by_alias=True)
-        kept = ("version", "preset", "request", "response")
-        facts = {key: shown[key] for key in kept}
+        keys = ("version", "preset", "request", "response")
+        facts = {key: shown[key] for key in keys}
         return {"kind": "HTTP", "request_sha256": self.request, **self.reader.spec.describe(), **facts}
 
     def quote(self, images: int) -> dict[str, Any]:
-        """What asking about so many new images would cost at most without further tries, and what the budget allows.
+        """The maximum cost of N new images without further tries, and what the budget allows.
 
         Images that were answered before, under the same request and version, cost nothing.
         """
@@ -301,7 +301,7 @@ class _Wait(Exception):
 
 def _transport(settings: Settings) -> Transport:
     try:
-        import tenacity  # noqa: F401  (said now rather than at the first call)
+        import tenacity  # noqa: F401  (fails now rather than at the first call)
     except ModuleNotFoundError:
         raise MissingExtra("http", "an HTTP target") from None
     if settings.is_rekognition:
