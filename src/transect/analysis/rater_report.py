@@ -101,7 +101,7 @@ def kept_answers(run: finished_run.Run) -> tuple[Rated, ...]:
     tables = []
     for name, single in run.seen.answers.items():
         attribute, question = run.known.get(name), run.seen.asked_people.get(name)
-        options: dict[str, Any] = {}
+        options: dict[str, object] = {}
         if question is not None:
             options = _as_asked(run, name, question)
         elif attribute is not None:
@@ -114,7 +114,7 @@ def kept_answers(run: finished_run.Run) -> tuple[Rated, ...]:
     return tuple(rated for rated in tables if np.isfinite(rated.ratings).any())
 
 
-def _as_asked(run: finished_run.Run, name: str, question: RatedQuestion) -> dict[str, Any]:
+def _as_asked(run: finished_run.Run, name: str, question: RatedQuestion) -> dict[str, object]:
     """The arguments of `rated_of` for a question that the stored file names."""
     return {
         "attribute": _about(run, question.attribute, name),

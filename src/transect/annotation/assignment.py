@@ -140,7 +140,7 @@ def _give(
     plan = project.questionnaire.plan
     question = _question(connection, project, item)
     flipped = question.sided and bool(zlib.crc32(f"{plan.seed}/{item}/{rater}/{repeat}".encode()) & 1)
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "place": place, "flipped": flipped, "state": "leased", "leased": now, "until": now + plan.lease_minutes * 60,
         "answer_id": None,
     }  # fmt: skip

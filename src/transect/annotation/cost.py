@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import statistics
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -20,7 +19,7 @@ def check_price(price: float) -> None:
         raise BadInput(f"--price: expected 0 or more for an answer, got {price:g}; fix it")
 
 
-def estimate(project: Project, price: float) -> dict[str, Any]:
+def estimate(project: Project, price: float) -> dict[str, object]:
     """Answers wanted in all, what they cost at `price` each, and what an hour earns at the median time of an answer.
 
     Items whose answer is known are asked as often as the others by a market's batch, and count. hourly_wage is None

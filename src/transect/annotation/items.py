@@ -7,7 +7,7 @@ import itertools
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from transect.annotation.pictures import Picture, Pictures
 from transect.annotation.questions import Plan, Questionnaire, RaterQuestion
@@ -22,12 +22,12 @@ class Unit(NamedTuple):
     second: str = ""
 
 
-def rows_of(questionnaire: Questionnaire, pictures: Pictures) -> list[dict[str, Any]]:
+def rows_of(questionnaire: Questionnaire, pictures: Pictures) -> list[dict[str, object]]:
     """Rows of the table of items, in an order that depends on the plan's seed alone.
 
     Raises BadInput for pairs or known answers of images that are not there.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for block, question in enumerate(questionnaire.question):
         gold = _gold(question, pictures)
         chosen = None if question.pairs or not questionnaire.plan.per_cell else _sampled(pictures, questionnaire.plan)

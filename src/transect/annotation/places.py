@@ -68,7 +68,7 @@ def _fields(model: Any, loc: Sequence[str | int]) -> list[str]:
     return list(getattr(model, "model_fields", {}))
 
 
-def _model_in(annotation: Any) -> Any:
+def _model_in(annotation: object) -> object:
     """The table that an annotation such as `tuple[Level, ...]` or `Stop | None` is about."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar, final
+from typing import Final, TypeVar, final
 
 import sqlalchemy as sa
 from pydantic import ValidationError
@@ -150,7 +150,7 @@ def _identity(pictures: Pictures) -> str:
     return canonical_json({"specs": hashes, "images": listed})
 
 
-def settings_of(database: Database) -> dict[str, Any]:
+def settings_of(database: Database) -> dict[str, object]:
     """All settings, by name."""
     with database.reading() as connection:
         rows = connection.execute(sa.select(schema.settings.c.name, schema.settings.c.value))

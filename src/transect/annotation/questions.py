@@ -90,7 +90,7 @@ class RaterQuestion(_Table):
 
     @field_validator("levels", mode="before")
     @classmethod
-    def _plain_levels(cls, levels: Any) -> Any:
+    def _plain_levels(cls, levels: object) -> object:
         """A level may be its name alone; levels without a key get the digits in order."""
         if not isinstance(levels, list):
             return levels

@@ -11,7 +11,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -104,7 +104,7 @@ class SimulatedRater:
     """
 
     def __init__(
-        self, name: str, models: Mapping[str, Psychometric], truth: Callable[[np.ndarray], Any], seed: int = 0
+        self, name: str, models: Mapping[str, Psychometric], truth: Callable[[np.ndarray], ArrayLike], seed: int = 0
     ) -> None:
         self.name, self._models, self._truth, self._seed = name, models, truth, seed
 

@@ -63,7 +63,7 @@ def read(path: Path) -> Required:
     return Required(path, studies, text)
 
 
-def _is_one(entry: Any) -> bool:
+def _is_one(entry: object) -> bool:
     return (
         isinstance(entry, dict)
         and set(_KEYS) <= entry.keys()
@@ -73,7 +73,7 @@ def _is_one(entry: Any) -> bool:
     )
 
 
-def _is_group(group: Mapping[str, Any]) -> bool:
+def _is_group(group: Mapping[str, object]) -> bool:
     if not set(_GROUP) <= group.keys() or not isinstance(group["failures"], list):
         return False
     of_all = not group["attribute"]  # of no level
@@ -149,7 +149,7 @@ def _described(facts: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in plain.items() if key != _ANYWHERE}
 
 
-def _differing(other: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+def _differing(other: Mapping[str, object], wanted: Mapping[str, object]) -> str:
     """The first keys that differ, for a message; hashes only where nothing else does."""
     keys = [key for key in {**wanted, **other} if other.get(key) != wanted.get(key)]
     plain = [key for key in keys if not isinstance({**wanted, **other}[key], dict | list) and "sha256" not in key]
@@ -185,7 +185,7 @@ def _failing(
     return failing
 
 
-def _around(value: float, rated: Mapping[float, Any]) -> list[float]:
+def _around(value: float, rated: Mapping[float, object]) -> list[float]:
     """The rated level that a value is, else those next to it on both sides; nothing outside of them.
 
     >>> _around(0.5, {0.0: None, 1.0: None}), _around(1.0, {0.0: None, 1.0: None}), _around(2.0, {0.0: None, 1.0: None})

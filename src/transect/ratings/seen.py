@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 import pyarrow as pa
@@ -132,7 +132,7 @@ class Ratings:
 
 
 def _names(
-    columns: Mapping[str, Any], questions: Mapping[str, RatedQuestion], known: Mapping[str, Attribute]
+    columns: Mapping[str, object], questions: Mapping[str, RatedQuestion], known: Mapping[str, Attribute]
 ) -> dict[str, str]:
     """What the columns of a file are called, by what that file says of its questions; none for what cannot count."""
     called = names_by_attribute(columns, questions, known)
@@ -232,7 +232,7 @@ def read(folder: Path, ids: Sequence[str]) -> Ratings:
     return _pruned(ratings, rules)
 
 
-_Files = dict[str, tuple[Any, Path]]
+_Files = dict[str, tuple[pa.Table, Path]]
 """Tables by the file of the run folder that they are kept in, and where each was read."""
 
 
@@ -252,7 +252,7 @@ def _nothing_to_prune(folder: Path) -> str:
     return f"{folder}: expected ratings for --prune to look at, got none; give --perceived or --ratings too"
 
 
-def _write(path: Path, table: Any) -> None:
+def _write(path: Path, table: pa.Table) -> None:
     import pyarrow.parquet as pq
 
     sink = pa.BufferOutputStream()
@@ -275,7 +275,7 @@ def _fitting(
             yield run, files, _pruned(ratings, parsed or kept_rules(run))
 
 
-def _rows_by_run(folder: Path, runs: Sequence[Path], table: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+def _rows_by_run(folder: Path, runs: Sequence[Path], table: pa.Table, path: Path) -> Iterator[tuple[Path, pa.Table]]:
     """Runs and the rows of the table that are theirs."""
     if STUDY not in table.column_names:
         if len(runs) > 1:
@@ -300,13 +300,13 @@ def _rows_by_run(folder: Path, runs: Sequence[Path], table: Any, path: Path) -> 
             raise BadInput(f"{path}: expected ratings of {name}, got none in its column {STUDY}; fix it")
 
 
-def _counting(rows: Any, others: Mapping[str, int]) -> Any:
+def _counting(rows: pa.Table, others: Mapping[str, int]) -> pa.Table:
     """The table, with the number of rows of each other study in its metadata."""
     metadata = {**(rows.schema.metadata or {}), _ELSEWHERE: json.dumps(others).encode()}
     return rows.replace_schema_metadata(metadata) if others else rows
 
 
-def _elsewhere(table: Any) -> dict[str, int]:
+def _elsewhere(table: pa.Table) -> dict[str, int]:
     """What `_counting` wrote."""
     return dict(json.loads((table.schema.metadata or {}).get(_ELSEWHERE, b"{}")))
 

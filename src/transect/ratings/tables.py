@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,7 @@ Columns = dict[str, Float[np.ndarray, " n"]]
 """Values by attribute, in the order of a run's images."""
 
 
-def read_table(path: Path) -> Any:
+def read_table(path: Path) -> pa.Table:
     """The table in a CSV or Parquet file. Raises BadInput for one that cannot be read."""
     try:
         if path.suffix.lower() == ".csv":
@@ -38,7 +38,7 @@ def read_table(path: Path) -> Any:
         raise BadInput(f"{path}: expected a readable CSV or Parquet of ratings, got {error}; fix the file") from None
 
 
-def checked(table: Any, path: Path, kept_as: str) -> Any:
+def checked(table: pa.Table, path: Path, kept_as: str) -> pa.Table:
     """The table, if it has ids, columns, and no name twice. Raises BadInput otherwise."""
     names = table.column_names
     beside = {ID, STUDY} if kept_as == PERCEIVED else {ID, STUDY, RATER}
@@ -50,7 +50,7 @@ def checked(table: Any, path: Path, kept_as: str) -> Any:
     return table
 
 
-def aligned(table: Any, path: Path, ids: Sequence[str]) -> tuple[Columns, tuple[str, ...]]:
+def aligned(table: pa.Table, path: Path, ids: Sequence[str]) -> tuple[Columns, tuple[str, ...]]:
     """Columns of the table in the order of the ids, NaN for an image that has no row; ids of no image."""
     named = [str(image) for image in table[ID].to_pylist()]
     if len(set(named)) < len(named):
@@ -65,7 +65,7 @@ def aligned(table: Any, path: Path, ids: Sequence[str]) -> tuple[Columns, tuple[
     return {name: ratings[:, column] for column, name in enumerate(attributes)}, unknown
 
 
-def answered(table: Any, path: Path, ids: Sequence[str]) -> tuple[dict[str, Annotations], tuple[str, ...]]:
+def answered(table: pa.Table, path: Path, ids: Sequence[str]) -> tuple[dict[str, Annotations], tuple[str, ...]]:
     """People's answers by attribute, of the places of their images among the ids; ids of no image."""
     named = [str(image) for image in table[ID].to_pylist()]
     image, unknown = _images_of(named, ids, path)

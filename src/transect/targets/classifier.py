@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -30,8 +30,8 @@ class Card(BaseModel):
     label: str
     classes: list[str]
     threshold: float
-    preprocess: dict[str, Any]
-    training: dict[str, Any]
+    preprocess: dict[str, object]
+    training: dict[str, object]
 
 
 def load(path: str, *, name: str, threshold: float | None = None, device: str = "cpu") -> ModelTarget:

@@ -33,7 +33,7 @@ def describe(target: Target) -> dict[str, Any]:
     return described
 
 
-def _attributes(target: Target) -> dict[str, Any]:
+def _attributes(target: Target) -> dict[str, object]:
     known = {key: getattr(target, key) for key in ("threshold", "labels", "positive") if hasattr(target, key)}
     return {"class": type(target).__qualname__, "code_sha256": fingerprint(target), **known}
 

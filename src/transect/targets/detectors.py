@@ -6,7 +6,7 @@ import os
 import queue
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from jaxtyping import Float, UInt8
@@ -38,7 +38,7 @@ class Detector:
         *,
         kind: str,
         box_convention: BoxConvention | None = None,
-        settings: Mapping[str, Any],
+        settings: Mapping[str, object],
         threads: int | None = None,
     ) -> None:
         if threads is not None and threads < 1:
@@ -48,7 +48,7 @@ class Detector:
         self._threads = threads or os.cpu_count() or 1
         self._idle: queue.SimpleQueue[Find] = queue.SimpleQueue()
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Library, settings and what is found, as JSON values."""
         return {"kind": self.kind, **self._settings}
 

@@ -74,7 +74,7 @@ class DlibFace:
         self._detector, self._landmarks, self._network = models
         self._settings, self.threshold = settings, settings["threshold"]
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Library, files and settings, as JSON values."""
         return dict(self._settings)
 

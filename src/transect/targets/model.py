@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from transect.records import Images, Predictions
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
 
-Run = Callable[[np.ndarray], Any]
+Run = Callable[[np.ndarray], object]
 """A batch of model inputs to raw outputs."""
 
 
@@ -30,14 +30,14 @@ class ModelTarget:
         run: Run,
         output: OutputSpec | None = None,
         preprocess: Preprocess | None = None,
-        facts: Mapping[str, Any] | None = None,
+        facts: Mapping[str, object] | None = None,
     ) -> None:
         self._run, self._preprocess, self._facts = run, preprocess, dict(facts or {})
         self._output = output or OutputSpec()
         self.name, self.task, self.labels = name, self._output.task, self._output.labels
         self.threshold, self.positive = self._output.threshold, self._output.positive_column
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Settings, preprocessing, file and versions, as JSON values."""
         preprocess = {"text": "uint8 pixels as they are"} if self._preprocess is None else self._preprocess.describe()
         return {**self._output.describe(), "preprocess": preprocess, **self._facts}

@@ -94,7 +94,7 @@ class Preprocess:
         """Channels that the model gets: 1 for gray, 3 otherwise."""
         return 1 if self.channel_order == "gray" else 3
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Every setting as a JSON value, with the resizing library and the line of text."""
         settings = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
         return {**settings, "resized_by": f"Pillow {PIL.__version__}", "text": str(self)}

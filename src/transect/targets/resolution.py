@@ -30,7 +30,7 @@ _CARD = "classifier.toml"  # training.classifier.CARD, whose import takes PyTorc
 _OUTPUT = ("task", "labels", "output", "threshold", "positive")
 
 
-def resolve(spec: str, **options: Any) -> Target:
+def resolve(spec: str, **options: object) -> Target:
     """The target that `spec` names.
 
     | spec | target |
@@ -146,7 +146,7 @@ def _detector(module: str, argument: str, options: dict[str, Any]) -> Target:
     return target
 
 
-def _over_http(path: str, options: dict[str, Any]) -> Target:
+def _over_http(path: str, options: dict[str, object]) -> Target:
     if options:
         raise BadInput(f"{path} holds every setting of its target: expected no {', '.join(options)} option")
     from transect.targets.http.target import load
@@ -235,7 +235,7 @@ def _task(value: Any) -> Task:
     return Task(_choice("task", str(value), tuple(task.value for task in Task)))
 
 
-def _choice(key: str, value: Any, allowed: tuple[str, ...]) -> str:
+def _choice(key: str, value: object, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise UnknownName(key, str(value), allowed)
     return str(value)
@@ -251,7 +251,7 @@ def _preprocess(settings: object) -> Preprocess | None:
     raise BadInput(f"preprocess: expected settings or the path of a TOML file, got {type(settings).__name__}")
 
 
-def _unchanged(target: Target, options: Mapping[str, Any]) -> Target:
+def _unchanged(target: Target, options: Mapping[str, object]) -> Target:
     stated = [key for key, value in options.items() if value is not None]
     if stated:
         raise BadInput(f"{target.name} is a Target and has its own settings: it takes no {', '.join(stated)}")
@@ -264,18 +264,18 @@ def _is_module(kind: type) -> bool:
     return torch is not None and issubclass(kind, torch.nn.Module)
 
 
-def _code_facts(obj: Callable[..., Any]) -> dict[str, Any]:
+def _code_facts(obj: Callable[..., object]) -> dict[str, object]:
     """Where a function comes from, and a digest of its code, so that changed code is another target."""
     module, name = getattr(obj, "__module__", ""), getattr(obj, "__qualname__", type(obj).__qualname__)
     return {"function": f"{module}:{name}", "code_sha256": fingerprint(obj)}
 
 
-def _keywords(load: Callable[..., Any]) -> tuple[str, ...]:
+def _keywords(load: Callable[..., object]) -> tuple[str, ...]:
     parameters = inspect.signature(load).parameters.values()
     return tuple(parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY)
 
 
-def _check_options(target: str, options: Mapping[str, Any], accepted: tuple[str, ...]) -> None:
+def _check_options(target: str, options: Mapping[str, object], accepted: tuple[str, ...]) -> None:
     for key in options:
         if key not in accepted:
             raise UnknownName(f"option of {target}", key, accepted or ("none",), "it takes no others")

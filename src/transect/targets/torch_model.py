@@ -55,7 +55,7 @@ def of_module(
     output: OutputSpec,
     preprocess: Preprocess | None = None,
     device: str = "cpu",
-    facts: Mapping[str, Any] | None = None,
+    facts: Mapping[str, object] | None = None,
 ) -> ModelTarget:
     """A module as a target, in evaluation mode; without `preprocess` it gets RGB in [0, 1] as [n, 3, h, w]."""
     import torch
@@ -74,14 +74,14 @@ def _runner(module: torch.nn.Module, device: str) -> Run:
     return run
 
 
-def _logits(raw: Any) -> Any:
+def _logits(raw: object) -> object:
     """What transformers' image classifiers wrap in an object with `logits`; anything else as it is."""
     if isinstance(raw, Mapping) and "logits" in raw:
         return raw["logits"]
     return getattr(raw, "logits", raw)
 
 
-def _instance(value: Any, argument: str) -> torch.nn.Module:
+def _instance(value: object, argument: str) -> torch.nn.Module:
     import torch
 
     if not isinstance(value, torch.nn.Module) and callable(value):
@@ -112,7 +112,7 @@ def _torch_script(path: Path, device: str) -> torch.nn.Module:
     return module
 
 
-def _state(path: Path) -> dict[str, Any]:
+def _state(path: Path) -> dict[str, object]:
     kind = model_files.kind_of(path)
     if kind == "a safetensors file":
         return _safetensors(path)
@@ -121,7 +121,7 @@ def _state(path: Path) -> dict[str, Any]:
     return _state_dict(path)
 
 
-def _safetensors(path: Path) -> dict[str, Any]:
+def _safetensors(path: Path) -> dict[str, object]:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -131,7 +131,7 @@ def _safetensors(path: Path) -> dict[str, Any]:
         raise BadInput(f"model file {path}: damaged safetensors: {_first_line(error)}") from None
 
 
-def _state_dict(path: Path) -> dict[str, Any]:
+def _state_dict(path: Path) -> dict[str, object]:
     import torch
 
     try:
@@ -166,7 +166,7 @@ def _fit(module: torch.nn.Module, state: dict[str, Any], path: Path) -> None:
     module.load_state_dict(state)
 
 
-def _file_facts(path: Path) -> dict[str, Any]:
+def _file_facts(path: Path) -> dict[str, object]:
     return {"file": path.name, "sha256": model_files.sha256(path)}
 
 

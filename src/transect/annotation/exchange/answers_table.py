@@ -47,7 +47,7 @@ def ratings_table(project: Project, scale: Scale = "attribute") -> pa.Table:
         if not (row.second or row.repeat or row.excluded or row.value is None) and row.gold is None
     ]
     values = {question.name: question.values if scale == "attribute" else question.places for question in questions}
-    answers: dict[tuple[str, str, str], dict[str, Any]] = {}
+    answers: dict[tuple[str, str, str], dict[str, object]] = {}
     for one in used:
         answers.setdefault((one.first, one.study, one.rater), {})[one.question] = values[one.question][one.value or 0]
     columns: dict[str, Any] = {"id": [key[0] for key in answers]}
@@ -98,7 +98,7 @@ def as_parquet(table: pa.Table) -> bytes:
     return bytes(sink.getvalue().to_pybytes())
 
 
-def _row(row: Row, question: RaterQuestion) -> dict[str, Any]:
+def _row(row: Row, question: RaterQuestion) -> dict[str, object]:
     level = row.value
     return {
         "study": row.study,

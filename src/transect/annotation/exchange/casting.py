@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -86,7 +86,7 @@ def _is_yes_or_no(column: pa.ChunkedArray) -> bool:
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return True
-    allowed: Any = pc.is_in(column, value_set=pa.array([0, 1, None]).cast(kind))
+    allowed: object = pc.is_in(column, value_set=pa.array([0, 1, None]).cast(kind))
     return bool(pc.all(allowed).as_py() is not False)
 
 

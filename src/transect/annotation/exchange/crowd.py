@@ -64,7 +64,7 @@ def name_of(study: str, image: str) -> str:
     return f"{study}/{image}.png" if study else f"{image}.png"
 
 
-def mturk(project: Project, out: Path, image_url: str) -> dict[str, Any]:
+def mturk(project: Project, out: Path, image_url: str) -> dict[str, object]:
     """`batch.csv` (a row per item) and `template.html` for Mechanical Turk's requester pages.
 
     What the form shows is escaped for HTML, since the service puts it into the page as it stands.
@@ -108,7 +108,7 @@ def _json(value: list[str]) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def ground_truth(project: Project, out: Path, image_url: str) -> dict[str, Any]:
+def ground_truth(project: Project, out: Path, image_url: str) -> dict[str, object]:
     """`manifest.jsonl`: a line per answer, as Ground Truth writes labels of image classification."""
     address, all_rows = _addresses(image_url), rows(project.database)
     used = [row for row in all_rows if not row.excluded]
@@ -140,7 +140,7 @@ def _some(counts: dict[str, int]) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def _classified(row: Row, question: RaterQuestion, address: Callable[[str, str], str]) -> dict[str, Any]:
+def _classified(row: Row, question: RaterQuestion, address: Callable[[str, str], str]) -> dict[str, object]:
     level = row.value or 0
     follow = question.follow_up.levels[row.detail] if question.follow_up and row.detail is not None else None
     return {
@@ -169,7 +169,7 @@ def check_level_names(question: RaterQuestion) -> None:
         )
 
 
-def label_studio(project: Project, out: Path, image_url: str) -> dict[str, Any]:
+def label_studio(project: Project, out: Path, image_url: str) -> dict[str, object]:
     """`tasks-<question>.json`, a task per item with its answers so far, and a `config-<question>.xml` each.
 
     Raises BadInput, before anything is written, for a level that could not be distinguished from a skip.
@@ -212,7 +212,7 @@ def _task(project: Project, item: Item, item_rows: list[Row], address: Callable[
     return {"data": data, "annotations": [_annotation(row, question, flipped) for row in item_rows]}
 
 
-def _annotation(row: Row, question: RaterQuestion, flipped: bool) -> dict[str, Any]:
+def _annotation(row: Row, question: RaterQuestion, flipped: bool) -> dict[str, object]:
     """An annotation without `completed_by`, which the service accepts only for its users; the rater is in `meta`."""
     level = 1 - row.value if flipped and row.value is not None else row.value
     choices = [(question.name, CANNOT_TELL if level is None else question.levels[level].name)]

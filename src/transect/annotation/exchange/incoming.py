@@ -10,7 +10,7 @@ import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, final
+from typing import Final, NamedTuple, final
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
@@ -126,7 +126,7 @@ def take_in(project: Project, all_answers: Sequence[Incoming], now: float) -> Im
 
 
 def _check(incoming: Sequence[Incoming]) -> None:
-    checked: dict[tuple[Any, ...], Incoming] = {}
+    checked: dict[tuple[object, ...], Incoming] = {}
     for answer in incoming:
         if not _NAME.fullmatch(answer.rater):
             raise BadInput(

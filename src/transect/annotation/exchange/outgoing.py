@@ -40,7 +40,7 @@ def write(project: Project, kind: str, out: Path, scale: str, image_url: str) ->
     return makers[kind](project, out, image_url)
 
 
-def _table(project: Project, kind: str, out: Path, scale: str) -> dict[str, Any]:
+def _table(project: Project, kind: str, out: Path, scale: str) -> dict[str, object]:
     if scale not in ("attribute", "unit"):
         raise UnknownName("scale", scale, ("attribute", "unit"))
     if out.suffix.lower() not in (".csv", ".parquet"):

@@ -81,7 +81,7 @@ def _chosen(row: Mapping[str, str], field: str) -> str:
     )
 
 
-def _ticked(buttons: Mapping[str, Any]) -> str:
+def _ticked(buttons: Mapping[str, object]) -> str:
     on = [name for name, value in buttons.items() if value is True]
     return on[0] if len(on) == 1 else ""
 
@@ -156,7 +156,7 @@ def _rater_of(annotation: Mapping[str, Any], key: bytes, where: str) -> str:
     return _worker((by.get("email") or by.get("id")) if isinstance(by, dict) else by, key, where)
 
 
-def _worker(worker: Any, key: bytes, where: str) -> str:
+def _worker(worker: object, key: bytes, where: str) -> str:
     """A worker's number. Raises BadInput where the file does not say whose the answer is."""
     if worker in (None, ""):
         raise BadInput(f"{where}: expected the rater of the answer, got none; fix it")
@@ -188,7 +188,7 @@ def _detail_by_place(question: RaterQuestion, text: str, where: str) -> int | No
     raise BadInput(f"{where}: follow-up: expected a place from 0 to {len(follow) - 1}, got {text!r}; fix it")
 
 
-def _question(project: Project, name: Any, where: str) -> RaterQuestion:
+def _question(project: Project, name: object, where: str) -> RaterQuestion:
     try:
         return project.questionnaire.named(str(name))
     except UnknownName as error:

@@ -45,7 +45,7 @@ def create_app(
     secure: bool = False,
     public: str = "",
     clock: Callable[[], float] = time.time,
-) -> Any:
+) -> object:
     """The ASGI application of a project.
 
     hosts: names it answers to, empty for any; examples: a folder of pictures of levels; secure: it is reached by

@@ -71,7 +71,7 @@ class Service:
         """The project's."""
         return self.project.database
 
-    def page(self, name: str, status: int = 200, **values: Any) -> Response:
+    def page(self, name: str, status: int = 200, **values: object) -> Response:
         """A page from its template."""
         text = self._pages.get_template(name).render(title=self.project.questionnaire.title, **values)
         return Response(text, status, media_type="text/html; charset=utf-8")

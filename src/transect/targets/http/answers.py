@@ -51,7 +51,7 @@ class AnswerReader:
         except RecursionError:
             return failed(self._task, "invalid answer: nested too deeply")
 
-    def parts(self, content: Any) -> dict[str, Any]:
+    def parts(self, content: object) -> dict[str, object]:
         """What each path of the file finds in an answer; for items of a list the first item."""
         values = {name: path.search(content) for name, path in self._paths.items() if name not in _RELATIVE[self._key]}
         items = values.get(self._key)
@@ -59,7 +59,7 @@ class AnswerReader:
         inner = {name: self._paths[name].search(first) for name in _RELATIVE[self._key] if name in self._paths}
         return {**values, **(inner if first is not None else {})}
 
-    def _raw(self, reply: Reply, width: int, height: int) -> Any:
+    def _raw(self, reply: Reply, width: int, height: int) -> object:
         if reply.reason:
             raise NoAnswer(f"invalid answer: {reply.reason}")
         content = self._content(reply)
@@ -74,7 +74,7 @@ class AnswerReader:
             raise NoAnswer(f"refused: HTTP {reply.status}")
         return self._boxes(content, width, height) if self._task is Task.DETECTION else self._numbers(content)
 
-    def _content(self, reply: Reply) -> Any:
+    def _content(self, reply: Reply) -> object:
         try:
             return parse(reply.body)
         except NoAnswer:
@@ -82,7 +82,7 @@ class AnswerReader:
                 raise NoAnswer(f"refused: HTTP {reply.status}") from None
             raise
 
-    def _search(self, name: str, content: Any) -> Any:
+    def _search(self, name: str, content: object) -> object:
         import jmespath
 
         if name not in self._paths:
@@ -92,13 +92,13 @@ class AnswerReader:
         except jmespath.exceptions.JMESPathError as error:
             raise NoAnswer(f"invalid answer: response.{name} does not fit it ({type(error).__name__})") from None
 
-    def _found(self, content: Any) -> Any:
+    def _found(self, content: object) -> object:
         content_of_key = self._search(self._key, content)
         if content_of_key is None:
             raise NoAnswer(f"no value at response.{self._key}: the answer has {outline(content)}")
         return content_of_key
 
-    def _numbers(self, content: Any) -> Any:
+    def _numbers(self, content: object) -> object:
         content_of_key = self._found(content)
         if self._key == "scores":
             content_of_key = self._by_label(content_of_key)
@@ -108,7 +108,7 @@ class AnswerReader:
         ]
         return [value / self._response.score_scale for value in values]
 
-    def _by_label(self, labelled: Any) -> Any:
+    def _by_label(self, labelled: object) -> object:
         """Scores in the order of the labels, from a list, an object, or a list of objects with a label and a score."""
         if isinstance(labelled, list) and labelled and isinstance(labelled[0], Mapping):
             labelled = {str(self._search("label", entry)): self._search("score", entry) for entry in labelled}
@@ -119,7 +119,7 @@ class AnswerReader:
             raise NoAnswer(f"invalid answer: no score for {missing[0]!r}")
         return [labelled[label] for label in self._labels]
 
-    def _boxes(self, content: Any, width: int, height: int) -> np.ndarray:
+    def _boxes(self, content: object, width: int, height: int) -> np.ndarray:
         items = self._found(content)
         if not isinstance(items, list):
             raise NoAnswer(f"invalid answer: expected a list of boxes, got {_kind(items)}")
@@ -133,7 +133,7 @@ class AnswerReader:
         boxes[:, 4] /= self._response.score_scale
         return boxes
 
-    def _box(self, item: Any) -> list[float]:
+    def _box(self, item: object) -> list[float]:
         corners = self._search("box", item)
         if not isinstance(corners, list) or len(corners) not in (4, 5):
             raise NoAnswer(f"invalid answer: expected four numbers at response.box, got {_kind(corners)}")
@@ -159,7 +159,7 @@ def failed(task: Task, reason: str) -> Predictions:
     return Predictions(task, np.full((1, 1), np.nan), (reason,), boxes)
 
 
-def parse(body: bytes) -> Any:
+def parse(body: bytes) -> object:
     """JSON, strictly: no key twice, no NaN. Raises NoAnswer.
 
     >>> parse(b'{"a": 1, "a": 2}')
@@ -174,7 +174,7 @@ def parse(body: bytes) -> Any:
         raise NoAnswer(f"invalid answer: {'empty' if not body.strip() else 'no JSON'}") from None
 
 
-def outline(content: Any, depth: int = 2) -> str:
+def outline(content: object, depth: int = 2) -> str:
     """What is there, in a few words, without its texts and numbers.
 
     >>> outline({"faces": [{"box": [1, 2]}], "id": "x"})
@@ -186,7 +186,7 @@ def outline(content: Any, depth: int = 2) -> str:
     return _kind(content, depth)
 
 
-def _kind(value: Any, depth: int = 1) -> str:
+def _kind(value: object, depth: int = 1) -> str:
     if isinstance(value, Mapping):
         return f"object with {', '.join(str(key) for key in [*value][:6])}" if value else "empty object"
     if isinstance(value, list):
@@ -205,14 +205,14 @@ def _number(value: Any, key: str) -> float:
         raise NoAnswer(f"invalid answer: expected a number at response.{key}, got one too large") from None
 
 
-def _fives(numbers: Sequence[Any]) -> list[Any]:
+def _fives(numbers: Sequence[object]) -> list[object]:
     """Boxes out of a flat tensor of them."""
     if len(numbers) % 5:
         raise NoAnswer("invalid answer: expected five numbers for each box of a flat list")
     return [list(numbers[i : i + 5]) for i in range(0, len(numbers), 5)]
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     unique = dict(pairs)
     if len(unique) < len(pairs):
         raise NoAnswer("invalid answer: JSON with a key twice")

@@ -12,7 +12,7 @@ import io
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from jaxtyping import Float, UInt8
@@ -84,7 +84,7 @@ class Canaries:
             self._asked.add(number)
             return number
 
-    def record(self, ledger: Ledger, read: Callable[[Reply, int, int], Predictions]) -> dict[str, Any] | None:
+    def record(self, ledger: Ledger, read: Callable[[Reply, int, int], Predictions]) -> dict[str, object] | None:
         """All rounds as JSON values; None without a second round.
 
         every, images; rounds: their numbers; distances [images, rounds, rounds]: how far answers are apart, None where

@@ -19,7 +19,7 @@ from transect.targets.http.transport import CallFailed
 _SHOWN = 600
 
 
-def check(target: HttpTarget, pixels: Pixels) -> dict[str, Any]:
+def check(target: HttpTarget, pixels: Pixels) -> dict[str, object]:
     """What one image shows, as JSON values, without secrets.
 
     target, task, sent (address, method, headers as written, body), reply (status, content type, bytes, start; None
@@ -91,14 +91,14 @@ def _reply(target: HttpTarget, pixels: Pixels) -> tuple[Reply | None, str]:
         return None, error.reason
 
 
-def _content(reply: Reply | None) -> Any:
+def _content(reply: Reply | None) -> object:
     try:
         return None if reply is None else parse(reply.body)
     except NoAnswer:
         return None
 
 
-def _found(target: HttpTarget, content: Any) -> dict[str, Any]:
+def _found(target: HttpTarget, content: object) -> dict[str, object]:
     try:
         parts = target.reader.parts(content)
     except Exception as error:  # a path that does not fit the answer; the failure says which
@@ -106,12 +106,12 @@ def _found(target: HttpTarget, content: Any) -> dict[str, Any]:
     return {name: _short(value) for name, value in parts.items()}
 
 
-def _short(value: Any) -> Any:
+def _short(value: object) -> object:
     text = json.dumps(value, ensure_ascii=False)
     return value if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _sent(target: HttpTarget, pixels: Pixels) -> dict[str, Any]:
+def _sent(target: HttpTarget, pixels: Pixels) -> dict[str, object]:
     request = target.settings.request
     size = f"{pixels.shape[1]}x{pixels.shape[0]}"
     kind = f"{content_type(request)}, {size} pixels, {len(encoded(pixels, request))} bytes"

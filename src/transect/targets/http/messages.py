@@ -147,7 +147,7 @@ def _fill(template: Any, values: Mapping[str, Callable[[], Any]]) -> Any:
     return _PLACEHOLDER.sub(lambda match: str(values[match[1]]()) if match[1] in values else match[0], template)
 
 
-def _check_placeholders(template: Any) -> None:
+def _check_placeholders(template: object) -> None:
     """Refuse a text that is one unknown placeholder; braces inside a longer text may be the interface's own."""
     if isinstance(template, Mapping | list):
         for value in template.values() if isinstance(template, Mapping) else template:

@@ -80,5 +80,5 @@ def _refusal(response: Any) -> Reply:
     return Reply(status, "application/json", _json({"error": {"code": code}}), retry_after=wait)
 
 
-def _json(content: Any) -> bytes:
+def _json(content: object) -> bytes:
     return json.dumps(content, sort_keys=True).encode()

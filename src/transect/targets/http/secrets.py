@@ -128,7 +128,7 @@ def _value(name: str, environment: Mapping[str, str]) -> str:
     return value
 
 
-def _texts(settings: Any) -> Iterable[str]:
+def _texts(settings: object) -> Iterable[str]:
     if isinstance(settings, str):
         yield settings
     elif isinstance(settings, Mapping | list):

@@ -39,7 +39,7 @@ class Request(_Table):
     fields: dict[str, str] = {}
     image_format: Literal["png", "jpeg"] = "png"
     jpeg_quality: int = Field(default=95, ge=1, le=100)
-    preprocess: dict[str, Any] = {}
+    preprocess: dict[str, object] = {}
     public_url: str = ""
     serve_port: int = Field(default=0, ge=0, le=65535)
     region: str = ""
@@ -236,7 +236,7 @@ def _place(text: str, keys: Sequence[str]) -> str:
     return ""
 
 
-def _fault(settings: Settings, table: Mapping[str, Any]) -> tuple[str, str] | None:
+def _fault(settings: Settings, table: Mapping[str, object]) -> tuple[str, str] | None:
     """The key of the first thing that is wrong between settings, and what it is."""
     faults = (_address_fault, _kind_fault, _path_fault, _task_fault)
     return _secret_fault(table) or next((fault_of for fault in faults if (fault_of := fault(settings))), None)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -80,7 +80,7 @@ class HttpTarget:
         self._allowance = Allowance(budget.calls, budget.money, price.per_call, price.currency)
         self._pacer = Pacer(settings.limits.rate)
         self.canaries = Canaries(settings.canary, self.request, self.ask)
-        self.on_round: Callable[[dict[str, Any]], None] | None = None
+        self.on_round: Callable[[dict[str, object]], None] | None = None
         self._slots = threading.BoundedSemaphore(settings.limits.concurrency)
         self._opening = threading.Lock()
         self._opened: Ledger | None = None
@@ -105,14 +105,14 @@ class HttpTarget:
     def _longest_call(self) -> float:
         return 2 * self.settings.limits.timeout + 1
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """What is asked and how answers are read, without secrets; limits, budget and price are no part of it."""
         shown = self.settings.model_dump(mode="json", by_alias=True)
         keys = ("version", "preset", "request", "response")
         facts = {key: shown[key] for key in keys}
         return {"kind": "HTTP", "request_sha256": self.request, **self.reader.spec.describe(), **facts}
 
-    def quote(self, images: int) -> dict[str, Any]:
+    def quote(self, images: int) -> dict[str, object]:
         """The maximum cost of N new images without further tries, and what the budget allows.
 
         Images that were answered before, under the same request and version, cost nothing.
@@ -151,7 +151,7 @@ class HttpTarget:
             self.on_round(record)
         return _together(self.task, rows, self.labels)
 
-    def asked_again(self) -> dict[str, Any] | None:
+    def asked_again(self) -> dict[str, object] | None:
         """How far the answers about the canaries are apart, as `Canaries.record` has it; None where there is none."""
         if self._opened is None and not self._store.exists():
             return None

@@ -143,7 +143,7 @@ class _Deadline:
         """Begin a call of this thread that may take so long."""
         self._of_thread.until = time.monotonic() + seconds
 
-    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+    def trace(self, event: str, info: Mapping[str, object]) -> None:
         """Bound a connection that was just made, before and after TLS."""
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             self._bound(info["return_value"])
