@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 from jaxtyping import Float
@@ -28,6 +28,7 @@ from transect.runs.rated_questions import RatedQuestion
 
 if TYPE_CHECKING:
     from transect.annotation.project import Project
+    from transect.annotation.questions import RaterQuestion
     from transect.annotation.reading import Row
 
 FOLDER: Final = "annotations"
@@ -139,7 +140,9 @@ def _about(run: finished_run.Run, *names: str) -> str:
     return next((name for name in names if name in run.known or name in run.design.levels), "")
 
 
-def _asked(run: finished_run.Run, ids: Sequence[str], study_rows: list[Row], question: Any, scale: str) -> Rated:
+def _asked(
+    run: finished_run.Run, ids: Sequence[str], study_rows: list[Row], question: RaterQuestion, scale: str
+) -> Rated:
     """One question's answers as a table, without known ones, repeats and excluded raters."""
     from transect.annotation.reading import matrix
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from PIL import Image
 
-from transect.annotation.machine import AttributeRater, open_rater
+from transect.annotation.machine import AttributeRater, ClipRater, open_rater
 from transect.annotation.pictures import Pictures
 from transect.annotation.questions import RaterQuestion, load
 from transect.errors import BadInput
@@ -49,7 +49,7 @@ def write(
     if not answers:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
         raise BadInput(f"--rater {rater}: expected a question that it can answer, got none ({reasons})")
-    columns: dict[str, Any] = {"id": [picture.id for picture in pictures.all]}
+    columns: dict[str, list[str] | np.ndarray] = {"id": [picture.id for picture in pictures.all]}
     if len(pictures.runs) > 1:
         columns["study"] = [picture.study for picture in pictures.all]
     columns |= {name: np.concatenate(parts) for name, parts in answers.items()}
@@ -68,7 +68,11 @@ def write(
 
 
 def _ask(
-    machine: Any, question: RaterQuestion, batch: Images, answers: dict[str, list[np.ndarray]], left_out: dict[str, str]
+    machine: AttributeRater | ClipRater,
+    question: RaterQuestion,
+    batch: Images,
+    answers: dict[str, list[np.ndarray]],
+    left_out: dict[str, str],
 ) -> None:
     try:
         ratings = machine.rate(batch, question.record)

@@ -107,7 +107,7 @@ def _of_question(connection: Connection, name: str) -> dict[str, Any]:
     return {"question": name, "items": count, "wanted": int(wanted), "answered": int(answered), "closed": int(closed)}
 
 
-def _sum(what: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+def _sum(what: sa.ColumnElement[int]) -> sa.ColumnElement[int]:
     return sa.func.coalesce(sa.func.sum(what), 0)
 
 

@@ -41,7 +41,7 @@ def of_estimator(
     output = _output(output, classes, task, name) if classes else _without_classes(output, model, task)
     method = "predict_proba" if callable(getattr(model, "predict_proba", None)) else "predict"
 
-    def run(inputs: np.ndarray) -> Any:
+    def run(inputs: np.ndarray) -> object:
         answers = getattr(model, method)(_features(inputs, getattr(model, "n_features_in_", None)))
         return _scores(answers, classes, output.task) if classes else _positive_column(answers, output.task)
 

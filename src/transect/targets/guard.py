@@ -11,7 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import TypeVar, final
 
 import numpy as np
 
@@ -73,12 +73,15 @@ def guarded(
     return predictions
 
 
-def attempt(work: Callable[[], Any], timeout: float) -> tuple[Any, str]:
+_Result = TypeVar("_Result")
+
+
+def attempt(work: Callable[[], _Result], timeout: float) -> tuple[_Result | None, str]:
     """The result of `work` in a separate thread, and "" or the reason why there is none.
 
     timeout: seconds in all. Raises what must pass through; see the module about threads that are abandoned.
     """
-    result: list[Any] = []
+    result: list[_Result] = []
     failure: list[BaseException] = []
 
     def run() -> None:
@@ -189,7 +192,7 @@ def _rows(target: Target, images: Images, timeout: float, count: Callable[[Seque
     copy = Images(images.pixels.copy(), boxes)
     answer, reason = attempt(lambda: as_predictions(target.predict(copy), target, n), timeout * n)
     reason = reason or structure_fault(answer, Task(target.task), n)
-    if not reason:
+    if isinstance(answer, Predictions) and not reason:
         return _counted(list(_sound_rows(answer)), count)
     if n == 1:
         return _counted([_Row(np.zeros(0), _NO_BOXES, short(reason))], count)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
@@ -14,7 +14,10 @@ from transect.targets.model import ModelTarget
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
 
-_DTYPES: dict[str, Any] = {
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
+_DTYPES: dict[str, type[np.generic]] = {
     "tensor(float)": np.float32,
     "tensor(float16)": np.float16,
     "tensor(double)": np.float64,
@@ -75,7 +78,7 @@ class _ImageInput:
     """The model's one input. batch, height, width: 0 where free. assumed: the settings that the model did not tell."""
 
     name: str
-    dtype: Any
+    dtype: type[np.generic]
     batch: int
     preprocess: Preprocess
     assumed: tuple[str, ...]
@@ -98,7 +101,7 @@ class _ImageInput:
         return replace(stated, size=stated.size or stored.size)
 
 
-def _session(path: Path, threads: int) -> Any:
+def _session(path: Path, threads: int) -> InferenceSession:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -112,7 +115,7 @@ def _session(path: Path, threads: int) -> Any:
         raise BadInput(f"model file {path}: expected an ONNX model, found {kind}: {text}") from None
 
 
-def _inspect(session: Any, path: Path) -> _ImageInput:
+def _inspect(session: InferenceSession, path: Path) -> _ImageInput:
     inputs = session.get_inputs()
     if len(inputs) != 1 or len(inputs[0].shape) != 4 or inputs[0].type not in _DTYPES:
         listing = ", ".join(f"{each.name} {each.type} {each.shape}" for each in inputs)
@@ -137,7 +140,9 @@ def _layout(sizes: list[int]) -> tuple[Literal["NCHW", "NHWC"], int, int, int]:
     return "NCHW", sizes[0], sizes[1], sizes[2]
 
 
-def _metadata(session: Any, path: Path, dtype: Any, channels: int) -> tuple[dict[str, Any], list[str]]:
+def _metadata(
+    session: InferenceSession, path: Path, dtype: type[np.generic], channels: int
+) -> tuple[dict[str, Any], list[str]]:
     """Channel order and range as the model's metadata tell them, and which of them had to be assumed."""
     metadata = {key.lower(): text.lower() for key, text in session.get_modelmeta().custom_metadata_map.items()}
     assumed = []
@@ -154,7 +159,7 @@ def _metadata(session: Any, path: Path, dtype: Any, channels: int) -> tuple[dict
     return {"channel_order": order, "range": span}, assumed
 
 
-def _output_name(session: Any, wanted: str | None) -> str:
+def _output_name(session: InferenceSession, wanted: str | None) -> str:
     names = [output.name for output in session.get_outputs()]
     if wanted is not None and wanted not in names:
         raise UnknownName("output", wanted, names)

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ _DETECTORS = {"opencv": "transect.targets.opencv", "dlib": "transect.targets.dli
 _MODELS = {"torch": "transect.targets.torch_model", "onnx": "transect.targets.onnx_model"}
 _CLASSIFIER = "classifier"
 _CARD = "classifier.toml"  # training.classifier.CARD, whose import takes PyTorch
+_Options = dict[str, Any]
+"""Settings of a target as a user states them; the loader of each kind checks them."""
 _OUTPUT = ("task", "labels", "output", "threshold", "positive")
 
 
@@ -106,7 +109,7 @@ def _with_prefix(spec: str) -> str:
     )
 
 
-def as_target(model: Any, *, name: str = "", preprocess: Any = None, **options: Any) -> Target:
+def as_target(model: Any, *, name: str = "", preprocess: object = None, **options: object) -> Target:
     """A target made of a Python object.
 
     A Target comes back as it is; its `predict` may return Predictions or plain arrays, which are read by its own task,
@@ -139,7 +142,7 @@ def as_target(model: Any, *, name: str = "", preprocess: Any = None, **options: 
     return ModelTarget(name, model, output, _preprocess(preprocess), _code_facts(model))
 
 
-def _detector(module: str, argument: str, options: dict[str, Any]) -> Target:
+def _detector(module: str, argument: str, options: _Options) -> Target:
     load = importlib.import_module(module).load
     _check_options(argument, options, _keywords(load))
     target: Target = load(argument, **options)
@@ -154,7 +157,7 @@ def _over_http(path: str, options: dict[str, object]) -> Target:
     return load(path)
 
 
-def _hugging_face(argument: str, spec: str, options: dict[str, Any]) -> Target:
+def _hugging_face(argument: str, spec: str, options: _Options) -> Target:
     _check_options(spec, options, huggingface.Options._fields)
     if "task" in options:
         options["task"] = _task(options["task"])
@@ -163,14 +166,14 @@ def _hugging_face(argument: str, spec: str, options: dict[str, Any]) -> Target:
     return huggingface.load(argument, name=_shown(spec), options=huggingface.Options(**options))
 
 
-def _trained(argument: str, spec: str, options: dict[str, Any]) -> Target:
+def _trained(argument: str, spec: str, options: _Options) -> Target:
     from transect.targets.classifier import load
 
     _check_options(spec, options, ("threshold", "device"))
     return load(argument, name=_shown(spec), **options)
 
 
-def _model(module: str, argument: str, spec: str, options: dict[str, Any]) -> Target:
+def _model(module: str, argument: str, spec: str, options: _Options) -> Target:
     load = importlib.import_module(module).load
     output, rest = _output_spec(options)
     preprocess = _preprocess(rest.pop("preprocess", None))
@@ -190,7 +193,7 @@ def _shown(spec: str) -> str:
     return f"{scheme}:{source}{at}{Path(weights).name}"
 
 
-def _python_object(spec: str, reference: str, options: dict[str, Any]) -> Target:
+def _python_object(spec: str, reference: str, options: _Options) -> Target:
     known = [info.name for info in available()]
     hint = "see: transect targets; your own: module:attribute"
     if not all(reference.partition(":")):
@@ -204,7 +207,7 @@ def _python_object(spec: str, reference: str, options: dict[str, Any]) -> Target
     return as_target(model, **{"name": spec, **options})
 
 
-def _plugin(entry: Any, argument: str, options: dict[str, Any]) -> Target:
+def _plugin(entry: EntryPoint, argument: str, options: _Options) -> Target:
     """The Target that an entry point is, or that it returns when called with the argument (if any) and the options."""
     try:
         target = entry.load()
@@ -217,7 +220,7 @@ def _plugin(entry: Any, argument: str, options: dict[str, Any]) -> Target:
     return target
 
 
-def _output_spec(options: Mapping[str, Any]) -> tuple[OutputSpec, dict[str, Any]]:
+def _output_spec(options: Mapping[str, Any]) -> tuple[OutputSpec, _Options]:
     """The options that state how an output is read, and the others."""
     rest = {key: value for key, value in options.items() if key not in _OUTPUT}
     settings = {key: value for key, value in options.items() if key in _OUTPUT and value is not None}
@@ -231,7 +234,7 @@ def _output_spec(options: Mapping[str, Any]) -> tuple[OutputSpec, dict[str, Any]
     return OutputSpec(**settings), rest
 
 
-def _task(value: Any) -> Task:
+def _task(value: object) -> Task:
     return Task(_choice("task", str(value), tuple(task.value for task in Task)))
 
 

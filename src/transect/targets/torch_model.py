@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -67,7 +67,7 @@ def of_module(
 def _runner(module: torch.nn.Module, device: str) -> Run:
     import torch
 
-    def run(inputs: np.ndarray) -> Any:
+    def run(inputs: np.ndarray) -> object:
         with torch.inference_mode():
             return _logits(module(torch.from_numpy(inputs).to(device)))
 
@@ -112,7 +112,7 @@ def _torch_script(path: Path, device: str) -> torch.nn.Module:
     return module
 
 
-def _state(path: Path) -> dict[str, object]:
+def _state(path: Path) -> dict[str, torch.Tensor]:
     kind = model_files.kind_of(path)
     if kind == "a safetensors file":
         return _safetensors(path)
@@ -121,7 +121,7 @@ def _state(path: Path) -> dict[str, object]:
     return _state_dict(path)
 
 
-def _safetensors(path: Path) -> dict[str, object]:
+def _safetensors(path: Path) -> dict[str, torch.Tensor]:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -131,7 +131,7 @@ def _safetensors(path: Path) -> dict[str, object]:
         raise BadInput(f"model file {path}: damaged safetensors: {_first_line(error)}") from None
 
 
-def _state_dict(path: Path) -> dict[str, object]:
+def _state_dict(path: Path) -> dict[str, torch.Tensor]:
     import torch
 
     try:
@@ -149,7 +149,7 @@ def _state_dict(path: Path) -> dict[str, object]:
     return {str(key): value for key, value in state.items()}
 
 
-def _fit(module: torch.nn.Module, state: dict[str, Any], path: Path) -> None:
+def _fit(module: torch.nn.Module, state: dict[str, torch.Tensor], path: Path) -> None:
     if state and all(key.startswith("module.") for key in state):  # as DataParallel saves it
         state = {key.removeprefix("module."): value for key, value in state.items()}
     wanted = module.state_dict()

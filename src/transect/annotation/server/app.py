@@ -45,7 +45,7 @@ def create_app(
     secure: bool = False,
     public: str = "",
     clock: Callable[[], float] = time.time,
-) -> object:
+) -> Guard:
     """The ASGI application of a project.
 
     hosts: names it answers to, empty for any; examples: a folder of pictures of levels; secure: it is reached by
@@ -106,7 +106,7 @@ class Server(uvicorn.Server):
             self._ready(int(self.servers[0].sockets[0].getsockname()[1]))
 
 
-def serve(app: Any, host: str, port: int, ready: Callable[[int], None]) -> None:
+def serve(app: Guard, host: str, port: int, ready: Callable[[int], None]) -> None:
     """Serve an application until a signal stops it. Raises BadInput where the address cannot be listened on."""
     config = uvicorn.Config(
         app,

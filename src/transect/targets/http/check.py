@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from transect.errors import BadInput
@@ -69,7 +70,7 @@ def advice(target: HttpTarget, explained: Mapping[str, Any]) -> str:
     return f"{target.name}: expected a {target.task} answer, got {failure}; fix [request] or [response]"
 
 
-def picture(path: Any) -> Pixels:
+def picture(path: str | Path) -> Pixels:
     """The pixels of an image file. Raises BadInput for what is no image."""
     import numpy as np
     from PIL import Image, UnidentifiedImageError
@@ -125,7 +126,7 @@ def _sent(target: HttpTarget, pixels: Pixels) -> dict[str, object]:
     }
 
 
-def _shown(reply: Reply) -> dict[str, Any]:
+def _shown(reply: Reply) -> dict[str, object]:
     text = reply.body[: 4 * _SHOWN].decode(errors="replace")
     start = re.sub(r"[^\S ]+|[^\x20-\U0010ffff]", " ", text)[:_SHOWN]
     return {
@@ -136,10 +137,10 @@ def _shown(reply: Reply) -> dict[str, Any]:
     }
 
 
-def _plain(prediction: Predictions) -> dict[str, Any]:
+def _plain(prediction: Predictions) -> dict[str, object]:
     """Scores and boxes as JSON values: null for NaN."""
     scores = [_number(value) for value in prediction.scores[0]]
-    plain: dict[str, Any] = {"scores": scores}
+    plain: dict[str, object] = {"scores": scores}
     if prediction.task is Task.DETECTION and prediction.boxes is not None:
         plain["boxes"] = [[_number(value) for value in box] for box in prediction.boxes[0]]
     if prediction.labels:
