@@ -21,7 +21,7 @@ import numpy as np
 from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
-from transect.effects import analyse_transects, bca, logistic_bootstrap, sign_flip
+from transect.effects import Measure, analyse_transects, bca, logistic_bootstrap, sign_flip
 from transect.effects.bootstrap import resample_counts
 from transect.records import Attribute, Design
 
@@ -68,7 +68,7 @@ def analysis(values):
     design = Design({"a": levels, "b": levels}, subjects=SUBJECTS)
     y = (values > 0.5).reshape(SUBJECTS, 5, 5).astype(np.float64)
     return analyse_transects(
-        y, np.full(y.shape, "", dtype=object), design, attributes, target="t", outcome="answer", resamples=RESAMPLES
+        y, np.full(y.shape, "", dtype=object), design, attributes, Measure("t", "answer"), resamples=RESAMPLES
     )
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from transect.effects import (
+    Measure,
     adjust,
     analyse_population,
     analyse_transects,
@@ -20,16 +21,17 @@ NAN = np.nan
 AGE = Attribute("age", "continuous", "apparent age", unit="year", low=18, high=80)
 GLASSES = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
 ATTRIBUTES = {"age": AGE, "glasses": GLASSES}
-NAMES = {"target": "mine", "outcome": "miss"}
+MISS = Measure("mine", "miss")
 
 
 def no_reasons(y):
     return np.where(np.isnan(y), "failed: x", "").astype(object)
 
 
-def analyse(y, levels, **options):
+def analyse(y, levels, *, is_binary=True, unit="proportion", **options):
     y = np.array(y, dtype=np.float64)
-    return analyse_transects(y, no_reasons(y), Design(levels, subjects=len(y)), ATTRIBUTES, **NAMES, **options)
+    measure = Measure("mine", "miss", unit, is_binary)
+    return analyse_transects(y, no_reasons(y), Design(levels, subjects=len(y)), ATTRIBUTES, measure, **options)
 
 
 def test_two_by_three_by_hand():
@@ -115,7 +117,7 @@ def test_population_effects_are_observational_and_say_which_ranges():
     age = np.linspace(18, 80, 90)
     y = (age > 60).astype(np.float64)
     made = analyse_population(
-        y, no_reasons(y), {"age": age, "glasses": np.arange(90) % 2.0}, ATTRIBUTES, edges={"age": [40.0, 60.0]}, **NAMES
+        y, no_reasons(y), {"age": age, "glasses": np.arange(90) % 2.0}, ATTRIBUTES, MISS, edges={"age": [40.0, 60.0]}
     )
     contrast, slope, glasses = made.effects
     assert contrast.name == "age: [18, 40) to [60, 80]"
@@ -132,18 +134,18 @@ def test_population_effects_are_observational_and_say_which_ranges():
 def test_an_image_without_the_attribute_is_in_no_cell_of_it():
     y = np.array([0.0, 1.0, 1.0, 1.0])
     glasses = {"glasses": np.array([0.0, 0.0, 1.0, NAN])}
-    overall, off, on = analyse_population(y, no_reasons(y), glasses, ATTRIBUTES, **NAMES).rates
+    overall, off, on = analyse_population(y, no_reasons(y), glasses, ATTRIBUTES, MISS).rates
     assert [(rate.rate, rate.n_images) for rate in (overall, off, on)] == [(0.75, 4), (0.5, 2), (1, 1)]
 
 
 def test_population_bad_input():
     y = np.zeros(3)
     with pytest.raises(BadInput, match="age: expected one value per image, 3, got 2"):
-        analyse_population(y, no_reasons(y), {"age": np.zeros(2)}, ATTRIBUTES, **NAMES)
+        analyse_population(y, no_reasons(y), {"age": np.zeros(2)}, ATTRIBUTES, MISS)
     with pytest.raises(UnknownName, match="unknown attribute 'agee': did you mean age"):
-        analyse_population(y, no_reasons(y), {"agee": np.zeros(3)}, ATTRIBUTES, **NAMES)
+        analyse_population(y, no_reasons(y), {"agee": np.zeros(3)}, ATTRIBUTES, MISS)
     with pytest.raises(BadInput, match="expected at least one attribute"):
-        analyse_population(y, no_reasons(y), {}, ATTRIBUTES, **NAMES)
+        analyse_population(y, no_reasons(y), {}, ATTRIBUTES, MISS)
     with pytest.raises(UnknownName, match="unknown attribute 'hat'"):
         analyse(np.zeros((2, 2)), {"hat": (0.0, 1.0)})
 
@@ -177,10 +179,7 @@ def test_what_is_zero_by_construction_is_not_tested():
             none,
             Design({"glasses": (0.0, 1.0)}, subjects=12),
             {"glasses": glasses},
-            target="t",
-            outcome="distance",
-            is_binary=False,
-            tested=tested,
+            Measure("t", "distance", is_binary=False, tested=tested),
         )
         for tested in (False, True)
     )
@@ -216,7 +215,7 @@ def test_the_spec_of_an_association_recreates_it():
     age = np.linspace(18, 80, 90)
     y = (np.random.default_rng(0).uniform(size=90) < 0.5).astype(np.float64)
     options = {"confidence": 0.9, "resamples": 300, "seed": 7}
-    contrast, slope = analyse_population(y, no_reasons(y), {"age": age}, ATTRIBUTES, **NAMES, **options).effects
+    contrast, slope = analyse_population(y, no_reasons(y), {"age": age}, ATTRIBUTES, MISS, **options).effects
     assert slope.spec["flips"] == 9999
     assert {key: slope.spec[key] for key in options} == options
     x = age - age.mean()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from transect.effects import analyse_population, holm, max_t
+from transect.effects import Measure, analyse_population, holm, max_t
 from transect.effects.analysis import adjust_together
 from transect.errors import BadInput
 from transect.records import Attribute
@@ -22,7 +22,7 @@ def observed(rng, people=40, images=5, attributes=6, effect=0.0):
 
 def analysed(y, columns, known, who):
     return analyse_population(
-        y, np.full(len(y), "", dtype=object), columns, known, target="t", outcome="error", subjects=who, most_cells=1
+        y, np.full(len(y), "", dtype=object), columns, known, Measure("t", "error"), subjects=who, most_cells=1
     )
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transect.effects import factorial_effects
+from transect.effects import Measure, factorial_effects
 from transect.effects.contrasts import contrasts
 from transect.effects.interactions import interactions
 from transect.errors import BadInput, UnknownName
@@ -81,9 +81,7 @@ def test_a_planted_interaction_is_found_and_an_additive_model_has_none():
     design = Design({"hat": (0.0, 1.0), "glasses": (0.0, 1.0)}, 4000)
     for d in (0.0, 0.3):
         y = (rng.random((4000, 2, 2)) < [[0.2, 0.3], [0.4, 0.5 + d]]).astype(float)
-        one = factorial_effects(y, no_reason(y), design, KNOWN, target="t", outcome="miss", orders=[2], resamples=500)[
-            0
-        ]
+        one = factorial_effects(y, no_reason(y), design, KNOWN, Measure("t", "miss"), orders=[2], resamples=500)[0]
         assert (one.attribute, one.kind) == ("hat × glasses", "interaction")
         assert one.low < d < one.high
         assert one.high - one.low < 0.12
@@ -97,7 +95,7 @@ def test_what_cannot_be_estimated_says_why():
     y = np.full((3, 2, 2), np.nan)
     y[:, 0] = 1.0
     design = Design({"hat": (0.0, 1.0), "glasses": (0.0, 1.0)}, 3)
-    both = factorial_effects(y, no_reason(y), design, KNOWN, target="t", outcome="miss", orders=[2])[0]
+    both = factorial_effects(y, no_reason(y), design, KNOWN, Measure("t", "miss"), orders=[2])[0]
     assert np.isnan(both.estimate)
     assert both.reason == "no subject has all the cells of the comparison"
     assert both.excluded == {"failed": 6, "pair incomplete": 6}
@@ -106,8 +104,7 @@ def test_what_cannot_be_estimated_says_why():
         no_reason(y[:1, :1]),
         Design({"hat": (0.0,), "glasses": (0.0, 1.0)}, 1),
         KNOWN,
-        target="t",
-        outcome="miss",
+        Measure("t", "miss"),
     )
     assert [(e.name, e.estimate, e.reason) for e in alone] == [("glasses: off to on", 0.0, "one subject: no interval")]
 

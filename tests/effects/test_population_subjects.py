@@ -6,6 +6,7 @@ from scipy.special import stdtrit
 
 from transect.datasets.columns import subjects_of
 from transect.effects.analysis import analyse_population
+from transect.effects.samples import Measure
 from transect.records import Attribute
 
 AGE = Attribute("age", "continuous", "apparent age", unit="year", low=18, high=80)
@@ -14,8 +15,8 @@ ATTRIBUTES = {"age": AGE, "glasses": GLASSES}
 
 
 def analyse(y, columns, subjects, **options):
-    given = {"target": "mine", "outcome": "miss", "subjects": subjects, **options}
-    return analyse_population(y, np.full(len(y), "", dtype=object), columns, ATTRIBUTES, **given)
+    reasons, measure = np.full(len(y), "", dtype=object), Measure("mine", "miss")
+    return analyse_population(y, reasons, columns, ATTRIBUTES, measure, **{"subjects": subjects, **options})
 
 
 def test_people_with_several_images_are_the_units():

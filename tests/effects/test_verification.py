@@ -49,7 +49,7 @@ def test_the_interval_of_a_false_match_rate_by_hand():
     found = find_threshold(x, np.arange(4), np.zeros(4, dtype=int), Rule(threshold=0.5))
     assert (found.false_matches, found.n, found.n_subjects) == (1, 6, 4)
     assert (found.rate_low, found.rate_high) == pytest.approx(tuple(map(float, wilson(1, 6))))
-    assert np.isnan([found.low, found.high, found.asked]).all()
+    assert np.isnan([found.low, found.high, found.requested]).all()
 
 
 def test_a_subject_seen_at_two_places_is_no_second_subject():

@@ -16,7 +16,7 @@ from coverage_table import (
     slope_intervals,
 )
 
-from transect.effects import analyse_population, analyse_transects, sign_flip
+from transect.effects import Measure, analyse_population, analyse_transects, sign_flip
 from transect.records import Attribute, Design
 
 BOUNDS = {
@@ -79,8 +79,7 @@ def test_the_tables_use_what_an_analysis_uses():
             np.full(y[:, table].shape, "", dtype=object),
             design,
             attributes,
-            target="t",
-            outcome="answer",
+            Measure("t", "answer"),
             seed=9,
         ).effects
         for effect, (d, base, reach, pairs) in itertools.zip_longest(effects, estimands):
@@ -97,7 +96,7 @@ def test_the_slopes_use_what_an_association_uses():
     attributes = {"age": Attribute("age", "continuous", "apparent age", unit="year", low=18, high=80)}
     none = np.full(120, "", dtype=object)
     for table in range(3):
-        made = analyse_population(y[:, table], none, {"age": age}, attributes, target="t", outcome="answer", seed=9)
+        made = analyse_population(y[:, table], none, {"age": age}, attributes, Measure("t", "answer"), seed=9)
         slope = made.effects[-1]
         assert slope.kind == "slope"
         np.testing.assert_allclose((slope.low, slope.high), (low[table], high[table]))

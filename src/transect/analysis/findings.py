@@ -22,6 +22,7 @@ from transect.effects.analysis import Analysis, analyse_population, analyse_tran
 from transect.effects.outcomes import Outcome, category, offered
 from transect.effects.overlap import IOU
 from transect.effects.rates import Rate
+from transect.effects.samples import Measure
 from transect.effects.truth import FACE
 from transect.experiment.verification import NON_MATCH
 from transect.records import Annotations, Attribute, Design, Effect, Predictions, Task
@@ -46,6 +47,11 @@ class TransectOutcome:
     tested: bool
     values: Float[np.ndarray, "n ..."]
     reasons: np.ndarray
+
+    @property
+    def measure(self) -> Measure:
+        """What was measured, as the estimators take it."""
+        return Measure(self.target, self.outcome, self.unit, self.is_binary, self.tested)
 
 
 @final
@@ -215,19 +221,16 @@ def _rated_truth(
 
 def estimate(run: Run, target: str, outcome: Outcome) -> Analysis:
     """Effects and rates of one outcome, as the study's design has them."""
-    options: dict[str, Any] = {
-        "target": target,
-        "outcome": outcome.name,
-        "unit": outcome.unit,
-        "is_binary": outcome.is_binary,
-        "seed": run.design.seed,
-    }
     if not run.design.levels:
         true = {name: run.true[name] for name in run.attributes}
-        options["subjects"] = run.people
-        return analyse_population(outcome.values, outcome.reasons, true, run.attributes, **options)
-    made = _transect_outcome(run, target, outcome)
-    return analyse_transects(made.values, made.reasons, run.design, run.attributes, tested=made.tested, **options)
+        measure = Measure(target, outcome.name, outcome.unit, outcome.is_binary)
+        return analyse_population(
+            outcome.values, outcome.reasons, true, run.attributes, measure, subjects=run.people, seed=run.design.seed
+        )
+    table = _transect_outcome(run, target, outcome)
+    return analyse_transects(
+        table.values, table.reasons, run.design, run.attributes, table.measure, seed=run.design.seed
+    )
 
 
 def _transect_outcome(run: Run, target: str, outcome: Outcome) -> TransectOutcome:

@@ -90,23 +90,18 @@ def matter(controls: Sequence[Mapping[str, Any]], alpha: float) -> list[int]:
     return [i for i, row in enumerate(controls) if row["p_adjusted"] is not None and row["p_adjusted"] <= alpha]
 
 
-def _options(one: Findings, answered: TransectOutcome) -> dict[str, Any]:
-    return {
-        "target": answered.target,
-        "outcome": answered.outcome,
-        "unit": answered.unit,
-        "is_binary": answered.is_binary,
-        "tested": answered.tested,
-        "seed": one.design.seed,
-    }
-
-
 def _interactions(one: Findings) -> list[Effect]:
     return [
         effect
         for answered in one.answered
         for effect in factorial_effects(
-            answered.values, answered.reasons, one.design, one.attributes, orders=(2, 3), **_options(one, answered)
+            answered.values,
+            answered.reasons,
+            one.design,
+            one.attributes,
+            answered.measure,
+            orders=(2, 3),
+            seed=one.design.seed,
         )
     ]
 
@@ -123,8 +118,9 @@ def _controlled(control: Findings | None) -> list[Effect]:
             answered.reasons,
             control.design,
             control.attributes,
+            answered.measure,
             orders=(1,),
-            **_options(control, answered),
+            seed=control.design.seed,
         )
     ]
 

@@ -26,6 +26,7 @@ from transect.effects.outcomes import Outcome, compute, offered
 from transect.effects.overlap import found, intersection_over_union
 from transect.effects.randomization import permutation, sign_flip
 from transect.effects.rates import Rate, transect_rates
+from transect.effects.samples import Measure
 from transect.effects.truth import Truth
 
 _LAZY = {
@@ -85,15 +86,16 @@ _LAZY = {
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module 'transect.effects' has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"transect.effects.{_LAZY[name]}"), name)
-    globals()[name] = found
-    return found
+    member = getattr(importlib.import_module(f"transect.effects.{_LAZY[name]}"), name)
+    globals()[name] = member
+    return member
 
 
 __all__ = [
     "Analysis",
     "Contrast",
     "Intervals",
+    "Measure",
     "Outcome",
     "Rate",
     "Truth",

@@ -67,8 +67,8 @@ def balakrishnan(
 
     >>> beard = np.tile([0.0, 1.0], 40)
     >>> errors = np.where(np.arange(80) % 5 == 0, 1 - beard, beard)
-    >>> made = balakrishnan(errors, {"beard": beard}, np.arange(80) // 2, resamples=50)
-    >>> made.names[0] in ("beard: 0", "beard: 1"), bool(np.isclose(*np.abs(made.coefficients)))
+    >>> result = balakrishnan(errors, {"beard": beard}, np.arange(80) // 2, resamples=50)
+    >>> result.names[0] in ("beard: 0", "beard: 1"), bool(np.isclose(*np.abs(result.coefficients)))
     (True, True)
     """
     indicators = one_hot(perceived, edges=edges, levels=levels)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -21,6 +21,7 @@ from transect.effects.rates import (
     grouped_rates,
     transect_rates,
 )
+from transect.effects.samples import Measure
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute, Design, Effect
 
@@ -56,25 +57,19 @@ def analyse_transects(
     reasons: np.ndarray,
     design: Design,
     attributes: Mapping[str, Attribute],
+    measure: Measure,
     *,
-    target: str,
-    outcome: str,
-    unit: str = "proportion",
-    is_binary: bool = True,
     confidence: float = CONFIDENCE,
     resamples: int = 2000,
     seed: int = 0,
     max_order: int = HIGHEST_ORDER,
-    tested: bool = True,
 ) -> Analysis:
     """Within-subject effects and cell rates of a transect design.
 
     values: outcomes [n_subjects, *design.shape], NaN where there is no valid answer; reasons: same shape, why. The
     unit is the subject: an effect is the mean over subjects of each subject's own difference, its interval BCa (all
     contrasts on the same resamples), the paired score interval or Student's t, its test the sign-flip of the subjects'
-    differences. p_adjusted is left to `adjust`, since the family is the report's. tested: False for outcomes that
-    are 0 at the first cell by construction (distance), whose differences "no effect" would not make symmetric about 0:
-    p is NaN.
+    differences. p_adjusted is left to `adjust`, since the family is the report's.
 
     Returns Analysis; an effect that cannot be estimated is NaN with its reason.
 
@@ -83,35 +78,42 @@ def analyse_transects(
     >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
     >>> y = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 0.0], [0.0, 1.0]])
     >>> table = analyse_transects(y, np.full((4, 2), "", dtype=object), Design({"glasses": (0.0, 1.0)}, subjects=4),
-    ...                           {"glasses": glasses}, target="mine", outcome="miss")
+    ...                           {"glasses": glasses}, Measure("mine", "miss"))
     >>> effect = table.effects[0]
     >>> effect.name, effect.estimate, effect.p, effect.interval_method  # 3/4; 2 / 2^3
     ('glasses: off to on', 0.75, 0.25, 'paired score')
     """
     _check_known(design.levels, attributes)
-    found = contrasts(values, reasons, design, attributes)
-    d = np.stack([contrast.differences for contrast in found], axis=1)
-    made = intervals.mean_difference_interval(
+    rows = contrasts(values, reasons, design, attributes)
+    d = np.stack([contrast.differences for contrast in rows], axis=1)
+    bounds = intervals.mean_difference_interval(
         d,
-        binary=is_binary,
-        base=np.array([contrast.base for contrast in found]),
-        reach=np.array([contrast.reach for contrast in found]),
-        pairs=np.array([contrast.pairs for contrast in found]),
+        binary=measure.is_binary,
+        base=np.array([contrast.base for contrast in rows]),
+        reach=np.array([contrast.reach for contrast in rows]),
+        pairs=np.array([contrast.pairs for contrast in rows]),
         confidence=confidence,
         resamples=resamples,
         seed=seed,
     )
-    p, tests = (
-        randomization.sign_flip(d, seed=seed) if tested else (np.full(len(found), np.nan), (UNTESTED,) * len(found))
-    )
+    untested = np.full(len(rows), np.nan), (UNTESTED,) * len(rows)
+    p, tests = randomization.sign_flip(d, seed=seed) if measure.tested else untested
     spec = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": design.subjects}
     effects = tuple(
-        _experimental(contrast, column, made, float(p[column]), tests[column], target, outcome, unit, spec)
-        for column, contrast in enumerate(found)
+        _experimental(contrast, column, bounds, float(p[column]), tests[column], measure, spec)
+        for column, contrast in enumerate(rows)
     )
-    options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed, "max_order": max_order}
-    rates = transect_rates(values, reasons, design.levels, is_binary=is_binary, **options)
-    return Analysis(effects, rates, tuple(contrast.differences for contrast in found))
+    rates = transect_rates(
+        values,
+        reasons,
+        design.levels,
+        is_binary=measure.is_binary,
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+        max_order=max_order,
+    )
+    return Analysis(effects, rates, tuple(contrast.differences for contrast in rows))
 
 
 def analyse_population(
@@ -119,11 +121,8 @@ def analyse_population(
     reasons: np.ndarray,
     columns: Mapping[str, Float[np.ndarray, " _"]],
     attributes: Mapping[str, Attribute],
+    measure: Measure,
     *,
-    target: str,
-    outcome: str,
-    unit: str = "proportion",
-    is_binary: bool = True,
     subjects: Int[np.ndarray, " n"] | None = None,
     edges: Mapping[str, Sequence[float]] | None = None,
     confidence: float = CONFIDENCE,
@@ -147,18 +146,27 @@ def analyse_population(
     >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
     >>> table = analyse_population(np.array([0.0, 0.0, 1.0, 0.0]), np.full(4, "", dtype=object),
     ...                            {"glasses": np.array([0.0, 0.0, 1.0, 1.0])}, {"glasses": glasses},
-    ...                            target="mine", outcome="miss")
+    ...                            Measure("mine", "miss"))
     >>> table.effects[0].estimate, table.effects[0].basis
     (0.5, 'observational')
     """
     _check_known(columns, attributes)
     _check_lengths(values, reasons, columns if subjects is None else {**columns, "subjects": subjects})
     people, who = np.unique(np.arange(len(values)) if subjects is None else subjects, return_inverse=True)
-    options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
     cuts = {name: observational.cut(attributes[name], col, (edges or {}).get(name)) for name, col in columns.items()}
-    found = observational.all_associations(values, reasons, cuts, columns, is_binary=is_binary, subjects=who, **options)
-    spec = {**options, "subjects": len(people)}
-    effects = tuple(_observed(one, cuts[one.attribute], target, outcome, unit, spec) for one in found)
+    rows = observational.all_associations(
+        values,
+        reasons,
+        cuts,
+        columns,
+        is_binary=measure.is_binary,
+        subjects=who,
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+    )
+    spec = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": len(people)}
+    effects = tuple(_observed(row, cuts[row.attribute], measure, spec) for row in rows)
     images = GroupedImages(
         values=values,
         exclusions=Exclusions.of(values, reasons),
@@ -169,8 +177,10 @@ def analyse_population(
         bounds={name: groups.bounds for name, groups in cuts.items() if groups.bounds},
     )
     order, left_out = affordable_order([len(groups.centers) for groups in cuts.values()], max_order, most_cells)
-    rates = grouped_rates(images, is_binary=is_binary, max_order=order, **options)
-    return Analysis(effects, rates, tuple(one.scores for one in found), left_out)
+    rates = grouped_rates(
+        images, is_binary=measure.is_binary, max_order=order, confidence=confidence, resamples=resamples, seed=seed
+    )
+    return Analysis(effects, rates, tuple(row.scores for row in rows), left_out)
 
 
 def adjust(effects: Sequence[Effect], method: str = "holm") -> tuple[Effect, ...]:
@@ -226,26 +236,24 @@ def adjust_together(
 def _experimental(
     contrast: Contrast,
     column: int,
-    made: intervals.Intervals,
+    bounds: intervals.Intervals,
     p: float,
     test: str,
-    target: str,
-    outcome: str,
-    unit: str,
-    spec: Mapping[str, Any],
+    measure: Measure,
+    spec: Mapping[str, object],
 ) -> Effect:
     n = contrast.n_subjects
-    without_interval = "" if made.methods[column] else ONE_SUBJECT if n == 1 else NO_VARIATION
+    without_interval = "" if bounds.methods[column] else ONE_SUBJECT if n == 1 else NO_VARIATION
     return Effect(
         name=contrast.name,
         attribute=contrast.attribute,
-        target=target,
-        outcome=outcome,
+        target=measure.target,
+        outcome=measure.outcome,
         estimate=float(np.mean(contrast.differences[np.isfinite(contrast.differences)])) if n else np.nan,
-        low=float(made.low[column]),
-        high=float(made.high[column]),
+        low=float(bounds.low[column]),
+        high=float(bounds.high[column]),
         p=p,
-        unit=_per(unit, contrast.per),
+        unit=_per(measure.unit, contrast.per),
         n_subjects=n,
         n_images=contrast.n_images,
         kind=contrast.kind,
@@ -253,31 +261,29 @@ def _experimental(
         to=contrast.to,
         excluded=contrast.excluded,
         reason=without_interval if n else NO_PAIR,
-        interval_method=made.methods[column],
+        interval_method=bounds.methods[column],
         test_method=test,
         spec={**spec, **_flips(test), "subjects_dropped": contrast.subjects_dropped},
-        sources=_sources(made.methods[column], test),
+        sources=_sources(bounds.methods[column], test),
     )
 
 
 def _observed(
     association: observational.Association,
     groups: observational.Groups,
-    target: str,
-    outcome: str,
-    unit: str,
-    spec: Mapping[str, Any],
+    measure: Measure,
+    spec: Mapping[str, object],
 ) -> Effect:
     return Effect(
         name=association.name,
         attribute=association.attribute,
-        target=target,
-        outcome=outcome,
+        target=measure.target,
+        outcome=measure.outcome,
         estimate=association.estimate,
         low=association.low,
         high=association.high,
         p=association.p,
-        unit=_per(unit, association.per),
+        unit=_per(measure.unit, association.per),
         n_subjects=association.n_subjects,
         n_images=association.n_images,
         kind=association.kind,
@@ -293,8 +299,8 @@ def _observed(
     )
 
 
-def _check_known(names: Mapping[str, Any], attributes: Mapping[str, Attribute]) -> None:
-    if not names:
+def _check_known(names: Iterable[str], attributes: Mapping[str, Attribute]) -> None:
+    if not (names := tuple(names)):
         raise BadInput("expected at least one attribute to analyse, got none; name the attributes to compare")
     for name in names:
         if name not in attributes:

@@ -61,15 +61,15 @@ class Reduced:
         exogenous: Float[np.ndarray, "n r"],
     ) -> Reduced:
         """Regressions of outcome and endogenous columns on the instruments, given the exogenous columns."""
-        both = np.column_stack([exogenous, instruments])
-        z = both[:, [k for k in regression.independent(both) if k >= exogenous.shape[1]]]
-        left = np.column_stack([sample.y, endogenous])
+        columns = np.column_stack([exogenous, instruments])
+        z = columns[:, [k for k in regression.independent(columns) if k >= exogenous.shape[1]]]
+        reduced = np.column_stack([sample.y, endogenous])
         q, _ = np.linalg.qr(exogenous[:, regression.independent(exogenous)])
-        z, left = z - q @ (q.T @ z), left - q @ (q.T @ left)
+        z, reduced = z - q @ (q.T @ z), reduced - q @ (q.T @ reduced)
         bread = np.linalg.inv(z.T @ z)
-        coefficients = bread @ (z.T @ left)
-        residual = left - z @ coefficients
-        m, k = left.shape[1], z.shape[1]
+        coefficients = bread @ (z.T @ reduced)
+        residual = reduced - z @ coefficients
+        m, k = reduced.shape[1], z.shape[1]
         scores = (z[:, None, :] * residual[:, :, None]).reshape(len(z), m * k)
         rank = k + exogenous.shape[1]
         meat = regression.clustered_covariance(scores, np.eye(m * k), sample, rank).reshape(m, k, m, k)
@@ -128,8 +128,8 @@ def _inside(least: Callable[[float], float], estimate: float, reduced: Reduced) 
         return estimate
     scale = abs(estimate) + 1e-3
     options = {"initial_simplex": [[estimate], [estimate + 0.1 * scale]]}
-    found = minimize(lambda b: least(float(b[0])), [estimate], method="Nelder-Mead", options=options)
-    return float(found.x[0])
+    optimum = minimize(lambda b: least(float(b[0])), [estimate], method="Nelder-Mead", options=options)
+    return float(optimum.x[0])
 
 
 def _end(least: Callable[[float], float], center: float, toward: float, limit: float) -> float:

@@ -77,21 +77,21 @@ def balance(
     means are equal, NaN otherwise. With no pair, after is NaN.
 
     >>> young = {"young": np.array([1.0, 1.0, 0.0, 1.0, 0.0, 0.0])}
-    >>> found = balance(young, np.arange(3), np.arange(3, 6), (np.array([0]), np.array([3])))[0]
-    >>> round(found.before.smd, 3), found.after.smd  # (2/3 - 1/3) / sqrt(1/3)
+    >>> result = balance(young, np.arange(3), np.arange(3, 6), (np.array([0]), np.array([3])))[0]
+    >>> round(result.before.smd, 3), result.after.smd  # (2/3 - 1/3) / sqrt(1/3)
     (0.577, 0.0)
     """
-    seen = set(used)
-    made = []
+    names_used = set(used)
+    balances = []
     for name, values in covariates.items():
         spread = _spread(values[treated], values[control])
         before = _side(_known(values[treated]), _known(values[control]), spread)
         after = [_known(values[rows], None if weights is None else weights[rows]) for rows in matched]
-        made.append(Balance(name, before, _side(after[0], after[1], spread), name in seen))
-    return made
+        balances.append(Balance(name, before, _side(after[0], after[1], spread), name in names_used))
+    return balances
 
 
-def verdict(found: Sequence[Balance], gate: float = GATE) -> str:
+def verdict(rows: Sequence[Balance], gate: float = GATE) -> str:
     """The gate: "balanced", or "not balanced: " with the covariates beyond it, the farthest first.
 
     A covariate whose balance cannot be told (no pair, no value) is named with "unknown".
@@ -99,17 +99,17 @@ def verdict(found: Sequence[Balance], gate: float = GATE) -> str:
     >>> verdict([])
     'balance unknown: no numeric column beside the treatment to measure it on'
     """
-    if not found:
+    if not rows:
         return "balance unknown: no numeric column beside the treatment to measure it on"
-    smd = {one.covariate: one.after.smd for one in found}
+    smd = {row.covariate: row.after.smd for row in rows}
     beyond = [name for name in smd if not abs(smd[name]) <= gate]
     beyond.sort(key=lambda name: -abs(np.nan_to_num(smd[name], nan=np.inf)))
     if not beyond:
-        covariates = "1 covariate" if len(found) == 1 else f"{len(found)} covariates"
+        covariates = "1 covariate" if len(rows) == 1 else f"{len(rows)} covariates"
         return f"balanced: {covariates} within {gate:g} standard deviations"
-    sides = {one.covariate: one.after for one in found}
+    sides = {row.covariate: row.after for row in rows}
     named = [f"{name} ({_words(sides[name])})" for name in beyond]
-    count = f"{len(beyond)} of {len(found)} covariates beyond {gate:g} standard deviations"
+    count = f"{len(beyond)} of {len(rows)} covariates beyond {gate:g} standard deviations"
     return f"not balanced: {', '.join(named)}; {count}"
 
 
@@ -121,29 +121,29 @@ def _words(side: Side) -> str:
     return f"{side.treated:.3g} against {side.control:.3g}, neither varies" if known else "unknown"
 
 
-def effects(found: Sequence[Balance], treatment: str) -> list[Effect]:
+def effects(rows: Sequence[Balance], treatment: str) -> list[Effect]:
     """The standardized mean differences after matching as effects of the sample, without interval or test."""
     return [
         Effect(
-            name=f"balance of {one.covariate}",
+            name=f"balance of {row.covariate}",
             attribute=treatment,
-            target=one.covariate,
+            target=row.covariate,
             outcome="balance",
-            estimate=one.after.smd,
+            estimate=row.after.smd,
             low=np.nan,
             high=np.nan,
             p=np.nan,
             unit="standard deviations",
-            n_subjects=round(sum(one.after.n)),
-            n_images=round(sum(one.after.n)),
+            n_subjects=round(sum(row.after.n)),
+            n_images=round(sum(row.after.n)),
             origin=0.0,
             to=1.0,
             basis="observational",
-            reason="" if np.isfinite(one.after.smd) else "no matched image has a value, or it does not vary",
-            spec={"before": one.before.smd, "variance_ratio": one.after.variance_ratio, "ks": one.after.ks},
+            reason="" if np.isfinite(row.after.smd) else "no matched image has a value, or it does not vary",
+            spec={"before": row.before.smd, "variance_ratio": row.after.variance_ratio, "ks": row.after.ks},
             sources=SOURCES,
         )
-        for one in found
+        for row in rows
     ]
 
 
@@ -210,8 +210,8 @@ def _side(treated: _Weighted, control: _Weighted, spread: float) -> Side:
 def _known(values: Float[np.ndarray, " a"], weights: Float[np.ndarray, " a"] | None = None) -> _Weighted:
     """The values that are there with a weight above 0."""
     weight = np.ones(len(values)) if weights is None else weights
-    kept = np.isfinite(values) & (weight > 0)
-    return values[kept], weight[kept] / max(weight[kept].sum(), np.finfo(float).tiny)
+    usable = np.isfinite(values) & (weight > 0)
+    return values[usable], weight[usable] / max(weight[usable].sum(), np.finfo(float).tiny)
 
 
 def _effective(group: _Weighted) -> float:
@@ -228,11 +228,11 @@ def _spread(x: Float[np.ndarray, " a"], y: Float[np.ndarray, " b"]) -> float:
 
 def _variance_ratio(treated: _Weighted, control: _Weighted) -> float:
     """Of weighted variances, with the correction that equal weights turn into n - 1."""
-    made = []
+    variances = []
     for values, weight in (treated, control):
         freedom = 1 - float((weight**2).sum())
-        made.append(float(weight @ (values - weight @ values) ** 2) / freedom if freedom > 0 else 0.0)
-    return made[0] / made[1] if min(made) > 0 else np.nan
+        variances.append(float(weight @ (values - weight @ values) ** 2) / freedom if freedom > 0 else 0.0)
+    return variances[0] / variances[1] if min(variances) > 0 else np.nan
 
 
 def _ks(treated: _Weighted, control: _Weighted) -> float:

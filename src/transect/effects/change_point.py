@@ -45,8 +45,8 @@ def change_point(distances: Float[np.ndarray, "images t t"], *, orders: int = OR
     >>> change_point(alike).p
     1.0
     >>> otherwise = np.tile(np.array([[0.0, 0, 1], [0, 0, 1], [1, 1, 0]]), (8, 1, 1))
-    >>> found = change_point(otherwise)  # each image: answered alike twice, otherwise the third time
-    >>> found.after, found.p < 0.01
+    >>> result = change_point(otherwise)  # each image: answered alike twice, otherwise the third time
+    >>> result.after, result.p < 0.01
     (2, True)
     """
     rounds = distances.shape[1]
@@ -65,9 +65,9 @@ def change_point(distances: Float[np.ndarray, "images t t"], *, orders: int = OR
 
 def _orders(random: np.random.Generator, orders: int, n: int) -> Int[np.ndarray, "orders n"]:
     """The order that was, then random ones."""
-    made = np.argsort(random.random((orders + 1, n)), axis=1)
-    made[0] = np.arange(n)
-    return made
+    permutations = np.argsort(random.random((orders + 1, n)), axis=1)
+    permutations[0] = np.arange(n)
+    return permutations
 
 
 def _shares(
@@ -80,7 +80,7 @@ def _shares(
     n, total = len(known), squares.sum() / 2 / len(known)
     if total <= _TIES:
         return np.zeros((len(orders), rounds - 1))
-    made = np.zeros((len(orders), n + 1))
+    explained = np.zeros((len(orders), n + 1))
     for start in range(0, len(orders), 256):  # all at once would be gigabytes for hundreds of rounds
         rows = orders[start : start + 256]
         sums = squares[rows[:, :, None], rows[:, None, :]].cumsum(axis=1).cumsum(axis=2)
@@ -88,6 +88,6 @@ def _shares(
         first = sums[:, size - 1, size - 1]
         last = sums[:, -1, -1][:, None] - 2 * sums[:, size - 1, n - 1] + first
         within = first / (2 * size) + last / (2 * (n - size))
-        made[start : start + 256, 1:n] = 1 - within / total
+        explained[start : start + 256, 1:n] = 1 - within / total
     before = np.searchsorted(known, np.arange(1, rounds))  # how many of its answers lie before each cut
-    return np.asarray(made[:, before])
+    return np.asarray(explained[:, before])

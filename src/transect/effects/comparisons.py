@@ -50,8 +50,8 @@ def compare(
     metric: Euclidean distance, or 1 - cosine, 0 to 2, which needs rows of some length (see `directions_of`). A match is
     nearer than the threshold by more than TIE of it.
 
-    >>> made = compare(np.array([[0.0], [2.0], [0.4]]), np.array([0, 1, 0]), np.array([0.5]), points=3)
-    >>> made.genuine, made.impostor, made.genuine_matches[0], made.curve
+    >>> result = compare(np.array([[0.0], [2.0], [0.4]]), np.array([0, 1, 0]), np.array([0.5]), points=3)
+    >>> result.genuine, result.impostor, result.genuine_matches[0], result.curve
     (array([1., 0.]), array([2., 2.]), array([1.]), array([0., 1., 2.]))
     """
     order = np.argsort(people, kind="stable")
@@ -59,7 +59,7 @@ def compare(
     x = placed(x, metric)
     _, starts, person, size = np.unique(people[order], return_index=True, return_inverse=True, return_counts=True)
     g, t = len(size), len(thresholds)
-    made = Comparisons(
+    comparisons = Comparisons(
         genuine_sum=np.zeros(g),
         genuine=np.zeros(g),
         genuine_matches=np.zeros((g, t)),
@@ -72,8 +72,8 @@ def compare(
     )
     for first, last in _whole_identities(size):
         rows = np.arange(starts[first], starts[last - 1] + size[last - 1])
-        _count(made, x, rows, person, starts, thresholds, metric)
-    return made
+        _count(comparisons, x, rows, person, starts, thresholds, metric)
+    return comparisons
 
 
 def placed(x: Float[np.ndarray, "n d"], metric: Metric) -> Float[np.ndarray, "n d"]:
@@ -90,7 +90,7 @@ def directions_of(x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
 
 
 def distances_between(
-    one: Float[np.ndarray, "m d"], other: Float[np.ndarray, "n d"], metric: Metric
+    x: Float[np.ndarray, "m d"], y: Float[np.ndarray, "n d"], metric: Metric
 ) -> Float[np.ndarray, "m n"]:
     """Euclidean distances; of rows of length 1 also 1 - cosine, which is half the squared distance.
 
@@ -99,16 +99,16 @@ def distances_between(
     >>> distances_between(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0], [-1.0, 0.0]]), "cosine")
     array([[1., 2.]])
     """
-    sizes = (one**2).sum(axis=1)[:, None] + (other**2).sum(axis=1)[None, :]
-    squares = sizes - 2 * (one @ other.T)
+    sizes = (x**2).sum(axis=1)[:, None] + (y**2).sum(axis=1)[None, :]
+    squares = sizes - 2 * (x @ y.T)
     # The sum of three rounds by so much: without it a threshold of 0 would stand apart from equal embeddings.
-    rounding = (16 + one.shape[1]) * np.finfo(np.float64).eps
+    rounding = (16 + x.shape[1]) * np.finfo(np.float64).eps
     squares = np.where(squares <= rounding * sizes, 0.0, squares)
     return np.asarray(squares / 2 if metric == "cosine" else np.sqrt(squares))
 
 
 def _count(
-    made: Comparisons,
+    comparisons: Comparisons,
     x: Float[np.ndarray, "n d"],
     rows: Int[np.ndarray, " m"],
     person: Int[np.ndarray, " n"],
@@ -122,20 +122,24 @@ def _count(
     later = rows[:, None] < np.arange(len(x))[None, :]
     genuine = same & later
     inside, first = person[rows], int(person[rows[0]])
-    own = starts[first : int(inside[-1]) + 1] - rows[0]
-    made.genuine_curve[:] += _below(distance[genuine], made.curve)
-    made.impostor_curve[:] += _below(distance[~same & later], made.curve)
-    made.genuine_sum[first : first + len(own)] += np.add.reduceat((distance * genuine).sum(axis=1), own)
-    made.genuine[first : first + len(own)] += np.add.reduceat(genuine.sum(axis=1), own)
-    compared = _by_identities(~same, own, starts)
-    made.impostor[first : first + len(own)] += compared.sum(axis=1)
+    inner_starts = starts[first : int(inside[-1]) + 1] - rows[0]
+    comparisons.genuine_curve[:] += _below(distance[genuine], comparisons.curve)
+    comparisons.impostor_curve[:] += _below(distance[~same & later], comparisons.curve)
+    comparisons.genuine_sum[first : first + len(inner_starts)] += np.add.reduceat(
+        (distance * genuine).sum(axis=1), inner_starts
+    )
+    comparisons.genuine[first : first + len(inner_starts)] += np.add.reduceat(genuine.sum(axis=1), inner_starts)
+    compared = _by_identities(~same, inner_starts, starts)
+    comparisons.impostor[first : first + len(inner_starts)] += compared.sum(axis=1)
     for index, threshold in enumerate(thresholds):
         near = distance < threshold * (1 - TIE)
-        made.genuine_matches[first : first + len(own), index] += np.add.reduceat((near & genuine).sum(axis=1), own)
-        matches = _by_identities(near & ~same, own, starts)
-        made.impostor_matches[first : first + len(own), index] += matches.sum(axis=1)
+        comparisons.genuine_matches[first : first + len(inner_starts), index] += np.add.reduceat(
+            (near & genuine).sum(axis=1), inner_starts
+        )
+        matches = _by_identities(near & ~same, inner_starts, starts)
+        comparisons.impostor_matches[first : first + len(inner_starts), index] += matches.sum(axis=1)
         # Every pair of identities is met from both sides.
-        made.squares[:, index] += [
+        comparisons.squares[:, index] += [
             (matches**2).sum() / 2,
             (matches * compared).sum() / 2,
             (compared**2).sum() / 2,
@@ -143,10 +147,10 @@ def _count(
 
 
 def _by_identities(
-    marked: Bool[np.ndarray, "m n"], own: Int[np.ndarray, " r"], starts: Int[np.ndarray, " g"]
+    marked: Bool[np.ndarray, "m n"], inner_starts: Int[np.ndarray, " r"], starts: Int[np.ndarray, " g"]
 ) -> Float[np.ndarray, "r g"]:
     """Numbers of marked comparisons by the identities of both images."""
-    return np.add.reduceat(np.add.reduceat(marked.astype(np.float64), starts, axis=1), own, axis=0)
+    return np.add.reduceat(np.add.reduceat(marked.astype(np.float64), starts, axis=1), inner_starts, axis=0)
 
 
 def _below(distances: Float[np.ndarray, " c"], curve: Float[np.ndarray, " p"]) -> Float[np.ndarray, " p"]:

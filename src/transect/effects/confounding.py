@@ -53,8 +53,8 @@ def e_value(estimate: float, low: float = math.nan, high: float = math.nan, *, s
 
     Raises BadInput for ratios that are not positive, an interval that does not hold the estimate, another scale.
 
-    >>> made = e_value(3.9, 1.8, 8.7)  # the paper's example
-    >>> round(made.point, 2), round(made.limit, 2)
+    >>> result = e_value(3.9, 1.8, 8.7)  # the paper's example
+    >>> round(result.point, 2), round(result.limit, 2)
     (7.26, 3.0)
     """
     ratio, bottom, top = (_risk_ratio(number, scale) for number in (estimate, low, high))
@@ -84,8 +84,8 @@ def e_value_of_slope(
 
     Raises BadInput for a change or a spread that is not positive, or an interval that does not hold the slope.
 
-    >>> made = e_value_of_slope(0.02, 0.01, 0.03, change=10.0, spread=0.4)  # d = .5, and .25 at the nearer end
-    >>> made == e_value(0.5, 0.25, 0.75, scale="standardized difference")
+    >>> result = e_value_of_slope(0.02, 0.01, 0.03, change=10.0, spread=0.4)  # d = .5, and .25 at the nearer end
+    >>> result == e_value(0.5, 0.25, 0.75, scale="standardized difference")
     True
     """
     if not (change > 0 and spread > 0):
@@ -143,8 +143,8 @@ def rosenbaum_bounds(
 
     Raises BadInput for a gamma below 1 or differences that are not one list.
 
-    >>> made = rosenbaum_bounds([1.0] * 25 + [-1.0] * 5, (1.0, 2.0))
-    >>> made.largest_p.round(4), made.method  # 2 P(Bin(30, 1/2) >= 25), 2 P(Bin(30, 2/3) >= 25)
+    >>> result = rosenbaum_bounds([1.0] * 25 + [-1.0] * 5, (1.0, 2.0))
+    >>> result.largest_p.round(4), result.method  # 2 P(Bin(30, 1/2) >= 25), 2 P(Bin(30, 2/3) >= 25)
     (array([0.0003, 0.0709]), 'exact binomial')
     """
     d = np.asarray(differences, dtype=np.float64)
@@ -226,8 +226,8 @@ def robustness(
 
     Raises BadInput for an error that is not positive, or fewer than two degrees of freedom.
 
-    >>> made = robustness(0.09731582, 0.02325654, 783)  # their example: harm in Darfur
-    >>> round(made.partial_r2, 3), round(made.value, 3), round(made.significant, 3)
+    >>> result = robustness(0.09731582, 0.02325654, 783)  # their example: harm in Darfur
+    >>> round(result.partial_r2, 3), round(result.value, 3), round(result.significant, 3)
     (0.022, 0.139, 0.076)
     """
     if standard_error <= 0 or freedom < 2:
@@ -264,8 +264,8 @@ def linear_robustness(
     Raises BadInput where lengths differ or a column is text.
 
     >>> x, y = np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 2.0, 3.0, 5.0])
-    >>> found = linear_robustness(y, {"x": x}).robustness  # residuals of 1: of the 13 about the mean 9 are x's
-    >>> round(found.partial_r2, 4), round(9 / 13, 4)
+    >>> result = linear_robustness(y, {"x": x}).robustness  # residuals of 1: of the 13 about the mean 9 are x's
+    >>> round(result.partial_r2, 4), round(9 / 13, 4)
     (0.6923, 0.6923)
     """
     sample = complete(y, x, clusters=clusters)

@@ -71,8 +71,8 @@ def contrasts(
 
     >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
     >>> y, why = np.array([[0.0, 1.0], [0.0, np.nan]]), np.array([["", ""], ["", "failed: timed out"]], dtype=object)
-    >>> one = contrasts(y, why, Design({"glasses": (0.0, 1.0)}, subjects=2), {"glasses": glasses})[0]
-    >>> one.name, one.differences, dict(one.excluded)
+    >>> result = contrasts(y, why, Design({"glasses": (0.0, 1.0)}, subjects=2), {"glasses": glasses})[0]
+    >>> result.name, result.differences, dict(result.excluded)
     ('glasses: off to on', array([ 1., nan]), {'failed': 1, 'pair incomplete': 1})
     """
     if not design.levels:
@@ -85,15 +85,15 @@ def contrasts(
             f"{np.shape(reasons)}; reshape them to [subjects, *design.shape]"
         )
     exclusions = Exclusions.of(values, reasons)
-    found = []
+    rows = []
     for axis, (name, levels) in enumerate(design.levels.items()):
         grid, why = _by_level(values, axis), Exclusions(_by_level(exclusions.codes, axis), exclusions.names)
         attribute = attributes[name]
         last = range(1, len(levels)) if attribute.discrete else [len(levels) - 1]
-        found += [_level_contrast(attribute, levels, grid, why, level) for level in last]
+        rows += [_level_contrast(attribute, levels, grid, why, level) for level in last]
         if not attribute.discrete and len(levels) >= 3:
-            found.append(_slope(attribute, np.array(levels, dtype=np.float64), grid, why))
-    return found
+            rows.append(_slope(attribute, np.array(levels, dtype=np.float64), grid, why))
+    return rows
 
 
 def level_differences(

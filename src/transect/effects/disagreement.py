@@ -41,9 +41,9 @@ class Disagreement:
 
 
 def disagreement(
-    one: tuple[float, float, float], other: tuple[float, float, float], confidence: float = 0.95
+    first: tuple[float, float, float], second: tuple[float, float, float], confidence: float = 0.95
 ) -> Disagreement:
-    """`one` minus `other`, each an estimate with the ends of its interval, of different subjects.
+    """`first` minus `second`, each an estimate with the ends of its interval, of different subjects.
 
     The interval is by square-and-add, so that intervals that are not symmetric count as they are (Zou and Donner 2008);
     p is of a z with the standard errors that the intervals' widths stand for.
@@ -52,11 +52,11 @@ def disagreement(
 
     Raises BadInput where an interval does not hold its estimate.
 
-    >>> found = disagreement((0.10, 0.04, 0.16), (0.02, -0.06, 0.10))
-    >>> round(found.difference, 2), round(found.low, 2), round(found.high, 2)  # .08 ∓ sqrt(.06² + .08²)
+    >>> result = disagreement((0.10, 0.04, 0.16), (0.02, -0.06, 0.10))
+    >>> round(result.difference, 2), round(result.low, 2), round(result.high, 2)  # .08 ∓ sqrt(.06² + .08²)
     (0.08, -0.02, 0.18)
     """
-    numbers = np.array([*one, *other], dtype=np.float64)
+    numbers = np.array([*first, *second], dtype=np.float64)
     if not np.isfinite(numbers[[0, 3]]).all():
         return Disagreement(*(np.nan,) * 5, "one of the two has no estimate")
     difference = float(numbers[0] - numbers[3])
@@ -64,7 +64,7 @@ def disagreement(
         return Disagreement(difference, *(np.nan,) * 4, "one of the two has no interval")
     (m, m_low, m_high), (e, e_low, e_high) = numbers[:3], numbers[3:]
     if not (m_low <= m <= m_high and e_low <= e <= e_high):
-        raise BadInput(f"expected intervals that hold their estimates, got {tuple(one)} and {tuple(other)}")
+        raise BadInput(f"expected intervals that hold their estimates, got {tuple(first)} and {tuple(second)}")
     low = difference - float(np.hypot(m - m_low, e_high - e))
     high = difference + float(np.hypot(m_high - m, e - e_low))
     z = float(ndtri((1 + confidence) / 2))

@@ -70,18 +70,18 @@ def distributions(
 
     Raises BadInput where lengths differ.
 
-    >>> made = distributions({"hat": [0, 1, 1, np.nan]}, ["f", "f", "m", "m"])
-    >>> [(one.group, one.counts.tolist(), one.missing) for one in made]
+    >>> result = distributions({"hat": [0, 1, 1, np.nan]}, ["f", "f", "m", "m"])
+    >>> [(row.group, row.counts.tolist(), row.missing) for row in result]
     [('f', [1, 1], 0), ('m', [0, 1], 1)]
     """
     names, values = read_columns(columns)
     texts = _groups(groups, len(values))
     chosen = sorted({text for text in texts.tolist() if text})
-    made = []
+    rows = []
     for name, column in zip(names, values.T, strict=True):
         edges = _edges(column[np.isfinite(column)], bins)
-        made += [_distribution(name, group, column[texts == group], edges) for group in chosen]
-    return tuple(made)
+        rows += [_distribution(name, group, column[texts == group], edges) for group in chosen]
+    return tuple(rows)
 
 
 def standardised_differences(columns: Columns, groups: Sequence[str] | np.ndarray) -> tuple[Difference, ...]:
@@ -89,8 +89,8 @@ def standardised_differences(columns: Columns, groups: Sequence[str] | np.ndarra
 
     The SD is the root of the mean of the two groups' variances. Austin 2009, Eq. 1.
 
-    >>> made = standardised_differences({"hair": [0.0, 2.0, 3.0, 5.0]}, ["f", "f", "m", "m"])
-    >>> round(made[0].smd, 4)  # 3 / sqrt(2)
+    >>> result = standardised_differences({"hair": [0.0, 2.0, 3.0, 5.0]}, ["f", "f", "m", "m"])
+    >>> round(result[0].smd, 4)  # 3 / sqrt(2)
     2.1213
     """
     names, values = read_columns(columns)
@@ -154,7 +154,7 @@ def _edges(values: Float[np.ndarray, " n"], bins: int) -> Float[np.ndarray, " e"
 
 
 def _groups(groups: Sequence[str] | np.ndarray | None, n: int) -> np.ndarray:
-    texts = np.array(["all"] * n if groups is None else [str(one) for one in groups], dtype=object)
+    texts = np.array(["all"] * n if groups is None else [str(group) for group in groups], dtype=object)
     if len(texts) != n:
         raise BadInput(f"groups: expected one per image, {n}, got {len(texts)}; pass one for each image")
     return texts

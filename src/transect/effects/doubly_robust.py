@@ -70,20 +70,17 @@ def g_computation(
     """
     sample = _sample(y, treatment, covariates, clusters, weights)
     reason = sample.reason or empty_group(sample)
-    asked = labels or Labels()
+    names = labels or Labels()
     bounded = bool(len(sample) and sample.y.min() >= 0 and sample.y.max() <= 1)
     fit = likelihood_fit(sample, LOGIT) if bounded else least_squares(sample)
     reason = reason or fit.reasons[1]
     estimate, variance = (np.nan, np.nan) if reason else _standardised(sample, fit, bounded)
     return regression.coefficient_effect(
-        sample.names[0],
-        estimate,
-        variance,
+        regression.Coefficient(sample.names[0], estimate, variance, reason),
         sample,
-        asked,
+        names,
         method="g-computation",
-        unit=asked.unit,
-        reason=reason,
+        unit=names.unit,
         sources=(G_SOURCE,),
         confidence=confidence,
         details={"outcome_model": "logit" if bounded else "least squares"},
@@ -94,21 +91,23 @@ def g_computation(
 def _standardised(sample: Sample, fit: regression.Fit, bounded: bool) -> tuple[float, float]:
     """The difference of mean predictions, and its variance from each image's share in it and in the coefficients."""
     x, _ = regression.with_intercept(sample.x, sample.names)
-    kept = np.isfinite(fit.coefficients)
-    beta, x = fit.coefficients[kept], x[:, kept]
+    determined = np.isfinite(fit.coefficients)
+    beta, x = fit.coefficients[determined], x[:, determined]
     treated, untreated = x.copy(), x.copy()
     treated[:, 1], untreated[:, 1] = 1.0, 0.0
     mean: Callable[[np.ndarray], np.ndarray] = expit if bounded else np.asarray
     slope: Callable[[np.ndarray], np.ndarray] = LOGIT.variance if bounded else np.ones_like
     share = sample.weights / sample.weights.sum()
-    one, none = mean(treated @ beta), mean(untreated @ beta)
-    estimate = float(share @ (one - none))
-    gradient = (share * slope(one)) @ treated - (share * slope(none)) @ untreated
+    with_treatment, without_treatment = mean(treated @ beta), mean(untreated @ beta)
+    estimate = float(share @ (with_treatment - without_treatment))
+    gradient = (share * slope(with_treatment)) @ treated - (share * slope(without_treatment)) @ untreated
     mu = mean(x @ beta)
     bread = np.linalg.pinv(x.T @ ((sample.weights * slope(mu))[:, None] * x), hermitian=True)
-    own = share * (one - none - estimate)
-    shares = own + (sample.weights * (sample.y - mu)) * (x @ (bread @ gradient))
-    return estimate, float(regression.clustered_covariance(shares[:, None], np.eye(1), sample, int(kept.sum()))[0, 0])
+    own_share = share * (with_treatment - without_treatment - estimate)
+    shares = own_share + (sample.weights * (sample.y - mu)) * (x @ (bread @ gradient))
+    return estimate, float(
+        regression.clustered_covariance(shares[:, None], np.eye(1), sample, int(determined.sum()))[0, 0]
+    )
 
 
 def aipw(
@@ -149,7 +148,7 @@ def aipw(
         raise BadInput(
             f"aipw: expected at least 2 folds, got {folds}; cross-fitting needs data that a model has not seen"
         )
-    sample, asked = _sample(y, treatment, covariates, clusters, weights), labels or Labels()
+    sample, names = _sample(y, treatment, covariates, clusters, weights), labels or Labels()
     reason = sample.reason or empty_group(sample) or _no_variation(sample)
     fold = folds_of(sample, folds, seed)
     reason = reason or _empty_outside(sample, fold)
@@ -158,15 +157,13 @@ def aipw(
     weight = sample.weights / max(sample.weights.sum(), 1e-300)
     estimate = np.nan if reason else float(weight @ shares)
     influence = (weight * (shares - estimate))[:, None]
+    variance = float(regression.clustered_covariance(influence, np.eye(1), sample, 1)[0, 0]) if not reason else np.nan
     return regression.coefficient_effect(
-        sample.names[0],
-        estimate,
-        float(regression.clustered_covariance(influence, np.eye(1), sample, 1)[0, 0]) if not reason else np.nan,
+        regression.Coefficient(sample.names[0], estimate, variance, reason),
         sample,
-        asked,
+        names,
         method="AIPW",
-        unit=asked.unit,
-        reason=reason,
+        unit=names.unit,
         sources=(AIPW_SOURCE, CROSS_FITTING),
         confidence=confidence,
         details={"folds": folds, "seed": seed, "propensities_clipped": clipped, "clip": list(PROPENSITIES)},
@@ -180,17 +177,19 @@ def _scores(
     """Each image's doubly robust score, whose mean is the effect, and how many propensities were clipped."""
     treated, features = sample.x[:, 0], sample.x[:, 1:]
     outcome, propensity = learners
-    one, none, chance = (np.empty(len(sample)) for _ in range(3))
-    for held in np.unique(fold):
-        out, rest = fold == held, fold != held
-        for value, predicted in ((1.0, one), (0.0, none)):
+    with_treatment, without_treatment, chance = (np.empty(len(sample)) for _ in range(3))
+    for part in np.unique(fold):
+        out, rest = fold == part, fold != part
+        for value, predicted in ((1.0, with_treatment), (0.0, without_treatment)):
             arm = rest & (treated == value)
             predicted[out] = outcome(features[arm], sample.y[arm])(features[out])
         chance[out] = propensity(features[rest], treated[rest])(features[out])
     clipped = int(((chance < PROPENSITIES[0]) | (chance > PROPENSITIES[1])).sum())
     chance = np.clip(chance, *PROPENSITIES)
-    gain = treated * (sample.y - one) / chance - (1 - treated) * (sample.y - none) / (1 - chance)
-    return one - none + gain, clipped
+    gain = treated * (sample.y - with_treatment) / chance - (1 - treated) * (sample.y - without_treatment) / (
+        1 - chance
+    )
+    return with_treatment - without_treatment + gain, clipped
 
 
 def ridge_logit(x: Float[np.ndarray, "n k"], y: Float[np.ndarray, " n"]) -> Predictor:
@@ -242,9 +241,9 @@ def folds_of(sample: Sample, folds: int, seed: int) -> Int[np.ndarray, " n"]:
 
 def _empty_outside(sample: Sample, fold: Int[np.ndarray, " n"]) -> str:
     treated: Bool[np.ndarray, " n"] = sample.x[:, 0] == 1
-    for held in np.unique(fold):
+    for part in np.unique(fold):
         for value, arm in ((1, treated), (0, ~treated)):
-            if not (arm & (fold != held)).any():
+            if not (arm & (fold != part)).any():
                 name, folds = sample.names[0], len(np.unique(fold))
                 return f"one group empty: no image where {name} is {value} outside one fold of {folds}"
     return ""

@@ -52,15 +52,15 @@ def one_hot(
     Raises BadInput for edges that do not increase or another number of names, UnknownName for edges or names of a
     column that is not there.
 
-    >>> made = one_hot({"age": [0.1, 0.5, 0.9]}, edges={"age": [0.4]}, levels={"age": ["child", "adult"]})
-    >>> made.names, made.x
+    >>> result = one_hot({"age": [0.1, 0.5, 0.9]}, edges={"age": [0.4]}, levels={"age": ["child", "adult"]})
+    >>> result.names, result.x
     (('age: child', 'age: adult'), array([[1., 0.],
            [0., 1.],
            [0., 1.]]))
     """
     names, values = read_columns(columns)
-    for given in (edges or {}, levels or {}):
-        for name in given:
+    for option in (edges or {}, levels or {}):
+        for name in option:
             if name not in names:
                 raise UnknownName("column", name, names, hint="edges and levels are of columns of the table")
     parts, used = [], {}
@@ -81,11 +81,11 @@ def one_hot(
 
 
 def _inner_edges(
-    name: str, column: Float[np.ndarray, " n"], given: Sequence[float] | None, levels: Sequence[str] | None
+    name: str, column: Float[np.ndarray, " n"], edges: Sequence[float] | None, levels: Sequence[str] | None
 ) -> Float[np.ndarray, " e"] | None:
     """Edges to cut at; None where values are levels."""
-    if given is not None:
-        inner = np.asarray(given, dtype=np.float64).reshape(-1)
+    if edges is not None:
+        inner = np.asarray(edges, dtype=np.float64).reshape(-1)
         if (np.diff(inner) <= 0).any() or not np.isfinite(inner).all():
             raise BadInput(f"{name}: expected edges that increase, got {', '.join(f'{edge:g}' for edge in inner)}")
         return inner
@@ -97,22 +97,22 @@ def _inner_edges(
 
 
 def _levels(
-    name: str, column: Float[np.ndarray, " n"], inner: Float[np.ndarray, " e"] | None, given: Sequence[str] | None
+    name: str, column: Float[np.ndarray, " n"], inner: Float[np.ndarray, " e"] | None, level_names: Sequence[str] | None
 ) -> tuple[list[str], Float[np.ndarray, "n l"]]:
     """Names of the levels and each one's indicator."""
     known = np.isfinite(column)
     if inner is not None:
         place = np.searchsorted(inner, column, side="right")
-        texts = _ranges(inner) if given is None else list(given)
+        texts = _ranges(inner) if level_names is None else list(level_names)
         if len(texts) != len(inner) + 1:
             raise BadInput(f"{name}: expected {len(inner) + 1} names of levels, got {len(texts)}; name each range")
     else:
-        values = np.arange(len(given), dtype=np.float64) if given is not None else np.unique(column[known])
-        if given is not None and not np.isin(column[known], values).all():
+        values = np.arange(len(level_names), dtype=np.float64) if level_names is not None else np.unique(column[known])
+        if level_names is not None and not np.isin(column[known], values).all():
             odd = column[known][~np.isin(column[known], values)][0]
             raise BadInput(f"{name}: expected levels 0 to {len(values) - 1}, got {odd:g}; give edges to cut it")
         place = np.searchsorted(values, np.where(known, column, 0.0))
-        texts = [f"{value:g}" for value in values] if given is None else list(given)
+        texts = [f"{value:g}" for value in values] if level_names is None else list(level_names)
     x = (place[:, None] == np.arange(len(texts))).astype(np.float64)
     x[~known] = np.nan
     return texts, x

@@ -40,5 +40,5 @@ class Exclusions:
     def count(self, rows: Bool[np.ndarray, " ..."]) -> dict[str, int]:
         """Images left out among `rows`, by category."""
         codes = self.codes[rows]
-        found = np.bincount(codes[codes >= 0], minlength=len(self.names))
-        return {name: int(images) for name, images in zip(self.names, found, strict=True) if images}
+        counts = np.bincount(codes[codes >= 0], minlength=len(self.names))
+        return {name: int(images) for name, images in zip(self.names, counts, strict=True) if images}

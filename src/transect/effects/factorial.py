@@ -40,8 +40,8 @@ def factorial_of_table(
     value.
 
     >>> rows = pa.table({"subject": [1, 1, 2], "glasses": [0, 1, 1], "miss": [0.0, 1.0, 0.0]})
-    >>> made = factorial_of_table(rows, outcome="miss", attributes=["glasses"])
-    >>> made.values, dict(made.levels)
+    >>> result = factorial_of_table(rows, outcome="miss", attributes=["glasses"])
+    >>> result.values, dict(result.levels)
     (array([[ 0.,  1.],
            [nan,  0.]]), {'glasses': (0.0, 1.0)})
     """
@@ -50,9 +50,9 @@ def factorial_of_table(
             raise UnknownName("column", name, table.column_names)
     subjects = np.unique(np.asarray(table[subject]), return_inverse=True)
     columns = {name: _level_column(table, name) for name in attributes}
-    found = {name: np.unique(column, return_inverse=True) for name, column in columns.items()}
-    shape = (len(subjects[0]), *(len(levels) for levels, _ in found.values()))
-    place = np.ravel_multi_index((subjects[1].ravel(), *(index.ravel() for _, index in found.values())), shape)
+    axes = {name: np.unique(column, return_inverse=True) for name, column in columns.items()}
+    shape = (len(subjects[0]), *(len(levels) for levels, _ in axes.values()))
+    place = np.ravel_multi_index((subjects[1].ravel(), *(index.ravel() for _, index in axes.values())), shape)
     if len(np.unique(place)) < len(place):
         twice = len(place) - len(np.unique(place))
         raise BadInput(
@@ -60,7 +60,7 @@ def factorial_of_table(
         )
     values = np.full(int(np.prod(shape)), np.nan)
     values[place] = np.asarray(table[outcome].to_numpy(), dtype=np.float64)
-    levels = {name: tuple(float(level) for level in unique) for name, (unique, _) in found.items()}
+    levels = {name: tuple(float(level) for level in unique) for name, (unique, _) in axes.items()}
     return Factorial(values.reshape(shape), levels)
 
 
@@ -111,8 +111,8 @@ class CellMeans:
     def of(cls, values: Float[np.ndarray, "n ..."]) -> CellMeans:
         """Cell means of outcomes [n, *shape], NaN where there is no valid image.
 
-        >>> made = CellMeans.of(np.array([[0.0, 1.0], [1.0, np.nan]]))
-        >>> made.means, made.influence
+        >>> result = CellMeans.of(np.array([[0.0, 1.0], [1.0, np.nan]]))
+        >>> result.means, result.influence
         (array([0.5, 1. ]), array([[-0.5,  0. ],
                [ 0.5,  0. ]]))
         """

@@ -67,9 +67,9 @@ def bias_reduced(
     q, r = np.linalg.qr(x)
     inverse = np.linalg.inv(r)
     moments = np.stack([_sums(q * q[:, [place]], groups) for place in range(q.shape[1])], axis=1)
-    taken, vectors = np.linalg.eigh(moments)
-    left = 1 - taken
-    scale = np.where(left > _TAKEN, np.maximum(left, _TAKEN) ** -0.5, 0.0)
+    eigenvalues, vectors = np.linalg.eigh(moments)
+    remainder = 1 - eigenvalues
+    scale = np.where(remainder > _TAKEN, np.maximum(remainder, _TAKEN) ** -0.5, 0.0)
     # On a subject's rows (I - QQ')^(-1/2) acts within the span of its Q alone: k by k, however many images it has.
     turned = np.einsum("gij,gj,gkj->gik", vectors, scale, vectors)
     scores = np.einsum("gij,gj->gi", turned, _sums(q * residual[:, None], groups))
@@ -81,9 +81,9 @@ def _freedom(direction: Float[np.ndarray, "g k"], moments: Float[np.ndarray, "g 
     """(sum of λ)² / sum of λ², λ the eigenvalues of diag(size) - BB' whose quadratic form the variance is."""
     b = np.einsum("gij,gj->gi", moments, direction)
     size = (direction * b).sum(axis=1)
-    own = (b**2).sum(axis=1)
-    squares = float((size**2).sum() - 2 * (size * own).sum() + ((b.T @ b) ** 2).sum())
-    trace = float((size - own).sum())
+    squared_norms = (b**2).sum(axis=1)
+    squares = float((size**2).sum() - 2 * (size * squared_norms).sum() + ((b.T @ b) ** 2).sum())
+    trace = float((size - squared_norms).sum())
     return trace**2 / squares if squares > 0 else np.nan
 
 

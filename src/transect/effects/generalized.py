@@ -156,11 +156,11 @@ def likelihood_fit(sample: Sample, family: Family) -> Fit:
     fit = _maximum(x, sample, np.ones(len(sample), dtype=bool), family, reasons)
     if np.nanmax(np.abs(x @ np.nan_to_num(fit.coefficients))) <= SURE:
         return fit
-    found = separation(x, sample.y, names, _ceiling(family))
-    if found.overlapping.all():
+    separated = separation(x, sample.y, names, _ceiling(family))
+    if separated.overlapping.all():
         return fit
-    told, details = _told(sample, names, found, reasons, family)
-    return replace(_maximum(x, sample, found.overlapping, family, told), details=details)
+    notes, details = _separation_notes(sample, names, separated, reasons, family)
+    return replace(_maximum(x, sample, separated.overlapping, family, notes), details=details)
 
 
 def _maximum(
@@ -174,33 +174,33 @@ def _maximum(
     if not rows.any() or np.ptp(sample.y[rows]) == 0:
         return replace(no_fit(len(reasons), ""), reasons=reasons)
     weights = sample.weights * rows
-    kept = regression.independent(x[weights > 0])
-    beta, bread = maximise(x[:, kept], sample.y, weights, family)
-    scores = x[:, kept] * (weights * (sample.y - family.mean(x[:, kept] @ beta)))[:, None]
-    return _expanded(beta, regression.clustered_covariance(scores, bread, sample, len(kept)), kept, reasons)
+    determined = regression.independent(x[weights > 0])
+    beta, bread = maximise(x[:, determined], sample.y, weights, family)
+    scores = x[:, determined] * (weights * (sample.y - family.mean(x[:, determined] @ beta)))[:, None]
+    return _expanded(beta, regression.clustered_covariance(scores, bread, sample, len(determined)), determined, reasons)
 
 
 def constant_outcome(sample: Sample) -> str:
     """The one line for outcomes that are all equal."""
     value = sample.y[0]
-    said = "; complete separation, the penalised coefficients are 0" if value in (0.0, 1.0) else ""
-    return f"no variation: all {len(sample)} outcomes are {value:g}{said}"
+    note = "; complete separation, the penalised coefficients are 0" if value in (0.0, 1.0) else ""
+    return f"no variation: all {len(sample)} outcomes are {value:g}{note}"
 
 
-def _told(
-    sample: Sample, names: Sequence[str], found: Separation, reasons: Sequence[str], family: Family
+def _separation_notes(
+    sample: Sample, names: Sequence[str], separated: Separation, reasons: Sequence[str], family: Family
 ) -> tuple[tuple[str, ...], dict[str, Any]]:
     """Why the infinite coefficients are NaN, with the penalised (L2, C = 1) answer where outcomes are shares."""
-    shown = ", ".join(_by_themselves(sample, found.infinite, family) or found.infinite)
-    told = f"complete separation by {shown}: no finite estimate"
-    details: dict[str, Any] = {"rows_without_error": int((~found.overlapping).sum())}
+    shown = ", ".join(_by_themselves(sample, separated.infinite, family) or separated.infinite)
+    text = f"complete separation by {shown}: no finite estimate"
+    details: dict[str, Any] = {"rows_without_error": int((~separated.overlapping).sum())}
     if family is LOGIT:
         x, _ = regression.with_intercept(sample.x, sample.names)
         beta, _ = maximise(x, sample.y, sample.weights, LOGIT, np.array([0.0, *np.ones(x.shape[1] - 1)]))
         details["penalised"] = dict(zip(names, beta.tolist(), strict=True))
     answers = {name: f"; penalised (L2, C = 1) {value:.3g}" for name, value in details.get("penalised", {}).items()}
     return tuple(
-        reason or (told + answers.get(name, "") if name in found.infinite else "")
+        reason or (text + answers.get(name, "") if name in separated.infinite else "")
         for reason, name in zip(reasons, names, strict=True)
     ), details
 
@@ -254,13 +254,13 @@ def _correlation(residual: Float[np.ndarray, " n"], sample: Sample, sizes: np.nd
     return float(np.clip(products / scale / (pairs - k), -0.99 / max(sizes.max() - 1, 1), 0.99))
 
 
-def _expanded(beta: np.ndarray, covariance: np.ndarray, kept: np.ndarray, reasons: tuple[str, ...]) -> Fit:
+def _expanded(beta: np.ndarray, covariance: np.ndarray, determined: np.ndarray, reasons: tuple[str, ...]) -> Fit:
     """Back to all columns: NaN where one was dropped."""
     size = len(reasons)
-    coefficients, whole = np.full(size, np.nan), np.full((size, size), np.nan)
-    coefficients[kept] = beta
-    whole[np.ix_(kept, kept)] = covariance
-    return Fit(coefficients, whole, reasons)
+    coefficients, full_covariance = np.full(size, np.nan), np.full((size, size), np.nan)
+    coefficients[determined] = beta
+    full_covariance[np.ix_(determined, determined)] = covariance
+    return Fit(coefficients, full_covariance, reasons)
 
 
 def _effects(
@@ -273,14 +273,14 @@ def _effects(
     sources: tuple[str, ...],
     confidence: float,
 ) -> tuple[Effect, ...]:
-    asked = labels or Labels()
+    names = labels or Labels()
     separated = (SEPARATION_SOURCE,) if "rows_without_error" in fit.details else ()
     return regression.coefficient_effects(
         fit,
         sample,
-        asked,
+        names,
         method=method,
-        per=lambda name: f"{per} {asked.outcome} per unit of {name}",
+        per=lambda name: f"{per} {names.outcome} per unit of {name}",
         sources=(*sources, *separated),
         confidence=confidence,
     )

@@ -65,12 +65,12 @@ class Resampled:
 
 def settled(waiting: Sequence[Estimate | Resampled], *, resamples: int, seed: int) -> list[Estimate]:
     """The estimates in their order; those that wait are shuffled and resampled together."""
-    drawn = [one for one in waiting if isinstance(one, Resampled)]
-    tests = [(one.y, one.weights) for one in drawn]
+    resampled = [request for request in waiting if isinstance(request, Resampled)]
+    tests = [(request.y, request.weights) for request in resampled]
     p = randomization.permutations(tests, resamples=randomization.FLIPS, seed=seed)
-    sums = bootstrap.resampled_sums([one.columns for one in drawn], resamples, seed)
-    finished = iter([one.finish(value, total) for one, value, total in zip(drawn, p, sums, strict=True)])
-    return [next(finished) if isinstance(one, Resampled) else one for one in waiting]
+    sums = bootstrap.resampled_sums([request.columns for request in resampled], resamples, seed)
+    finished = iter([request.finish(value, total) for request, value, total in zip(resampled, p, sums, strict=True)])
+    return [next(finished) if isinstance(request, Resampled) else request for request in waiting]
 
 
 def difference(
@@ -134,9 +134,9 @@ def slope(
         return Estimate(reason=f"a slope needs three images and two values of {name}; got {len(y)} images")
     if clusters is not None:
         who = clusters[rows]
-        made = _by_subject(y, x, who, confidence)
+        estimate = _by_subject(y, x, who, confidence)
         kinds = [len(np.unique(who[y == kind])) for kind in (0, 1)]
-        return _with_enough_events(made, min(kinds)) if is_binary else made
+        return _with_enough_events(estimate, min(kinds)) if is_binary else estimate
     x = x - x.mean()
     weights = x / (x @ x)
     events = int(min(y.sum(), len(y) - y.sum())) if is_binary and np.ptp(y) > 0 else FEW_EVENTS
@@ -169,11 +169,11 @@ def _by_subject(
     return Estimate(estimate, effect.low, effect.high, effect.p, effect.interval_method, effect.test_method)
 
 
-def _with_enough_events(made: Estimate, events: int) -> Estimate:
-    if made.reason or events >= FEW_EVENTS:
-        return made
+def _with_enough_events(estimate: Estimate, events: int) -> Estimate:
+    if estimate.reason or events >= FEW_EVENTS:
+        return estimate
     few = f"too few events for an interval of the slope: {events} subjects; at least {FEW_EVENTS} of each kind"
-    return Estimate(made.estimate, p=made.p, test_method=made.test_method, reason=few)
+    return Estimate(estimate.estimate, p=estimate.p, test_method=estimate.test_method, reason=few)
 
 
 def slope_bootstrap(

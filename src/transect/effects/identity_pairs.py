@@ -60,21 +60,21 @@ def same_shares(
     Raises BadInput for lengths that differ, or another answer than 0 and 1.
 
     >>> rows = same_shares(["fake", "fake", "real"], np.array([1.0, 0.0, 1.0]), {})
-    >>> [(one.kind, one.share, one.answers) for one in rows]
+    >>> [(row.kind, row.share, row.answers) for row in rows]
     [('fake', 0.5, 2), ('real', 1.0, 1)]
     """
-    kinds, said = np.asarray(kind), np.asarray(same, dtype=np.float64)
-    columns = {ALL: np.full(len(said), ALL), **{by: np.asarray(column) for by, column in groups.items()}}
-    if any(len(column) != len(said) for column in (kinds, *columns.values())):
-        raise BadInput(f"expected a kind and a group of each of {len(said)} answers, got others; pass one for each")
-    if not np.isin(said[np.isfinite(said)], (0.0, 1.0)).all():
+    kinds, answers = np.asarray(kind), np.asarray(same, dtype=np.float64)
+    columns = {ALL: np.full(len(answers), ALL), **{by: np.asarray(column) for by, column in groups.items()}}
+    if any(len(column) != len(answers) for column in (kinds, *columns.values())):
+        raise BadInput(f"expected a kind and a group of each of {len(answers)} answers, got others; pass one for each")
+    if not np.isin(answers[np.isfinite(answers)], (0.0, 1.0)).all():
         raise BadInput("same: expected 1 (same), 0 (look-alike) or NaN (no answer); code the answers so")
     rows = []
     for by, column in columns.items():
-        for group in dict.fromkeys(one for one in column.tolist() if one):
-            for each in dict.fromkeys(kinds.tolist()):
-                mine = (column == group) & (kinds == each)
-                rows.append(_row(by, group, each, said, mine, pair, unanswered, confidence))
+        for group in dict.fromkeys(text for text in column.tolist() if text):
+            for pair_kind in dict.fromkeys(kinds.tolist()):
+                mine = (column == group) & (kinds == pair_kind)
+                rows.append(_row(by, group, pair_kind, answers, mine, pair, unanswered, confidence))
     return tuple(rows)
 
 
@@ -82,14 +82,14 @@ def _row(
     by: str,
     group: str,
     kind: str,
-    said: Float[np.ndarray, " r"],
+    answers: Float[np.ndarray, " r"],
     mine: np.ndarray,
     pair: Int[np.ndarray, " r"] | None,
     unanswered: str,
     confidence: float,
 ) -> SameRow:
-    none = mine & np.isnan(said)
-    values = np.where(np.isnan(said), 1.0, said) if unanswered == "same" else said
+    none = mine & np.isnan(answers)
+    values = np.where(np.isnan(answers), 1.0, answers) if unanswered == "same" else answers
     known = mine & np.isfinite(values)
     n = int(known.sum())
     if not n:
@@ -126,19 +126,19 @@ def against_distance(
 ) -> Distances:
     """Face distances by what most raters say of a pair. pair [r]: index into `distance` [p], NaN where unknown.
 
-    >>> made = against_distance(np.array([1.0, 1.0, 0.0]), np.array([0, 1, 2]), np.array([0.2, 0.4, 0.9]))
-    >>> round(made.same, 2), made.other, made.n_same
+    >>> result = against_distance(np.array([1.0, 1.0, 0.0]), np.array([0, 1, 2]), np.array([0.2, 0.4, 0.9]))
+    >>> round(result.same, 2), result.other, result.n_same
     (0.3, 0.9, 2)
     """
     known = np.isfinite(same)
     yes = np.bincount(pair[known], weights=same[known], minlength=len(distance))
     n = np.bincount(pair[known], minlength=len(distance))
-    decided, there = (2 * yes != n) & (n > 0), np.isfinite(distance)
-    called, others = (distance[decided & there & side] for side in (2 * yes > n, 2 * yes < n))
-    near, far = (float(np.median(one)) if len(one) else np.nan for one in (called, others))
+    decided, measured = (2 * yes != n) & (n > 0), np.isfinite(distance)
+    called, others = (distance[decided & measured & side] for side in (2 * yes > n, 2 * yes < n))
+    near, far = (float(np.median(values)) if len(values) else np.nan for values in (called, others))
     both = len(called) > 0 and len(others) > 0
     p = float(mannwhitneyu(called, others).pvalue) if both else np.nan
     lacks = "different" if len(called) else "the same"
     reason = "" if both else f"no pair with a distance that most raters call {lacks}"
-    tied, missing = int((~decided).sum()), int((decided & ~there).sum())
+    tied, missing = int((~decided).sum()), int((decided & ~measured).sum())
     return Distances(near, far, p, len(called), len(others), tied, missing, reason)

@@ -132,17 +132,17 @@ def validate(
     Raises BadInput where no image was judged.
 
     >>> intended, seen, quality = np.array([0.0, 1.0]), np.array([0.0, 0.0]), np.array([4.0, 3.0])
-    >>> made = validate(intended, seen, quality, {}, np.arange(2), gates=Gates(images=1))
-    >>> made.groups[0].share, sorted(made.failures)
+    >>> result = validate(intended, seen, quality, {}, np.arange(2), gates=Gates(images=1))
+    >>> result.groups[0].share, sorted(result.failures)
     (0.5, ['conditions'])
     """
     judged = np.isfinite(seen) & np.isfinite(intended)
     if not judged.any():
         raise BadInput("validation: expected images whose condition raters agree on, got none; have them rated")
-    told = np.isfinite(seen) if answered is None else answered
+    has_answers = np.isfinite(seen) if answered is None else answered
     columns = {"": np.zeros(len(seen)), **groups}
     required, bad = gates or Gates(), np.zeros(len(seen), dtype=np.bool_) if worst is None else worst
-    found = [
+    rows_without_gates = [
         _group(
             name,
             level,
@@ -156,11 +156,11 @@ def validate(
         for level in np.unique(column[np.isfinite(column)]).tolist()
     ]
     rows = tuple(
-        replace(one, failures=tuple(f"{gate}: {text}" for gate, text in _failures(one, required).items()))
-        for one in found
+        replace(row, failures=tuple(f"{gate}: {text}" for gate, text in _failures(row, required).items()))
+        for row in rows_without_gates
     )
     equal = tuple(_equal(name, column, quality) for name, column in groups.items())
-    undecided, unrated = int((told & ~np.isfinite(seen)).sum()), int((~told).sum())
+    undecided, unrated = int((has_answers & ~np.isfinite(seen)).sum()), int((~has_answers).sum())
     failures = {**_failures(rows[0], required), **_unequal(equal, required)}
     return Validation(rows, equal, rows[0].unidentifiable, undecided, unrated, failures, required, rows[0].between)
 
@@ -202,29 +202,29 @@ def _equal(name: str, column: Float[np.ndarray, " n"], quality: Float[np.ndarray
 
 def _failures(group: Group, gates: Gates) -> dict[str, str]:
     """The gates that a group does not meet; what nobody rated meets none."""
-    found = {}
+    failures = {}
     if not group.judged and not group.between:
-        found["conditions"] = "no image was judged"
+        failures["conditions"] = "no image was judged"
     judged = group.judged + group.between
     if judged and group.rated and min(judged, group.rated) < gates.images:
-        found["images"] = f"{judged} images were judged and {group.rated} rated, fewer than {gates.images}"
+        failures["images"] = f"{judged} images were judged and {group.rated} rated, fewer than {gates.images}"
     if group.share > gates.differing:
-        found["conditions"] = f"{group.differing} of {group.judged} images are seen as another condition"
+        failures["conditions"] = f"{group.differing} of {group.judged} images are seen as another condition"
     if not group.rated:
-        found["quality"] = "nobody rated the quality"
+        failures["quality"] = "nobody rated the quality"
     elif group.quality < gates.quality:
-        found["quality"] = f"mean quality {group.quality:.2f} is below {gates.quality:g}"
+        failures["quality"] = f"mean quality {group.quality:.2f} is below {gates.quality:g}"
     share = group.unidentifiable / group.rated if group.rated else 0.0
     if share > gates.unidentifiable:
-        found["identifiable"] = f"of {100 * share:.1f} % of the images most raters say that no face is identifiable"
-    return found
+        failures["identifiable"] = f"of {100 * share:.1f} % of the images most raters say that no face is identifiable"
+    return failures
 
 
 def _unequal(equal: tuple[EqualQuality, ...], gates: Gates) -> dict[str, str]:
-    known = [one for one in equal if np.isfinite(one.p)]
+    known = [row for row in equal if np.isfinite(row.p)]
     if not known:
         return {}
-    worst = min(known, key=lambda one: one.p)
+    worst = min(known, key=lambda row: row.p)
     if worst.p * len(known) >= gates.equal:
         return {}
     return {"equal quality": f"quality differs by {worst.attribute}: F = {worst.f:.2f}, p = {worst.p:.2g}"}

@@ -9,7 +9,7 @@ through the perceived attributes that are in the model. An unlisted attribute th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, final
+from typing import Final, Literal, final
 
 import numpy as np
 from jaxtyping import Float
@@ -88,7 +88,7 @@ def instrumental(
     3.0
     """
     parted = part(y, endogenous, instruments, exogenous, clusters)
-    asked = labels or Labels(basis="experimental")
+    names = labels or Labels(basis="experimental")
     fit, reasons = two_stage(parted)
     strengths = first_stage(parted) if np.isfinite(fit.coefficients).any() else np.full(len(parted.names), np.nan)
     effects = []
@@ -99,14 +99,13 @@ def instrumental(
             "endogenous": list(parted.names),
         }
         effect = regression.coefficient_effect(
-            name,
-            float(fit.coefficients[place]),
-            float(fit.covariance[place, place]),
+            regression.Coefficient(
+                name, float(fit.coefficients[place]), float(fit.covariance[place, place]), reasons[place]
+            ),
             parted.sample,
-            asked,
+            names,
             method="two-stage least squares",
-            unit=f"{asked.unit} per unit of {name}",
-            reason=reasons[place],
+            unit=f"{names.unit} per unit of {name}",
             sources=(SOURCE, CONDITIONAL_F),
             confidence=confidence,
             details=details,
@@ -159,17 +158,19 @@ def two_stage(parted: Instruments) -> tuple[Fit, tuple[str, ...]]:
     # Rounding leaves something of a projection that is 0; it must not pass for a first stage.
     fitted[np.abs(fitted) < 1e-12 * np.abs(x).max(axis=0, initial=1e-300)] = 0.0
     order = [*range(p, size), *range(p)]
-    kept = np.sort(np.array(order)[regression.independent(fitted[:, order])])
+    determined = np.sort(np.array(order)[regression.independent(fitted[:, order])])
     names = (*parted.names, regression.INTERCEPT, *parted.exogenous_names)
     reasons = tuple(_undetermined(text) for text in regression.undetermined(fitted, names))
-    q, r = np.linalg.qr(fitted[:, kept])
+    q, r = np.linalg.qr(fitted[:, determined])
     inverse = np.linalg.inv(r)
     beta, bread = inverse @ (q.T @ sample.y), inverse @ inverse.T
-    residual = sample.y - x[:, kept] @ beta
-    covariance = regression.clustered_covariance(fitted[:, kept] * residual[:, None], bread, sample, len(kept))
-    coefficients, whole = np.full(size, np.nan), np.full((size, size), np.nan)
-    coefficients[kept], whole[np.ix_(kept, kept)] = beta, covariance
-    return Fit(coefficients, whole, reasons), reasons[:p]
+    residual = sample.y - x[:, determined] @ beta
+    covariance = regression.clustered_covariance(
+        fitted[:, determined] * residual[:, None], bread, sample, len(determined)
+    )
+    coefficients, full_covariance = np.full(size, np.nan), np.full((size, size), np.nan)
+    coefficients[determined], full_covariance[np.ix_(determined, determined)] = beta, covariance
+    return Fit(coefficients, full_covariance, reasons), reasons[:p]
 
 
 def _undetermined(text: str) -> str:
@@ -203,14 +204,14 @@ def _purged(parted: Instruments, column: Float[np.ndarray, " n"], others: list[i
 def _wald_f(column: Float[np.ndarray, " n"], parted: Instruments, freedom: int) -> float:
     """Wald statistic of the instruments' coefficients over its degrees of freedom."""
     z = parted.all_instruments
-    kept = regression.independent(z)
-    tested = np.flatnonzero(kept >= parted.exogenous.shape[1])
+    determined = regression.independent(z)
+    tested = np.flatnonzero(determined >= parted.exogenous.shape[1])
     if not len(tested) or freedom < 1 or parted.sample.n_groups < 2:
         return np.nan
-    bread = np.linalg.pinv(z[:, kept].T @ z[:, kept], hermitian=True)
-    beta = bread @ (z[:, kept].T @ column)
-    scores = z[:, kept] * (column - z[:, kept] @ beta)[:, None]
-    covariance = regression.clustered_covariance(scores, bread, parted.sample, len(kept))[np.ix_(tested, tested)]
+    bread = np.linalg.pinv(z[:, determined].T @ z[:, determined], hermitian=True)
+    beta = bread @ (z[:, determined].T @ column)
+    scores = z[:, determined] * (column - z[:, determined] @ beta)[:, None]
+    covariance = regression.clustered_covariance(scores, bread, parted.sample, len(determined))[np.ix_(tested, tested)]
     return float(beta[tested] @ np.linalg.pinv(covariance, hermitian=True) @ beta[tested]) / freedom
 
 
@@ -228,7 +229,7 @@ def _with_robust(
         return effect
     reduced = anderson_rubin.Reduced.of(parted.sample, parted.endogenous, parted.instruments, parted.exogenous)
     robust = anderson_rubin.confidence_set(reduced, place, fit.coefficients[: len(parted.names)], confidence)
-    spec: dict[str, Any] = {**effect.spec, "anderson_rubin": [_number(robust.low), _number(robust.high)]}
+    spec = {**effect.spec, "anderson_rubin": [_number(robust.low), _number(robust.high)]}
     effect = replace(effect, spec=spec)
     if interval == "automatic" and bool((strengths >= STRONG).all()):
         return effect

@@ -18,6 +18,7 @@ from jaxtyping import Bool, Float
 from transect.effects import intervals, randomization
 from transect.effects.contrasts import PAIR_INCOMPLETE
 from transect.effects.exclusions import Exclusions
+from transect.effects.samples import Measure
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute, Design, Effect
 
@@ -68,8 +69,8 @@ def interactions(
 
     >>> known = {name: Attribute(name, "binary", name, levels=("off", "on")) for name in ("hat", "glasses")}
     >>> y = np.array([[[0.0, 0.0], [0.0, 1.0]]])  # missed only with both
-    >>> one = interactions(y, np.full(y.shape, "", dtype=object), Design({"hat": (0, 1), "glasses": (0, 1)}, 1), known)
-    >>> [(each.name, float(each.differences[0])) for each in one[1:]]
+    >>> rows = interactions(y, np.full(y.shape, "", dtype=object), Design({"hat": (0, 1), "glasses": (0, 1)}, 1), known)
+    >>> [(row.name, float(row.differences[0])) for row in rows[1:]]
     [('glasses: off to on', 0.5), ('hat × glasses: off to on × off to on', 1.0)]
     """
     if values.shape != (design.subjects, *design.shape) or np.shape(reasons) != values.shape:
@@ -96,45 +97,41 @@ def factorial_effects(
     reasons: np.ndarray,
     design: Design,
     attributes: Mapping[str, Attribute],
+    measure: Measure,
     *,
-    target: str,
-    outcome: str,
-    unit: str = "proportion",
-    is_binary: bool = True,
     orders: Sequence[int] = (1, 2, 3),
     confidence: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-    tested: bool = True,
 ) -> tuple[Effect, ...]:
     """`interactions` with intervals and tests, as effects of kind "interaction" (order 1: "contrast").
 
     Intervals are those of contrasts (BCa by subject, or the paired score interval where few subjects differ). The test
     flips the sign of each subject's value: exact where the attributes change nothing for any subject, and for many
     subjects also where interactions average 0 (Romano 1990). The attribute of an interaction is "a × b"; its spec holds
-    `attributes`, `from`, `to` and `order`. p_adjusted is left to `adjust`. tested: False gives p = NaN (distances).
+    `attributes`, `from`, `to` and `order`. p_adjusted is left to `adjust`.
 
     An effect that cannot be estimated is NaN with its reason. Raises as `interactions`.
     """
-    found = interactions(values, reasons, design, attributes, orders=orders)
-    if not found:
+    rows = interactions(values, reasons, design, attributes, orders=orders)
+    if not rows:
         return ()
-    d = np.stack([each.differences for each in found], axis=1)
-    made = intervals.mean_difference_interval(
+    d = np.stack([row.differences for row in rows], axis=1)
+    bounds = intervals.mean_difference_interval(
         d,
-        binary=is_binary,
-        base=np.array([each.base for each in found]),
-        reach=np.array([each.reach for each in found]),
-        pairs=np.array([each.pairs for each in found]),
+        binary=measure.is_binary,
+        base=np.array([row.base for row in rows]),
+        reach=np.array([row.reach for row in rows]),
+        pairs=np.array([row.pairs for row in rows]),
         confidence=confidence,
         resamples=resamples,
         seed=seed,
     )
-    p, tests = randomization.sign_flip(d, seed=seed) if tested else (np.full(len(found), np.nan), ("",) * len(found))
+    untested = np.full(len(rows), np.nan), ("",) * len(rows)
+    p, tests = randomization.sign_flip(d, seed=seed) if measure.tested else untested
     settings = {"confidence": confidence, "resamples": resamples, "seed": seed, "subjects": design.subjects}
     return tuple(
-        _effect(each, made, place, float(p[place]), tests[place], (target, outcome, unit), settings)
-        for place, each in enumerate(found)
+        _effect(row, bounds, place, float(p[place]), tests[place], measure, settings) for place, row in enumerate(rows)
     )
 
 
@@ -213,37 +210,43 @@ def _excluded(used: Bool[np.ndarray, "n c cells"], why: Exclusions) -> dict[str,
 
 
 def _effect(
-    each: Interaction,
-    made: intervals.Intervals,
+    interaction: Interaction,
+    bounds: intervals.Intervals,
     place: int,
     p: float,
     test: str,
-    where: tuple[str, str, str],
+    measure: Measure,
     settings: Mapping[str, object],
 ) -> Effect:
-    n, order = int(np.isfinite(each.differences).sum()), len(each.attributes)
-    without = "" if made.methods[place] else ONE_SUBJECT if n == 1 else NO_VARIATION
-    sources = [SOURCE, *(source[name] for source, name in _named(made.methods[place], test))]
+    n, order = int(np.isfinite(interaction.differences).sum()), len(interaction.attributes)
+    without = "" if bounds.methods[place] else ONE_SUBJECT if n == 1 else NO_VARIATION
+    sources = [SOURCE, *(source[name] for source, name in _named(bounds.methods[place], test))]
     return Effect(
-        name=each.name,
-        attribute=BY.join(each.attributes),
-        target=where[0],
-        outcome=where[1],
-        estimate=float(np.nanmean(each.differences)) if n else np.nan,
-        low=float(made.low[place]),
-        high=float(made.high[place]),
+        name=interaction.name,
+        attribute=BY.join(interaction.attributes),
+        target=measure.target,
+        outcome=measure.outcome,
+        estimate=float(np.nanmean(interaction.differences)) if n else np.nan,
+        low=float(bounds.low[place]),
+        high=float(bounds.high[place]),
         p=p,
-        unit=where[2],
+        unit=measure.unit,
         n_subjects=n,
-        n_images=each.n_images,
+        n_images=interaction.n_images,
         kind="contrast" if order == 1 else "interaction",
-        origin=each.origins[0] if order == 1 else np.nan,
-        to=each.to[0] if order == 1 else np.nan,
-        excluded=each.excluded,
+        origin=interaction.origins[0] if order == 1 else np.nan,
+        to=interaction.to[0] if order == 1 else np.nan,
+        excluded=interaction.excluded,
         reason=without if n else NO_SQUARE,
-        interval_method=made.methods[place],
+        interval_method=bounds.methods[place],
         test_method=test,
-        spec={**settings, "order": order, "attributes": each.attributes, "from": each.origins, "to": each.to},
+        spec={
+            **settings,
+            "order": order,
+            "attributes": interaction.attributes,
+            "from": interaction.origins,
+            "to": interaction.to,
+        },
         sources=tuple(dict.fromkeys(sources)),
     )
 

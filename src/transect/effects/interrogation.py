@@ -89,13 +89,15 @@ def crossed(conditions: Mapping[str, Condition]) -> Condition:
     >>> both.groups, both.codes.tolist()
     (('tone dark, beard no', 'tone light, beard no'), [0, -1])
     """
-    made = list(conditions.values())
-    called = [[f"{name.replace('_', ' ')} {group}" for group in one.groups] for name, one in conditions.items()]
+    parts = list(conditions.values())
+    called = [
+        [f"{name.replace('_', ' ')} {group}" for group in condition.groups] for name, condition in conditions.items()
+    ]
     groups = tuple(", ".join(names) for names in itertools.product(*called))
-    codes = np.zeros(len(made[0].codes), dtype=np.int64)
-    for one in made:
-        codes = codes * len(one.groups) + one.codes
-    return Condition(groups, np.where(np.any([one.codes < 0 for one in made], axis=0), -1, codes))
+    codes = np.zeros(len(parts[0].codes), dtype=np.int64)
+    for condition in parts:
+        codes = codes * len(condition.groups) + condition.codes
+    return Condition(groups, np.where(np.any([condition.codes < 0 for condition in parts], axis=0), -1, codes))
 
 
 def crossing(names: Sequence[str]) -> str:
@@ -112,16 +114,16 @@ def measures(missed: _Column | None, wrong: _Column | None) -> dict[str, _Column
 
     Where misses are not known at all, the attribute stands alone.
 
-    >>> made = measures(np.array([1.0, 0.0, 0.0]), np.array([np.nan, 1.0, 0.0]))
-    >>> {name: column.tolist() for name, column in made.items() if name != DETECTION}
+    >>> result = measures(np.array([1.0, 0.0, 0.0]), np.array([np.nan, 1.0, 0.0]))
+    >>> {name: column.tolist() for name, column in result.items() if name != DETECTION}
     {'attribute given detection': [nan, 1.0, 0.0], 'attribute, misses counted as errors': [1.0, 1.0, 0.0]}
     """
     if missed is None:
         return {} if wrong is None else {ATTRIBUTE: wrong}
     if wrong is None:
         return {DETECTION: missed}
-    given = np.where(missed == 0, wrong, np.nan)
-    return {DETECTION: missed, GIVEN: given, COUNTED: np.where(missed == 1, 1.0, given)}
+    wrong_if_detected = np.where(missed == 0, wrong, np.nan)
+    return {DETECTION: missed, GIVEN: wrong_if_detected, COUNTED: np.where(missed == 1, 1.0, wrong_if_detected)}
 
 
 def error_rates(
@@ -149,13 +151,13 @@ def error_rates(
     [('all', False, 0.25), ('dark', False, 1.0), ('light', False, 0.0), ('all', True, 0.5)]
     """
     _check(missed, wrong, conditions, subjects)
-    made: list[ErrorRate] = []
+    rows: list[ErrorRate] = []
     for measure, values in measures(missed, wrong).items():
         people = np.arange(len(values)) if subjects is None else np.unique(subjects, return_inverse=True)[1]
-        made.append(_rate(measure, "", "", values, people, confidence))
+        rows.append(_rate(measure, "", "", values, people, confidence))
         for by, condition in conditions.items():
-            made += _of_condition(measure, by, condition, values, people, confidence)
-    return tuple(made)
+            rows += _of_condition(measure, by, condition, values, people, confidence)
+    return tuple(rows)
 
 
 def _check(
@@ -192,9 +194,9 @@ def _rate(
     measure: str, by: str, group: str, values: _Column, people: Int[np.ndarray, " n"], confidence: float
 ) -> ErrorRate:
     known = np.isfinite(values)
-    _, own = np.unique(people[known], return_inverse=True)
-    counts = np.bincount(own).astype(np.float64)
-    hits = np.bincount(own, weights=values[known]).astype(np.float64)
+    _, person = np.unique(people[known], return_inverse=True)
+    counts = np.bincount(person).astype(np.float64)
+    hits = np.bincount(person, weights=values[known]).astype(np.float64)
     n, errors = int(known.sum()), int(hits.sum())
     low, high = wilson_clustered(hits[:, None], counts[:, None], confidence) if n else (np.array([np.nan]),) * 2
     return ErrorRate(
@@ -264,11 +266,11 @@ def _clustered(
     """
     n = np.bincount(codes, minlength=k)
     rates = np.bincount(codes, weights=values, minlength=k) / n
-    weight, (_, own) = 1 / (k * n[codes]), np.unique(people, return_inverse=True)
-    rate, s = float(rates.mean()), int(own.max()) + 1
-    least = 1 / (np.bincount(own, weights=weight) ** 2).sum()
+    weight, (_, person) = 1 / (k * n[codes]), np.unique(people, return_inverse=True)
+    rate, s = float(rates.mean()), int(person.max()) + 1
+    least = 1 / (np.bincount(person, weights=weight) ** 2).sum()
     most = 1 / (weight**2).sum()
-    residual = np.bincount(own, weights=weight * (values - rates[codes]))
+    residual = np.bincount(person, weights=weight * (values - rates[codes]))
     variance = float((residual**2).sum()) * s / max(s - 1, 1)
     effective = least
     if s > 1 and variance > 1e-9 * rate * (1 - rate) / most:  # more than rounding

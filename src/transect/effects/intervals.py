@@ -117,9 +117,9 @@ def _effective(
     weights: Float[np.ndarray, "n k"], chosen: Bool[np.ndarray, "n k"] | None = None
 ) -> Float[np.ndarray, " k"]:
     """How many equal weights scatter as these do, (sum w)² / sum w²; 0 without any."""
-    kept = weights if chosen is None else np.where(chosen, weights, 0.0)
-    squares = (kept**2).sum(axis=0)
-    return np.asarray(np.divide(kept.sum(axis=0) ** 2, squares, out=np.zeros(squares.shape), where=squares > 0))
+    used = weights if chosen is None else np.where(chosen, weights, 0.0)
+    squares = (used**2).sum(axis=0)
+    return np.asarray(np.divide(used.sum(axis=0) ** 2, squares, out=np.zeros(squares.shape), where=squares > 0))
 
 
 def paired_score_interval(
@@ -159,8 +159,8 @@ def _tango_end(
         C = -c * delta * (1 - delta)
         q = (np.sqrt(np.maximum(B**2 - 8 * n * C, 0.0)) - B) / (4 * n)
         variance = n * np.maximum(2 * q + delta * (1 - delta), 0.0)
-        kept = (b - c - n * delta) ** 2 <= z**2 * variance
-        inside, outside = np.where(kept, delta, inside), np.where(kept, outside, delta)
+        accepted = (b - c - n * delta) ** 2 <= z**2 * variance
+        inside, outside = np.where(accepted, delta, inside), np.where(accepted, outside, delta)
     return np.asarray(inside)
 
 
@@ -199,8 +199,8 @@ def mean_interval(
 
     Returns Intervals; NaN with an empty method with fewer than two subjects, or where nothing varies.
 
-    >>> made = mean_interval(np.array([[1.0], [2.0], [3.0]]))  # 2 ∓ 4.3027 * 1 / sqrt(3)
-    >>> made.low.round(3), made.high.round(3), made.methods
+    >>> result = mean_interval(np.array([[1.0], [2.0], [3.0]]))  # 2 ∓ 4.3027 * 1 / sqrt(3)
+    >>> result.low.round(3), result.high.round(3), result.methods
     (array([-0.484]), array([4.484]), ('Student t by subject',))
     """
     if counts is None:
@@ -261,16 +261,16 @@ def mean_difference_interval(
     """
     valid = np.isfinite(differences)
     n = valid.sum(axis=0)
-    made = mean_interval(differences, confidence=confidence, resamples=resamples, seed=seed)
+    by_mean = mean_interval(differences, confidence=confidence, resamples=resamples, seed=seed)
     if not binary:
-        return made
+        return by_mean
     score = _prefers_score(differences, valid, base)
     scale = np.ones(n.shape) if reach is None else reach
     averaged = np.ones(n.shape) if pairs is None else pairs
     tango_low, tango_high = _clustered_score(np.where(valid, differences, 0.0) / scale, n, averaged, confidence)
-    low, high = np.where(score, scale * tango_low, made.low), np.where(score, scale * tango_high, made.high)
+    low, high = np.where(score, scale * tango_low, by_mean.low), np.where(score, scale * tango_high, by_mean.high)
     known = (n >= 2) & np.isfinite(low) & np.isfinite(high)
-    names = np.where(known, np.where(score, PAIRED_SCORE, np.array(made.methods)), NO_INTERVAL)
+    names = np.where(known, np.where(score, PAIRED_SCORE, np.array(by_mean.methods)), NO_INTERVAL)
     return Intervals(np.where(known, low, np.nan), np.where(known, high, np.nan), tuple(names.tolist()))
 
 

@@ -115,28 +115,28 @@ def separation(
     linear combinations of earlier ones are passed over.
 
     >>> x = np.column_stack([np.ones(4), [0.0, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, 1.0]])
-    >>> found = separation(x[:, :2], np.array([0.0, 0.0, 0.0, 1.0]), ("intercept", "beard"))
-    >>> found.infinite, found.overlapping  # without a beard never, with one sometimes
+    >>> result = separation(x[:, :2], np.array([0.0, 0.0, 0.0, 1.0]), ("intercept", "beard"))
+    >>> result.infinite, result.overlapping  # without a beard never, with one sometimes
     (('intercept', 'beard'), array([False, False,  True,  True]))
     """
-    kept = independent(x)
+    determined = independent(x)
     top = np.zeros(len(y), dtype=bool) if ceiling is None else y == ceiling
-    marked = np.column_stack([x[:, kept] / np.maximum(np.abs(x[:, kept]).max(axis=0), 1e-300), y > 0, top])
+    marked = np.column_stack([x[:, determined] / np.maximum(np.abs(x[:, determined]).max(axis=0), 1e-300), y > 0, top])
     pattern, place = np.unique(marked, axis=0, return_inverse=True)
     # Along a separating direction no likelihood falls: the predictor rises nowhere at 0, falls nowhere at the top.
     full, fixed = pattern[:, -1] > 0, (pattern[:, -2] > 0) & (pattern[:, -1] == 0)
     falls = np.where(full[:, None], -pattern[:, :-2], pattern[:, :-2])
     open_rows = np.ones(len(pattern), dtype=bool)
-    while (told := _told(falls, open_rows, fixed)).any():
-        open_rows &= ~told
-    infinite = np.zeros(len(kept), dtype=bool) if open_rows.all() else _recession(falls, fixed)
+    while (separated := _separated(falls, open_rows, fixed)).any():
+        open_rows &= ~separated
+    infinite = np.zeros(len(determined), dtype=bool) if open_rows.all() else _recession(falls, fixed)
     return Separation(
-        tuple(names[column] for column, moves in zip(kept, infinite, strict=True) if moves),
+        tuple(names[column] for column, moves in zip(determined, infinite, strict=True) if moves),
         open_rows[place.reshape(-1)],
     )
 
 
-def _told(falls: np.ndarray, open_rows: np.ndarray, fixed: np.ndarray) -> np.ndarray:
+def _separated(falls: np.ndarray, open_rows: np.ndarray, fixed: np.ndarray) -> np.ndarray:
     """Open patterns whose outcome some direction tells, at the direction that tells most in sum."""
     if not open_rows.any():
         return np.zeros_like(open_rows)

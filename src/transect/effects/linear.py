@@ -6,6 +6,7 @@ Least squares of a 0/1 outcome is the linear probability model: its coefficients
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -87,22 +88,17 @@ def difference_in_means(
     """
     name, values = one_treatment(treatment)
     sample = complete(y, values, names=(name,), clusters=clusters, weights=weights)
-    empty = empty_group(sample)
-    fit = least_squares(sample)
+    coefficient = regression.Coefficient.of(least_squares(sample), -1, sample.names[0])
     return regression.coefficient_effect(
-        sample.names[0],
-        float(fit.coefficients[-1]),
-        float(fit.covariance[-1, -1]),
+        replace(coefficient, reason=empty_group(sample) or coefficient.reason),
         sample,
         labels or Labels(),
         method="difference in means",
         unit=(labels or Labels()).unit,
-        reason=empty or fit.reasons[-1],
         sources=(MEANS_SOURCE,),
         confidence=confidence,
         details={},
         kind="contrast",
-        freedom=None if fit.freedom is None else float(fit.freedom[-1]),
     )
 
 
@@ -147,14 +143,14 @@ def least_squares(sample: Sample) -> Fit:
     if np.ptp(sample.y) == 0:
         return no_fit(len(names), f"no variation: all {len(sample)} outcomes are {sample.y[0]:g}")
     root = np.sqrt(sample.weights)
-    kept = regression.independent(root[:, None] * x)
-    bread, coefficients = _solve(x, sample, kept)
+    determined = regression.independent(root[:, None] * x)
+    bread, coefficients = _solve(x, sample, determined)
     residual = sample.y - x @ coefficients
     # A perfect fit leaves rounding alone, whose spread is no error.
     residual[np.abs(residual) <= ROUNDING * np.abs(sample.y).max()] = 0.0
     scores = x * (sample.weights * residual)[:, None]
-    covariance = regression.clustered_covariance(scores, bread, sample, len(kept))
-    freedom = _reduce(covariance, x, residual, sample, kept)
+    covariance = regression.clustered_covariance(scores, bread, sample, len(determined))
+    freedom = _reduce(covariance, x, residual, sample, determined)
     return Fit(coefficients, covariance, why_undetermined(sample), freedom=freedom)
 
 
@@ -163,28 +159,28 @@ def _reduce(
     x: Float[np.ndarray, "n k"],
     residual: Float[np.ndarray, " n"],
     sample: Sample,
-    kept: np.ndarray,
+    determined: np.ndarray,
 ) -> Float[np.ndarray, " k"] | None:
     """Where an arm has few subjects, or few large ones, puts CR2 in place of the covariance; degrees of freedom."""
     arms = [few_subjects.effective_subjects(column, sample.groups) for column in sample.x.T]
     if not np.isfinite(covariance).all() or min(arms) >= few_subjects.FEW:
         return None
     root, freedom = np.sqrt(sample.weights), np.full(x.shape[1], np.nan)
-    made = few_subjects.bias_reduced(root[:, None] * x[:, kept], root * residual, sample.groups)
-    covariance[np.ix_(kept, kept)], freedom[kept] = made
+    reduced = few_subjects.bias_reduced(root[:, None] * x[:, determined], root * residual, sample.groups)
+    covariance[np.ix_(determined, determined)], freedom[determined] = reduced
     return freedom
 
 
 def _solve(
-    x: Float[np.ndarray, "n k"], sample: Sample, kept: np.ndarray
+    x: Float[np.ndarray, "n k"], sample: Sample, determined: np.ndarray
 ) -> tuple[Float[np.ndarray, "k k"], Float[np.ndarray, " k"]]:
     """Inverse of X'WX and coefficients on the kept columns; 0 on the others."""
     root = np.sqrt(sample.weights)
-    q, r = np.linalg.qr(root[:, None] * x[:, kept])
+    q, r = np.linalg.qr(root[:, None] * x[:, determined])
     inverse = np.linalg.inv(r)
     bread, coefficients = np.zeros((x.shape[1],) * 2), np.zeros(x.shape[1])
-    bread[np.ix_(kept, kept)] = inverse @ inverse.T
-    coefficients[kept] = inverse @ (q.T @ (root * sample.y))
+    bread[np.ix_(determined, determined)] = inverse @ inverse.T
+    coefficients[determined] = inverse @ (q.T @ (root * sample.y))
     return bread, coefficients
 
 
@@ -204,7 +200,7 @@ def why_undetermined(sample: Sample) -> tuple[str, ...]:
     # A constant column has its own reason and is no part of the others' dependences.
     others = np.where([bool(text) for text in constant], 0.0, x)[sample.weights > 0]
     dependent = regression.undetermined(others, names)
-    return tuple(one or other for one, other in zip(constant, dependent, strict=True))
+    return tuple(reason or dependence for reason, dependence in zip(constant, dependent, strict=True))
 
 
 def constant_columns(sample: Sample) -> tuple[str, ...]:

@@ -101,8 +101,8 @@ def logistic_bootstrap(
     Raises BadInput where lengths differ, a column is text, an outcome is neither 0 nor 1, or C is not above 0.
 
     >>> y, beard = np.repeat([0.0, 1.0, 0.0, 1.0], [30, 10, 10, 30]), np.repeat([0.0, 1.0], 40)
-    >>> made = logistic_bootstrap(y, {"beard": beard}, resamples=200)
-    >>> made.coefficients.round(2), bool(0.3 < made.standard_deviations[0] < 0.7)  # ln 9 = 2.20, shrunk
+    >>> result = logistic_bootstrap(y, {"beard": beard}, resamples=200)
+    >>> result.coefficients.round(2), bool(0.3 < result.standard_deviations[0] < 0.7)  # ln 9 = 2.20, shrunk
     (array([1.75]), True)
     """
     if not (penalty > 0 and resamples >= 1):
@@ -281,9 +281,9 @@ def _distinct(x: Float[np.ndarray, "n k"]) -> tuple[Float[np.ndarray, "m k"], In
 
 
 def _notes(sample: Sample) -> tuple[str, ...]:
-    told = _separated(sample)
+    separated = _separated(sample)
     return tuple(
-        constant or ("complete separation: only the penalty keeps it finite" if name in told else "")
+        constant or ("complete separation: only the penalty keeps it finite" if name in separated else "")
         for name, constant in zip(sample.names, constant_columns(sample)[1:], strict=True)
     )
 
@@ -294,12 +294,12 @@ def _separated(sample: Sample) -> Sequence[str]:
     infinite = separation(x, sample.y, names).infinite
     redundant = dict(zip(names, undetermined(x, names), strict=True))
     columns = dict(zip(sample.names, sample.x.T, strict=True))
-    told = [
+    separated = [
         name
         for name, column in columns.items()
         if (_alone(column, sample.y) if redundant[name] and _indicates(column) else name in infinite)
     ]
-    return told or infinite
+    return separated or infinite
 
 
 def _indicates(column: Float[np.ndarray, " n"]) -> bool:
@@ -326,37 +326,37 @@ def _empty(sample: Sample, resamples: int, unit: Unit) -> LogisticBootstrap:
     )
 
 
-def _effect(made: LogisticBootstrap, place: int, labels: Labels, confidence: float) -> Effect:
-    solved: Bool[np.ndarray, " b"] = np.isfinite(made.replicates[:, place])
+def _effect(fit: LogisticBootstrap, place: int, labels: Labels, confidence: float) -> Effect:
+    solved: Bool[np.ndarray, " b"] = np.isfinite(fit.replicates[:, place])
     tails = ((1 - confidence) / 2, (1 + confidence) / 2)
-    known = bool(solved.sum() > 1) and not made.reason
-    low, high = np.quantile(made.replicates[solved, place], tails) if known else (np.nan, np.nan)
+    known = bool(solved.sum() > 1) and not fit.reason
+    low, high = np.quantile(fit.replicates[solved, place], tails) if known else (np.nan, np.nan)
     spec = {
         "estimator": "L2-regularised logistic regression",
-        "standard_deviation": float(made.standard_deviations[place]),
-        "unit": made.unit,
-        "resamples": len(made.replicates),
-        "resamples_dropped": made.resamples_dropped,
-        "note": made.notes[place],
+        "standard_deviation": float(fit.standard_deviations[place]),
+        "unit": fit.unit,
+        "resamples": len(fit.replicates),
+        "resamples_dropped": fit.resamples_dropped,
+        "note": fit.notes[place],
     }
-    name = made.names[place]
+    name = fit.names[place]
     return Effect(
-        name=f"{name}: penalised logit by {made.unit}",
+        name=f"{name}: penalised logit by {fit.unit}",
         attribute=name,
         target=labels.target,
         outcome=labels.outcome,
-        estimate=float(made.coefficients[place]),
+        estimate=float(fit.coefficients[place]),
         low=float(low),
         high=float(high),
         p=np.nan,
         unit=f"log odds of {labels.outcome} per unit of {name}",
-        n_subjects=made.n_subjects,
-        n_images=made.n_images,
+        n_subjects=fit.n_subjects,
+        n_images=fit.n_images,
         kind="slope",
         basis=labels.basis,
-        excluded=dict(made.excluded),
-        reason=made.reason or made.notes[place],
-        interval_method=PERCENTILE[made.unit] if known else "",
+        excluded=dict(fit.excluded),
+        reason=fit.reason or fit.notes[place],
+        interval_method=PERCENTILE[fit.unit] if known else "",
         spec=spec,
         sources=(SOURCE,),
     )

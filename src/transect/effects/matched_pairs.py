@@ -65,8 +65,8 @@ def pair_outcome(
     Raises BadInput where a row number lies outside the values.
 
     >>> y = np.array([1.0] * 30 + [0.0] * 25 + [1.0] * 5)
-    >>> made = pair_outcome(y, np.arange(30), np.arange(30, 60))
-    >>> round(made.estimate, 4), round(float(made.bounds.largest_p[3]), 4)  # 25 differ, one way; gamma 2
+    >>> result = pair_outcome(y, np.arange(30), np.arange(30, 60))
+    >>> round(result.estimate, 4), round(float(result.bounds.largest_p[3]), 4)  # 25 differ, one way; gamma 2
     (0.8333, 0.0001)
     """
     rows = np.concatenate([a, b])
@@ -78,19 +78,19 @@ def pair_outcome(
     if not len(known):
         nothing = (np.nan,) * 4
         return PairOutcome(*nothing, 0, len(d), binary, "", "", NO_PAIR, None, NO_PAIR)
-    made = mean_difference_interval(known[:, None], binary=binary, confidence=confidence, seed=seed)
+    bounds = mean_difference_interval(known[:, None], binary=binary, confidence=confidence, seed=seed)
     p, tests = sign_flip(known[:, None], seed=seed)
     return PairOutcome(
         float(known.mean()),
-        float(made.low[0]),
-        float(made.high[0]),
+        float(bounds.low[0]),
+        float(bounds.high[0]),
         float(p[0]),
         len(known),
         len(d) - len(known),
         binary,
-        made.methods[0],
+        bounds.methods[0],
         tests[0],
-        "" if made.methods[0] else "one pair, or differences that do not vary: no interval",
+        "" if bounds.methods[0] else "one pair, or differences that do not vary: no interval",
         None if several else rosenbaum_bounds(known, GAMMAS, alpha=1 - confidence),
         "bounds are of pairs, not of one image with several" if several else "",
     )
@@ -100,12 +100,12 @@ def _differences(
     values: Float[np.ndarray, " n"], a: Int[np.ndarray, " m"], b: Int[np.ndarray, " m"]
 ) -> tuple[Float[np.ndarray, " s"], bool]:
     """Each a less the mean of its b that have an outcome, and whether any a stands in several pairs."""
-    own, place = np.unique(a, return_inverse=True)
+    anchors, place = np.unique(a, return_inverse=True)
     known = np.isfinite(values[b])
-    counts = np.bincount(place[known], minlength=len(own))
-    sums = np.bincount(place[known], weights=values[b][known], minlength=len(own))
-    others = np.divide(sums, counts, out=np.full(len(own), np.nan), where=counts > 0)
-    return values[own] - others, len(own) < len(a)
+    counts = np.bincount(place[known], minlength=len(anchors))
+    sums = np.bincount(place[known], weights=values[b][known], minlength=len(anchors))
+    others = np.divide(sums, counts, out=np.full(len(anchors), np.nan), where=counts > 0)
+    return values[anchors] - others, len(anchors) < len(a)
 
 
 @final
@@ -157,8 +157,8 @@ def adjusted_pair_outcome(
 
     >>> x = np.arange(24.0)  # the outcome is 2 x, and 5 more for the a, which are one x ahead
     >>> y = 2 * x + 5 * (np.arange(24) % 2) + 0.1 * np.cos(x)
-    >>> made = adjusted_pair_outcome(y, {"x": x**2}, np.arange(1, 24, 2), np.arange(0, 24, 2))
-    >>> bool(6.5 < made.estimate < 7.5), made.n_pairs
+    >>> result = adjusted_pair_outcome(y, {"x": x**2}, np.arange(1, 24, 2), np.arange(0, 24, 2))
+    >>> bool(6.5 < result.estimate < 7.5), result.n_pairs
     (True, 12)
     """
     rows = np.concatenate([a, b])
@@ -171,19 +171,19 @@ def adjusted_pair_outcome(
     columns = {name: _differences(column, a, b)[0] for name, column in covariates.items()}
     known = np.isfinite(d) & np.all([np.isfinite(column) for column in columns.values()] or [np.isfinite(d)], axis=0)
     n, missing = int(known.sum()), int((~known).sum())
-    kept, left_out = _independent({name: column[known] for name, column in columns.items()})
-    if n < len(kept) + 3:
-        reason = f"expected at least {len(kept) + 3} pairs for {len(kept)} covariates, got {n}"
-        return AdjustedPairs(*(np.nan,) * 4, n, missing, len(kept), left_out, reason)
-    x = np.column_stack([np.ones(n), *kept.values()])
+    used, left_out = _independent({name: column[known] for name, column in columns.items()})
+    if n < len(used) + 3:
+        reason = f"expected at least {len(used) + 3} pairs for {len(used)} covariates, got {n}"
+        return AdjustedPairs(*(np.nan,) * 4, n, missing, len(used), left_out, reason)
+    x = np.column_stack([np.ones(n), *used.values()])
     estimate, error = _intercept(x, d[known])
     freedom = n - x.shape[1]
     half = float(stdtrit(freedom, (1 + confidence) / 2)) * error
     if not error > 1e-12:
         reason = "differences that do not vary: no interval"
-        return AdjustedPairs(estimate, np.nan, np.nan, np.nan, n, missing, len(kept), left_out, reason)
+        return AdjustedPairs(estimate, np.nan, np.nan, np.nan, n, missing, len(used), left_out, reason)
     p = float(2 * stdtr(freedom, -abs(estimate) / error))
-    return AdjustedPairs(estimate, estimate - half, estimate + half, p, n, missing, len(kept), left_out)
+    return AdjustedPairs(estimate, estimate - half, estimate + half, p, n, missing, len(used), left_out)
 
 
 def _independent(
@@ -193,15 +193,15 @@ def _independent(
 
     A difference that is the same in every pair cannot be told from the treatment's own.
     """
-    kept: dict[str, Float[np.ndarray, " m"]] = {}
+    used: dict[str, Float[np.ndarray, " m"]] = {}
     for name, column in columns.items():
         scale = float(column.std()) if len(column) else 0.0
         if not scale > 1e-12 * max(1.0, float(np.abs(column).max(initial=0.0))):
             continue
-        tried = [np.ones(len(column)), *kept.values(), column / scale]
+        tried = [np.ones(len(column)), *used.values(), column / scale]
         if np.linalg.matrix_rank(np.column_stack(tried)) == len(tried):
-            kept[name] = column / scale
-    return kept, tuple(name for name in columns if name not in kept)
+            used[name] = column / scale
+    return used, tuple(name for name in columns if name not in used)
 
 
 def _intercept(x: Float[np.ndarray, "m k"], y: Float[np.ndarray, " m"]) -> tuple[float, float]:

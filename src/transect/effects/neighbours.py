@@ -69,19 +69,19 @@ def preserved(
         features, (np.arange(len(features)) == 0).astype(float), second=second, second_threshold=second_threshold
     )
     usable = np.flatnonzero(sample.eligible)
-    asked = usable if queries is None else np.intersect1d(queries, usable)
-    found = _nearest(Search(sample), asked, usable, k)
+    query_rows = usable if queries is None else np.intersect1d(queries, usable)
+    nearest = _nearest(Search(sample), query_rows, usable, k)
     people = None if identity is None else _people(identity, len(features))
-    cluster = asked if people is None else people[asked]
-    made = []
+    cluster = query_rows if people is None else people[query_rows]
+    rows = []
     for name, values in attributes.items():
         unit = "mean absolute error" if kinds[name] == "continuous" else "proportion"
-        made.append(_row(name, _errors(np.asarray(values), kinds[name], asked, found), cluster, unit, k))
+        rows.append(_row(name, _errors(np.asarray(values), kinds[name], query_rows, nearest), cluster, unit, k))
     if people is not None:
         unknown = absent(identity)  # type: ignore[arg-type]
-        errors = np.where(unknown[found[:, 0]], np.nan, _other_identity(people, usable, asked, found))
-        made.append(_row("identity", errors, cluster, "proportion", 1))
-    return made
+        errors = np.where(unknown[nearest[:, 0]], np.nan, _other_identity(people, usable, query_rows, nearest))
+        rows.append(_row("identity", errors, cluster, "proportion", 1))
+    return rows
 
 
 def _people(identity: ArrayLike, n: int) -> Int[np.ndarray, " n"]:
@@ -92,11 +92,11 @@ def _people(identity: ArrayLike, n: int) -> Int[np.ndarray, " n"]:
     return np.asarray(np.unique(people, return_inverse=True)[1])
 
 
-def _nearest(search: Search, asked: Int[np.ndarray, " q"], among: Int[np.ndarray, " m"], k: int) -> np.ndarray:
+def _nearest(search: Search, query_rows: Int[np.ndarray, " q"], among: Int[np.ndarray, " m"], k: int) -> np.ndarray:
     """The k nearest of each asked image in exact order, -1 where there are fewer."""
-    listed = search.nearest(asked, among, 2 * k + 8)
-    found = np.full((len(asked), k), -1)
-    for i, image in enumerate(asked.tolist()):
+    listed = search.nearest(query_rows, among, 2 * k + 8)
+    nearest = np.full((len(query_rows), k), -1)
+    for i, image in enumerate(query_rows.tolist()):
         near = listed.columns[i][listed.columns[i] >= 0]
         distance = search.measure(np.full(len(near), image), near)
         order = np.lexsort((near, distance))
@@ -104,35 +104,35 @@ def _nearest(search: Search, asked: Int[np.ndarray, " q"], among: Int[np.ndarray
         trusted = int((distance < listed.reach[i]).sum())
         if trusted < k and listed.reach[i] < np.inf:
             near, _ = search.every(image, among)
-        found[i, : min(k, len(near))] = near[:k]
-    return found
+        nearest[i, : min(k, len(near))] = near[:k]
+    return nearest
 
 
 def _errors(
-    values: np.ndarray, kind: str, asked: Int[np.ndarray, " q"], found: Int[np.ndarray, "q k"]
+    values: np.ndarray, kind: str, query_rows: Int[np.ndarray, " q"], nearest: Int[np.ndarray, "q k"]
 ) -> Float[np.ndarray, " q"]:
     """Mean error over each image's neighbours; NaN without any."""
     if kind == "continuous":
         numbers = values.astype(np.float64)
-        error = np.abs(numbers[found] - numbers[asked][:, None])
+        error = np.abs(numbers[nearest] - numbers[query_rows][:, None])
     else:
         known = np.array([value is not None and value == value for value in values.tolist()])
         texts = np.array([str(value) for value in values.tolist()])
-        error = (texts[found] != texts[asked][:, None]).astype(np.float64)
-        error[~known[found] | ~known[asked][:, None]] = np.nan
-    error[found < 0] = np.nan
+        error = (texts[nearest] != texts[query_rows][:, None]).astype(np.float64)
+        error[~known[nearest] | ~known[query_rows][:, None]] = np.nan
+    error[nearest < 0] = np.nan
     count = np.isfinite(error).sum(axis=1)
-    return np.asarray(np.divide(np.nansum(error, axis=1), count, out=np.full(len(asked), np.nan), where=count > 0))
+    return np.asarray(np.divide(np.nansum(error, axis=1), count, out=np.full(len(query_rows), np.nan), where=count > 0))
 
 
 def _other_identity(
-    people: Int[np.ndarray, " n"], usable: Int[np.ndarray, " m"], asked: Int[np.ndarray, " q"], found: np.ndarray
+    people: Int[np.ndarray, " n"], usable: Int[np.ndarray, " m"], query_rows: Int[np.ndarray, " q"], nearest: np.ndarray
 ) -> Float[np.ndarray, " q"]:
     """1 where the nearest image is of another identity, NaN where the identity has no other image, or none is near."""
-    alone = np.bincount(people[usable], minlength=int(people.max()) + 1)[people[asked]] < 2
-    other = (people[found[:, 0]] != people[asked]).astype(np.float64)
-    other[alone | (found[:, 0] < 0)] = np.nan
-    return np.asarray(other)
+    alone = np.bincount(people[usable], minlength=int(people.max()) + 1)[people[query_rows]] < 2
+    differs = (people[nearest[:, 0]] != people[query_rows]).astype(np.float64)
+    differs[alone | (nearest[:, 0] < 0)] = np.nan
+    return np.asarray(differs)
 
 
 def _row(name: str, errors: Float[np.ndarray, " q"], cluster: Int[np.ndarray, " q"], unit: str, k: int) -> Preserved:

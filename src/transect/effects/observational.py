@@ -141,8 +141,8 @@ def associations(
 
     >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
     >>> column, y = np.repeat([0.0, 1.0], 10), np.repeat([0.0, 1.0, 0.0], [10, 5, 5])
-    >>> one = associations(y, np.full(20, "", dtype=object), cut(glasses, column), column, is_binary=True)[0]
-    >>> one.name, one.estimate, round(one.p, 4)  # Fisher: 2 * C(10, 5) / C(20, 5)
+    >>> result = associations(y, np.full(20, "", dtype=object), cut(glasses, column), column, is_binary=True)[0]
+    >>> result.name, result.estimate, round(result.p, 4)  # Fisher: 2 * C(10, 5) / C(20, 5)
     ('glasses: off to on', 0.5, 0.0325)
     """
     cuts, columns = {groups.attribute.name: groups}, {groups.attribute.name: column}

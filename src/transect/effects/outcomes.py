@@ -101,8 +101,8 @@ def compute(
     Raises UnknownName for an outcome that the task does not have or a label that the target does not know; BadInput
     when the truth or the positive class is missing, a label is neither 0 nor 1, or the lengths differ.
 
-    >>> said = Predictions(Task.BINARY, np.array([[0.9], [0.2], [np.nan]]), ("", "", "timed out"))
-    >>> miss = compute("miss", said, truth=np.array([1.0, 1.0, 1.0]))
+    >>> predictions = Predictions(Task.BINARY, np.array([[0.9], [0.2], [np.nan]]), ("", "", "timed out"))
+    >>> miss = compute("miss", predictions, truth=np.array([1.0, 1.0, 1.0]))
     >>> miss.values, miss.reasons.tolist()
     (array([ 0.,  1., nan]), ['', '', 'failed: timed out'])
     """
@@ -170,8 +170,8 @@ def _detections(
     if boxes is None:
         raise BadInput("expected boxes from a detection target, got none; give one array [m, 5] per image")
     counting = matching_boxes(boxes, expected_boxes, iou)
-    answers = np.array([len(kept) > 0 for kept in counting], dtype=bool)
-    best = np.array([kept[:, 4].max() if len(kept) else 0.0 for kept in counting], dtype=np.float64)
+    answers = np.array([len(counted) > 0 for counted in counting], dtype=bool)
+    best = np.array([counted[:, 4].max() if len(counted) else 0.0 for counted in counting], dtype=np.float64)
     return answers, best
 
 

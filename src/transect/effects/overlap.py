@@ -42,8 +42,8 @@ def matching_boxes(
             f"expected one face box per image, got {len(expected)} for {len(boxes)} images; pass one row for each image"
         )
     return [
-        found[intersection_over_union(found[:, :4], face[None])[:, 0] >= iou] if len(found) else found
-        for found, face in zip(boxes, expected, strict=True)
+        detected[intersection_over_union(detected[:, :4], face[None])[:, 0] >= iou] if len(detected) else detected
+        for detected, face in zip(boxes, expected, strict=True)
     ]
 
 
@@ -57,13 +57,13 @@ def found(
 
     Raises BadInput when there is not one expected box per image.
 
-    >>> one = np.array([[0.0, 0, 10, 10, 0.9]])
-    >>> found([one, np.empty((0, 5))])
+    >>> box = np.array([[0.0, 0, 10, 10, 0.9]])
+    >>> found([box, np.empty((0, 5))])
     array([ True, False])
-    >>> found([one, one], np.array([[0.0, 0, 10, 4], [0.0, 0, 10, 3]]))
+    >>> found([box, box], np.array([[0.0, 0, 10, 4], [0.0, 0, 10, 3]]))
     array([ True, False])
     """
-    return np.array([len(kept) > 0 for kept in matching_boxes(boxes, expected, iou)], dtype=bool)
+    return np.array([len(matches) > 0 for matches in matching_boxes(boxes, expected, iou)], dtype=bool)
 
 
 def _area(boxes: Float[np.ndarray, "... 4"]) -> Float[np.ndarray, " ..."]:

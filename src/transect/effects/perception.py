@@ -40,9 +40,9 @@ class PerceptionMatrix:
 
     def effects(self, labels: Labels | None = None) -> tuple[Effect, ...]:
         """One Effect per cell; its attribute is the manipulated one, its outcome the perceived one."""
-        asked = labels or Labels(basis="experimental", unit="rating")
+        names = labels or Labels(basis="experimental", unit="rating")
         return tuple(
-            _effect(self, row, column, asked)
+            _effect(self, row, column, names)
             for row in range(len(self.manipulated))
             for column in range(len(self.perceived))
         )
@@ -66,19 +66,19 @@ def perception_sensitivity(
 
     Raises BadInput where the two ends have other attributes, columns or numbers of subjects.
 
-    >>> made = perception_sensitivity({"hair": {"hair": [0.0, 1.0], "beard": [0.0, 0.0]}},
+    >>> result = perception_sensitivity({"hair": {"hair": [0.0, 1.0], "beard": [0.0, 0.0]}},
     ...                               {"hair": {"hair": [1.0, 1.5], "beard": [0.5, np.nan]}})
-    >>> made.values, made.missing
+    >>> result.values, result.missing
     (array([[0.75, 0.5 ]]), array([[0, 1]]))
     """
     if list(before) != list(after) or not before:
         raise BadInput(f"expected the same attributes at both ends, got {', '.join(before)} and {', '.join(after)}")
     rows = {name: _changes(name, before[name], after[name]) for name in before}
-    seen = tuple(dict.fromkeys(column for names, _ in rows.values() for column in names))
-    made = {name: _row(rows[name], seen, confidence, resamples, seed) for name in rows}
-    values, low, high, subjects, missing = (np.stack([row[part] for row in made.values()]) for part in range(5))
-    methods = tuple(tuple(row[5]) for row in made.values())
-    return PerceptionMatrix(tuple(before), seen, values, low, high, subjects, missing, methods)
+    perceived = tuple(dict.fromkeys(column for names, _ in rows.values() for column in names))
+    by_attribute = {name: _row(rows[name], perceived, confidence, resamples, seed) for name in rows}
+    values, low, high, subjects, missing = (np.stack([row[part] for row in by_attribute.values()]) for part in range(5))
+    methods = tuple(tuple(row[5]) for row in by_attribute.values())
+    return PerceptionMatrix(tuple(before), perceived, values, low, high, subjects, missing, methods)
 
 
 def _changes(name: str, before: Columns, after: Columns) -> tuple[tuple[str, ...], Float[np.ndarray, "n p"]]:
@@ -93,19 +93,19 @@ def _changes(name: str, before: Columns, after: Columns) -> tuple[tuple[str, ...
 
 def _row(
     changes: tuple[tuple[str, ...], Float[np.ndarray, "n p"]],
-    seen: Sequence[str],
+    perceived: Sequence[str],
     confidence: float,
     resamples: int,
     seed: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, tuple[str, ...]]:
     names, differences = changes
-    whole = np.full((len(differences), len(seen)), np.nan)
-    whole[:, [list(seen).index(name) for name in names]] = differences
-    known = np.isfinite(whole)
+    table = np.full((len(differences), len(perceived)), np.nan)
+    table[:, [list(perceived).index(name) for name in names]] = differences
+    known = np.isfinite(table)
     n = known.sum(axis=0)
-    mean = np.divide(np.where(known, whole, 0.0).sum(axis=0), n, out=np.full(len(n), np.nan), where=n > 0)
-    made = intervals.mean_interval(whole, confidence=confidence, resamples=resamples, seed=seed)
-    return mean, made.low, made.high, n, len(whole) - n, made.methods
+    mean = np.divide(np.where(known, table, 0.0).sum(axis=0), n, out=np.full(len(n), np.nan), where=n > 0)
+    bounds = intervals.mean_interval(table, confidence=confidence, resamples=resamples, seed=seed)
+    return mean, bounds.low, bounds.high, n, len(table) - n, bounds.methods
 
 
 def mean_ratings(annotations: Annotations, n_images: int) -> Float[np.ndarray, " n"]:
@@ -114,8 +114,8 @@ def mean_ratings(annotations: Annotations, n_images: int) -> Float[np.ndarray, "
     Raises BadInput for an answer about an image beyond `n_images`.
 
     >>> from transect.records import Question
-    >>> said = np.array([30.0, 40.0, 20.0])
-    >>> mean_ratings(Annotations(Question("age", "How old?"), np.array([0, 0, 2]), ("a", "b", "a"), said), 3)
+    >>> ratings = np.array([30.0, 40.0, 20.0])
+    >>> mean_ratings(Annotations(Question("age", "How old?"), np.array([0, 0, 2]), ("a", "b", "a"), ratings), 3)
     array([35., nan, 20.])
     """
     known = np.isfinite(annotations.value)
@@ -131,9 +131,9 @@ def most_common_ratings(annotations: Annotations, n_images: int) -> Float[np.nda
     NaN also for an image that nobody answered. Raises BadInput for an answer about an image beyond `n_images`.
 
     >>> from transect.records import Question
-    >>> said = np.array([0.0, 2.0, 2.0, 0.0, 2.0])
+    >>> ratings = np.array([0.0, 2.0, 2.0, 0.0, 2.0])
     >>> image, raters = np.array([0, 0, 0, 1, 1]), ("a", "b", "c", "a", "b")
-    >>> most_common_ratings(Annotations(Question("hair", "Which hair?"), image, raters, said), 2)
+    >>> most_common_ratings(Annotations(Question("hair", "Which hair?"), image, raters, ratings), 2)
     array([ 2., nan])
     """
     known = np.isfinite(annotations.value)
@@ -167,8 +167,8 @@ def share_of_yes(
     values = np.asarray(means, dtype=np.float64)
     known = values[np.isfinite(values)]
     if not low < high or (len(known) and not low <= known.min() <= known.max() <= high):
-        told = f"{known.min():g} to {known.max():g}" if len(known) else "none"
-        raise BadInput(f"expected mean ratings from {low:g} to {high:g}, got {told}; give the scale's ends")
+        span = f"{known.min():g} to {known.max():g}" if len(known) else "none"
+        raise BadInput(f"expected mean ratings from {low:g} to {high:g}, got {span}; give the scale's ends")
     share = (values - low) / (high - low)
     return 1.0 - share if reverse else share
 
@@ -219,10 +219,10 @@ def correlations(columns: Columns) -> Correlations:
         covariance = second / n - first * first.T / n**2
         spread = np.maximum(square / n - (first / n) ** 2, 0.0)
         scale = np.sqrt(spread * spread.T)
-        made = np.where(
+        matrix = np.where(
             scale > 1e-12 * np.sqrt(np.maximum(square * square.T, 0.0)) / np.maximum(n, 1), covariance / scale, np.nan
         )
-    return Correlations(names, np.clip(made, -1.0, 1.0), n.astype(np.int64))
+    return Correlations(names, np.clip(matrix, -1.0, 1.0), n.astype(np.int64))
 
 
 def angles(directions: ArrayLike) -> Float[np.ndarray, "k k"]:

@@ -81,8 +81,8 @@ def plan(
 
     Raises BadInput for values out of range, or where more than ten million subjects would be needed.
 
-    >>> made = plan(0.05, 0.1, power=0.9)
-    >>> made.subjects, made.images, made.unpaired_images
+    >>> result = plan(0.05, 0.1, power=0.9)
+    >>> result.subjects, result.images, result.unpaired_images
     (715, 1430, 1914)
     """
     _check(effect, base, power, alpha, family, correlation, cells, targets)
@@ -157,12 +157,12 @@ def paired_power(
     >>> round(paired_power(20, (0.0, 0.5)), 4)  # all of at least 6 discordant pairs go one way: P(Bin(20, 1/2) >= 6)
     0.9793
     """
-    low, high, given = _given_factor(rates, correlation)
+    low, high, conditional = _given_factor(rates, correlation)
     if cells == 1 and n <= LARGEST_EXACT:
         return _mcnemar_power(n, float(_WEIGHTS @ (high * (1 - low))), float(_WEIGHTS @ (low * (1 - high))), alpha)
     mean = rates[1] - rates[0]
     within = float(_WEIGHTS @ (low * (1 - low) + high * (1 - high))) / cells
-    square = float(_WEIGHTS @ given**2) + within  # mean square of a subject's difference: what flips keep
+    square = float(_WEIGHTS @ conditional**2) + within  # mean square of a subject's difference: what flips keep
     variance = square - mean**2
     return _flip_power(mean, variance, square, n, alpha)
 

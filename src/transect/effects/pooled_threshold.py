@@ -57,8 +57,8 @@ def pooled_thresholds(
             f"within groups, got {n:,}: give a higher rate, or state a --threshold"
         )
     near = _smallest(x, people, groups, max(allowed, default=0) + 1, metric)
-    found = [float(near[min(k, n - 1)]) for k in allowed]
-    return found, [int(np.searchsorted(near, threshold * (1 - TIE))) / n for threshold in found], n
+    thresholds = [float(near[min(k, n - 1)]) for k in allowed]
+    return thresholds, [int(np.searchsorted(near, threshold * (1 - TIE))) / n for threshold in thresholds], n
 
 
 def _impostors(people: Int[np.ndarray, " m"], groups: Int[np.ndarray, " m"]) -> int:
@@ -75,12 +75,12 @@ def _smallest(
     x: Float[np.ndarray, "m d"], people: Int[np.ndarray, " m"], groups: Int[np.ndarray, " m"], k: int, metric: Metric
 ) -> Float[np.ndarray, " _"]:
     """The k smallest impostor distances, sorted; block by block, so that k of them are held and no matrix."""
-    kept = np.zeros(0)
+    smallest = np.zeros(0)
     for start in range(0, len(x), _BLOCK):
         rows = np.arange(start, min(start + _BLOCK, len(x)))
         later = np.arange(start, len(x))
         counted = (groups[rows][:, None] == groups[later][None, :]) & (people[rows][:, None] != people[later][None, :])
         counted &= rows[:, None] < later[None, :]
-        kept = np.concatenate([kept, distances_between(x[rows], x[later], metric)[counted]])
-        kept = np.partition(kept, k - 1)[:k] if len(kept) > k else kept
-    return np.sort(kept)
+        smallest = np.concatenate([smallest, distances_between(x[rows], x[later], metric)[counted]])
+        smallest = np.partition(smallest, k - 1)[:k] if len(smallest) > k else smallest
+    return np.sort(smallest)

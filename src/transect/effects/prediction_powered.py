@@ -89,8 +89,8 @@ def ppi_mean(
     Raises BadInput where lengths differ or trust is not within [0, 1].
 
     >>> people, machine = np.array([0.0, 1.0, 1.0, 0.0]), np.array([0.2, 0.9, 0.8, 0.3])
-    >>> made = ppi_mean(people, machine, np.array([0.1, 0.9, 0.4, 0.8, 0.7, 0.7]), trust=1.0)
-    >>> round(made.estimate, 4)  # .5 + .6 - .55
+    >>> result = ppi_mean(people, machine, np.array([0.1, 0.9, 0.4, 0.8, 0.7, 0.7]), trust=1.0)
+    >>> round(result.estimate, 4)  # .5 + .6 - .55
     0.55
     """
     rated, other = _table(ratings, predicted, subjects), _table(predicted_unrated, predicted_unrated, subjects_unrated)
@@ -121,10 +121,10 @@ def ppi_mean(
         both = math.sqrt(float(shares @ shares)), min(n, m) - 1.0
     alone = _quantile(n - 1.0, confidence) * _error(influence[:, 0])[0]
     half = _quantile(both[1], confidence) * both[0]
-    made = PredictionPowered(
+    powered = PredictionPowered(
         estimate, estimate - half, estimate + half, *both, weight, alone, n, m, missing, "", names, shares
     )
-    return _with_score(made, *rates, rated) if rates else made
+    return _with_score(powered, *rates, rated) if rates else powered
 
 
 def ppi_difference(
@@ -137,8 +137,8 @@ def ppi_difference(
     Zou and Donner 2008), with the correlation of matched subjects; where fewer than 10 rated subjects of a group have
     the rarer answer they cannot tell it, and it is taken as 0, which is too wide where the same people are alike.
 
-    >>> one = ppi_mean([0.0, 1.0, 1.0], [0.0, 1.0, 0.9], [0.1, 0.8, 0.6])
-    >>> ppi_difference(one, one).estimate
+    >>> result = ppi_mean([0.0, 1.0, 1.0], [0.0, 1.0, 0.9], [0.1, 0.8, 0.6])
+    >>> ppi_difference(result, result).estimate
     0.0
     """
     both = _sum([(each.standard_error, each.freedom) for each in (first, second)])
@@ -185,11 +185,11 @@ def _rates(
     return both, alone
 
 
-def _with_score(made: PredictionPowered, rate: PoweredRate, alone: PoweredRate, rated: _Table) -> PredictionPowered:
+def _with_score(estimate: PredictionPowered, rate: PoweredRate, alone: PoweredRate, rated: _Table) -> PredictionPowered:
     """The same with the ends of score intervals."""
     yes = int(rated.values[:, 0].sum())
-    rarer, half = min(yes, made.n_rated - yes), (alone.high - alone.low) / 2
-    return replace(made, low=rate.low, high=rate.high, alone=half, method=SCORE, rarer=rarer)
+    rarer, half = min(yes, estimate.n_rated - yes), (alone.high - alone.low) / 2
+    return replace(estimate, low=rate.low, high=rate.high, alone=half, method=SCORE, rarer=rarer)
 
 
 def _likeness(first: PredictionPowered, second: PredictionPowered, error: float) -> float:
@@ -197,15 +197,15 @@ def _likeness(first: PredictionPowered, second: PredictionPowered, error: float)
     product = 2 * first.standard_error * second.standard_error
     if not product > 0:
         return 0.0
-    found = (first.standard_error**2 + second.standard_error**2 - error**2) / product
-    return min(max(found, -1.0), 1.0 if min(first.rarer, second.rarer) >= LEAST else 0.0)
+    correlation = (first.standard_error**2 + second.standard_error**2 - error**2) / product
+    return min(max(correlation, -1.0), 1.0 if min(first.rarer, second.rarer) >= LEAST else 0.0)
 
 
 def _joined(first: PredictionPowered, second: PredictionPowered, likeness: float) -> tuple[float, float]:
     """The interval of a difference from the ends of both."""
 
-    def reach(own: float, others: float) -> float:
-        return math.sqrt(max(own**2 + others**2 - 2 * likeness * own * others, 0.0))
+    def reach(own_error: float, other_error: float) -> float:
+        return math.sqrt(max(own_error**2 + other_error**2 - 2 * likeness * own_error * other_error, 0.0))
 
     below = reach(second.estimate - second.low, first.high - first.estimate)
     above = reach(second.high - second.estimate, first.estimate - first.low)

@@ -96,8 +96,8 @@ def project(
     >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
     >>> two = PopulationShares("clinic", ("glasses",), np.array([[0.0], [1.0]]), np.array([0.25, 0.75]))
     >>> y = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
-    >>> made = project(y, {"glasses": (0.0, 1.0)}, two, {"glasses": glasses})
-    >>> [(row.quantity, row.estimate) for row in made.rows[:3]]
+    >>> result = project(y, {"glasses": (0.0, 1.0)}, two, {"glasses": glasses})
+    >>> [(row.quantity, row.estimate) for row in result.rows[:3]]
     [('expected rate', 0.375), ('rate of a group', 0.0), ('rate of a group', 0.5)]
     """
     _check(values, levels, population, attributes)
@@ -107,7 +107,7 @@ def project(
     cells = CellMeans.of(values)
     if unseen > _ROUNDING:
         why = f"{unseen:.3g} of the population is at levels that were not shown"
-        rows = [_row(each, cells, why) for each in wanted]
+        rows = [_row(quantity, cells, why) for quantity in wanted]
     else:
         options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
         rows = _rows(wanted, cells, is_binary, options)
@@ -182,17 +182,17 @@ def _place(levels: Sequence[float], value: float) -> int | None:
 def _quantities(
     levels: Mapping[str, Sequence[float]], shares: Float[np.ndarray, " ..."], attributes: Mapping[str, Attribute]
 ) -> list[_Quantity]:
-    found = [_Quantity(RATE, "", np.nan, np.nan, shares.ravel())]
+    quantities = [_Quantity(RATE, "", np.nan, np.nan, shares.ravel())]
     for axis, (name, column) in enumerate(levels.items()):
         groups = [_group(shares, axis, level) for level in range(len(column))]
-        found += [_Quantity(GROUP, name, np.nan, column[place], group) for place, group in enumerate(groups)]
+        quantities += [_Quantity(GROUP, name, np.nan, column[place], group) for place, group in enumerate(groups)]
         last = len(column) - 1
         for to in range(1, last + 1) if attributes[name].discrete else [last] * (last > 0):
             ends = column[0], column[to]
-            found.append(_Quantity(IMPACT, name, *ends, groups[to] - groups[0]))
-            found.append(_Quantity(RATIO, name, *ends, groups[to], groups[0]))
-            found.append(_Quantity(TREATMENT, name, *ends, _treatment(shares, axis, to)))
-    return found
+            quantities.append(_Quantity(IMPACT, name, *ends, groups[to] - groups[0]))
+            quantities.append(_Quantity(RATIO, name, *ends, groups[to], groups[0]))
+            quantities.append(_Quantity(TREATMENT, name, *ends, _treatment(shares, axis, to)))
+    return quantities
 
 
 def _group(shares: Float[np.ndarray, " ..."], axis: int, level: int) -> Float[np.ndarray, " cells"]:
@@ -217,55 +217,60 @@ def _rows(
     wanted: Sequence[_Quantity], cells: CellMeans, is_binary: bool, options: Mapping[str, Any]
 ) -> list[Projected]:
     rows = []
-    for each in wanted:
-        if not each.possible:
-            rows.append(_row(each, cells, NOBODY))
+    for quantity in wanted:
+        if not quantity.possible:
+            rows.append(_row(quantity, cells, NOBODY))
             continue
-        used = each.weights if each.below is None else np.abs(each.weights) + np.abs(each.below)
+        used = quantity.weights if quantity.below is None else np.abs(quantity.weights) + np.abs(quantity.below)
         empty = int((~np.isfinite(cells.means) & (used != 0)).sum())
         if empty:
-            rows.append(_row(each, cells, f"{empty} {EMPTY_CELLS}"))
-        elif each.below is not None:
-            rows.append(_ratio(each, cells, options))
+            rows.append(_row(quantity, cells, f"{empty} {EMPTY_CELLS}"))
+        elif quantity.below is not None:
+            rows.append(_ratio(quantity, cells, options))
         else:
-            rows.append(_sum(each, cells, is_binary, options))
+            rows.append(_sum(quantity, cells, is_binary, options))
     return rows
 
 
-def _sum(each: _Quantity, cells: CellMeans, is_binary: bool, options: Mapping[str, Any]) -> Projected:
-    pseudo = cells.pseudo_values(each.weights[:, None])
+def _sum(quantity: _Quantity, cells: CellMeans, is_binary: bool, options: Mapping[str, Any]) -> Projected:
+    pseudo = cells.pseudo_values(quantity.weights[:, None])
     estimate = float(pseudo.mean())
-    if each.quantity in (IMPACT, TREATMENT):
-        ends = [float(np.nan_to_num(cells.means) @ part) for part in (each.weights.clip(0), -each.weights.clip(max=0))]
-        made = intervals.mean_difference_interval(
+    if quantity.quantity in (IMPACT, TREATMENT):
+        ends = [
+            float(np.nan_to_num(cells.means) @ part)
+            for part in (quantity.weights.clip(0), -quantity.weights.clip(max=0))
+        ]
+        bounds = intervals.mean_difference_interval(
             pseudo,
             binary=is_binary,
             base=np.array([min(min(end, 1 - end) for end in ends)]),
-            pairs=np.array([float(np.count_nonzero(each.weights) / 2)]),
+            pairs=np.array([float(np.count_nonzero(quantity.weights) / 2)]),
             **options,
         )
-        low, high, method = float(made.low[0]), float(made.high[0]), made.methods[0]
+        low, high, method = float(bounds.low[0]), float(bounds.high[0]), bounds.methods[0]
     elif is_binary:
-        images = 1 / float(each.weights @ each.weights)  # cells of unequal shares count as fewer (Kish 1965)
+        images = 1 / float(quantity.weights @ quantity.weights)  # cells of unequal shares count as fewer (Kish 1965)
         ends_of_rate = intervals.wilson_clustered(pseudo * images, np.full(pseudo.shape, images), options["confidence"])
         low, high, method = float(ends_of_rate[0][0]), float(ends_of_rate[1][0]), intervals.WILSON_CLUSTERED
     else:
-        made = intervals.mean_interval(pseudo, **options)
-        low, high, method = float(made.low[0]), float(made.high[0]), made.methods[0]
-    return _row(each, cells, "" if method else _no_interval(len(pseudo)), (estimate, low, high), method)
+        bounds = intervals.mean_interval(pseudo, **options)
+        low, high, method = float(bounds.low[0]), float(bounds.high[0]), bounds.methods[0]
+    return _row(quantity, cells, "" if method else _no_interval(len(pseudo)), (estimate, low, high), method)
 
 
-def _ratio(each: _Quantity, cells: CellMeans, options: Mapping[str, Any]) -> Projected:
+def _ratio(quantity: _Quantity, cells: CellMeans, options: Mapping[str, Any]) -> Projected:
     means = np.nan_to_num(cells.means)
-    above, below = float(means @ each.weights), float(means @ np.asarray(each.below))
+    above, below = float(means @ quantity.weights), float(means @ np.asarray(quantity.below))
     if below <= 0:
-        return _row(each, cells, ZERO_RATE)
+        return _row(quantity, cells, ZERO_RATE)
     replicates = []
     for _, resampled in cells.resampled(options["resamples"], options["seed"]):
         filled = np.where(np.isfinite(resampled), resampled, means)
-        bottom = filled @ np.asarray(each.below)
-        replicates.append(np.divide(filled @ each.weights, bottom, out=np.full(len(bottom), np.nan), where=bottom > 0))
-    influence = cells.influence @ (each.weights - above / below * np.asarray(each.below))
+        bottom = filled @ np.asarray(quantity.below)
+        replicates.append(
+            np.divide(filled @ quantity.weights, bottom, out=np.full(len(bottom), np.nan), where=bottom > 0)
+        )
+    influence = cells.influence @ (quantity.weights - above / below * np.asarray(quantity.below))
     influence[np.abs(influence) <= _ROUNDING] = 0.0
     estimate = np.array([above / below])
     ends = bootstrap.bca_interval(
@@ -278,7 +283,7 @@ def _ratio(each: _Quantity, cells: CellMeans, options: Mapping[str, Any]) -> Pro
     low, high = float(ends[0][0]), float(ends[1][0])
     known = np.isfinite(low) and len(influence) > 1
     method = bootstrap.METHOD if known else ""
-    return _row(each, cells, "" if known else _no_interval(len(influence)), (above / below, low, high), method)
+    return _row(quantity, cells, "" if known else _no_interval(len(influence)), (above / below, low, high), method)
 
 
 def _no_interval(n: int) -> str:
@@ -287,19 +292,19 @@ def _no_interval(n: int) -> str:
 
 
 def _row(
-    each: _Quantity,
+    quantity: _Quantity,
     cells: CellMeans,
     reason: str,
     numbers: tuple[float, float, float] = (np.nan, np.nan, np.nan),
     method: str = "",
 ) -> Projected:
-    parts = [part for part in (each.weights, each.below) if part is not None]
+    parts = [part for part in (quantity.weights, quantity.below) if part is not None]
     used = np.any([np.nan_to_num(part) != 0 for part in parts], axis=0)
     return Projected(
-        quantity=each.quantity,
-        attribute=each.attribute,
-        origin=each.origin,
-        to=each.to,
+        quantity=quantity.quantity,
+        attribute=quantity.attribute,
+        origin=quantity.origin,
+        to=quantity.to,
         estimate=numbers[0],
         low=numbers[1],
         high=numbers[2],

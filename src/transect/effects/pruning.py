@@ -116,8 +116,9 @@ def prune(columns: Columns, rules: Sequence[Rule] = AS_PUBLISHED) -> Pruning:
 
     Raises UnknownName for a rule about another column, BadInput without rules.
 
-    >>> made = prune({"age": [0.2, 0.5, 0.9], "hair": [0.4, 0.4, 0.9]}, [Rule("hair", 0.3, 0.5), Rule("age", high=0.4)])
-    >>> made.kept, [(step.name, step.removed) for step in made.steps]
+    >>> result = prune({"age": [0.2, 0.5, 0.9], "hair": [0.4, 0.4, 0.9]},
+    ...                [Rule("hair", 0.3, 0.5), Rule("age", high=0.4)])
+    >>> result.kept, [(step.name, step.removed) for step in result.steps]
     (array([False, False,  True]), [('0.3 <= hair <= 0.5', 2), ('age <= 0.4', 0)])
     """
     if not rules:
@@ -127,17 +128,17 @@ def prune(columns: Columns, rules: Sequence[Rule] = AS_PUBLISHED) -> Pruning:
     for rule in rules:
         if rule.attribute not in table:
             raise UnknownName("column", rule.attribute, names, hint="rules are about columns of the ratings")
-    kept, after, steps = np.ones(len(values), dtype=bool), [], []
+    remaining, after, steps = np.ones(len(values), dtype=bool), [], []
     for name, together in _by_step(rules):
         matches = {rule.text: rule.applies(table[rule.attribute]) for rule in together}
-        left = kept & ~np.any(list(matches.values()), axis=0)
+        still_in = remaining & ~np.any(list(matches.values()), axis=0)
         matched = {text: int(rows.sum()) for text, rows in matches.items()}
-        steps.append(PruningStep(name, int(kept.sum() - left.sum()), int(left.sum()), matched))
-        kept = left
-        after.append(left)
+        steps.append(PruningStep(name, int(remaining.sum() - still_in.sum()), int(still_in.sum()), matched))
+        remaining = still_in
+        after.append(still_in)
     judged = dict.fromkeys(rule.attribute for rule in rules)
     missing = {name: int(np.isnan(table[name]).sum()) for name in judged if np.isnan(table[name]).any()}
-    return Pruning(kept, np.stack(after), tuple(steps), missing)
+    return Pruning(remaining, np.stack(after), tuple(steps), missing)
 
 
 def _by_step(rules: Sequence[Rule]) -> list[tuple[str, list[Rule]]]:
@@ -159,8 +160,8 @@ def along(
 
     >>> from transect.effects import ols
     >>> y, x = np.array([0.0, 1.0, 5.0]), np.array([0.0, 1.0, 2.0])
-    >>> made = along(prune({"x": x}, [Rule("x", 2.0)]), lambda rows: ols(y[rows], x[rows]))
-    >>> [(name, round(effects[0].estimate, 6)) for name, effects in made]
+    >>> result = along(prune({"x": x}, [Rule("x", 2.0)]), lambda rows: ols(y[rows], x[rows]))
+    >>> [(name, round(effects[0].estimate, 6)) for name, effects in result]
     [('all images', 2.5), ('x >= 2', 1.0)]
     """
     everything = np.ones(len(pruning.kept), dtype=bool)

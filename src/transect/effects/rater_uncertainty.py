@@ -61,7 +61,7 @@ class _Answers(NamedTuple):
 
 def raters_resampled(
     statistic: Statistic,
-    said: Sequence[Annotations],
+    annotations: Sequence[Annotations],
     subjects: Int[np.ndarray, " n"],
     *,
     confidence: float = 0.95,
@@ -70,27 +70,27 @@ def raters_resampled(
 ) -> RaterUncertainty:
     """The estimate from mean ratings, with the uncertainty of subjects and of raters carried through.
 
-    said: single answers, p questions about images 0 to n - 1; subjects [n]: the cluster of each image. Intervals are
-    Student's, with degrees of freedom by Satterthwaite from subjects and raters.
+    annotations: single answers to p questions about images 0 to n - 1; subjects [n]: the cluster of each image.
+    Intervals are Student's, with degrees of freedom by Satterthwaite from subjects and raters.
 
     NaN with a reason with fewer than two raters or subjects, or where no image has two answers. Raises BadInput for an
     answer about another image.
 
     >>> from transect.records import Question
-    >>> image, said = np.repeat(np.arange(4), 2), np.array([0.0, 0.2, 1.0, 0.8, 0.1, 0.1, 0.9, 1.0])
-    >>> smile = Annotations(Question("smile", "?"), image, ("a", "b") * 4, said)
-    >>> made = raters_resampled(lambda means, weights: np.average(means, axis=0, weights=weights), [smile],
+    >>> image, ratings = np.repeat(np.arange(4), 2), np.array([0.0, 0.2, 1.0, 0.8, 0.1, 0.1, 0.9, 1.0])
+    >>> smile = Annotations(Question("smile", "?"), image, ("a", "b") * 4, ratings)
+    >>> result = raters_resampled(lambda means, weights: np.average(means, axis=0, weights=weights), [smile],
     ...                         np.array([0, 0, 1, 1]))
-    >>> made.estimate.round(4), made.raters
+    >>> result.estimate.round(4), result.raters
     (array([0.5125]), 2)
     """
-    answers, n_raters, n_cells = _read(said, subjects)
+    answers, n_raters, n_cells = _read(annotations, subjects)
     places = np.unique(subjects, return_inverse=True)[1].reshape(-1)
     n, n_subjects = len(subjects), int(places.max(initial=-1)) + 1
     means, ones = _means(answers, n, None), np.ones(n)
     estimate = np.atleast_1d(np.asarray(statistic(means, ones), dtype=np.float64))
-    each = _answers_each(answers, n)
-    if reason := _reason(n_subjects, n_raters, each, estimate):
+    answers_per_image = _answers_each(answers, n)
+    if reason := _reason(n_subjects, n_raters, answers_per_image, estimate):
         no = np.full(len(estimate), np.nan)
         return RaterUncertainty(estimate, no, no, no, no, no, n_subjects, n_raters, reason)
     rng = np.random.default_rng(seed)
@@ -102,8 +102,10 @@ def raters_resampled(
     by_subject *= n_subjects / (n_subjects - 1)
     # A rater's habit is measured against the mean of those who rated the same image, themselves among them: once where
     # all rated all images; elsewhere the square to first order, less with few answers (simulated: 1.5 fits 3 to 8).
-    own = each / (each - 1)
-    added = np.maximum(of_rater - of_cell, 0.0) * (own if each > n_raters - 1e-9 else own**1.5)
+    correction = answers_per_image / (answers_per_image - 1)
+    added = np.maximum(of_rater - of_cell, 0.0) * (
+        correction if answers_per_image > n_raters - 1e-9 else correction**1.5
+    )
     whole = by_subject + added
     freedom = whole**2 / np.maximum(by_subject**2 / (n_subjects - 1) + added**2 / (n_raters - 1), 1e-300)
     half = stdtrit(np.maximum(freedom, 1.0), (1 + confidence) / 2) * np.sqrt(whole)
@@ -114,54 +116,63 @@ def raters_resampled(
     )  # fmt: skip
 
 
-def _read(said: Sequence[Annotations], subjects: Int[np.ndarray, " n"]) -> tuple[list[_Answers], int, int]:
+def _read(annotations: Sequence[Annotations], subjects: Int[np.ndarray, " n"]) -> tuple[list[_Answers], int, int]:
     """Answers with raters and cells as numbers, the same for all questions."""
-    names = {name: place for place, name in enumerate(dict.fromkeys(rater for one in said for rater in one.rater))}
+    names = {
+        name: place
+        for place, name in enumerate(dict.fromkeys(rater for question in annotations for rater in question.rater))
+    }
     places = np.unique(subjects, return_inverse=True)[1].reshape(-1)
-    made, used = [], set()
-    for one in said:
-        known = np.isfinite(one.value)
-        image = one.image[known]
+    answers, used = [], set()
+    for question in annotations:
+        known = np.isfinite(question.value)
+        image = question.image[known]
         if len(image) and not 0 <= image.min() <= image.max() < len(subjects):
             raise BadInput(f"expected answers about images 0 to {len(subjects) - 1}, got {image.max()}; check the ids")
-        rater = np.array([names[name] for name, kept in zip(one.rater, known, strict=True) if kept], dtype=np.int64)
+        rater = np.array(
+            [names[name] for name, is_known in zip(question.rater, known, strict=True) if is_known], dtype=np.int64
+        )
         used |= set(rater.tolist())
-        made.append(_Answers(image, rater, rater * (int(places.max(initial=0)) + 1) + places[image], one.value[known]))
-    cells = {cell: place for place, cell in enumerate(sorted({c for one in made for c in one.cell.tolist()}))}
+        answers.append(
+            _Answers(image, rater, rater * (int(places.max(initial=0)) + 1) + places[image], question.value[known])
+        )
+    cells = {
+        cell: place for place, cell in enumerate(sorted({c for question in answers for c in question.cell.tolist()}))
+    }
     raters = {rater: place for place, rater in enumerate(sorted(used))}
     numbered = [
-        one._replace(
-            rater=np.array([raters[r] for r in one.rater.tolist()], dtype=np.int64),
-            cell=np.array([cells[c] for c in one.cell.tolist()], dtype=np.int64),
+        question._replace(
+            rater=np.array([raters[r] for r in question.rater.tolist()], dtype=np.int64),
+            cell=np.array([cells[c] for c in question.cell.tolist()], dtype=np.int64),
         )
-        for one in made
+        for question in answers
     ]
     return numbered, len(raters), len(cells)
 
 
 def _answers_each(answers: Sequence[_Answers], n: int) -> float:
     """Answers about an image that has any: the harmonic mean over images and questions."""
-    counts = np.concatenate([np.bincount(one.image, minlength=n) for one in answers])
+    counts = np.concatenate([np.bincount(question.image, minlength=n) for question in answers])
     return float(1 / (1 / counts[counts > 0]).mean()) if counts.any() else 0.0
 
 
-def _reason(subjects: int, raters: int, each: float, estimate: Float[np.ndarray, " k"]) -> str:
+def _reason(subjects: int, raters: int, answers_per_image: float, estimate: Float[np.ndarray, " k"]) -> str:
     if not np.isfinite(estimate).all():
         return "not estimable from these ratings"
     if subjects < 2:
         return "fewer than two subjects"
     if raters < 2:
         return "fewer than two raters: how raters differ cannot be told"
-    return "" if each > 1 else "one answer an image: how raters differ cannot be told"
+    return "" if answers_per_image > 1 else "one answer an image: how raters differ cannot be told"
 
 
 def _means(answers: Sequence[_Answers], n: int, weights: list[np.ndarray] | None) -> Float[np.ndarray, "n p"]:
     """Weighted mean answers of each image; NaN without any."""
     columns = []
-    for k, one in enumerate(answers):
-        weight = np.ones(len(one.value)) if weights is None else weights[k]
-        below = np.bincount(one.image, weights=weight, minlength=n)
-        above = np.bincount(one.image, weights=weight * one.value, minlength=n)
+    for k, question in enumerate(answers):
+        weight = np.ones(len(question.value)) if weights is None else weights[k]
+        below = np.bincount(question.image, weights=weight, minlength=n)
+        above = np.bincount(question.image, weights=weight * question.value, minlength=n)
         columns.append(np.divide(above, below, out=np.full(n, np.nan), where=below > 0))
     return np.stack(columns, axis=1)
 
@@ -169,7 +180,7 @@ def _means(answers: Sequence[_Answers], n: int, weights: list[np.ndarray] | None
 def _resampled(
     statistic: Statistic, answers: Sequence[_Answers], n: int, counts: Float[np.ndarray, " u"], way: str
 ) -> Float[np.ndarray, " k"]:
-    return statistic(_means(answers, n, [counts[getattr(one, way)] for one in answers]), np.ones(n))
+    return statistic(_means(answers, n, [counts[getattr(question, way)] for question in answers]), np.ones(n))
 
 
 def _counts(rng: np.random.Generator, n: int, resamples: int) -> Iterator[Float[np.ndarray, " n"]]:
@@ -178,9 +189,9 @@ def _counts(rng: np.random.Generator, n: int, resamples: int) -> Iterator[Float[
         yield np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
 
 
-def _variance(found: Iterator[Float[np.ndarray, " k"]]) -> Float[np.ndarray, " k"]:
+def _variance(replicates: Iterator[Float[np.ndarray, " k"]]) -> Float[np.ndarray, " k"]:
     """Variance over resamples; those without an estimate are left out."""
-    rows = np.stack(list(found))
+    rows = np.stack(list(replicates))
     known = np.isfinite(rows).all(axis=1)
     return np.asarray(rows[known].var(axis=0, ddof=1)) if known.sum() > 1 else np.full(rows.shape[1], np.nan)
 
@@ -194,13 +205,13 @@ def instrumented(
     z = np.column_stack([outside, instruments])
 
     def estimate(means: Float[np.ndarray, "n p"], weights: Float[np.ndarray, " n"]) -> Float[np.ndarray, " k"]:
-        kept = np.isfinite(y) & np.isfinite(means).all(axis=1) & (weights > 0)
-        root = np.sqrt(weights[kept])[:, None]
-        x = np.column_stack([means, outside])[kept] * root
-        fitted = _projected(z[kept] * root, x)
+        usable = np.isfinite(y) & np.isfinite(means).all(axis=1) & (weights > 0)
+        root = np.sqrt(weights[usable])[:, None]
+        x = np.column_stack([means, outside])[usable] * root
+        fitted = _projected(z[usable] * root, x)
         if fitted is None or np.linalg.matrix_rank(fitted) < x.shape[1]:
             return np.full(means.shape[1], np.nan)
-        return np.linalg.solve(fitted.T @ x, fitted.T @ (y[kept] * root[:, 0]))[: means.shape[1]]
+        return np.linalg.solve(fitted.T @ x, fitted.T @ (y[usable] * root[:, 0]))[: means.shape[1]]
 
     return estimate
 

@@ -131,8 +131,8 @@ def grouped_rates(
             several = counts.sum(axis=0) > (counts > 0).sum(axis=0)
             methods = tuple(np.where(several, WILSON_CLUSTERED, WILSON).tolist())
         else:
-            made = mean_interval(totals, counts, confidence=confidence, resamples=resamples, seed=seed)
-            low, high, methods = made.low, made.high, made.methods
+            bounds = mean_interval(totals, counts, confidence=confidence, resamples=resamples, seed=seed)
+            low, high, methods = bounds.low, bounds.high, bounds.methods
         first = 0
         for table in block:
             last = first + table.totals.shape[1]
@@ -185,8 +185,8 @@ def _excluded(
 ) -> tuple[dict[str, int], ...]:
     q = len(exclusions.names)
     out = grouped & (exclusions.codes >= 0)
-    found = np.bincount(cell[out] * q + exclusions.codes[out], minlength=k * q).reshape(k, q)
-    return tuple({name: int(n) for name, n in zip(exclusions.names, row, strict=True) if n} for row in found)
+    counts = np.bincount(cell[out] * q + exclusions.codes[out], minlength=k * q).reshape(k, q)
+    return tuple({name: int(n) for name, n in zip(exclusions.names, row, strict=True) if n} for row in counts)
 
 
 def _rates(

@@ -103,8 +103,8 @@ def verification(
     Raises BadInput without thresholds or with lengths that differ.
 
     >>> x = np.array([[0.0], [0.4], [1.0], [3.0]])
-    >>> found = verification(x, ["p", "p", "q", "q"], ["g"] * 4, [0.5])[0]
-    >>> found.fnmr, found.fmr, found.mean_genuine  # genuine .4, 2.0; impostors 1.0, 3.0, .6, 2.6
+    >>> result = verification(x, ["p", "p", "q", "q"], ["g"] * 4, [0.5])[0]
+    >>> result.fnmr, result.fmr, result.mean_genuine  # genuine .4, 2.0; impostors 1.0, 3.0, .6, 2.6
     (array([0.5]), array([0.]), 1.2)
     """
     names = np.array([str(name) for name in np.asarray(group).tolist()])
@@ -134,31 +134,33 @@ def comparable(
 
 
 def differentials(
-    found: Sequence[GroupErrors], thresholds: Sequence[float], confidence: float = 0.95
+    groups: Sequence[GroupErrors], thresholds: Sequence[float], confidence: float = 0.95
 ) -> list[Differential]:
     """FMR and FNMR differentials over groups at each threshold. Raises BadInput with fewer than two groups."""
-    if len(found) < 2:
-        raise BadInput(f"differentials compare groups: expected at least two, got {len(found)}")
-    made = []
+    if len(groups) < 2:
+        raise BadInput(f"differentials compare groups: expected at least two, got {len(groups)}")
+    rows = []
     for index, threshold in enumerate(thresholds):
         for rate in ("fmr", "fnmr"):
-            rates = np.array([getattr(one, rate)[index] for one in found])
-            variances = np.array([getattr(one, f"{rate}_variance")[index] for one in found])
-            made.append(_differential(rate, threshold, tuple(one.group for one in found), rates, variances, confidence))
-    return made
+            rates = np.array([getattr(group, rate)[index] for group in groups])
+            variances = np.array([getattr(group, f"{rate}_variance")[index] for group in groups])
+            rows.append(
+                _differential(rate, threshold, tuple(group.group for group in groups), rates, variances, confidence)
+            )
+    return rows
 
 
-def difference_of_means(one: GroupErrors, other: GroupErrors, target: str, attribute: str) -> Effect:
-    """Mean genuine distance of `one` minus that of `other` (Fig. 7), with a normal interval by identity.
+def difference_of_means(first: GroupErrors, second: GroupErrors, target: str, attribute: str) -> Effect:
+    """Mean genuine distance of `first` minus that of `second` (Fig. 7), with a normal interval by identity.
 
-    A positive difference says that the model finds images of one identity farther apart in `one`.
+    A positive difference says that the model finds images of one identity farther apart in `first`.
     """
-    estimate = one.mean_genuine - other.mean_genuine
-    error = float(np.sqrt(one.mean_variance + other.mean_variance))
+    estimate = first.mean_genuine - second.mean_genuine
+    error = float(np.sqrt(first.mean_variance + second.mean_variance))
     known = np.isfinite(error) and error > 0
     p = float(2 * ndtr(-abs(estimate) / error)) if known else np.nan
     return Effect(
-        name=f"{one.group} - {other.group}",
+        name=f"{first.group} - {second.group}",
         attribute=attribute,
         target=target,
         outcome="distance of one identity's images",
@@ -167,8 +169,8 @@ def difference_of_means(one: GroupErrors, other: GroupErrors, target: str, attri
         high=estimate + 1.959964 * error if known else np.nan,
         p=p,
         unit="distance",
-        n_subjects=one.identities + other.identities,
-        n_images=one.images + other.images,
+        n_subjects=first.identities + second.identities,
+        n_images=first.images + second.images,
         basis="observational",
         reason="" if np.isfinite(estimate) else "a group has no two images of one identity",
         interval_method="normal, clustered by identity",
@@ -185,19 +187,19 @@ def _errors_of(
     confidence: float,
     metric: Metric,
 ) -> GroupErrors:
-    made = compare(embeddings, people, thresholds, CURVE_POINTS, metric)
-    genuine, impostor = made.genuine.sum(), made.impostor.sum() / 2
-    mean = made.genuine_sum.sum() / genuine if genuine else np.nan
-    ends = mean_interval(made.genuine_sum[:, None], made.genuine[:, None], confidence=confidence)
-    missed = made.genuine[:, None] - made.genuine_matches
-    counts = np.broadcast_to(made.genuine[:, None], missed.shape)
+    comparisons = compare(embeddings, people, thresholds, CURVE_POINTS, metric)
+    genuine, impostor = comparisons.genuine.sum(), comparisons.impostor.sum() / 2
+    mean = comparisons.genuine_sum.sum() / genuine if genuine else np.nan
+    ends = mean_interval(comparisons.genuine_sum[:, None], comparisons.genuine[:, None], confidence=confidence)
+    missed = comparisons.genuine[:, None] - comparisons.genuine_matches
+    counts = np.broadcast_to(comparisons.genuine[:, None], missed.shape)
     fnmr = missed.sum(axis=0) / genuine if genuine else np.full(len(thresholds), np.nan)
-    fmr = made.impostor_matches.sum(axis=0) / 2 / impostor if impostor else np.full(len(thresholds), np.nan)
-    variance = _dyadic_variance(made, fmr, impostor)
+    fmr = comparisons.impostor_matches.sum(axis=0) / 2 / impostor if impostor else np.full(len(thresholds), np.nan)
+    variance = _dyadic_variance(comparisons, fmr, impostor)
     return GroupErrors(
         group=name,
         images=len(embeddings),
-        identities=len(made.genuine),
+        identities=len(comparisons.genuine),
         genuine=int(genuine),
         impostor=int(impostor),
         mean_genuine=float(mean),
@@ -205,13 +207,13 @@ def _errors_of(
         fnmr=fnmr,
         fnmr_interval=np.stack(wilson_clustered(missed, counts, confidence), axis=1),
         fmr=fmr,
-        fmr_interval=effective_wilson(fmr, variance, len(made.genuine), impostor, confidence),
+        fmr_interval=effective_wilson(fmr, variance, len(comparisons.genuine), impostor, confidence),
         fmr_variance=variance,
         fnmr_variance=_ratio_variance(missed, counts),
-        mean_variance=float(_ratio_variance(made.genuine_sum[:, None], made.genuine[:, None])[0]),
-        curve=made.curve,
-        fmr_curve=made.impostor_curve / impostor if impostor else np.full(CURVE_POINTS, np.nan),
-        fnmr_curve=1 - made.genuine_curve / genuine if genuine else np.full(CURVE_POINTS, np.nan),
+        mean_variance=float(_ratio_variance(comparisons.genuine_sum[:, None], comparisons.genuine[:, None])[0]),
+        curve=comparisons.curve,
+        fmr_curve=comparisons.impostor_curve / impostor if impostor else np.full(CURVE_POINTS, np.nan),
+        fnmr_curve=1 - comparisons.genuine_curve / genuine if genuine else np.full(CURVE_POINTS, np.nan),
     )
 
 
@@ -221,11 +223,13 @@ def _ratio_variance(totals: Float[np.ndarray, "g t"], counts: Float[np.ndarray, 
     known = (n > 1) & (whole > 0)
     safe = np.where(known, whole, 1.0)
     residual = totals - totals.sum(axis=0) / safe * counts
-    made = (residual**2).sum(axis=0) * n / np.maximum(n - 1, 1) / safe**2
-    return np.where(known, made, np.nan)
+    variance = (residual**2).sum(axis=0) * n / np.maximum(n - 1, 1) / safe**2
+    return np.where(known, variance, np.nan)
 
 
-def _dyadic_variance(made: Comparisons, fmr: Float[np.ndarray, " t"], impostor: float) -> Float[np.ndarray, " t"]:
+def _dyadic_variance(
+    comparisons: Comparisons, fmr: Float[np.ndarray, " t"], impostor: float
+) -> Float[np.ndarray, " t"]:
     """Variance of the FMR when comparisons that share an identity are correlated; NaN without comparisons.
 
     Σ over identities of (its residual)² counts each pair of identities' own square twice; one is taken off. Where that
@@ -233,9 +237,9 @@ def _dyadic_variance(made: Comparisons, fmr: Float[np.ndarray, " t"], impostor: 
     """
     if not impostor:
         return np.full(len(fmr), np.nan)
-    residual = made.impostor_matches - fmr * made.impostor[:, None]
-    own = made.squares[0] - 2 * fmr * made.squares[1] + fmr**2 * made.squares[2]
-    return np.asarray(np.maximum((residual**2).sum(axis=0) - own, own) / impostor**2)
+    residual = comparisons.impostor_matches - fmr * comparisons.impostor[:, None]
+    same_pair = comparisons.squares[0] - 2 * fmr * comparisons.squares[1] + fmr**2 * comparisons.squares[2]
+    return np.asarray(np.maximum((residual**2).sum(axis=0) - same_pair, same_pair) / impostor**2)
 
 
 def effective_wilson(

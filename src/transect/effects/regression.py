@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -45,8 +45,31 @@ class Fit:
     coefficients: Float[np.ndarray, " k"]
     covariance: Float[np.ndarray, "k k"]
     reasons: tuple[str, ...]
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, object] = field(default_factory=dict)
     freedom: Float[np.ndarray, " k"] | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """One coefficient of a fit: estimate, variance, why it is NaN ("" else), degrees of freedom if bias-reduced."""
+
+    name: str
+    estimate: float
+    variance: float
+    reason: str = ""
+    freedom: float | None = None
+
+    @classmethod
+    def of(cls, fit: Fit, place: int, name: str) -> Coefficient:
+        """The coefficient at one place of a fit."""
+        return cls(
+            name,
+            float(fit.coefficients[place]),
+            float(fit.covariance[place, place]),
+            fit.reasons[place],
+            None if fit.freedom is None else float(fit.freedom[place]),
+        )
 
 
 def undetermined(x: Float[np.ndarray, "n k"], names: Sequence[str]) -> tuple[str, ...]:
@@ -63,7 +86,7 @@ def undetermined(x: Float[np.ndarray, "n k"], names: Sequence[str]) -> tuple[str
     for place in np.flatnonzero((np.abs(null) > _LOADING).any(axis=0)).tolist():
         # Columns that move with this one inside the null space share a dependence with it.
         shared = np.flatnonzero(np.abs(null.T @ null[:, place]) > _LOADING**2).tolist()
-        reasons[place] = _dependence([names[other] for other in shared])
+        reasons[place] = _dependence([names[partner] for partner in shared])
     return tuple(reasons)
 
 
@@ -73,15 +96,15 @@ def independent(x: Float[np.ndarray, "n k"]) -> Int[np.ndarray, " r"]:
     >>> independent(np.array([[1.0, 1.0, 2.0], [1.0, 1.0, 3.0]]))
     array([0, 2])
     """
-    kept: list[int] = []
+    chosen: list[int] = []
     basis = np.zeros((x.shape[0], 0))
     for place, column in enumerate(x.T):
         rest = column - basis @ (basis.T @ column)
         rest -= basis @ (basis.T @ rest)
         if float(np.linalg.norm(rest)) > _DEPENDENT * max(float(np.linalg.norm(column)), 1e-300):
-            kept.append(place)
+            chosen.append(place)
             basis = np.column_stack([basis, rest / np.linalg.norm(rest)])
-    return np.array(kept, dtype=np.int64)
+    return np.array(chosen, dtype=np.int64)
 
 
 def _null_space(x: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "d k"]:
@@ -158,44 +181,39 @@ def coefficient_effects(
     first = len(fit.coefficients) - len(called)
     return tuple(
         coefficient_effect(
-            name,
-            float(fit.coefficients[first + place]),
-            float(fit.covariance[first + place, first + place]),
+            Coefficient.of(fit, first + place, name),
             sample,
             labels,
             method=method,
             unit=per(name),
-            reason=fit.reasons[first + place],
             sources=sources,
             confidence=confidence,
             details=fit.details,
-            freedom=None if fit.freedom is None else float(fit.freedom[first + place]),
         )
         for place, name in enumerate(called)
     )
 
 
 def coefficient_effect(
-    name: str,
-    estimate: float,
-    variance: float,
+    coefficient: Coefficient,
     sample: Sample,
     labels: Labels,
     *,
     method: str,
     unit: str,
-    reason: str,
     sources: Sequence[str],
     confidence: float,
-    details: Mapping[str, Any],
+    details: Mapping[str, object],
     kind: str = "slope",
-    freedom: float | None = None,
 ) -> Effect:
-    """The effect of one coefficient; where `reason` says that there is none, or no error, its numbers are NaN.
-
-    freedom: degrees of freedom of a bias-reduced variance; None for another.
-    """
-    stated = reason or sample.reason
+    """The effect of one coefficient; its numbers are NaN where a reason says that it, or its error, is missing."""
+    name, estimate, variance, freedom = (
+        coefficient.name,
+        coefficient.estimate,
+        coefficient.variance,
+        coefficient.freedom,
+    )
+    stated = coefficient.reason or sample.reason
     error = float(np.sqrt(variance)) if variance > 0 else np.nan
     few, most = _few(sample, name)
     reduced = freedom is not None

@@ -103,8 +103,8 @@ def _fit(parted: Instruments, link: Link) -> Fit:
     # Each row's share in the estimates: in the mean, in the first stage, and in the second given the first.
     of_first = np.einsum("zy,nyp->nzp", bread, scores).reshape(len(x), -1)
     of_second = -(stages.scores(first.ravel(), beta) + of_first @ across.T) @ inverse.T
-    own = (stages.rows(first.ravel(), beta) - effects) / len(x)
-    shares = own + of_first @ moves_first.T + of_second @ moves_second.T
+    own_part = (stages.rows(first.ravel(), beta) - effects) / len(x)
+    shares = own_part + of_first @ moves_first.T + of_second @ moves_second.T
     covariance = regression.clustered_covariance(shares, np.eye(p), parted.sample, len(beta))
     details: dict[str, Any] = {
         "second_stage": dict(zip(names, beta.tolist(), strict=True)),

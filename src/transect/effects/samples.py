@@ -39,6 +39,22 @@ class Labels:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Measure:
+    """An outcome of a target as the functions on a design take it: its name, its unit and how it is tested.
+
+    tested: False for outcomes that are 0 at the first cell by construction (distance), whose differences "no effect"
+    would not make symmetric about 0: effects have no p.
+    """
+
+    target: str
+    outcome: str
+    unit: str = "proportion"
+    is_binary: bool = True
+    tested: bool = True
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Sample:
     """Complete rows: y [n], x [n, k] with its names, the subject of each row as 0 … n_groups - 1, weights.
 
@@ -61,7 +77,7 @@ class Sample:
 
 
 def read_columns(
-    given: Columns, names: Sequence[str] | None = None, prefix: str = "x"
+    source: Columns, names: Sequence[str] | None = None, prefix: str = "x"
 ) -> tuple[tuple[str, ...], Float[np.ndarray, "n k"]]:
     """Names and values float64 [n, k] of columns; an array's columns are `names`, or else prefix1, prefix2, …
 
@@ -70,11 +86,11 @@ def read_columns(
     >>> read_columns(pa.table({"age": [20, None, 60]}))
     (('age',), array([[20.], [nan], [60.]]))
     """
-    if isinstance(given, pa.Table):
-        given = {name: _arrow_values(name, given[name]) for name in given.column_names}
-    if isinstance(given, Mapping):
-        return _stack({str(name): _numbers(str(name), column) for name, column in given.items()}, names)
-    values = _numbers(prefix, given)
+    if isinstance(source, pa.Table):
+        source = {name: _arrow_values(name, source[name]) for name in source.column_names}
+    if isinstance(source, Mapping):
+        return _stack({str(name): _numbers(str(name), column) for name, column in source.items()}, names)
+    values = _numbers(prefix, source)
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2:
         raise BadInput(f"{prefix}: expected an array [n] or [n, k], got {values.ndim} axes; reshape it")
@@ -111,26 +127,26 @@ def complete(
         if length != n:
             raise BadInput(f"{what}: expected one row per outcome, {n}, got {length}; pass one for each image")
     reasons = _reasons(outcome, values, chosen, known)
-    kept = reasons < 0
+    used = reasons < 0
     texts = (NO_OUTCOME, *(f"no value of {name}" for name in called), BAD_WEIGHT, NO_SUBJECT)
-    counts = np.bincount(reasons[~kept], minlength=len(texts))
-    unique, groups = np.unique(subject[kept], return_inverse=True)
+    counts = np.bincount(reasons[~used], minlength=len(texts))
+    unique, groups = np.unique(subject[used], return_inverse=True)
     return Sample(
-        outcome[kept],
-        values[kept],
+        outcome[used],
+        values[used],
         called,
         groups.astype(np.int64),
         len(unique),
-        chosen[kept],
-        kept,
+        chosen[used],
+        used,
         {text: int(count) for text, count in zip(texts, counts, strict=True) if count},
-        _nothing(outcome[kept], chosen[kept], n),
+        _nothing(outcome[used], chosen[used], n),
     )
 
 
-def _nothing(y: Float[np.ndarray, " n"], weights: Float[np.ndarray, " n"], given: int) -> str:
+def _nothing(y: Float[np.ndarray, " n"], weights: Float[np.ndarray, " n"], total: int) -> str:
     if not len(y):
-        return f"no complete row among {given}"
+        return f"no complete row among {total}"
     if weights.sum() <= 0:
         return f"the weights of {len(y)} rows sum to 0"
     return ""
@@ -152,14 +168,14 @@ def _subjects(clusters: ArrayLike | None, n: int) -> tuple[Int[np.ndarray, " n"]
     """Each row's subject as a number, in the sorted order of its names, and whether it has one."""
     if clusters is None:
         return np.arange(n), np.ones(n, dtype=bool)
-    given = clusters.to_pylist() if isinstance(clusters, pa.Array | pa.ChunkedArray) else clusters
-    array = np.asarray(given).reshape(-1)
+    values = clusters.to_pylist() if isinstance(clusters, pa.Array | pa.ChunkedArray) else clusters
+    array = np.asarray(values).reshape(-1)
     if array.dtype.kind == "f":
         known = np.isfinite(array)
         return np.unique(array, return_inverse=True)[1].astype(np.int64), known
     if array.dtype.kind == "O":
-        known = np.array([one is not None and one == one for one in array], dtype=bool)
-        return np.unique(np.array([str(one) for one in array]), return_inverse=True)[1].astype(np.int64), known
+        known = np.array([label is not None and label == label for label in array], dtype=bool)
+        return np.unique(np.array([str(label) for label in array]), return_inverse=True)[1].astype(np.int64), known
     return np.unique(array, return_inverse=True)[1].astype(np.int64), np.ones(len(array), dtype=bool)
 
 
@@ -170,8 +186,8 @@ def _stack(
         raise BadInput("expected at least one column, got none; name the attributes to analyse")
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise BadInput(f"expected columns of one length, got {told}; pass one value for each image")
+        listing = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise BadInput(f"expected columns of one length, got {listing}; pass one value for each image")
     chosen = tuple(columns) if names is None else tuple(names)
     if absent := [name for name in chosen if name not in columns]:
         raise BadInput(f"expected the columns {', '.join(chosen)}, got no {', '.join(absent)}; add them")
@@ -185,10 +201,10 @@ def _arrow_values(name: str, column: pa.ChunkedArray) -> Float[np.ndarray, " n"]
         raise BadInput(f"{name}: expected numbers, got {column.type}; encode levels as numbers") from None
 
 
-def _numbers(name: str, given: ArrayLike | pa.Array | pa.ChunkedArray) -> Float[np.ndarray, " ..."]:
-    if isinstance(given, pa.Array | pa.ChunkedArray):
-        return _arrow_values(name, given if isinstance(given, pa.ChunkedArray) else pa.chunked_array([given]))
+def _numbers(name: str, source: ArrayLike | pa.Array | pa.ChunkedArray) -> Float[np.ndarray, " ..."]:
+    if isinstance(source, pa.Array | pa.ChunkedArray):
+        return _arrow_values(name, source if isinstance(source, pa.ChunkedArray) else pa.chunked_array([source]))
     try:
-        return np.asarray(given, dtype=np.float64)
+        return np.asarray(source, dtype=np.float64)
     except (TypeError, ValueError):
         raise BadInput(f"{name}: expected numbers, got text or ragged rows; encode levels as numbers") from None

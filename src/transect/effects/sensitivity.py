@@ -54,8 +54,8 @@ class Curve:
 
     def effects(self, attribute: str, labels: Labels | None = None) -> tuple[Effect, ...]:
         """One Effect per step other than 0; the attribute's steps λ are origin 0 and `to`."""
-        asked = labels or Labels(basis="experimental")
-        return tuple(_effect(self, place, attribute, asked) for place in np.flatnonzero(self.steps != 0).tolist())
+        names = labels or Labels(basis="experimental")
+        return tuple(_effect(self, place, attribute, names) for place in np.flatnonzero(self.steps != 0).tolist())
 
 
 @final
@@ -107,8 +107,8 @@ def score_sensitivity(
 
     Raises BadInput where shapes differ or there is no base.
 
-    >>> made = score_sensitivity([[0.2, 0.5, 0.9], [0.4, 0.5, 0.5]], [-1.0, 0.0, 1.0])
-    >>> made.signed.values, made.absolute.values
+    >>> result = score_sensitivity([[0.2, 0.5, 0.9], [0.4, 0.5, 0.5]], [-1.0, 0.0, 1.0])
+    >>> result.signed.values, result.absolute.values
     (array([-0.2,  0. ,  0.2]), array([0.2, 0. , 0.2]))
     """
     grid = _Grid.of(scores, steps, base, near, keep)
@@ -137,8 +137,8 @@ def classification_sensitivity(
     Returns ClassificationSensitivity; flips among subjects that answer 0 (or 1) are NaN where there is none, with the
     reason.
 
-    >>> made = classification_sensitivity([[0.2, 0.4, 0.9], [0.1, 0.6, 0.7]], [-1.0, 0.0, 1.0])
-    >>> made.signed.values, made.down_signed.values, made.down.values
+    >>> result = classification_sensitivity([[0.2, 0.4, 0.9], [0.1, 0.6, 0.7]], [-1.0, 0.0, 1.0])
+    >>> result.signed.values, result.down_signed.values, result.down.values
     (array([-0.5,  0. ,  0.5]), array([-1.,  0.,  0.]), array([1., 0., 0.]))
     """
     grid = _Grid.of(scores, steps, base, near, keep).answers(threshold)
@@ -146,13 +146,13 @@ def classification_sensitivity(
     options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
     paired: dict[str, Any] = {**options, "binary": True}
     signed = _curve("S", grid, change, intervals.mean_difference_interval, "proportion", **paired)
-    zero, one = np.where(grid.base == 0, 1.0, np.nan)[:, None], np.where(grid.base == 1, 1.0, np.nan)[:, None]
+    base_no, base_yes = np.where(grid.base == 0, 1.0, np.nan)[:, None], np.where(grid.base == 1, 1.0, np.nan)[:, None]
     absolute, up, down = (
         _flips(name, grid, flipped, confidence)
         for name, flipped in (
             ("flips", np.abs(change)),
-            ("S 0→1 (frequency)", np.abs(change) * zero),
-            ("S 1→0 (frequency)", np.abs(change) * one),
+            ("S 0→1 (frequency)", np.abs(change) * base_no),
+            ("S 1→0 (frequency)", np.abs(change) * base_yes),
         )
     )
     return ClassificationSensitivity(
@@ -187,27 +187,27 @@ class _Grid:
         keep: ArrayLike | None,
     ) -> _Grid:
         values, levels = _shaped(scores, steps)
-        own = _base(values, levels, base)
+        own_base = _base(values, levels, base)
         reasons = np.where(np.isfinite(values), "", NO_ANSWER).astype(object)
-        reasons[~np.isfinite(own)] = NO_BASE
+        reasons[~np.isfinite(own_base)] = NO_BASE
         if near is not None:
-            far = np.isfinite(own) & ~((own > near[0]) & (own < near[1]))
+            far = np.isfinite(own_base) & ~((own_base > near[0]) & (own_base < near[1]))
             reasons[far] = NOT_NEAR
         if keep is not None:
-            kept = np.asarray(keep, dtype=bool)
-            if kept.shape not in ((len(values),), values.shape):
+            mask = np.asarray(keep, dtype=bool)
+            if mask.shape not in ((len(values),), values.shape):
                 raise BadInput(
-                    f"keep: expected shape {values.shape[:1]} or {values.shape}, got {kept.shape}; reshape it"
+                    f"keep: expected shape {values.shape[:1]} or {values.shape}, got {mask.shape}; reshape it"
                 )
-            kept = np.broadcast_to(kept[:, None] if kept.ndim == 1 else kept, values.shape)
-            reasons[~kept & (reasons == "")] = LEFT_OUT
-        return cls(values, levels, own, reasons)
+            mask = np.broadcast_to(mask[:, None] if mask.ndim == 1 else mask, values.shape)
+            reasons[~mask & (reasons == "")] = LEFT_OUT
+        return cls(values, levels, own_base, reasons)
 
     def answers(self, threshold: float) -> _Grid:
         """The same with answers 0 and 1 in place of scores; NaN stays."""
-        answered = np.where(np.isfinite(self.scores), (self.scores >= threshold).astype(float), np.nan)
-        own = np.where(np.isfinite(self.base), (self.base >= threshold).astype(float), np.nan)
-        return _Grid(answered, self.steps, own, self.reasons)
+        answers = np.where(np.isfinite(self.scores), (self.scores >= threshold).astype(float), np.nan)
+        base_answers = np.where(np.isfinite(self.base), (self.base >= threshold).astype(float), np.nan)
+        return _Grid(answers, self.steps, base_answers, self.reasons)
 
     def differences(self) -> Float[np.ndarray, "n k"]:
         """Each subject's change at each step; NaN where it does not count."""
@@ -250,10 +250,10 @@ def _base(
     values: Float[np.ndarray, "n k"], steps: Float[np.ndarray, " k"], base: ArrayLike | None
 ) -> Float[np.ndarray, " n"]:
     if base is not None:
-        own = np.asarray(base, dtype=np.float64).reshape(-1)
-        if len(own) != len(values):
-            raise BadInput(f"base: expected one score per subject, {len(values)}, got {len(own)}; pass one for each")
-        return own
+        column = np.asarray(base, dtype=np.float64).reshape(-1)
+        if len(column) != len(values):
+            raise BadInput(f"base: expected one score per subject, {len(values)}, got {len(column)}; pass one for each")
+        return column
     if not (steps == 0).any():
         raise BadInput("steps: expected λ = 0, the subject's own image, among them; add it, or give `base`")
     return np.asarray(values[:, np.flatnonzero(steps == 0)[0]])
@@ -264,8 +264,8 @@ def _curve(name: str, grid: _Grid, values: np.ndarray, interval: Any, unit: str,
     counted = np.isfinite(values)
     n = counted.sum(axis=0)
     mean = np.divide(np.where(counted, values, 0.0).sum(axis=0), n, out=np.full(len(n), np.nan), where=n > 0)
-    made = interval(values, **options)
-    own = grid.steps == 0
+    bounds = interval(values, **options)
+    at_base = grid.steps == 0
     reasons = tuple(
         "no subject counts"
         if not k
@@ -274,10 +274,10 @@ def _curve(name: str, grid: _Grid, values: np.ndarray, interval: Any, unit: str,
         else ""
         if np.isfinite(low)
         else "no interval: nothing varies"
-        for k, at_own, low in zip(n.tolist(), own.tolist(), made.low.tolist(), strict=True)
+        for k, at_own, low in zip(n.tolist(), at_base.tolist(), bounds.low.tolist(), strict=True)
     )
-    low, high = np.where(own, np.nan, made.low), np.where(own, np.nan, made.high)
-    methods = tuple("" if at_own else method for at_own, method in zip(own.tolist(), made.methods, strict=True))
+    low, high = np.where(at_base, np.nan, bounds.low), np.where(at_base, np.nan, bounds.high)
+    methods = tuple("" if at_own else method for at_own, method in zip(at_base.tolist(), bounds.methods, strict=True))
     excluded = tuple(grid.excluded(step, counted[:, step]) for step in range(len(n)))
     return Curve(name, grid.steps, mean, low, high, n, excluded, reasons, methods, unit)
 
@@ -288,7 +288,7 @@ def _flips(name: str, grid: _Grid, flipped: Float[np.ndarray, "n k"], confidence
     def wilson(values: Float[np.ndarray, "n k"]) -> intervals.Intervals:
         counted = np.isfinite(values)
         low, high = intervals.wilson(np.nansum(values, axis=0), counted.sum(axis=0), confidence)
-        names = tuple(intervals.WILSON if one == one else "" for one in low.tolist())
+        names = tuple(intervals.WILSON if end == end else "" for end in low.tolist())
         return intervals.Intervals(np.asarray(low), np.asarray(high), names)
 
     return _curve(name, grid, flipped, wilson, "proportion")
@@ -337,25 +337,27 @@ def interpolation_consistency(ends: ArrayLike, between: ArrayLike, confidence: f
 
     Raises BadInput where shapes differ.
 
-    >>> made = interpolation_consistency([1, 1, 0], [[1, 1], [1, 0], [0, 0]])
-    >>> round(made["all"]["share"], 3), made["0"]["share"], made["all"]["images"]
+    >>> result = interpolation_consistency([1, 1, 0], [[1, 1], [1, 0], [0, 0]])
+    >>> round(result["all"]["share"], 3), result["0"]["share"], result["all"]["images"]
     (0.833, 1.0, 6)
     """
-    label, found = np.asarray(ends, dtype=np.float64).reshape(-1), np.asarray(between, dtype=np.float64)
-    if found.ndim != 2 or len(found) != len(label):
-        raise BadInput(f"between: expected [lines, images], {len(label)} lines, got {found.shape}; reshape it")
+    label, classes_between = np.asarray(ends, dtype=np.float64).reshape(-1), np.asarray(between, dtype=np.float64)
+    if classes_between.ndim != 2 or len(classes_between) != len(label):
+        raise BadInput(
+            f"between: expected [lines, images], {len(label)} lines, got {classes_between.shape}; reshape it"
+        )
     known = np.isfinite(label)
     classes: Sequence[float] = np.unique(label[known]).tolist()
-    chosen = {"all": known, **{f"{one:g}": label == one for one in classes}}
-    made = {}
+    chosen = {"all": known, **{f"{label_value:g}": label == label_value for label_value in classes}}
+    by_class = {}
     for name, rows in chosen.items():
-        answered = np.isfinite(found[rows])
-        same = np.where(answered, found[rows] == label[rows][:, None], False).sum(axis=1).astype(np.float64)
+        answered = np.isfinite(classes_between[rows])
+        same = np.where(answered, classes_between[rows] == label[rows][:, None], False).sum(axis=1).astype(np.float64)
         counts = answered.sum(axis=1).astype(np.float64)
         low, high = intervals.wilson_clustered(same[:, None], counts[:, None], confidence)
         images = int(counts.sum())
         share = float(same.sum() / images) if images else np.nan
-        made[name] = {
+        by_class[name] = {
             "share": share,
             "low": float(low[0]),
             "high": float(high[0]),
@@ -363,4 +365,4 @@ def interpolation_consistency(ends: ArrayLike, between: ArrayLike, confidence: f
             "images": images,
             "dropped": int((~known).sum()) if name == "all" else 0,
         }
-    return made
+    return by_class

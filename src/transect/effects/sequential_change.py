@@ -38,9 +38,9 @@ def evidence_of_change(distances: Float[np.ndarray, "images t t"], *, seed: int 
     (True, True)
     """
     images, rounds = distances.shape[:2]
-    made = np.ones(rounds)
+    evidence = np.ones(rounds)
     if rounds < 3 or not images:
-        return made
+        return evidence
     chances = [np.random.default_rng([seed, i]).random((rounds,)) for i in range(images)]
     ranked = [_p_values(image, chance) for image, chance in zip(distances, chances, strict=True)]
     starts = np.arange(2, rounds)
@@ -49,8 +49,8 @@ def evidence_of_change(distances: Float[np.ndarray, "images t t"], *, seed: int 
     for now in range(2, rounds):
         bets[:, : now - 1] += sum(_won(p, known, starts[: now - 1], now) for p, known in ranked)
         won = (np.exp(np.minimum(bets[:, : now - 1], 600.0)) * prior[: now - 1]).sum() / len(SHARES)
-        made[now] = won + prior_left(now)
-    return made
+        evidence[now] = won + prior_left(now)
+    return evidence
 
 
 def prior_left(now: int) -> float:
@@ -69,18 +69,18 @@ def _p_values(
 
     Returns them with the number of answers until each round.
     """
-    there = np.isfinite(np.diagonal(distances))
-    apart = np.where(there[:, None] & there[None, :], distances, 0.0)
-    known, made = np.cumsum(there), np.full(len(there), np.nan)
-    far = np.zeros(len(there))
-    for now in np.flatnonzero(there):
+    answered = np.isfinite(np.diagonal(distances))
+    apart = np.where(answered[:, None] & answered[None, :], distances, 0.0)
+    known, p = np.cumsum(answered), np.full(len(answered), np.nan)
+    far = np.zeros(len(answered))
+    for now in np.flatnonzero(answered):
         far[:now] += apart[:now, now]
         far[now] = apart[now, :now].sum()
-        scores = far[: now + 1][there[: now + 1]]
+        scores = far[: now + 1][answered[: now + 1]]
         margin = _TIES * max(1.0, float(scores.max()))
         above, equal = (scores > scores[-1] + margin).sum(), (np.abs(scores - scores[-1]) <= margin).sum()
-        made[now] = (above + chance[now] * equal) / known[now]
-    return made, known
+        p[now] = (above + chance[now] * equal) / known[now]
+    return p, known
 
 
 def _won(

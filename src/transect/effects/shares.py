@@ -69,8 +69,8 @@ def shares_of(
 
     columns: attribute -> values [n] of the sampled subjects; those that `levels` lacks are left out.
 
-    >>> made = shares_of({"age": np.array([21.0, 38.0, 44.0, 70.0])}, {"age": (20.0, 40.0, 60.0)}, "four people")
-    >>> made.cells.ravel(), made.shares
+    >>> result = shares_of({"age": np.array([21.0, 38.0, 44.0, 70.0])}, {"age": (20.0, 40.0, 60.0)}, "four people")
+    >>> result.cells.ravel(), result.shares
     (array([20., 40., 60.]), array([0.25, 0.5 , 0.25]))
     """
     nearest = [

@@ -93,8 +93,8 @@ def sobol(
     Raises BadInput for weights that do not fit the levels or do not sum to 1, more than 12 attributes, shapes.
 
     >>> f = np.array([[[0.0, 1.0], [2.0, 3.0]]])  # 2 a + b: variances 1 and 1/4
-    >>> made = sobol(f, attributes=["a", "b"])
-    >>> made.first.estimate, made.total.estimate, made.reason
+    >>> result = sobol(f, attributes=["a", "b"])
+    >>> result.first.estimate, result.total.estimate, result.reason
     (array([0.8, 0.2]), array([0.8, 0.2]), 'one subject: no interval')
     """
     data = as_factorial(values, outcome=outcome, attributes=attributes)
@@ -132,13 +132,13 @@ def sobol(
 
 
 def _chances(name: str, size: int, weights: Sequence[float] | None) -> Float[np.ndarray, " levels"]:
-    given = np.full(size, 1 / size) if weights is None else np.asarray(weights, dtype=np.float64)
-    if given.shape != (size,) or (given < 0).any() or not math.isclose(float(given.sum()), 1.0, abs_tol=1e-6):
+    chances = np.full(size, 1 / size) if weights is None else np.asarray(weights, dtype=np.float64)
+    if chances.shape != (size,) or (chances < 0).any() or not math.isclose(float(chances.sum()), 1.0, abs_tol=1e-6):
         raise BadInput(
-            f"weights of {name}: expected {size} shares from 0 on that sum to 1, got {len(given)} with the sum "
-            f"{float(given.sum()):g}; divide them by their sum"
+            f"weights of {name}: expected {size} shares from 0 on that sum to 1, got {len(chances)} with the sum "
+            f"{float(chances.sum()):g}; divide them by their sum"
         )
-    return given
+    return chances
 
 
 def _spreads(

@@ -126,8 +126,8 @@ def threshold_curves(
 
     Raises BadInput where lengths differ or a truth is neither 0 nor 1.
 
-    >>> made = threshold_curves([0.9, 0.2, 0.6, 0.4], [1, 1, 0, 0], thresholds=[0.0, 0.5, 1.0])
-    >>> made.error[0], made.best
+    >>> result = threshold_curves([0.9, 0.2, 0.6, 0.4], [1, 1, 0, 0], thresholds=[0.0, 0.5, 1.0])
+    >>> result.error[0], result.best
     (array([0.5, 0.5, 0.5]), 0.9)
     """
     scored = _Scored.of(scores, truth, groups, None)
@@ -181,7 +181,7 @@ class _Scored:
             raise BadInput(
                 f"truth: expected 0 or 1, got {label[~np.isin(label, (0.0, 1.0))][0]:g}; compare it with a number"
             )
-        texts = np.array([""] * len(sample.rows) if groups is None else [str(one) for one in groups], dtype=object)
+        texts = np.array([""] * len(sample.rows) if groups is None else [str(group) for group in groups], dtype=object)
         if len(texts) != len(sample.rows):
             raise BadInput(
                 f"groups: expected one per image, {len(sample.rows)}, got {len(texts)}; pass one for each image"

@@ -113,22 +113,22 @@ class Truth:
         return self.of({self.attribute: np.floor(means + 0.5)}) if self.comparison else yes, yes
 
     def share_of_answers(
-        self, said: Annotations, n_images: int, attribute: Attribute | None = None
+        self, annotations: Annotations, n_images: int, attribute: Attribute | None = None
     ) -> Float[np.ndarray, " _"]:
         """The share of each image's single answers that say yes, NaN for an image that nobody answered.
 
         Each answer is labelled as `as_rated` labels a mean of one. Empty for a number as the truth.
 
         >>> from transect.records import Question
-        >>> said = Annotations(Question("age", "How old?"), np.array([0, 0]), ("a", "b"), np.array([28.0, 36.0]))
+        >>> answers = Annotations(Question("age", "How old?"), np.array([0, 0]), ("a", "b"), np.array([28.0, 36.0]))
         >>> age = Attribute("age", "continuous", "apparent age", low=20, high=80)
-        >>> Truth.parse("age<30").share_of_answers(said, 2, age)  # their mean, 32, is on the side of no
+        >>> Truth.parse("age<30").share_of_answers(answers, 2, age)  # their mean, 32, is on the side of no
         array([0.5, nan])
         """
         from transect.effects.perception import mean_ratings
 
-        labels = self.as_rated(said.value, attribute)[0]
-        return mean_ratings(replace(said, value=labels), n_images) if len(labels) else np.empty(0)
+        labels = self.as_rated(annotations.value, attribute)[0]
+        return mean_ratings(replace(annotations, value=labels), n_images) if len(labels) else np.empty(0)
 
     def _of_two(self, attribute: Attribute | None) -> bool:
         """Whether a mean rating is a share of yes: of two levels, or not known and not cut on a scale."""

@@ -84,8 +84,8 @@ def validity(
 
     Raises BadInput where shapes differ, λ = 0 is missing, the margin is not above 0, or numbers have no threshold.
 
-    >>> made = validity([[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 1]], [-1.0, 0.0, 1.0])
-    >>> made.share, made.kept[0]
+    >>> result = validity([[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 1]], [-1.0, 0.0, 1.0])
+    >>> result.share, result.kept[0]
     (array([0.  , 0.  , 0.25]), array([ True,  True, False]))
     """
     values, levels = np.asarray(labels, dtype=np.float64), np.asarray(steps, dtype=np.float64).reshape(-1)
@@ -96,16 +96,16 @@ def validity(
     known = np.isfinite(values)
     if threshold is None and not np.isin(values[known], (0.0, 1.0)).all():
         raise BadInput("labels other than 0 and 1 need a threshold from which the label is yes; give one")
-    own = values[:, [int(np.flatnonzero(levels == 0)[0])]]
-    both = known & np.isfinite(own)
+    at_zero = values[:, [int(np.flatnonzero(levels == 0)[0])]]
+    comparable = known & np.isfinite(at_zero)
     label = values if threshold is None else np.where(known, values >= threshold, np.nan)
-    base = own if threshold is None else np.where(np.isfinite(own), own >= threshold, np.nan)
-    moved = both & (label != base)
-    n = both.sum(axis=0)
+    base = at_zero if threshold is None else np.where(np.isfinite(at_zero), at_zero >= threshold, np.nan)
+    moved = comparable & (label != base)
+    n = comparable.sum(axis=0)
     low, high = intervals.wilson(moved.sum(axis=0), n, confidence)
-    tests = tuple(equivalence(np.where(both, values - own, np.nan)[:, k], margin) for k in range(len(levels)))
+    tests = tuple(equivalence(np.where(comparable, values - at_zero, np.nan)[:, k], margin) for k in range(len(levels)))
     share = np.divide(moved.sum(axis=0), n, out=np.full(len(n), np.nan), where=n > 0)
-    return Validity(levels, share, low, high, n, len(values) - n, tests, moved, both & ~moved)
+    return Validity(levels, share, low, high, n, len(values) - n, tests, moved, comparable & ~moved)
 
 
 def equivalence(differences: ArrayLike, margin: float = MARGIN) -> Equivalence:

@@ -65,11 +65,11 @@ class Rule:
         if self.within and set(self.within) == set(design.levels):
             raise BadInput("--within names all that varies: expected one --vary at least that is an edit of a subject")
         n = min(design.subjects, MOST_SUBJECTS)
-        made = n * (n - 1) // 2 * int(np.prod([len(design.levels[name]) for name in self.within]))
-        if self.false_match_rate is not None and self.false_match_rate * made < 1:
+        n_comparisons = n * (n - 1) // 2 * int(np.prod([len(design.levels[name]) for name in self.within]))
+        if self.false_match_rate is not None and self.false_match_rate * n_comparisons < 1:
             raise BadInput(
                 f"--false-match-rate {self.false_match_rate:g} needs at least {_ceil(1 / self.false_match_rate):,} "
-                f"comparisons of different subjects, got {made:,}: give more --subjects or a higher rate"
+                f"comparisons of different subjects, got {n_comparisons:,}: give more --subjects or a higher rate"
             )
 
 
@@ -81,16 +81,16 @@ NO_RULE: Final = Rule()
 class Threshold:
     """A threshold of the cosine distance (a match is below it), and its false matches among reference images.
 
-    low, high: its interval, NaN where it is stated. rate, rate_low, rate_high: the false match rate at it; asked: the
-    one that it was chosen for, NaN where it is stated. n: comparisons; n_subjects: of whom; left_out: subjects beyond
-    `MOST_SUBJECTS`. groups: name, rate, low, high, false matches and comparisons at each level of what was compared
-    within. reason: why there is none (then value is NaN).
+    low, high: its interval, NaN where it is stated. rate, rate_low, rate_high: the false match rate at it; requested:
+    the one that it was chosen for, NaN where it is stated. n: comparisons; n_subjects: of whom; left_out: subjects
+    beyond `MOST_SUBJECTS`. groups: name, rate, low, high, false matches and comparisons at each level of what was
+    compared within. reason: why there is none (then value is NaN).
     """
 
     value: float
     low: float
     high: float
-    asked: float
+    requested: float
     rate: float
     rate_low: float
     rate_high: float
@@ -150,37 +150,37 @@ def find_threshold(
     Returns Threshold; NaN with a reason where fewer than 1 / R comparisons are left, or none for a stated one.
 
     >>> x = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0], [-1.0, 0.0]])  # cosines .8 0 -1 .6 -.8 0
-    >>> found = find_threshold(x, np.arange(4), np.zeros(4, dtype=int), Rule(false_match_rate=0.2))
-    >>> round(found.value, 12), found.false_matches, found.n  # one of six is below the second smallest, 1 - .6
+    >>> result = find_threshold(x, np.arange(4), np.zeros(4, dtype=int), Rule(false_match_rate=0.2))
+    >>> round(result.value, 12), result.false_matches, result.n  # one of six is below the second smallest, 1 - .6
     (0.4, 1, 6)
     """
     norms = np.linalg.norm(embeddings, axis=1)
     people, who = np.unique(subject, return_inverse=True)
     usable = np.isfinite(norms) & (norms > 0) & (who < MOST_SUBJECTS)
     unit = embeddings[usable] / norms[usable, None]
-    one, other, at, distance = _comparisons(unit, who[usable], place[usable])
+    first, second, at, distance = _comparisons(unit, who[usable], place[usable])
     n, subjects = len(distance), len(np.unique(who[usable]))
     left_out = max(len(people) - MOST_SUBJECTS, 0)
-    asked = np.nan if rule.false_match_rate is None else rule.false_match_rate
-    allowed = int(np.floor(np.nan_to_num(asked) * n + 1e-9))
+    requested = np.nan if rule.false_match_rate is None else rule.false_match_rate
+    allowed = int(np.floor(np.nan_to_num(requested) * n + 1e-9))
     ordered = np.sort(distance)
     if rule.threshold is None and allowed < 1:
-        needed = _ceil(1 / asked) if np.isfinite(asked) else 1
+        needed = _ceil(1 / requested) if np.isfinite(requested) else 1
         reason = f"expected at least {needed:,} comparisons of different subjects, got {n:,}"
-        return Threshold(*(np.nan,) * 3, asked, *(np.nan,) * 3, 0, n, subjects, left_out, (), reason)
+        return Threshold(*(np.nan,) * 3, requested, *(np.nan,) * 3, 0, n, subjects, left_out, (), reason)
     value = float(ordered[allowed]) if rule.threshold is None else rule.threshold
     matched = distance < value
-    rate, low, high = _dyadic_rate(matched, one, other, confidence)
+    rate, low, high = _dyadic_rate(matched, first, second, confidence)
     ends: tuple[float, ...] = (np.nan, np.nan)
     if rule.threshold is None:
         ends = tuple(float(ordered[min(int(np.floor(end * n)), n - 1)]) for end in (low, high))
     groups = tuple(
-        (int(p), *_dyadic_rate(matched[at == p], one[at == p], other[at == p], confidence),
+        (int(p), *_dyadic_rate(matched[at == p], first[at == p], second[at == p], confidence),
          int(matched[at == p].sum()), int((at == p).sum()))
         for p in np.unique(at)
     )  # fmt: skip
     return Threshold(
-        value, ends[0], ends[1], asked, rate, low, high, int(matched.sum()), n, subjects, left_out, groups,
+        value, ends[0], ends[1], requested, rate, low, high, int(matched.sum()), n, subjects, left_out, groups,
         "" if n else "no two subjects have a reference image",
     )  # fmt: skip
 
@@ -190,20 +190,20 @@ _Pairs = tuple[Int[np.ndarray, " c"], Int[np.ndarray, " c"], Int[np.ndarray, " c
 
 def _comparisons(unit: Float[np.ndarray, "m d"], who: Int[np.ndarray, " m"], place: Int[np.ndarray, " m"]) -> _Pairs:
     """Both subjects, the place and the distance of every two images of one place."""
-    made: list[_Pairs] = []
+    pairs: list[_Pairs] = []
     for p in np.unique(place):
         rows = np.flatnonzero(place == p)
         first, second = np.triu_indices(len(rows), 1)
         distance = (1 - unit[rows] @ unit[rows].T)[first, second]
-        made.append((who[rows[first]], who[rows[second]], np.full(len(first), p), distance))
+        pairs.append((who[rows[first]], who[rows[second]], np.full(len(first), p), distance))
     nothing = np.empty(0, dtype=np.int64)
-    parts = list(zip(*made, strict=True)) if made else [(nothing,)] * 3 + [(np.empty(0),)]
-    one, other, at, distance = (np.concatenate(part) for part in parts)
-    return one, other, at, distance
+    parts = list(zip(*pairs, strict=True)) if pairs else [(nothing,)] * 3 + [(np.empty(0),)]
+    first_subject, second_subject, at, distance = (np.concatenate(part) for part in parts)
+    return first_subject, second_subject, at, distance
 
 
 def _dyadic_rate(
-    hit: np.ndarray, one: Int[np.ndarray, " c"], other: Int[np.ndarray, " c"], confidence: float
+    hit: np.ndarray, first: Int[np.ndarray, " c"], second: Int[np.ndarray, " c"], confidence: float
 ) -> tuple[float, float, float]:
     """A share of comparisons and its interval, where comparisons that share a subject go together.
 
@@ -212,12 +212,12 @@ def _dyadic_rate(
     """
     if not len(hit):
         return (np.nan, np.nan, np.nan)
-    rate, size = float(hit.mean()), int(max(one.max(), other.max())) + 1
+    rate, size = float(hit.mean()), int(max(first.max(), second.max())) + 1
     residual = hit - rate
-    of_subject = np.bincount(one, residual, size) + np.bincount(other, residual, size)
-    own = float((np.bincount(one * size + other, residual, size * size) ** 2).sum())
-    variance = max(float((of_subject**2).sum()) - own, own) / len(hit) ** 2
-    subjects = len(np.unique(np.concatenate([one, other])))
+    of_subject = np.bincount(first, residual, size) + np.bincount(second, residual, size)
+    own_squares = float((np.bincount(first * size + second, residual, size * size) ** 2).sum())
+    variance = max(float((of_subject**2).sum()) - own_squares, own_squares) / len(hit) ** 2
+    subjects = len(np.unique(np.concatenate([first, second])))
     low, high = effective_wilson(np.array([rate]), np.array([variance]), subjects, len(hit), confidence)[0]
     return rate, float(low), float(high)
 

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8
 from pydantic import JsonValue
 
-from transect.effects import analyse_transects
+from transect.effects import Measure, analyse_transects
 from transect.errors import BadInput, UnknownName
 from transect.mitigation.hiding import WorldRegions
 from transect.mitigation.measuring import number
@@ -94,8 +94,7 @@ def effects(protocol: Protocol, scores: Float[np.ndarray, "r k"], names: tuple[s
             none,
             protocol.design,
             protocol.attributes,
-            target=model,
-            outcome=name,
+            Measure(model, name),
         )
         effect = table.effects[0]
         estimate, low, high = (number(100 * value) for value in (effect.estimate, effect.low, effect.high))

@@ -9,7 +9,7 @@ from small_world import Sample
 from transect.generators.faceworld.attributes import IDENTITY
 from transect.generators.faceworld.world import FaceWorld
 from transect.jobs.verify import identity as module
-from transect.jobs.verify.identity import embedding, pairs, same_code, same_person, told_apart
+from transect.jobs.verify.identity import embedding, pairs, person_auc, same_code, same_person
 from transect.jobs.verify.network import new_network
 from transect.jobs.verify.reading import readings
 
@@ -59,8 +59,8 @@ def test_embeddings_with_known_answers(euclidean):
     generator = np.random.default_rng(0)
     subject = np.repeat(np.arange(40), 3)
     person = generator.standard_normal((40, 16))[subject]
-    clear = told_apart(person + generator.normal(0, 0.05, person.shape), subject, euclidean=euclidean, resamples=50)
-    blind = told_apart(generator.standard_normal(person.shape), subject, euclidean=euclidean, resamples=50)
+    clear = person_auc(person + generator.normal(0, 0.05, person.shape), subject, euclidean=euclidean, resamples=50)
+    blind = person_auc(generator.standard_normal(person.shape), subject, euclidean=euclidean, resamples=50)
     assert clear.value == 1
     assert clear.n == 40
     assert blind.low < 0.5 < blind.high
@@ -70,7 +70,7 @@ def test_pictures_without_an_embedding_are_left_out():
     generator = np.random.default_rng(0)
     embedded, subject = generator.standard_normal((30, 4)), np.repeat(np.arange(10), 3)
     embedded[3:6] = np.nan
-    assert told_apart(embedded, subject, resamples=20).n == 9
+    assert person_auc(embedded, subject, resamples=20).n == 9
 
 
 def test_the_embedding_is_what_the_network_says_of_traits_that_are_always_seen(monkeypatch):

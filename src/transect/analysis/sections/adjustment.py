@@ -124,7 +124,7 @@ def _side_by_side(one: Answers, columns: Mapping[str, Float[np.ndarray, " _"]], 
     shown = {name: values for name, values in columns.items() if name not in held}
     parted = splits(one, shown, {name: columns[name] for name in columns if name in held})
     left = whole(one, shown, parted)
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     for name in shown:
         if name in parted:
             rows.append([words(name), parted[name].told, *_estimates(one, name, parted[name])])
@@ -139,7 +139,7 @@ def _side_by_side(one: Answers, columns: Mapping[str, Float[np.ndarray, " _"]], 
 
 def _estimates(one: Answers, name: str, split: Split) -> list[Any]:
     labels, clusters = Labels(one.target, "error", "proportion"), one.subjects
-    cells: list[Any] = []
+    cells: list[object] = []
     chosen, varied = split.chosen, split.others
     made = [difference_in_means(one.errors, {name: chosen}, clusters=clusters, labels=labels)]
     if varied:

@@ -118,7 +118,7 @@ def _differences(found: Sequence[Answers], by: str) -> Table:
     names = [name for name in dict.fromkeys(name for one in found for name in one.values) if name != by]
     rows = []
     for name in names:
-        cells: list[Any] = [words(name)]
+        cells: list[object] = [words(name)]
         for one in found:
             cells.append(_smd(one, by, name))
         rows.append(cells)

@@ -59,7 +59,7 @@ def section(one: Answers) -> Section | None:
     )
 
 
-def _contrasts(one: Answers, values: Float[np.ndarray, " n"]) -> list[list[Any]]:
+def _contrasts(one: Answers, values: Float[np.ndarray, " n"]) -> list[list[object]]:
     """A row per contrast: each level against the first, or the last range against the first, and the slope."""
     rows = []
     for name, column in one.values.items():
@@ -83,7 +83,7 @@ def _slopes(one: Answers, name: str, column: Float[np.ndarray, " n"]) -> list[tu
     return [(told, (column - known.mean()) / size)]
 
 
-def _adjusted(one: Answers, values: Float[np.ndarray, " n"]) -> list[list[Any]]:
+def _adjusted(one: Answers, values: Float[np.ndarray, " n"]) -> list[list[object]]:
     """A row per attribute that varies and is no list of names, parted in two, all others held equal."""
     parted = {name: split for name, split in splits(one, one.values, one.held).items() if split.others}
     rows = []
@@ -146,7 +146,7 @@ def _spread(values: Float[np.ndarray, " n"], chosen: Float[np.ndarray, " n"]) ->
     return float(np.sqrt(squares / freedom)) if squares > _ROUNDING * float(y @ y) else np.nan
 
 
-def _e_values(title: str, measure: str, rows: list[list[Any]]) -> Table:
+def _e_values(title: str, measure: str, rows: list[list[object]]) -> Table:
     heads = [("compared", "text"), (measure, "number"), ("low", "number"), ("high", "number")]
     heads += [("E-value", "number"), ("E-value of the interval", "number"), ("images", "count"), ("note", "text")]
     return table(title, heads, rows)

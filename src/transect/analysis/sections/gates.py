@@ -62,9 +62,9 @@ def section(
     )
 
 
-def _limits(entries: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+def _limits(entries: Sequence[Mapping[str, Any]]) -> list[list[object]]:
     """Each gate of each validation; those of several studies may have other limits."""
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     for one in entries:
         rows += [
             [text, one["gates"].get(name), one["failures"].get(failure) or _met(failure, one)]
@@ -80,7 +80,7 @@ def _met(gate: str, entry: Mapping[str, Any]) -> str:
     return f"not tested: {tests[0]['reason'] if tests else 'nothing varied'}"
 
 
-def _conditions(entries: Sequence[Mapping[str, Any]], levels: Mapping[str, Sequence[float]]) -> list[list[Any]]:
+def _conditions(entries: Sequence[Mapping[str, Any]], levels: Mapping[str, Sequence[float]]) -> list[list[object]]:
     """All images, then the rated levels of what the study sets, of everything where it sets nothing."""
     rows = []
     for one in entries:

@@ -138,8 +138,8 @@ def _tables(one: Answers, each: _Quantity, groups: Mapping[str, Mapping[str, Boo
     everything = np.ones(len(each.people), dtype=bool)
     by = f" (machine: {each.machine_name})"
     whole = [_row(each, "all images", *_mean(one, each, everything))]
-    rows: list[list[Any]] = []
-    differences: list[list[Any]] = []
+    rows: list[list[object]] = []
+    differences: list[list[object]] = []
     for name, members in groups.items():
         made = {text: _mean(one, each, rows_of) for text, rows_of in members.items()}
         rows += [_row(each, f"{words(name)}: {text}", *both) for text, both in made.items()]

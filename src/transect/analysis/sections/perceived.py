@@ -190,7 +190,7 @@ def _no_number(one: Answers, name: str) -> str:
 
 def _instrumented_rows(
     one: Answers, counted: Float[np.ndarray, " n"], names: list[str], labels: Labels
-) -> list[list[Any]]:
+) -> list[list[object]]:
     """A row per attribute: their intended values are instruments, those of the other varied ones covariates."""
     settings = np.array([[cell[name] for name in one.design.levels] for cell in one.design.cells()])[one.cells]
     intended = {name: settings[:, k] for k, name in enumerate(one.design.levels)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from jaxtyping import Float
@@ -64,12 +64,12 @@ def section(
 def _rated(kinds: Mapping[str, Mapping[str, Float[np.ndarray, " n"]]], unordered: Container[str]) -> Table:
     heads = [("rating", "text"), ("given as", "text"), ("images rated", "count"), ("not rated", "count")]
     heads += [("mean", "number"), ("least", "number"), ("most", "number"), ("note", "text")]
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     for kind, columns in kinds.items():
         for name, values in columns.items():
             known = values[np.isfinite(values)]
             spread = (known.mean(), known.min(), known.max()) if len(known) else (np.nan,) * 3
-            told: list[Any] = [None, None, None, "levels in no order"] if name in unordered else [*spread, ""]
+            told: list[object] = [None, None, None, "levels in no order"] if name in unordered else [*spread, ""]
             rows.append([words(name), kind, len(known), len(values) - len(known), *told])
     return table("Ratings", heads, rows)
 
@@ -78,7 +78,7 @@ def _steps(pruning: Pruning) -> Table:
     """A row per rule, so that what each matches can be seen; the counts of its step stand in the step's first row."""
     heads = [("step", "text"), ("rule", "text"), ("images that match", "count"), ("not rated", "count")]
     heads += [("left out at this step", "count"), ("images left", "count")]
-    rows: list[list[Any]] = [[EVERYTHING, "", None, None, None, len(pruning.kept)]]
+    rows: list[list[object]] = [[EVERYTHING, "", None, None, None, len(pruning.kept)]]
     for step in pruning.steps:
         counts: tuple[int | None, int | None] = (step.removed, step.left)
         for rule, n in step.matched.items():

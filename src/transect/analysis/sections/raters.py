@@ -122,7 +122,7 @@ def _single(one: Rated) -> bool:
 def _who(rated: Sequence[Rated], excluded: Excluded) -> Table:
     heads = [("question", "text"), ("raters", "count"), ("answers", "count"), ("images rated", "count")]
     heads += [("not rated", "count"), ("answers an image, median", "number"), ("cannot tell", "count")]
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     for one in rated:
         known = np.isfinite(one.ratings)
         n = known.sum(axis=1)
@@ -164,7 +164,7 @@ def _reliability(rated: Sequence[Rated]) -> Table:
         ("correlation with the others, least", "number"),
     ]
     heads += [("median", "number"), ("most", "number"), ("bias in levels, least", "number"), ("most bias", "number")]
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     for one in rated:
         if one.anonymous:
             continue

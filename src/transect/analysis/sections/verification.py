@@ -29,8 +29,8 @@ _TEXT: Final = (
     "family of their own (Holm).",
 )
 _FOUND: Final = (
-    "The threshold {value:.4g} ({low:.4g} to {high:.4g}) was found, so that at most {asked:g} of {n:,} comparisons of "
-    "different subjects' reference images match: {false} did. Its interval is from the false match rate's, by both "
+    "The threshold {value:.4g} ({low:.4g} to {high:.4g}) was found, so that at most {requested:g} of {n:,} comparisons "
+    "of different subjects' reference images match: {false} did. Its interval is from the false match rate's, by both "
     "subjects of a comparison (Woodruff 1952). Rates below hold this threshold fixed; the last columns of the "
     "table by edit say what they would be at the ends of its interval."
 )
@@ -75,8 +75,8 @@ def section(one: Answers) -> Section | None:
 def _text(found: Verified, tests: int) -> list[str]:
     at = found.threshold
     within = ", and at the same level of " + " and ".join(map(words, found.within)) if found.within else ""
-    numbers = {"value": at.value, "low": at.low, "high": at.high, "asked": at.asked, "n": at.n}
-    template = _STATED if np.isnan(at.asked) else _FOUND
+    numbers = {"value": at.value, "low": at.low, "high": at.high, "requested": at.requested, "n": at.n}
+    template = _STATED if np.isnan(at.requested) else _FOUND
     said = at.reason or template.format(false=f"{at.false_matches:,}", **numbers)
     lines = [line.format(within=within, threshold=said, tests=f"{tests} tests") for line in _TEXT]
     return [*lines, *([_LEFT.format(n=at.n_subjects, left=at.left_out)] if at.left_out else []), _RENDERED]
@@ -245,7 +245,7 @@ def _panel(heading: str, points: list[Point]) -> Panel:
 def _false_matches(one: Answers, found: Verified) -> Table:
     """What the threshold lets through: all reference images, and those at each level of what was compared within."""
     at: Threshold = found.threshold
-    rows: list[list[Any]] = [["all", at.rate, at.rate_low, at.rate_high, at.false_matches, at.n]]
+    rows: list[list[object]] = [["all", at.rate, at.rate_low, at.rate_high, at.false_matches, at.n]]
     if found.within:
         cells = list(one.design.cells())
         for cell, *numbers in at.groups:
@@ -265,7 +265,7 @@ def _edit_table(found: Verified, rates: list[_Row]) -> Table:
     ]
     heads += [("mean distance", "number"), ("distance: low", "number"), ("distance: high", "number")]
     heads += [("images", "count"), ("without an answer", "count")]
-    ends = () if np.isnan(found.threshold.asked) else ("low", "high")
+    ends = () if np.isnan(found.threshold.requested) else ("low", "high")
     heads += [(f"at threshold's {end}", "proportion") for end in ends]
     rows = [[r["edit"], *r["rate"], *r["distance"], r["n"], r["missing"], *r["ends"][: len(ends)]] for r in rates]
     return table("Non-matches by edit", heads, rows)

@@ -129,22 +129,22 @@ def _penalised(
 ) -> Answers:
     rows = []
     for t in by_seed(tables):
-        made = logistic_bootstrap(
+        fit = logistic_bootstrap(
             t[key].ravel(),
             {"attribute": attribute(t)},
             clusters=subject_of(t[key]),
             unit="subject" if by_subject else "image",
             resamples=_RESAMPLES,
         )
-        estimate, deviation = float(made.coefficients[0]), float(made.standard_deviations[0])
+        estimate, deviation = float(fit.coefficients[0]), float(fit.standard_deviations[0])
         p = 2 * float(ndtr(-abs(estimate / deviation))) if deviation > 0 else np.nan
         rows.append((estimate, estimate - 1.96 * deviation, estimate + 1.96 * deviation, p))
     return Answers.of(rows)
 
 
-def each(tables: Tables, one: Callable[[Mapping[str, np.ndarray]], Effect]) -> Answers:
+def each(tables: Tables, method: Callable[[Mapping[str, np.ndarray]], Effect]) -> Answers:
     """One effect per table."""
-    effects = [one(table) for table in by_seed(tables)]
+    effects = [method(table) for table in by_seed(tables)]
     return Answers.of([(effect.estimate, effect.low, effect.high, effect.p) for effect in effects])
 
 

@@ -57,9 +57,9 @@ class Cache:
         """The figures, computed unless they are there; they must be plain JSON values (None for what is NaN)."""
         path = self.file(name, settings, ".json")
         if path.exists():
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            if canonical_json(kept["settings"]) == canonical_json(settings):
-                return dict(kept["figures"])
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            if canonical_json(stored["settings"]) == canonical_json(settings):
+                return dict(stored["figures"])
         figures = compute()
         text = json.dumps({"settings": dict(settings), "figures": figures}, indent=1, allow_nan=False)
         write_atomically(path, text.encode())

@@ -142,8 +142,8 @@ def projection(tables: Tables) -> Answers:
     levels = {"attribute": (0.0, 1.0), "other": (0.0, 1.0)}
     rows = []
     for y in tables["square"]:
-        made = project(y, levels, TIED, {"attribute": FLAG, "other": _OTHER}, resamples=_RESAMPLES)
-        row = next(r for r in made.rows if (r.quantity, r.attribute) == ("disparate impact", "attribute"))
+        projected = project(y, levels, TIED, {"attribute": FLAG, "other": _OTHER}, resamples=_RESAMPLES)
+        row = next(r for r in projected.rows if (r.quantity, r.attribute) == ("disparate impact", "attribute"))
         rows.append((row.estimate, row.low, row.high, np.nan))
     return Answers.of(rows)
 
@@ -163,8 +163,8 @@ def machine_alone(tables: Tables) -> Answers:
     rows = []
     for machine in tables["machine"]:
         groups = [ppi_mean(group[:50], group[:50], group[50:], trust=1.0) for group in machine]
-        made = ppi_difference(*groups)
-        rows.append((made.estimate, made.low, made.high, np.nan))
+        difference = ppi_difference(*groups)
+        rows.append((difference.estimate, difference.low, difference.high, np.nan))
     return Answers.of(rows)
 
 
@@ -196,8 +196,8 @@ def _ratings(tables: Tables, trust: float | None) -> Answers:
     rows = []
     for people, machine in zip(tables["people"], tables["machine"], strict=True):
         groups = [ppi_mean(p[:50], m[:50], m[50:], trust=trust) for p, m in zip(people, machine, strict=True)]
-        made = ppi_difference(*groups)
-        rows.append((made.estimate, made.low, made.high, np.nan))
+        difference = ppi_difference(*groups)
+        rows.append((difference.estimate, difference.low, difference.high, np.nan))
     return Answers.of(rows)
 
 
@@ -206,7 +206,7 @@ def _subjects(
 ) -> Answers:
     """The interval and the test of subjects' differences, as an audit makes them; base None: not binary."""
     seeds = d.shape[1]
-    made = mean_difference_interval(
+    bounds = mean_difference_interval(
         d,
         binary=base is not None,
         base=base,
@@ -215,10 +215,10 @@ def _subjects(
         resamples=_RESAMPLES,
     )
     p, _ = sign_flip(d, resamples=_RESAMPLES - 1)
-    return Answers(d.mean(axis=0), made.low, made.high, p)
+    return Answers(d.mean(axis=0), bounds.low, bounds.high, p)
 
 
 def _association(y: Float[np.ndarray, " n"], attribute: Float[np.ndarray, " n"]) -> tuple[float, float, float, float]:
     none = np.full(len(y), "", dtype=object)
-    made = associations(y, none, cut(FLAG, attribute), attribute, is_binary=True)[0]
-    return made.estimate, made.low, made.high, made.p
+    association = associations(y, none, cut(FLAG, attribute), attribute, is_binary=True)[0]
+    return association.estimate, association.low, association.high, association.p

@@ -98,36 +98,36 @@ def with_interval(statistic: Weighted, n: int, *, resamples: int = 1000, seed: i
     value = float(statistic(np.ones((1, n)))[0]) if n else float("nan")
     if value != value:
         return not_estimable("both kinds, or truth that varies, are needed", n)
-    drawn = np.concatenate([statistic(weights) for weights in _resamples(n, n, resamples, seed)])
-    low, high = np.nanpercentile(drawn, (2.5, 97.5))
+    replicates = np.concatenate([statistic(weights) for weights in _resamples(n, n, resamples, seed)])
+    low, high = np.nanpercentile(replicates, (2.5, 97.5))
     return Figure(value, float(low), float(high), n)
 
 
 def pairs_auc(
     likeness: Float[np.ndarray, " p"],
-    one: Int[np.ndarray, " p"],
-    other: Int[np.ndarray, " p"],
+    first: Int[np.ndarray, " p"],
+    second: Int[np.ndarray, " p"],
     *,
     resamples: int = 1000,
     seed: int = 0,
 ) -> Figure:
     """How well likeness tells pairs of pictures of one subject from pairs of two subjects.
 
-    one, other: which subject (0 .. subjects - 1) each picture of the pair shows. Subjects are resampled, a pair weighs
-    as the product of its subjects' weights (once for a pair of one subject). n of the figure: subjects.
+    first, second: which subject (0 .. subjects - 1) each picture of the pair shows. Subjects are resampled; the weight
+    of a pair is the product of its subjects' weights (once for a pair of one subject). n of the figure: subjects.
     """
-    if not len(one):
+    if not len(first):
         return not_estimable("no pairs")
-    same, subjects = one == other, int(max(one.max(), other.max())) + 1
+    same, subjects = first == second, int(max(first.max(), second.max())) + 1
 
     def statistic(weights: Float[np.ndarray, "b s"]) -> Float[np.ndarray, " b"]:
-        return auc(likeness, same, np.where(same, weights[:, one], weights[:, one] * weights[:, other]))
+        return auc(likeness, same, np.where(same, weights[:, first], weights[:, first] * weights[:, second]))
 
     value = float(statistic(np.ones((1, subjects)))[0])
     if value != value:
         return not_estimable("pairs of one and of two subjects are needed", subjects)
-    drawn = np.concatenate([statistic(weights) for weights in _resamples(subjects, len(one), resamples, seed)])
-    low, high = np.nanpercentile(drawn, (2.5, 97.5))
+    replicates = np.concatenate([statistic(weights) for weights in _resamples(subjects, len(first), resamples, seed)])
+    low, high = np.nanpercentile(replicates, (2.5, 97.5))
     return Figure(value, float(low), float(high), subjects)
 
 

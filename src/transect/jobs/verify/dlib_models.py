@@ -36,13 +36,13 @@ def landmark_errors(pictures: Sample, model: Path) -> dict[str, Any]:
     dlib looks where its own detector found the face; faces that it does not find are counted and not measured.
     Returns n, not_found and, by region, mean, median and the mean vector [x, y] from the world's points to dlib's.
     """
-    found = _predicted(pictures, model)
-    own = landmarks(pictures)
-    there = np.isfinite(found).all(axis=(1, 2))
-    apart = own[there][:, _OUTER_CORNERS[1]] - own[there][:, _OUTER_CORNERS[0]]
-    offset = (found[there] - own[there]) / np.linalg.norm(apart, axis=1)[:, None, None]
-    figures: dict[str, Any] = {"n": int(there.sum()), "not_found": int((~there).sum()), "regions": {}}
-    if not there.any():
+    predicted = _predicted(pictures, model)
+    true_points = landmarks(pictures)
+    detected = np.isfinite(predicted).all(axis=(1, 2))
+    apart = true_points[detected][:, _OUTER_CORNERS[1]] - true_points[detected][:, _OUTER_CORNERS[0]]
+    offset = (predicted[detected] - true_points[detected]) / np.linalg.norm(apart, axis=1)[:, None, None]
+    figures: dict[str, Any] = {"n": int(detected.sum()), "not_found": int((~detected).sum()), "regions": {}}
+    if not detected.any():
         return {**figures, "reason": "dlib found no face"}
     for name, points in REGIONS.items():
         distance = np.linalg.norm(offset[:, points], axis=2).mean(1)
@@ -79,13 +79,13 @@ def descriptors(pictures: Sample, model: Path) -> Float[np.ndarray, "n 128"]:
     dlib = _dlib()
     recognizer = _load(dlib.face_recognition_model_v1, model)
     points, boxes = landmarks(pictures) * _ENLARGED, face_boxes(pictures) * _ENLARGED
-    found = np.empty((len(pictures), 128))
+    table = np.empty((len(pictures), 128))
     for row in range(len(pictures)):
         parts = dlib.points([dlib.point(int(x), int(y)) for x, y in points[row]])
         shape = dlib.full_object_detection(dlib.rectangle(*(int(side) for side in boxes[row])), parts)
         large = _enlarged(pictures.pixels(np.array([row]))[0])
-        found[row] = np.asarray(recognizer.compute_face_descriptor(large, shape))
-    return found
+        table[row] = np.asarray(recognizer.compute_face_descriptor(large, shape))
+    return table
 
 
 def _enlarged(image: np.ndarray) -> np.ndarray:

@@ -117,7 +117,7 @@ def _row(claim: Claim, world: PlantedWorld, on: Answers | None, off: Answers | N
     )
 
 
-def as_rows(made: Sequence[ProvenRow]) -> list[list[str]]:
+def as_rows(rows: Sequence[ProvenRow]) -> list[list[str]]:
     """The rows as texts: method, world, bias, RMSE, coverage, type I, power, what was expected, whether it showed."""
 
     def number(value: float | None, hundredfold: bool) -> str:
@@ -133,5 +133,5 @@ def as_rows(made: Sequence[ProvenRow]) -> list[list[str]]:
             "valid" if row.expected_valid else "fails",
             "yes" if row.holds() else "no",
         ]
-        for row in made
+        for row in rows
     ]

@@ -32,8 +32,8 @@ RATED: Final = 200
 
 def _fractions(rng: np.random.Generator, means: Float[np.ndarray, "n m"], rho: float) -> Float[np.ndarray, "n m"]:
     """Beta-distributed shares with these means; those of a row share a normal factor of correlation rho."""
-    shared, own = rng.standard_normal((len(means), 1)), rng.standard_normal(means.shape)
-    place = ndtr(np.sqrt(rho) * shared + np.sqrt(1 - rho) * own)
+    shared, noise = rng.standard_normal((len(means), 1)), rng.standard_normal(means.shape)
+    place = ndtr(np.sqrt(rho) * shared + np.sqrt(1 - rho) * noise)
     return np.asarray(betaincinv(_PRECISION * means, _PRECISION * (1 - means), place))
 
 
@@ -54,8 +54,8 @@ def _multiplied(rng: np.random.Generator, on: float) -> Table:
 def _few_bearers(rng: np.random.Generator, on: float) -> Table:
     """Five of forty subjects have the attribute, with six images each."""
     attribute = np.repeat([0.0, 1.0], [35, 5])
-    own = rng.standard_normal((40, 1)) + 0.5 * rng.standard_normal((40, 6))
-    return {"images": 1.5 * on * attribute[:, None] + own, "attribute": attribute}
+    noise = rng.standard_normal((40, 1)) + 0.5 * rng.standard_normal((40, 6))
+    return {"images": 1.5 * on * attribute[:, None] + noise, "attribute": attribute}
 
 
 def _unequal(rng: np.random.Generator, on: float) -> Table:
@@ -63,11 +63,11 @@ def _unequal(rng: np.random.Generator, on: float) -> Table:
     subject = np.repeat(np.arange(len(UNEQUAL)), UNEQUAL)
     bearer = np.arange(len(UNEQUAL)) % 2
     rates = 0.3 + 0.3 * on * bearer
-    one, two = (answers(rng, np.broadcast_to(r[:, None], (60, 60)), 0.5) for r in (np.full(60, 0.3), rates))
+    equal, unequal = (answers(rng, np.broadcast_to(r[:, None], (60, 60)), 0.5) for r in (np.full(60, 0.3), rates))
     taken = np.arange(60) < UNEQUAL[:, None]
     return {
-        "unequal_rate": one[taken],
-        "outcome": two[taken],
+        "unequal_rate": equal[taken],
+        "outcome": unequal[taken],
         "attribute": bearer[subject].astype(float),
         "subject": subject.astype(float),
     }

@@ -83,9 +83,9 @@ def separation(
     settings |= {"batch": schedule.batch, "seed": schedule.seed}
     checkpoint = cache.file(f"{name}-network", settings, ".safetensors")
 
-    def loss(said: Tensor, batch: Batch) -> Tensor:
-        wanted = torch.from_numpy(second[batch.rows].astype(np.float32)).to(said.device)
-        return functional.binary_cross_entropy_with_logits(said[:, 0], wanted) + places.loss(said, batch)
+    def loss(outputs: Tensor, batch: Batch) -> Tensor:
+        wanted = torch.from_numpy(second[batch.rows].astype(np.float32)).to(outputs.device)
+        return functional.binary_cross_entropy_with_logits(outputs[:, 0], wanted) + places.loss(outputs, batch)
 
     network = train(
         new_network(1, schedule.seed, places.average),
@@ -96,10 +96,10 @@ def separation(
         checkpoint,
         quiet=quiet,
     )
-    said = answers(network, held_out.pixels, len(held_out), schedule.device)[:, 0]
-    return _figure(said, labels(len(held_out)), cluster, resamples)
+    outputs = answers(network, held_out.pixels, len(held_out), schedule.device)[:, 0]
+    return _figure(outputs, labels(len(held_out)), cluster, resamples)
 
 
-def _figure(said: Float[np.ndarray, " n"], second: Bool[np.ndarray, " n"], cluster: int, resamples: int) -> Figure:
-    of_row = np.arange(len(said)) // cluster
-    return with_interval(lambda w: auc(said, second, w[:, of_row]), int(of_row[-1]) + 1, resamples=resamples)
+def _figure(outputs: Float[np.ndarray, " n"], second: Bool[np.ndarray, " n"], cluster: int, resamples: int) -> Figure:
+    of_row = np.arange(len(outputs)) // cluster
+    return with_interval(lambda w: auc(outputs, second, w[:, of_row]), int(of_row[-1]) + 1, resamples=resamples)

@@ -36,9 +36,9 @@ def same_code(first_seed: int, copies: int = COPIES) -> Draw:
 
     def draw(world: FaceWorld, rows: Int[np.ndarray, " n"]) -> Latents:
         subject = world.sample(first_seed + rows // copies).values
-        own = world.sample(first_seed + _OTHER_SEEDS + rows)
-        values = np.concatenate([subject[:, : len(IDENTITY)], own.values[:, len(IDENTITY) :]], axis=1)
-        return Latents(own.seeds, values, own.space)
+        rest = world.sample(first_seed + _OTHER_SEEDS + rows)
+        values = np.concatenate([subject[:, : len(IDENTITY)], rest.values[:, len(IDENTITY) :]], axis=1)
+        return Latents(rest.seeds, values, rest.space)
 
     return draw
 
@@ -59,7 +59,7 @@ def embedding(network: Network, pictures: Sample, device: str) -> Float[np.ndarr
     return np.asarray(answers(network, pictures.pixels, len(pictures), device)[:, columns])
 
 
-def told_apart(
+def person_auc(
     embedded: Float[np.ndarray, "n d"],
     subject: Int[np.ndarray, " n"],
     *,
@@ -71,19 +71,19 @@ def told_apart(
     All pairs of one subject, and one pair, drawn by chance, of each two. euclidean: compare by distance instead of the
     cosine. Rows that are NaN have no embedding; they are left out.
     """
-    there = np.isfinite(embedded).all(axis=1)
-    _, subject = np.unique(subject[there], return_inverse=True)
-    one, other = pairs(subject)
+    usable = np.isfinite(embedded).all(axis=1)
+    _, subject = np.unique(subject[usable], return_inverse=True)
+    first, second = pairs(subject)
     return pairs_auc(
-        _likeness(embedded[there], one, other, euclidean), subject[one], subject[other], resamples=resamples
+        _likeness(embedded[usable], first, second, euclidean), subject[first], subject[second], resamples=resamples
     )
 
 
 def pairs(subject: Int[np.ndarray, " n"]) -> tuple[Int[np.ndarray, " p"], Int[np.ndarray, " p"]]:
     """Rows of all pairs of one subject, and of one pair of each two subjects.
 
-    >>> one, other = pairs(np.array([0, 0, 1]))
-    >>> len(one), (one[0], other[0]) == (0, 1)
+    >>> first, second = pairs(np.array([0, 0, 1]))
+    >>> len(first), (first[0], second[0]) == (0, 1)
     (2, True)
     """
     generator = np.random.Generator(np.random.Philox(key=0))
@@ -91,17 +91,17 @@ def pairs(subject: Int[np.ndarray, " n"]) -> tuple[Int[np.ndarray, " p"], Int[np
     rows = [(a, b) for m in members for i, a in enumerate(m) for b in m[i + 1 :]]
     for s, mine in enumerate(members):
         rows += [(generator.choice(mine), generator.choice(theirs)) for theirs in members[s + 1 :]]
-    found = np.array(rows, dtype=np.int64).reshape(-1, 2)
-    return found[:, 0], found[:, 1]
+    table = np.array(rows, dtype=np.int64).reshape(-1, 2)
+    return table[:, 0], table[:, 1]
 
 
 def _likeness(
-    embedded: Float[np.ndarray, "n d"], one: Int[np.ndarray, " p"], other: Int[np.ndarray, " p"], euclidean: bool
+    embedded: Float[np.ndarray, "n d"], first: Int[np.ndarray, " p"], second: Int[np.ndarray, " p"], euclidean: bool
 ) -> Float[np.ndarray, " p"]:
     if euclidean:
-        return np.asarray(-np.linalg.norm(embedded[one] - embedded[other], axis=1))
+        return np.asarray(-np.linalg.norm(embedded[first] - embedded[second], axis=1))
     unit = embedded / np.maximum(np.linalg.norm(embedded, axis=1, keepdims=True), 1e-12)
-    return np.asarray((unit[one] * unit[other]).sum(1))
+    return np.asarray((unit[first] * unit[second]).sum(1))
 
 
 def identity_figures(
@@ -111,5 +111,5 @@ def identity_figures(
     figures = {}
     for name, pictures in samples.items():
         subject = np.arange(len(pictures)) // COPIES
-        figures[name] = told_apart(embedding(network, pictures, device), subject, resamples=resamples).as_dict()
+        figures[name] = person_auc(embedding(network, pictures, device), subject, resamples=resamples).as_dict()
     return figures

@@ -65,61 +65,63 @@ def sweep_generator(generator: Invertible, sizes: Sizes) -> dict[str, Any]:
     rows = []
     for penalty in (None, *sizes.penalties):
         search = Search("w", 0.0, sizes.steps) if penalty is None else Search("w+", penalty, sizes.steps)
-        found = invert(generator, pixels, search, appearance_of("features"), batch=min(16, sizes.faces))
+        inverted = invert(generator, pixels, search, appearance_of("features"), batch=min(16, sizes.faces))
         rows.append(
             {
                 "space": search.space,
                 "penalty": penalty,
                 "faces": sizes.faces,
-                "failed": sum(bool(why) for why in found.failures),
-                **{name: _median(getattr(found, name)) for name in ("perceptual", "pixels", "restriction")},
-                "identity_distance": _median(identity_distance(identities(pixels), identities(found.reconstructions))),
-                "attribute_error": recovered(found, search.space, truth, directions),
-                **edited(generator, found, search.space, directions, spreads),
+                "failed": sum(bool(why) for why in inverted.failures),
+                **{name: _median(getattr(inverted, name)) for name in ("perceptual", "pixels", "restriction")},
+                "identity_distance": _median(
+                    identity_distance(identities(pixels), identities(inverted.reconstructions))
+                ),
+                "attribute_error": recovered(inverted, search.space, truth, directions),
+                **edited(generator, inverted, search.space, directions, spreads),
             }
         )
-    facts = [{"name": one.name, "r2": one.quality, "labels": one.labels} for one in directions]
+    facts = [{"name": direction.name, "r2": direction.quality, "labels": direction.labels} for direction in directions]
     return {"generator": generator.name, "sizes": asdict(sizes), "rows": rows, "directions": facts}
 
 
 def directions_of(generator: Invertible, labels: int) -> tuple[list[Direction], dict[str, float]]:
     """Directions of READ in w, from what the feature network reads off the generator's own images, and its spreads."""
     w = generator.sample("w", labels, _FIRST_LABEL)
-    read = _read_codes(generator, w, "w")
-    made = [
-        fit_direction(name, w.double().numpy(), read[name], "continuous", source="model:transect.perceptual")
+    readings = _read_codes(generator, w, "w")
+    directions = [
+        fit_direction(name, w.double().numpy(), readings[name], "continuous", source="model:transect.perceptual")
         for name in READ
     ]
-    return made, {name: float(read[name].std()) for name in READ}
+    return directions, {name: float(readings[name].std()) for name in READ}
 
 
-def recovered(found: Inverted, space: str, truth: Any, directions: Sequence[Direction]) -> float | None:
+def recovered(inverted: Inverted, space: str, truth: Any, directions: Sequence[Direction]) -> float | None:
     """Mean |reading of the mean code - truth| in deviations of the truth, over attributes whose direction is good."""
-    codes = found.codes.astype(np.float64)
+    codes = inverted.codes.astype(np.float64)
     w = codes.mean(axis=1) if space == "w+" else codes
     errors = []
-    for one in directions:
-        if one.quality >= _GOOD:
-            true = truth[one.name].to_numpy()
-            said = one.mean + one.slope * (w @ one.normal + one.offset)
-            errors.append(np.abs(said - true) / true.std())
+    for direction in directions:
+        if direction.quality >= _GOOD:
+            true = truth[direction.name].to_numpy()
+            reading = direction.mean + direction.slope * (w @ direction.normal + direction.offset)
+            errors.append(np.abs(reading - true) / true.std())
     return float(np.nanmean(errors)) if errors else None
 
 
 def edited(
-    generator: Invertible, found: Inverted, space: str, directions: Sequence[Direction], spreads: dict[str, float]
+    generator: Invertible, inverted: Inverted, space: str, directions: Sequence[Direction], spreads: dict[str, float]
 ) -> dict[str, Any]:
     """Each of EDITED moved by one deviation up in all layers: gain and drift, as the feature network reads them."""
-    codes = torch.from_numpy(found.codes[[not why for why in found.failures]])
+    codes = torch.from_numpy(inverted.codes[[not why for why in inverted.failures]])
     before, gains, drifts = _read_codes(generator, codes, space), [], []
-    for one in directions:
-        if one.name not in EDITED or one.quality < _GOOD or not len(codes):
+    for direction in directions:
+        if direction.name not in EDITED or direction.quality < _GOOD or not len(codes):
             continue
-        step = torch.from_numpy(one.normal * spreads[one.name] / one.slope).to(codes)
+        step = torch.from_numpy(direction.normal * spreads[direction.name] / direction.slope).to(codes)
         after = _read_codes(generator, codes + step, space)
         change = {name: (after[name] - before[name]) / spreads[name] for name in READ}
-        gains.append(change[one.name].mean())
-        drifts += [np.abs(change[name]).mean() for name in READ if name != one.name]
+        gains.append(change[direction.name].mean())
+        drifts += [np.abs(change[name]).mean() for name in READ if name != direction.name]
     return {
         "edit_gain": float(np.mean(gains)) if gains else None,
         "off_target": float(np.mean(drifts)) if drifts else None,
@@ -141,20 +143,22 @@ def sweep_latent_view(world: FaceWorld, sizes: Sizes, surrogate: Surrogate | Non
         if penalty is None:
             z, renders = np.zeros((sizes.view_faces, view.latent_dim)), 0.0
         else:
-            found = invert_view(view, fitted, pixels, penalty=penalty, rounds=sizes.rounds)
-            z, renders = found.latents, float(found.renders.mean())
-        made = world.from_z(Latents(np.zeros(len(z), np.int64), z, "z"))
+            inverted = invert_view(view, fitted, pixels, penalty=penalty, rounds=sizes.rounds)
+            z, renders = inverted.latents, float(inverted.renders.mean())
+        true_latents = world.from_z(Latents(np.zeros(len(z), np.int64), z, "z"))
         rows.append(
             {
                 "penalty": penalty,
                 "faces": sizes.view_faces,
                 "renders": renders,
-                "perceptual": _apart(world.render(made).pixels, pixels),
-                "attribute_error": _attribute_error(world, made, subjects),
+                "perceptual": _apart(world.render(true_latents).pixels, pixels),
+                "attribute_error": _attribute_error(world, true_latents, subjects),
                 "identity_error": _median(
-                    identity_distance(made.values[:, : len(IDENTITY)], subjects.values[:, : len(IDENTITY)])
+                    identity_distance(true_latents.values[:, : len(IDENTITY)], subjects.values[:, : len(IDENTITY)])
                 ),
-                "edit_distance": _apart(*(world.render(_set(world, latents)).pixels for latents in (made, subjects))),
+                "edit_distance": _apart(
+                    *(world.render(_set(world, latents)).pixels for latents in (true_latents, subjects))
+                ),
             }
         )
     return {"sizes": asdict(sizes), "explained": fitted.explained, "rows": rows}
@@ -162,20 +166,24 @@ def sweep_latent_view(world: FaceWorld, sizes: Sizes, surrogate: Surrogate | Non
 
 def _set(world: FaceWorld, latents: Latents) -> Latents:
     """EDITED at three quarters of their range."""
-    chosen = {one.name: one.low + 0.75 * (one.high - one.low) for one in world.attributes if one.name in EDITED}
+    chosen = {
+        attribute.name: attribute.low + 0.75 * (attribute.high - attribute.low)
+        for attribute in world.attributes
+        if attribute.name in EDITED
+    }
     return world.set(latents, chosen)
 
 
-def _attribute_error(world: FaceWorld, made: Latents, subjects: Latents) -> float:
-    said, true = world.read(made), world.read(subjects)
-    errors = [np.abs(said[name].to_numpy() - true[name].to_numpy()) / true[name].to_numpy().std() for name in READ]
+def _attribute_error(world: FaceWorld, recovered_latents: Latents, subjects: Latents) -> float:
+    readings, true = world.read(recovered_latents), world.read(subjects)
+    errors = [np.abs(readings[name].to_numpy() - true[name].to_numpy()) / true[name].to_numpy().std() for name in READ]
     return float(np.mean(errors))
 
 
-def _apart(one: np.ndarray, other: np.ndarray) -> float:
+def _apart(first: np.ndarray, second: np.ndarray) -> float:
     with torch.inference_mode():
-        found = distance(appearance_of("features"), as_tensor(one), as_tensor(other))
-    return _median(found.numpy())
+        distances = distance(appearance_of("features"), as_tensor(first), as_tensor(second))
+    return _median(distances.numpy())
 
 
 def _read_codes(generator: Invertible, codes: torch.Tensor, space: str) -> dict[str, Float[np.ndarray, " n"]]:

@@ -87,13 +87,13 @@ def score(
 
     Binary labels are whether a noisy score is above 0; balanced ones are balanced on `BALANCED_ON`. Deterministic.
     """
-    made = []
+    rows = []
     for population in populations:
         for n in labels:
-            found = [_repeat(population, n, seed, walked) for seed in range(repeats)]
-            made += [_mean(population, n, key, [one[key] for one in found]) for key in found[0]]
+            measures = [_repeat(population, n, seed, walked) for seed in range(repeats)]
+            rows += [_mean(population, n, key, [by_key[key] for by_key in measures]) for key in measures[0]]
             progress(f"{population}: {n} labels")
-    return made
+    return rows
 
 
 _Measures = tuple[float, float, float, float, float]
@@ -106,32 +106,32 @@ def _repeat(population: str, n: int, seed: int, walked: int) -> dict[_Key, _Meas
     normals = true_normals(population)
     noisy = z @ normals.T + NOISE * draws.standard_normal((n, len(NAMES)))
     columns = {name: noisy[:, NAMES.index(name)] for name in FITTED}
-    made: dict[_Key, _Measures] = {}
+    measures: dict[_Key, _Measures] = {}
     for fit in FITS:
-        found = [_fitted(fit, name, z, columns, seed) for name in FITTED]
+        directions = [_fitted(fit, name, z, columns, seed) for name in FITTED]
         for way in WAYS:
-            made[fit, way] = _linear(population, found, way)
-    made[LOCAL, "dual"] = _local(population, z, columns, draws.standard_normal((walked, LATENT_DIM)), seed)
-    return made
+            measures[fit, way] = _linear(population, directions, way)
+    measures[LOCAL, "dual"] = _local(population, z, columns, draws.standard_normal((walked, LATENT_DIM)), seed)
+    return measures
 
 
 def _fitted(fit: str, name: str, z: np.ndarray, columns: Mapping[str, np.ndarray], seed: int) -> Direction:
     if fit == "ridge":
         return fit_direction(name, z, columns[name], "continuous", seed=seed)
-    other = BALANCED_ON[name]
-    balance = {other: (columns[other] > 0).astype(float)} if fit.endswith("balanced") else None
+    balanced_on = BALANCED_ON[name]
+    balance = {balanced_on: (columns[balanced_on] > 0).astype(float)} if fit.endswith("balanced") else None
     return fit_direction(name, z, (columns[name] > 0).astype(float), "binary", balance=balance, seed=seed)
 
 
-def _linear(population: str, found: Sequence[Direction], way: str) -> _Measures:
-    planes = hyperplanes(found)
+def _linear(population: str, directions: Sequence[Direction], way: str) -> _Measures:
+    planes = hyperplanes(directions)
     moves = {
         "normals": planes.normals,
         "as published": orthogonalize_as_published(planes.normals),
         "dual": dual_directions(planes),
     }[way]
     cosine = _cosines(planes.normals, true_normals(population))
-    quality = float(np.mean([one.quality for one in found]))
+    quality = float(np.mean([direction.quality for direction in directions]))
     return cosine, *_of_moves(population, moves[:, None]), quality
 
 
@@ -143,21 +143,21 @@ def _local(
     controls = LocalControls(models, SPACE)
     latents = Latents(np.arange(len(walkers)), walkers, SPACE)
     moves = []
-    for one in models:
-        low, high = np.percentile(one.value(z), (25, 75))
-        ends = [controls.set(latents, {one.name: float(end)}).values for end in (low, high)]
+    for model in models:
+        low, high = np.percentile(model.value(z), (25, 75))
+        ends = [controls.set(latents, {model.name: float(end)}).values for end in (low, high)]
         moves.append(ends[1] - ends[0])
-    gradients = np.array([one.gradient(walkers) for one in models])
+    gradients = np.array([model.gradient(walkers) for model in models])
     truths = true_normals(population)[[NAMES.index(name) for name in FITTED]]
     lengths = np.linalg.norm(gradients, axis=2)
     cosine = float(((gradients * truths[:, None]).sum(2) / lengths).mean())
-    quality = float(np.mean([one.quality for one in models]))
+    quality = float(np.mean([model.quality for model in models]))
     return cosine, *_of_moves(population, np.array(moves)), quality
 
 
-def _cosines(found: Float[np.ndarray, "K d"], truths: Float[np.ndarray, "k d"]) -> float:
-    own = truths[[NAMES.index(name) for name in FITTED]]
-    return float((found * own).sum(axis=1).mean())
+def _cosines(directions: Float[np.ndarray, "K d"], truths: Float[np.ndarray, "k d"]) -> float:
+    matching = truths[[NAMES.index(name) for name in FITTED]]
+    return float((directions * matching).sum(axis=1).mean())
 
 
 def _of_moves(population: str, moves: Float[np.ndarray, "K n d"]) -> tuple[float, float, float]:
@@ -166,12 +166,12 @@ def _of_moves(population: str, moves: Float[np.ndarray, "K n d"]) -> tuple[float
     alone = true_directions(population)[places]
     cosine = (moves * alone[:, None]).sum(2) / np.linalg.norm(moves, axis=2)
     changes = moves @ true_normals(population).T
-    own = np.abs(np.array([changes[row, :, place] for row, place in enumerate(places)]))
-    relative = np.abs(changes) / own[..., None]
+    intended = np.abs(np.array([changes[row, :, place] for row, place in enumerate(places)]))
+    relative = np.abs(changes) / intended[..., None]
     fitted = [np.delete(relative[row][:, places], row, axis=1).mean() for row in range(len(places))]
     elsewhere = np.delete(relative, places, axis=2).mean()
     return float(cosine.mean()), float(np.mean(fitted)), float(elsewhere)
 
 
-def _mean(population: str, n: int, key: _Key, found: Sequence[_Measures]) -> Scored:
-    return Scored(population, n, *key, *(float(np.mean(column)) for column in zip(*found, strict=True)))
+def _mean(population: str, n: int, key: _Key, measures: Sequence[_Measures]) -> Scored:
+    return Scored(population, n, *key, *(float(np.mean(column)) for column in zip(*measures, strict=True)))

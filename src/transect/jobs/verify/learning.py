@@ -92,12 +92,12 @@ def answers(network: Network, pixels: Pixels, count: int, device: str = "cpu") -
     """What the network says of rows 0 .. count - 1, float64."""
     network = network.to(device)
     network.eval()
-    said = []
+    outputs = []
     with torch.inference_mode(), precision(device):
         for start in range(0, count, 128):
             pictures = _to_tensor(pixels(np.arange(start, min(start + 128, count))), device)
-            said.append(network(pictures).double().cpu().numpy())
-    return np.concatenate(said)
+            outputs.append(network(pictures).double().cpu().numpy())
+    return np.concatenate(outputs)
 
 
 def precision(device: str) -> torch.autocast:
@@ -136,10 +136,10 @@ def _step(
 ) -> None:
     pictures = _to_tensor(_moved(pixels(batch.rows), batch), device)
     with precision(device):
-        said = network(pictures)
-    found = loss(said, batch)
+        outputs = network(pictures)
+    total = loss(outputs, batch)
     optimizer.zero_grad(set_to_none=True)
-    found.backward()  # type: ignore[no-untyped-call]
+    total.backward()  # type: ignore[no-untyped-call]
     torch.nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
     optimizer.step()
 
@@ -174,8 +174,8 @@ def _restore(network: Network, optimizer: torch.optim.Optimizer, checkpoint: Pat
     with safe_open(checkpoint, framework="pt") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (no mapping)
         epochs = int(file.metadata()["epochs"])
-    own = {name.removeprefix("network."): value for name, value in tensors.items() if name.startswith("network.")}
-    network.load_state_dict(own)
+    weights = {name.removeprefix("network."): value for name, value in tensors.items() if name.startswith("network.")}
+    network.load_state_dict(weights)
     state: dict[int, dict[str, Any]] = {}
     for name, value in tensors.items():
         kind, _, rest = name.partition(".")

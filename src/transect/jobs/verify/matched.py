@@ -44,12 +44,12 @@ def propensity_pairs(tables: Tables) -> Answers:
     return _each(tables, lambda t: _paired(t, propensity.recommended(make_sample(t["covariates"], t["attribute"]))))
 
 
-def _each(tables: Tables, one: Callable[[Mapping[str, np.ndarray]], _Row]) -> Answers:
-    return Answers.of([one(table) for table in by_seed(tables)])
+def _each(tables: Tables, method: Callable[[Mapping[str, np.ndarray]], _Row]) -> Answers:
+    return Answers.of([method(table) for table in by_seed(tables)])
 
 
-def _of(made: PairOutcome | AdjustedPairs) -> _Row:
-    return made.estimate, made.low, made.high, made.p
+def _of(outcome: PairOutcome | AdjustedPairs) -> _Row:
+    return outcome.estimate, outcome.low, outcome.high, outcome.p
 
 
 def _named(table: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -61,9 +61,9 @@ def _nearest(table: Mapping[str, np.ndarray], caliper: float) -> Matching:
     return greedy(make_sample(features, table["attribute"]), caliper=caliper)
 
 
-def _paired(table: Mapping[str, np.ndarray], made: Matching) -> _Row:
-    return _of(pair_outcome(table["outcome"], made.a, made.b))
+def _paired(table: Mapping[str, np.ndarray], matching: Matching) -> _Row:
+    return _of(pair_outcome(table["outcome"], matching.a, matching.b))
 
 
-def _adjusted(table: Mapping[str, np.ndarray], made: Matching) -> _Row:
-    return _of(adjusted_pair_outcome(table["outcome"], _named(table), made.a, made.b))
+def _adjusted(table: Mapping[str, np.ndarray], matching: Matching) -> _Row:
+    return _of(adjusted_pair_outcome(table["outcome"], _named(table), matching.a, matching.b))

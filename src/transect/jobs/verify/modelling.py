@@ -94,10 +94,10 @@ def _difference(tables: Tables, *, known: bool) -> Answers:
     for t in by_seed(tables):
         groups = np.full(len(t["outcome"]), "", dtype=object)
         subjects = t["subject"].astype(np.int64) if known else None
-        made = associations(
+        effect = associations(
             t["outcome"], groups, cut(FLAG, t["attribute"]), t["attribute"], is_binary=True, subjects=subjects
         )[0]
-        rows.append((made.estimate, made.low, made.high, made.p))
+        rows.append((effect.estimate, effect.low, effect.high, effect.p))
     return Answers.of(rows)
 
 
@@ -139,7 +139,7 @@ def perceived_answers(tables: Tables) -> Answers:
 
 def ratio_alone(tables: Tables) -> Answers:
     """Whether the ratio of rates is told from 1; no estimate, since none is claimed."""
-    return _tested(made.p for made in _ratios(tables))
+    return _tested(effect.p for effect in _ratios(tables))
 
 
 def ratio_beyond_e_value(tables: Tables) -> Answers:
@@ -156,10 +156,12 @@ def adjusted_for_planted(tables: Tables) -> Answers:
     """Least squares, moved by what a hidden cause of the planted strength would move it at worst."""
     rows = []
     for t in by_seed(tables):
-        made, freedom = ols(t["outcome"], {"attribute": t["attribute"]})[0], len(t["outcome"]) - 2
+        effect, freedom = ols(t["outcome"], {"attribute": t["attribute"]})[0], len(t["outcome"]) - 2
         outcome, attribute = HIDDEN_SHARES
-        error = made.spec["standard_error"]
-        estimate, error = adjusted_for_hidden(made.estimate, error, freedom, r2_outcome=outcome, r2_attribute=attribute)
+        error = effect.spec["standard_error"]
+        estimate, error = adjusted_for_hidden(
+            effect.estimate, error, freedom, r2_outcome=outcome, r2_attribute=attribute
+        )
         reach = -float(stdtrit(freedom - 1, _ALPHA / 2)) * error
         rows.append((estimate, estimate - reach, estimate + reach, np.nan))
     return Answers.of(rows)
@@ -189,5 +191,5 @@ def _with_covariate(table: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 def _indicators(table: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """All kinds but the first."""
-    made = one_hot({"kind": table["kind"]}, drop_first=True)
-    return dict(zip(made.names, made.x.T, strict=True))
+    indicators = one_hot({"kind": table["kind"]}, drop_first=True)
+    return dict(zip(indicators.names, indicators.x.T, strict=True))

@@ -45,7 +45,7 @@ class Places:
         places = np.where(batch.mirrored[:, None, None], turned, places)
         return np.asarray(places - batch.shifts[:, None, ::-1].astype(np.float32) / 1000)
 
-    def loss(self, said: Tensor, batch: Batch) -> Tensor:
+    def loss(self, outputs: Tensor, batch: Batch) -> Tensor:
         """Squared distance of the last PLACES answers from the places, on the scale of the other errors."""
-        wanted = torch.from_numpy(self.shown(batch).reshape(-1, PLACES)).to(said.device)
-        return _WEIGHT * ((said[:, -PLACES:] - wanted) ** 2).mean()
+        wanted = torch.from_numpy(self.shown(batch).reshape(-1, PLACES)).to(outputs.device)
+        return _WEIGHT * ((outputs[:, -PLACES:] - wanted) ** 2).mean()

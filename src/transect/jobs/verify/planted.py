@@ -36,8 +36,8 @@ class PlantedWorld:
 
     def tables(self, seeds: int, on: float) -> dict[str, np.ndarray]:
         """The tables of seeds 0 to seeds - 1, stacked: a table depends on its world, seed and effect alone."""
-        made = [self.draw(_generator(self.name, seed, on), on) for seed in range(seeds)]
-        return {key: np.stack([table[key] for table in made]) for key in made[0]}
+        draws = [self.draw(_generator(self.name, seed, on), on) for seed in range(seeds)]
+        return {key: np.stack([table[key] for table in draws]) for key in draws[0]}
 
 
 def _generator(world: str, seed: int, on: float) -> np.random.Generator:
@@ -53,8 +53,8 @@ def answers(rng: np.random.Generator, rates: Float[np.ndarray, "n ..."], rho: fl
     True
     """
     shared = rng.standard_normal((len(rates),) + (1,) * (rates.ndim - 1))
-    own = rng.standard_normal(rates.shape)
-    return np.asarray(np.sqrt(rho) * shared + np.sqrt(1 - rho) * own < ndtri(rates), dtype=np.float64)
+    noise = rng.standard_normal(rates.shape)
+    return np.asarray(np.sqrt(rho) * shared + np.sqrt(1 - rho) * noise < ndtri(rates), dtype=np.float64)
 
 
 def _null(rng: np.random.Generator, on: float) -> Table:
@@ -95,9 +95,9 @@ def _interaction(rng: np.random.Generator, on: float) -> Table:
 
 def _confounded(rng: np.random.Generator, on: float) -> Table:
     """What is recorded beside the attribute causes both; an experiment on the same people sets the attribute."""
-    covariate, own = rng.uniform(-1, 1, 1000), rng.uniform(-1, 1, 200)
+    covariate, noise = rng.uniform(-1, 1, 1000), rng.uniform(-1, 1, 200)
     attribute = (rng.random(1000) < 0.5 + 0.4 * covariate).astype(float)
-    rates = 0.35 + 0.2 * own[:, None] + 0.1 * on * np.array([0.0, 1.0])
+    rates = 0.35 + 0.2 * noise[:, None] + 0.1 * on * np.array([0.0, 1.0])
     return {
         "pairs": answers(rng, rates, 0.3),
         "outcome": answers(rng, (0.35 + 0.2 * covariate + 0.1 * on * attribute)[:, None], 0.0)[:, 0],

@@ -14,40 +14,40 @@ from transect.runs.folder import write_atomically
 _NUMBERS_OF_A_ROW = ("attribute", "role", "figure", "value", "low", "high", "n", "gate", "met", "seen", "reason")
 
 
-def publish_facts(found: Mapping[str, Any], file: Path) -> None:
+def publish_facts(figures: Mapping[str, Any], file: Path) -> None:
     """Write the facts, rounded to four digits, to a file.
 
     Raises BadInput where parts were not measured, naming them, and for pictures of another size.
     """
-    missing = [part for part in ("photometry", "targets", "attributes", "identity") if not found.get(part)]
-    missing += [] if found["null_auc"] else ["groups"]
+    missing = [part for part in ("photometry", "targets", "attributes", "identity") if not figures.get(part)]
+    missing += [] if figures["null_auc"] else ["groups"]
     if missing:
         raise BadInput(f"--publish: expected every part, {', '.join(missing)} not measured; leave --only out")
-    if found["image_size"] != IMAGE_SIZE:
-        size = found["image_size"]
+    if figures["image_size"] != IMAGE_SIZE:
+        size = figures["image_size"]
         raise BadInput(f"--publish: expected figures at {IMAGE_SIZE} pixels, got {size}; leave --size out")
-    write_atomically(file, (json.dumps(facts(found), indent=1, ensure_ascii=False) + "\n").encode())
+    write_atomically(file, (json.dumps(facts(figures), indent=1, ensure_ascii=False) + "\n").encode())
 
 
-def facts(found: Mapping[str, Any]) -> dict[str, Any]:
+def facts(figures: Mapping[str, Any]) -> dict[str, Any]:
     """What ships, of the figures of one check; no date, no machine."""
     photometry = ("medians_inside", "medians_outside", "share_inside", "faces_per_fifth", "unmeasured", "darkest_cheek")
-    kept = ("renderer_version", "population", "image_size", "sizes", "interval", "found_rule")
-    whole = {
-        **{name: found[name] for name in kept},
+    copied = ("renderer_version", "population", "image_size", "sizes", "interval", "found_rule")
+    content = {
+        **{name: figures[name] for name in copied},
         "photometry": {
-            "subjects": found["sizes"]["photometry"],
-            **{name: found[name] for name in photometry},
-            "rows": found["photometry"],
+            "subjects": figures["sizes"]["photometry"],
+            **{name: figures[name] for name in photometry},
+            "rows": figures["photometry"],
         },
-        "targets": found["targets"],
-        "attributes": [{name: row[name] for name in _NUMBERS_OF_A_ROW} for row in found["attributes"]],
-        "identity": found["identity"],
-        "null_auc": found["null_auc"],
-        "control_auc": found["control_auc"],
-        "landmarks": found["landmarks"],
+        "targets": figures["targets"],
+        "attributes": [{name: row[name] for name in _NUMBERS_OF_A_ROW} for row in figures["attributes"]],
+        "identity": figures["identity"],
+        "null_auc": figures["null_auc"],
+        "control_auc": figures["control_auc"],
+        "landmarks": figures["landmarks"],
     }
-    rounded: dict[str, Any] = _rounded(whole)
+    rounded: dict[str, Any] = _rounded(content)
     return rounded
 
 

@@ -29,9 +29,9 @@ def student_rate(tables: Tables) -> Answers:
     """The same with Student's interval, as of means that are no rates."""
     rows = []
     for people, machine in _groups(tables, 0):
-        made = _powered(people, machine, None)
-        half = float(stdtrit(made.freedom, _UPPER)) * made.standard_error
-        rows.append((made.estimate, made.estimate - half, made.estimate + half, np.nan))
+        rate = _powered(people, machine, None)
+        half = float(stdtrit(rate.freedom, _UPPER)) * rate.standard_error
+        rows.append((rate.estimate, rate.estimate - half, rate.estimate + half, np.nan))
     return Answers.of(rows)
 
 
@@ -65,7 +65,7 @@ def _rates(tables: Tables, trust: float | None) -> Answers:
 
 def _differences(tables: Tables, trust: float | None) -> Answers:
     first, second = ([_powered(*pair, trust) for pair in _groups(tables, group)] for group in (0, 1))
-    return Answers.of([_row(ppi_difference(*both)) for both in zip(first, second, strict=True)])
+    return Answers.of([_row(ppi_difference(*estimates)) for estimates in zip(first, second, strict=True)])
 
 
 def _groups(tables: Tables, group: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -76,5 +76,5 @@ def _powered(people: np.ndarray, machine: np.ndarray, trust: float | None) -> Pr
     return ppi_mean(people[:RATED], machine[:RATED], machine[RATED:], trust=trust)
 
 
-def _row(made: PredictionPowered) -> tuple[float, float, float, float]:
-    return made.estimate, made.low, made.high, np.nan
+def _row(powered: PredictionPowered) -> tuple[float, float, float, float]:
+    return powered.estimate, powered.low, powered.high, np.nan

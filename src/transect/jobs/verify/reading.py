@@ -71,11 +71,11 @@ def readings() -> tuple[Reading, ...]:
     """
     named = [(a.name, str(a.role), len(a.levels)) for a in sorted(ATTRIBUTES, key=lambda a: a.role)]
     named += [(f"identity.{trait}", "identity", 0) for trait in IDENTITY]
-    found, start = [], 0
+    rows, start = [], 0
     for name, role, levels in named:
-        found.append(Reading(name, role, levels, start))
-        start += found[-1].width
-    return tuple(found)
+        rows.append(Reading(name, role, levels, start))
+        start += rows[-1].width
+    return tuple(rows)
 
 
 @final
@@ -96,24 +96,26 @@ class Reader:
         self._switches = [j for j, r in enumerate(self.readings) if r.levels == 2]
         self._choices = [j for j, r in enumerate(self.readings) if r.levels > 2]
 
-    def loss(self, said: Tensor, batch: Batch) -> Tensor:
+    def loss(self, outputs: Tensor, batch: Batch) -> Tensor:
         """Squared errors of numbers in units of their spread, cross entropy of others, over what is seen; places."""
         rows, mirrored = batch.rows, batch.mirrored
         taught = np.where(mirrored[:, None], self._taught_mirrored[rows], self._taught[rows])
-        numbers = self._tensor(taught[:, self._numbers], said)
-        switches = self._tensor(self.truth[rows][:, self._switches].astype(np.float32), said)
+        numbers = self._tensor(taught[:, self._numbers], outputs)
+        switches = self._tensor(self.truth[rows][:, self._switches].astype(np.float32), outputs)
         errors = [
-            (said[:, self._starts(self._numbers)] - numbers) ** 2,
+            (outputs[:, self._starts(self._numbers)] - numbers) ** 2,
             functional.binary_cross_entropy_with_logits(
-                said[:, self._starts(self._switches)], switches, reduction="none"
+                outputs[:, self._starts(self._switches)], switches, reduction="none"
             ),
         ]
         for j in self._choices:
-            level = torch.from_numpy(self.truth[rows, j].astype(np.int64)).to(said.device)
-            errors.append(functional.cross_entropy(said[:, self.readings[j].columns], level, reduction="none")[:, None])
+            level = torch.from_numpy(self.truth[rows, j].astype(np.int64)).to(outputs.device)
+            errors.append(
+                functional.cross_entropy(outputs[:, self.readings[j].columns], level, reduction="none")[:, None]
+            )
         seen = self.seen[rows][:, self._numbers + self._switches + self._choices].astype(np.float32)
-        weights = self._tensor(seen / np.maximum(seen.sum(0), 1), said)
-        return (torch.cat(errors, dim=1) * weights).sum() / weights.shape[1] + self.places.loss(said, batch)
+        weights = self._tensor(seen / np.maximum(seen.sum(0), 1), outputs)
+        return (torch.cat(errors, dim=1) * weights).sum() / weights.shape[1] + self.places.loss(outputs, batch)
 
     def _standardised(self, values: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
         return np.asarray((values - self.center) / self.scale, dtype=np.float32)
@@ -155,11 +157,11 @@ def trained_reader(pictures: Sample, schedule: Schedule, cache: Cache, *, quiet:
 def read_back(network: Network, taught: Sample, held_out: Sample, resamples: int, device: str) -> list[dict[str, Any]]:
     """One row per attribute, nuisance and trait: figure, interval, gate, how many pictures show it."""
     learned, tested = Reader(taught), Reader(held_out)
-    said = answers(network, held_out.pixels, len(held_out), device)
+    outputs = answers(network, held_out.pixels, len(held_out), device)
     rows = []
     for j, reading in enumerate(tested.readings):
         figure = _figure(
-            reading, said, tested.truth[:, j], tested.seen[:, j], (learned.center[j], learned.scale[j]), resamples
+            reading, outputs, tested.truth[:, j], tested.seen[:, j], (learned.center[j], learned.scale[j]), resamples
         )
         gate = GATES[reading.figure] if reading.role == "attribute" else None
         rows.append(
@@ -179,13 +181,13 @@ def read_back(network: Network, taught: Sample, held_out: Sample, resamples: int
 
 def _figure(
     reading: Reading,
-    said: Float[np.ndarray, "n k"],
+    outputs: Float[np.ndarray, "n k"],
     truth: Float[np.ndarray, " n"],
     seen: Bool[np.ndarray, " n"],
     moments: tuple[float, float],
     resamples: int,
 ) -> Figure:
-    shown, value = said[seen, reading.columns], truth[seen]
+    shown, value = outputs[seen, reading.columns], truth[seen]
     if len(value) < LEAST_SEEN:
         return not_estimable(f"fewer than {LEAST_SEEN} held-out pictures show it", len(value))
     if not reading.levels:

@@ -88,5 +88,5 @@ def _check_device(device: str) -> None:
         import torch
 
         if int(number or 0) >= torch.cuda.device_count():
-            found = torch.cuda.device_count()
-            raise BadInput(f"device: expected a CUDA device for {device!r}, found {found}; use cpu")
+            devices = torch.cuda.device_count()
+            raise BadInput(f"device: expected a CUDA device for {device!r}, found {devices}; use cpu")

@@ -8,25 +8,25 @@ from typing import Any
 Table = tuple[str, list[str], list[list[str]]]
 
 
-def tables_of(found: Mapping[str, Any]) -> Iterator[Table]:
+def tables_of(figures: Mapping[str, Any]) -> Iterator[Table]:
     """Title, headings and rows of every part that was measured."""
     yield (
-        f"FaceWorld, renderer version {found['renderer_version']}, {found['image_size']} pixels",
+        f"FaceWorld, renderer version {figures['renderer_version']}, {figures['image_size']} pixels",
         ["part", "figure"],
-        [list(row) for row in _overview(found)],
+        [list(row) for row in _overview(figures)],
     )
-    if found["photometry"]:
+    if figures["photometry"]:
         yield (
             "Luminance of faces, rendered beside photographs",
             _PHOTOMETRY,
-            [_light(row) for row in found["photometry"]],
+            [_light(row) for row in figures["photometry"]],
         )
-    if found["targets"]:
-        yield f"Share found: {found['found_rule']}", _TARGETS, [_share(row) for row in found["targets"]]
-        facts = [[row["target"], row["group"], str(row["n"]), _number(row["share"])] for row in found["photographs"]]
+    if figures["targets"]:
+        yield f"Share found: {figures['found_rule']}", _TARGETS, [_share(row) for row in figures["targets"]]
+        facts = [[row["target"], row["group"], str(row["n"]), _number(row["share"])] for row in figures["photographs"]]
         yield "The same in photographs (UTKFace, adults)", ["target", "group", "n", "share"], facts
-    if found["attributes"]:
-        yield "Read back from held-out pictures", _READINGS, [_reading(row) for row in found["attributes"]]
+    if figures["attributes"]:
+        yield "Read back from held-out pictures", _READINGS, [_reading(row) for row in figures["attributes"]]
 
 
 _PHOTOMETRY = ["fifth", "statistic", "rendered median", "photographs p25 to p75", "inside", "share in p05 to p95"]
@@ -34,30 +34,36 @@ _TARGETS = ["target", "by", "group", "n", "share", "95 % interval", "reason"]
 _READINGS = ["attribute", "role", "figure", "value", "95 % interval", "n", "gate", "met", "seen"]
 
 
-def _overview(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    if found["photometry"]:
-        yield "medians between the photographs' quartiles", f"{found['medians_inside']} of {len(found['photometry'])}"
-        yield "medians beyond their 5 to 95 %", str(len(found["medians_outside"]))
-        yield "smallest share of faces within their 5 to 95 %", _number(found["share_inside"])
-        yield "faces per fifth", ", ".join(map(str, found["faces_per_fifth"]))
-        yield "median cheek luminance of the darkest tones", _number(found["darkest_cheek"])
-        yield "photometry passes", _yes(found["photometry_passes"])
-    gated = [row for row in found["attributes"] if row["gate"] is not None]
+def _overview(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if figures["photometry"]:
+        yield (
+            "medians between the photographs' quartiles",
+            f"{figures['medians_inside']} of {len(figures['photometry'])}",
+        )
+        yield "medians beyond their 5 to 95 %", str(len(figures["medians_outside"]))
+        yield "smallest share of faces within their 5 to 95 %", _number(figures["share_inside"])
+        yield "faces per fifth", ", ".join(map(str, figures["faces_per_fifth"]))
+        yield "median cheek luminance of the darkest tones", _number(figures["darkest_cheek"])
+        yield "photometry passes", _yes(figures["photometry_passes"])
+    gated = [row for row in figures["attributes"] if row["gate"] is not None]
     if gated:
         yield "attributes read back at their gate", f"{sum(row['met'] for row in gated)} of {len(gated)}"
-    if found["identity_auc"] is not None:
-        one = found["identity"]
-        yield "people told apart (AUC)", f"{_interval(one, value=True)}, gate {one['gate']}: {_yes(one['met'])}"
-        yield "the same people in other pose and light (AUC)", _interval(one["same_person"], value=True)
-        for name, figure in (one["recognition"] or {}).items():
+    if figures["identity_auc"] is not None:
+        identity = figures["identity"]
+        yield (
+            "people told apart (AUC)",
+            f"{_interval(identity, value=True)}, gate {identity['gate']}: {_yes(identity['met'])}",
+        )
+        yield "the same people in other pose and light (AUC)", _interval(identity["same_person"], value=True)
+        for name, figure in (identity["recognition"] or {}).items():
             if isinstance(figure, Mapping):
                 yield f"dlib's recognition network on {name.replace('_', ' ')} (AUC)", _interval(figure, value=True)
-    for figure in found["null_auc"]:
+    for figure in figures["null_auc"]:
         yield "groups that do not differ (AUC)", _interval(figure, value=True)
-    if found["control_auc"]:
-        control = found["control_auc"]
+    if figures["control_auc"]:
+        control = figures["control_auc"]
         yield f"groups that differ in {control['attribute']} (AUC)", _interval(control, value=True)
-    for region, error in ((found["landmarks"] or {}).get("regions") or {}).items():
+    for region, error in ((figures["landmarks"] or {}).get("regions") or {}).items():
         yield f"dlib's landmarks, {region}: mean error", f"{100 * error['mean']:.1f} % of the eyes' distance"
 
 

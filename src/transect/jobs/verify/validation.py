@@ -77,15 +77,15 @@ class _Check:
             "identity": self._identity,
             "groups": self._groups,
         }
-        found: dict[str, Any] = {**_head(self.settings), **_EMPTY}
+        results: dict[str, Any] = {**_head(self.settings), **_EMPTY}
         for name, make in parts.items():
             if name in self.settings.parts:
-                found |= self.cache.figures(name, self._key(name), make)
+                results |= self.cache.figures(name, self._key(name), make)
         if self.settings.landmark_model is not None:
             model = self.settings.landmark_model
             key = self._key("landmarks") | {"model": model.name}
-            found["landmarks"] = self.cache.figures("landmarks", key, lambda: self._landmarks(model))
-        return found
+            results["landmarks"] = self.cache.figures("landmarks", key, lambda: self._landmarks(model))
+        return results
 
     def _key(self, part: str) -> dict[str, Any]:
         """What the figures of a part depend on."""
@@ -105,8 +105,8 @@ class _Check:
     def sample(self, name: str, count: int, draw: Draw | None = None, masks: bool = False) -> Pictures:
         first = FIRST_SEEDS[name]
         key = {"sample": name, "first_seed": first}
-        drawn = draw or plain(first)
-        return Pictures(self.cache, self.world, name, count, drawn, key=key, masks=masks, quiet=self.quiet)
+        drawing = draw or plain(first)
+        return Pictures(self.cache, self.world, name, count, drawing, key=key, masks=masks, quiet=self.quiet)
 
     @cached_property
     def taught(self) -> Pictures:
@@ -149,7 +149,7 @@ class _Check:
         }
         figures = identity.identity_figures(self.reader, samples, resamples, self.settings.device)
         gated, same_person = figures["identities"], figures["other_people"]
-        found: dict[str, Any] = {
+        results: dict[str, Any] = {
             "identity_auc": gated["value"],
             "identity": {
                 **gated,
@@ -161,20 +161,20 @@ class _Check:
             },
         }
         if self.settings.recognition_model is not None:
-            found["identity"]["recognition"] = self._recognition(samples, self.settings.recognition_model)
-        return found
+            results["identity"]["recognition"] = self._recognition(samples, self.settings.recognition_model)
+        return results
 
     def _recognition(self, samples: dict[str, Pictures], model: Path) -> dict[str, Any]:
         """Dlib's embedding on the same pairs."""
         from transect.jobs.verify.dlib_models import descriptors
 
-        found = {}
+        results = {}
         for name, pictures in samples.items():
             subject = np.arange(len(pictures)) // identity.COPIES
             embedded = descriptors(pictures, model)
-            figure = identity.told_apart(embedded, subject, euclidean=True, resamples=self.settings.resamples)
-            found[name] = figure.as_dict()
-        return {"model": model.name, **found}
+            figure = identity.person_auc(embedded, subject, euclidean=True, resamples=self.settings.resamples)
+            results[name] = figure.as_dict()
+        return {"model": model.name, **results}
 
     def _groups(self) -> dict[str, Any]:
         count = min(self.size("taught_groups"), len(self.taught))

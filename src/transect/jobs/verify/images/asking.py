@@ -41,13 +41,13 @@ def not_smiling(world: FaceWorld, first_seed: int, count: int) -> Int[np.ndarray
     >>> bool((world.read(world.sample(not_smiling(world, 7, 5)))["smile"].to_numpy() <= SMILING).all())
     True
     """
-    found: list[np.ndarray] = []
-    while sum(map(len, found)) < count:
+    seeds_found: list[np.ndarray] = []
+    while sum(map(len, seeds_found)) < count:
         seeds = np.arange(first_seed, first_seed + _SEEDS_AT_ONCE)
         smile = world.read(world.sample(seeds))["smile"].to_numpy()
-        found.append(seeds[smile <= SMILING])
+        seeds_found.append(seeds[smile <= SMILING])
         first_seed += _SEEDS_AT_ONCE
-    return np.concatenate(found)[:count]
+    return np.concatenate(seeds_found)[:count]
 
 
 def other_value(name: str, has: Bool[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
@@ -115,9 +115,9 @@ def _part(world: FaceWorld, model: Model, seeds: Int[np.ndarray, " n"], vary: tu
     columns: dict[str, np.ndarray] = {"seed": seeds, "smile": values["smile"].to_numpy()}
     columns |= {name: higher.astype(np.float64) for name, higher in has.items()} | {"score": score}
     for name in vary:
-        other = model.scores(world.set(latents, {name: other_value(name, has[name])}))
+        other_score = model.scores(world.set(latents, {name: other_value(name, has[name])}))
         columns |= {
-            f"low.{name}": np.where(has[name], other, score),
-            f"high.{name}": np.where(has[name], score, other),
+            f"low.{name}": np.where(has[name], other_score, score),
+            f"high.{name}": np.where(has[name], score, other_score),
         }
     return pa.table(columns)

@@ -75,16 +75,16 @@ def _observed(pool: pa.Table, sizes: Sizes, images: int) -> pa.Table:
     rows = []
     for repeat in range(sizes.repeats):
         chosen = _rng(sizes, images, repeat, _OBSERVATION).choice(len(pool), images, replace=False)
-        drawn = {name: column[chosen] for name, column in columns.items()}
-        rows += [(method, name, images, repeat, *answer) for method, name, answer in _all_methods(drawn)]
+        sample = {name: column[chosen] for name, column in columns.items()}
+        rows += [(method, name, images, repeat, *answer) for method, name, answer in _all_methods(sample)]
     return _table(rows)
 
 
-def _all_methods(drawn: Columns) -> Iterator[tuple[str, str, tuple[float, float, float]]]:
+def _all_methods(sample: Columns) -> Iterator[tuple[str, str, tuple[float, float, float]]]:
     for method in METHODS:
         for name in AUDITED:
             if method.applies(name):
-                yield method.name, name, method.answer(name, drawn, method.covariates(name))
+                yield method.name, name, method.answer(name, sample, method.covariates(name))
 
 
 def _experimented(pool: pa.Table, sizes: Sizes, images: int) -> pa.Table:
@@ -93,8 +93,8 @@ def _experimented(pool: pa.Table, sizes: Sizes, images: int) -> pa.Table:
         low, high = wrong(pool[f"low.{name}"]), wrong(pool[f"high.{name}"])
         # Each attribute has subjects of its own, as in an audit of each.
         chosen = np.stack([_subjects(sizes, images, r, place, len(pool), pairs) for r in range(sizes.repeats)], axis=1)
-        made = by_transects(name, low[chosen], high[chosen], sizes.seed)
-        rows += [(TRANSECTS, name, images, repeat, *answer) for repeat, answer in enumerate(made.tolist())]
+        answers = by_transects(name, low[chosen], high[chosen], sizes.seed)
+        rows += [(TRANSECTS, name, images, repeat, *answer) for repeat, answer in enumerate(answers.tolist())]
     return _table(rows)
 
 
@@ -107,7 +107,7 @@ def _table(rows: list[tuple[Any, ...]]) -> pa.Table:
     return pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
 
 
-def summary(made: pa.Table, truth: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def summary(table: pa.Table, truth: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """One row per method, attribute and budget, as JSON values.
 
     mean: of the estimates; bias: mean minus truth; rmse: root mean squared error; coverage: share of intervals that
@@ -116,7 +116,7 @@ def summary(made: pa.Table, truth: list[dict[str, Any]]) -> list[dict[str, Any]]
     no_interval: draws with an estimate and no interval, which count as not holding the truth.
     """
     effects = {row["attribute"]: row["effect"] for row in truth}
-    columns = {name: np.array(made[name].to_pylist()) for name in made.column_names}
+    columns = {name: np.array(table[name].to_pylist()) for name in table.column_names}
     rows = []
     for method in KINDS:
         for name, effect in effects.items():
@@ -168,13 +168,13 @@ def overall(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     0.1
     """
     shared = [row for row in rows if row["attribute"] != HIDDEN]
-    found = []
+    totals = []
     for method in KINDS:
         for images in sorted({row["images"] for row in rows}):
             of = [row for row in shared if row["method"] == method and row["images"] == images]
             if of and all(row["rmse"] is not None for row in of):
                 rmse = float(np.sqrt(np.mean([row["rmse"] ** 2 for row in of])))
                 coverage = float(np.mean([row["coverage"] for row in of]))
-                one = {"method": method, "kind": KINDS[method], "images": images}
-                found.append(one | {"rmse": rmse, "coverage": coverage, "attributes": len(of)})
-    return found
+                labels = {"method": method, "kind": KINDS[method], "images": images}
+                totals.append(labels | {"rmse": rmse, "coverage": coverage, "attributes": len(of)})
+    return totals

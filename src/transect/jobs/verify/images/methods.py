@@ -47,7 +47,7 @@ class Method:
         >>> METHODS[3].covariates("age")
         ('skin_tone', 'hair_length', 'glasses')
         """
-        return (*(other for other in AUDITED if other not in (name, self.omitted)), *self.recorded)
+        return (*(covariate for covariate in AUDITED if covariate not in (name, self.omitted)), *self.recorded)
 
     def applies(self, name: str) -> bool:
         """Whether the method can speak of an attribute: not of one that it does not know."""
@@ -109,11 +109,11 @@ def by_transects(
     """
     design = Design({name: AUDITED[name]}, subjects=len(low))
     none = np.full((len(low), 2), "", dtype=object)
-    made = [
+    rows = [
         contrasts(np.stack(pair, axis=1), none, design, {name: attribute(name)})[0]
         for pair in zip(low.T, high.T, strict=True)
     ]
-    d = np.stack([one.differences for one in made], axis=1)
-    base = np.array([one.base for one in made])
+    d = np.stack([contrast.differences for contrast in rows], axis=1)
+    base = np.array([contrast.base for contrast in rows])
     interval = mean_difference_interval(d, binary=True, base=base, resamples=_RESAMPLES, seed=seed)
     return np.stack([d.mean(axis=0), interval.low, interval.high], axis=1)

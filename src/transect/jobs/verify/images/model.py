@@ -30,9 +30,9 @@ def trained_model(sizes: Sizes, world: FaceWorld, cache: Cache, *, quiet: bool) 
     settings |= {"seed": sizes.seed}
     schedule = Schedule(sizes.epochs, seed=sizes.seed)
 
-    def loss(said: Tensor, batch: Batch) -> Tensor:
+    def loss(outputs: Tensor, batch: Batch) -> Tensor:
         wanted = torch.from_numpy(smiling[batch.rows].astype(np.float32))
-        return functional.binary_cross_entropy_with_logits(said[:, 0], wanted) + places.loss(said, batch)
+        return functional.binary_cross_entropy_with_logits(outputs[:, 0], wanted) + places.loss(outputs, batch)
 
     checkpoint = cache.file("smile-network", settings, ".safetensors")
     network = new_network(1, sizes.seed, places.average)
@@ -57,10 +57,10 @@ def performance(sizes: Sizes, world: FaceWorld, model: Model) -> dict[str, Any]:
     first = FIRST_SEEDS["held_out"]
     latents = world.sample(np.arange(first, first + sizes.held_out))
     smiling = world.read(latents)["smile"].to_numpy() > SMILING
-    seen = model.scores(latents) > 0
+    positive = model.scores(latents) > 0
     return {
-        "pictures": len(seen),
-        "accuracy": float((seen == smiling).mean()),
-        "false_positive_rate": float(seen[~smiling].mean()) if (~smiling).any() else None,
-        "false_negative_rate": float((~seen)[smiling].mean()) if smiling.any() else None,
+        "pictures": len(positive),
+        "accuracy": float((positive == smiling).mean()),
+        "false_positive_rate": float(positive[~smiling].mean()) if (~smiling).any() else None,
+        "false_negative_rate": float((~positive)[smiling].mean()) if smiling.any() else None,
     }

@@ -36,9 +36,9 @@ def compare_methods(sizes: Sizes, out: Path, *, model: Model | None = None, quie
             raise Interrupted(message) from None
 
 
-def _compare(sizes: Sizes, cache: Cache, given: Model | None, quiet: bool) -> dict[str, Any]:
+def _compare(sizes: Sizes, cache: Cache, requested: Model | None, quiet: bool) -> dict[str, Any]:
     world = FaceWorld(image_size=sizes.image_size, population=POPULATION)
-    model = given or _trained(sizes, world, cache, quiet)
+    model = requested or _trained(sizes, world, cache, quiet)
     key = {"world": world.describe(), "model": dict(model.settings)}
     performed = cache.figures("performance", {**key, "held_out": sizes.held_out}, lambda: _perform(sizes, world, model))
     truth = intervened(cache, world, model, "truth", FIRST_SEEDS["truth"], sizes.truth, quiet=quiet)

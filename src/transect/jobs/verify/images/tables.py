@@ -23,20 +23,20 @@ EFFECT_HEADINGS: Final = ["attribute", "method", "truth", "mean", "bias", "RMSE"
 WHY: Final = {method.name: method.why for method in METHODS} | {"transects": "the attribute alone is set"}
 
 
-def tables_of(found: Mapping[str, Any]) -> Iterator[Table]:
+def tables_of(figures: Mapping[str, Any]) -> Iterator[Table]:
     """Title, headings and rows: the truth, what each method says at the largest budget, errors by number of images."""
-    budget = max(found["sizes"]["budgets"])
+    budget = max(figures["sizes"]["budgets"])
     yield (
-        f"True effects on seeing a smile where there is none, in points ({found['interventions']:,} interventions)",
+        f"True effects on seeing a smile where there is none, in points ({figures['interventions']:,} interventions)",
         TRUTH_HEADINGS,
-        truth_rows(found),
+        truth_rows(figures),
     )
-    repeats = found["sizes"]["repeats"]
-    yield f"What {budget:,} images say, in points ({repeats} draws)", EFFECT_HEADINGS, effect_rows(found, budget)
-    yield "Root mean squared error in points over the attributes but lipstick, and coverage in %", *by_images(found)
+    repeats = figures["sizes"]["repeats"]
+    yield f"What {budget:,} images say, in points ({repeats} draws)", EFFECT_HEADINGS, effect_rows(figures, budget)
+    yield "Root mean squared error in points over the attributes but lipstick, and coverage in %", *by_images(figures)
 
 
-def truth_rows(found: Mapping[str, Any]) -> list[list[str]]:
+def truth_rows(figures: Mapping[str, Any]) -> list[list[str]]:
     """One row per audited attribute."""
     return [
         [
@@ -48,15 +48,15 @@ def truth_rows(found: Mapping[str, Any]) -> list[list[str]]:
             points(row["standard_error"], signed=False),
             f"{row['score_effect']:+.2f}",
         ]
-        for row in found["truth"]
+        for row in figures["truth"]
     ]
 
 
-def effect_rows(found: Mapping[str, Any], images: int) -> list[list[str]]:
+def effect_rows(figures: Mapping[str, Any], images: int) -> list[list[str]]:
     """One row per audited attribute and method, with so many images."""
-    truth = {row["attribute"]: row["effect"] for row in found["truth"]}
+    truth = {row["attribute"]: row["effect"] for row in figures["truth"]}
     chosen = sorted(
-        (r for r in found["rows"] if r["images"] == images), key=lambda r: list(truth).index(r["attribute"])
+        (r for r in figures["rows"] if r["images"] == images), key=lambda r: list(truth).index(r["attribute"])
     )
     return [
         [
@@ -70,12 +70,12 @@ def effect_rows(found: Mapping[str, Any], images: int) -> list[list[str]]:
     ]
 
 
-def by_images(found: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+def by_images(figures: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     """Headings and rows: per method the error and, in parentheses, the coverage at each number of images."""
-    budgets: Sequence[int] = found["sizes"]["budgets"]
+    budgets: Sequence[int] = figures["sizes"]["budgets"]
     cells = {
         (row["method"], row["images"]): f"{points(row['rmse'], signed=False)} ({100 * row['coverage']:.0f})"
-        for row in found["overall"]
+        for row in figures["overall"]
     }
     rows = [[method, KINDS[method], *(cells.get((method, n), "") for n in budgets), WHY[method]] for method in KINDS]
     return ["method", "kind", *(f"{n:,} images" for n in budgets), "why"], rows
