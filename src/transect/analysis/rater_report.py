@@ -71,9 +71,9 @@ def from_project(folder: Path, project: Project, scale: str = "attribute") -> li
     return studies
 
 
-def from_kept(folder: Path) -> list[RatedStudy]:
+def from_stored(folder: Path) -> list[RatedStudy]:
     """The single answers stored with each study by `--ratings`."""
-    return [_kept(place, finished_run.read(path)) for place, path in _runs(folder)]
+    return [_stored(place, finished_run.read(path)) for place, path in _runs(folder)]
 
 
 def _runs(folder: Path) -> list[tuple[str, Path]]:
@@ -82,14 +82,14 @@ def _runs(folder: Path) -> list[tuple[str, Path]]:
     return [(path.name, path) for path in studies] or [("", folder)]
 
 
-def _kept(place: str, run: finished_run.Run) -> RatedStudy:
+def _stored(place: str, run: finished_run.Run) -> RatedStudy:
     ids = tuple(run.images["id"].to_pylist())
-    return RatedStudy(run, run.spec.name, place, ids, kept_answers(run), _left_out(run))
+    return RatedStudy(run, run.spec.name, place, ids, stored_answers(run), _left_out(run))
 
 
 def sections(run: finished_run.Run) -> list[Section]:
     """The sections on a finished run's raters; none without stored single answers."""
-    study = _kept(run.folder.path.name, run)
+    study = _stored(run.folder.path.name, run)
     return study_sections(study) if study.rated else []
 
 
@@ -97,7 +97,7 @@ def _left_out(run: finished_run.Run) -> Excluded:
     return Excluded(*(run.seen.left_out or (None, None)))
 
 
-def kept_answers(run: finished_run.Run) -> tuple[Rated, ...]:
+def stored_answers(run: finished_run.Run) -> tuple[Rated, ...]:
     """The single answers stored with a run, by question."""
     tables = []
     for name, single in run.seen.answers.items():
@@ -250,17 +250,17 @@ def _check(study: RatedStudy, rules: Sequence[Rule]) -> None:
         ratings.check_published(means, published)
 
 
-def _kept_rules(study: RatedStudy, new_rules: Sequence[Rule]) -> list[tuple[Rule, Float[np.ndarray, " n"]]]:
+def _stored_rules(study: RatedStudy, new_rules: Sequence[Rule]) -> list[tuple[Rule, Float[np.ndarray, " n"]]]:
     """Rules stored with the study, except the new ones, with the ratings that its report judges them on."""
     seen = study.run.seen
     judged = {**seen.people, **seen.columns}
-    stored = [rule for each in ratings.kept_rules(study.run.folder.path).values() for rule in each]
+    stored = [rule for each in ratings.stored_rules(study.run.folder.path).values() for rule in each]
     return [(rule, judged[rule.attribute]) for rule in stored if rule.attribute in judged and rule not in new_rules]
 
 
 def _galleries(study: RatedStudy, rules: Sequence[Rule]) -> Iterator[PictureGallery]:
     shown = _shown(study)
-    stored = _kept_rules(study, rules)
+    stored = _stored_rules(study, rules)
     for rated in study.rated:
         if rated.scale != "nominal":
             yield galleries.by_score(study.place, study.ids, study.run.people, rated, rules, stored)
@@ -307,4 +307,4 @@ def judge(folder: Path, text: str) -> None:
             replace(run, reference=truth).labels(target.task)
         references.append((path, truth))
     for path, truth in references:
-        reference.keep(path, truth)
+        reference.store(path, truth)

@@ -43,16 +43,18 @@ def _recount(connection: Connection, some: list[int], stop: Stop | None) -> None
         if state == "answered":
             values_by_item[item].append(value)
     for item, *counts in before:
-        now = [taken[item], agreed(values_by_item[item], stop)]
+        now = [taken[item], reaches_agreement(values_by_item[item], stop)]
         if counts != now:
             connection.execute(items.update().where(items.c.id == item).values(taken=now[0], done=now[1]))
 
 
-def agreed(values: list[int | None], stop: Stop | None) -> bool:
+def reaches_agreement(values: list[int | None], stop: Stop | None) -> bool:
     """Whether a stop rule wants no further answers; a "cannot tell" agrees with no answer.
 
-    >>> agreed([1, 1, 0], Stop(after=3, agreement=0.6)), agreed([1, 1, None], Stop(after=3, agreement=1.0))
-    (True, False)
+    >>> reaches_agreement([1, 1, 0], Stop(after=3, agreement=0.6))
+    True
+    >>> reaches_agreement([1, 1, None], Stop(after=3, agreement=1.0))
+    False
     """
     if stop is None or len(values) < stop.after:
         return False

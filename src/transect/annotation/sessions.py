@@ -77,7 +77,7 @@ def end(database: Database, token: str) -> None:
     database.write(lambda connection: connection.execute(table.delete().where(table.c.token_hash == hash_of(token))))
 
 
-def given_password() -> str | None:
+def environment_password() -> str | None:
     """That of TRANSECT_ADMIN_PASSWORD, if it is set. Raises BadInput for one that is shorter than 8 characters."""
     password = os.environ.get(_VARIABLE)
     if password is not None and len(password) < _SHORTEST:
@@ -91,9 +91,9 @@ def set_password(database: Database) -> str | None:
     """The administrator's password: that of TRANSECT_ADMIN_PASSWORD, the one that was set before, or a new one.
 
     Returns a new one, to be shown once; None otherwise. Sessions of the administrator end where it changes. Raises
-    BadInput as `given_password` does.
+    BadInput as `environment_password` does.
     """
-    password, stored = given_password(), database.setting(_SETTING)
+    password, stored = environment_password(), database.setting(_SETTING)
     if password is None:
         if stored is not None:
             return None

@@ -80,7 +80,9 @@ def _is_group(group: Mapping[str, object]) -> bool:
     return isinstance(group["attribute"], str) and (of_all or isinstance(group["level"], int | float))
 
 
-def given(path: str | Path | None, studies: Sequence[tuple[World, Mapping[str, Sequence[float]]]]) -> Required | None:
+def required_for(
+    path: str | Path | None, studies: Sequence[tuple[World, Mapping[str, Sequence[float]]]]
+) -> Required | None:
     """The validation in a file, which all of these worlds met with the levels that they are set to; None without one.
 
     Photographs are left alone. Raises BadInput as `read` and `check`, and where there are photographs alone.
@@ -196,7 +198,7 @@ def _around(value: float, rated: Mapping[float, object]) -> list[float]:
     return exact or ([max(below), min(above)] if below and above else [])
 
 
-def keep(folder: Path, required: Required | None) -> None:
+def store(folder: Path, required: Required | None) -> None:
     """Store the validation in a run's folder, so that its report applies it; None leaves what is there."""
     if required is not None:
         write_atomically(folder / FILE, required.text)
@@ -217,14 +219,14 @@ def attach(folder: Path, required: Required) -> None:
             _failing(required, spec.generator, name, values)
         entries_of(required, spec.generator)
     for run in generated:
-        keep(run, required)
+        store(run, required)
 
 
 def _no_generator(required: Required) -> BadInput:
     return BadInput(f"{_OPTION} {required.path}: expected images of a generator, got photographs; leave it out")
 
 
-def kept(folder: Path) -> Required | None:
+def stored(folder: Path) -> Required | None:
     """The validation in a run's folder; None where none is required. Raises BadInput for a file that holds none."""
     path = folder / FILE
     return read(path) if path.exists() else None
@@ -232,7 +234,7 @@ def kept(folder: Path) -> Required | None:
 
 def reasons(folder: Path, spec: RunSpec, images: pa.Table) -> np.ndarray:
     """Why each image of a run is left out, "" where it is not: its condition failed in the stored validation."""
-    reasons, required = np.full(len(images), "", dtype=object), kept(folder)
+    reasons, required = np.full(len(images), "", dtype=object), stored(folder)
     if required is None:
         return reasons
     intended = columns.columns_of(images, "intended")

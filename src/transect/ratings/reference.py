@@ -22,12 +22,12 @@ from transect.runs.folder import write_atomically
 FILE: Final = "reference.json"
 
 
-def keep(folder: Path, truth: Truth) -> None:
+def store(folder: Path, truth: Truth) -> None:
     """Store the reference in a run's folder, so that a later report uses it too."""
     write_atomically(folder / FILE, json.dumps({"truth": truth.text}).encode())
 
 
-def kept(folder: Path, known: Mapping[str, Attribute]) -> Truth | None:
+def stored(folder: Path, known: Mapping[str, Attribute]) -> Truth | None:
     """The reference in a run's folder; None where there is none. Raises BadInput for a file that holds none."""
     path = folder / FILE
     if not path.exists():

@@ -26,7 +26,18 @@ from jaxtyping import Float
 from transect.effects.perception import mean_ratings, most_common_ratings
 from transect.effects.pruning import AS_PUBLISHED, Pruning, Rule, prune
 from transect.errors import BadInput
-from transect.ratings.tables import ID, PEOPLE, PERCEIVED, RATER, STUDY, Columns, aligned, answered, checked, read_table
+from transect.ratings.tables import (
+    ID,
+    PEOPLE,
+    PERCEIVED,
+    RATER,
+    STUDY,
+    Columns,
+    aligned,
+    check_columns,
+    read_table,
+    single_answers,
+)
 from transect.records import Annotations, Attribute
 from transect.runs.folder import FinishedRun, write_atomically
 from transect.runs.rated_questions import RatedQuestion, names_by_attribute, of_study, questions_of
@@ -226,7 +237,7 @@ def read(folder: Path, ids: Sequence[str]) -> Ratings:
 
     Raises BadInput for an id given twice, for ratings none of which is of these images, or a rule without a column.
     """
-    rules, ratings = kept_rules(folder), _seen(folder, ids, _attached(folder))
+    rules, ratings = stored_rules(folder), _seen(folder, ids, _attached(folder))
     if rules and not (ratings.columns or ratings.people):
         raise BadInput(_nothing_to_prune(folder))
     return _pruned(ratings, rules)
@@ -239,13 +250,15 @@ _Files = dict[str, tuple[pa.Table, Path]]
 def _given(perceived: Path | None, people: Path | None) -> _Files:
     """The user's own files. Raises BadInput for one that cannot be read, or has not the columns that it should."""
     paths = {PERCEIVED: perceived, PEOPLE: people}
-    return {name: (checked(read_table(path), path, name), path) for name, path in paths.items() if path is not None}
+    return {
+        name: (check_columns(read_table(path), path, name), path) for name, path in paths.items() if path is not None
+    }
 
 
 def _attached(folder: Path) -> _Files:
     """The files that a run's folder holds already."""
     paths = {name: folder / name for name in (PERCEIVED, PEOPLE)}
-    return {name: (checked(read_table(path), path, name), path) for name, path in paths.items() if path.exists()}
+    return {name: (check_columns(read_table(path), path, name), path) for name, path in paths.items() if path.exists()}
 
 
 def _nothing_to_prune(folder: Path) -> str:
@@ -272,7 +285,7 @@ def _fitting(
             continue
         ratings = _seen(run, _ids(run), {**_attached(run), **files})
         if ratings.columns or ratings.people:
-            yield run, files, _pruned(ratings, parsed or kept_rules(run))
+            yield run, files, _pruned(ratings, parsed or stored_rules(run))
 
 
 def _rows_by_run(folder: Path, runs: Sequence[Path], table: pa.Table, path: Path) -> Iterator[tuple[Path, pa.Table]]:
@@ -329,7 +342,7 @@ def _seen(folder: Path, ids: Sequence[str], files: _Files) -> Ratings:
         unordered |= {
             name for name, question in asked_people.items() if question.unordered or question.attribute in unordered
         }
-        answers, unknown_people = answered(*files[PEOPLE], ids)
+        answers, unknown_people = single_answers(*files[PEOPLE], ids)
         people = {
             name: (most_common_ratings if name in unordered else mean_ratings)(answers_of_one, len(ids))
             for name, answers_of_one in answers.items()
@@ -378,7 +391,7 @@ def _outside(values: Float[np.ndarray, " n"]) -> bool:
     return bool(((known < 0) | (known > 1)).any())
 
 
-def kept_rules(folder: Path) -> dict[str, tuple[Rule, ...]]:
+def stored_rules(folder: Path) -> dict[str, tuple[Rule, ...]]:
     """The rules stored in a run's folder, each by its text."""
     path = folder / PRUNING
     return parse_rules(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}

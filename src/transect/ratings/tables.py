@@ -38,7 +38,7 @@ def read_table(path: Path) -> pa.Table:
         raise BadInput(f"{path}: expected a readable CSV or Parquet of ratings, got {error}; fix the file") from None
 
 
-def checked(table: pa.Table, path: Path, kept_as: str) -> pa.Table:
+def check_columns(table: pa.Table, path: Path, kept_as: str) -> pa.Table:
     """The table, if it has ids, columns, and no name twice. Raises BadInput otherwise."""
     names = table.column_names
     beside = {ID, STUDY} if kept_as == PERCEIVED else {ID, STUDY, RATER}
@@ -65,7 +65,7 @@ def aligned(table: pa.Table, path: Path, ids: Sequence[str]) -> tuple[Columns, t
     return {name: ratings[:, column] for column, name in enumerate(attributes)}, unknown
 
 
-def answered(table: pa.Table, path: Path, ids: Sequence[str]) -> tuple[dict[str, Annotations], tuple[str, ...]]:
+def single_answers(table: pa.Table, path: Path, ids: Sequence[str]) -> tuple[dict[str, Annotations], tuple[str, ...]]:
     """People's answers by attribute, of the places of their images among the ids; ids of no image."""
     named = [str(image) for image in table[ID].to_pylist()]
     image, unknown = _images_of(named, ids, path)

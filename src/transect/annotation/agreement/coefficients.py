@@ -18,7 +18,7 @@ COHEN: Final = (
 FLEISS: Final = "Fleiss 1971, Measuring nominal scale agreement among many raters, doi:10.1037/h0031619"
 
 
-def checked(ratings: ArrayLike) -> Float[np.ndarray, "units raters"]:
+def ratings_array(ratings: ArrayLike) -> Float[np.ndarray, "units raters"]:
     """Ratings as an array. Raises BadInput unless they are a table of units by raters."""
     table = np.asarray(ratings, dtype=np.float64)
     if table.ndim != 2:
@@ -34,7 +34,7 @@ def percent_agreement(ratings: ArrayLike) -> float:
     >>> round(percent_agreement([[1, 1, 2], [0, 0, np.nan]]), 3)  # 1 of 3 pairs, and 1 of 1
     0.5
     """
-    levels, counts = _counts(checked(ratings))
+    levels, counts = _counts(ratings_array(ratings))
     _ = levels
     n = counts.sum(axis=1)
     pairs = float((n * (n - 1)).sum())
@@ -73,7 +73,7 @@ def mean_cohen_kappa(ratings: ArrayLike, weights: Literal["none", "linear", "qua
     >>> mean_cohen_kappa([[0, 0, 0], [0, 1, 0], [1, 1, 1], [1, 1, 1]])  # .5, 1 and .5
     0.6666666666666666
     """
-    table = checked(ratings)
+    table = ratings_array(ratings)
     pairs = [cohen_kappa(table[:, i], table[:, j], weights) for i, j in combinations(range(table.shape[1]), 2)]
     known = [kappa for kappa in pairs if np.isfinite(kappa)]
     return float(np.mean(known)) if known else float("nan")
@@ -89,7 +89,7 @@ def fleiss_kappa(ratings: ArrayLike) -> float:
     >>> round(fleiss_kappa([[0, 0, 1], [1, 1, 1], [0, 1, 1], [0, 0, 0]]), 3)  # P 2/3, by chance 1/2
     0.333
     """
-    table = checked(ratings)
+    table = ratings_array(ratings)
     _, counts = _counts(table)
     n = counts.sum(axis=1)
     counts = counts[n > 1]
@@ -112,7 +112,7 @@ def spread(ratings: ArrayLike, low: float = 0.0, high: float = 1.0) -> Float[np.
     >>> spread([[0.7, 0.7, 0.7]])
     array([0.])
     """
-    table = checked(ratings)
+    table = ratings_array(ratings)
     if not low < high:
         raise BadInput(f"scale: expected low < high, got {low:g} and {high:g}; give its ends")
     known = np.isfinite(table)
@@ -147,7 +147,7 @@ def rater_reliability(ratings: ArrayLike) -> Reliability:
     >>> made.correlation.round(2).tolist(), made.bias.round(2).tolist()
     ([nan, nan, -1.0], [0.5, 0.5, -1.0])
     """
-    table = checked(ratings)
+    table = ratings_array(ratings)
     known = np.isfinite(table)
     values = np.where(known, table, 0.0)
     others = known.sum(axis=1, keepdims=True) - known

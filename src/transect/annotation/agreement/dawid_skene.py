@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from transect.annotation.agreement.coefficients import checked
+from transect.annotation.agreement.coefficients import ratings_array
 from transect.errors import BadInput
 
 SOURCE: Final = (
@@ -50,7 +50,7 @@ def dawid_skene(
     >>> dawid_skene([[0, 0, 1], [1, 1, 1], [0, 0, 1], [1, 1, 0]], levels=2).level
     array([0., 1., 0., 1.])
     """
-    table = checked(ratings)
+    table = ratings_array(ratings)
     known = np.isfinite(table)
     answers = table[known]
     if levels < 2 or not np.isin(answers, np.arange(levels)).all():

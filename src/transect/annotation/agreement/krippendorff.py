@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from transect.annotation.agreement.coefficients import checked
+from transect.annotation.agreement.coefficients import ratings_array
 
 SOURCE: Final = (
     "Krippendorff 2011, Computing Krippendorff's alpha-reliability, https://repository.upenn.edu/asc_papers/43"
@@ -43,7 +43,7 @@ def krippendorff_alpha(
     >>> round(krippendorff_alpha([[0, 0], [1, 1], [0, 1]], "nominal", resamples=0).value, 4)
     0.4444
     """
-    table = checked(ratings)
+    table = ratings_array(ratings)
     known = np.isfinite(table)
     table = table[known.sum(axis=1) > 1]
     n = int(np.isfinite(table).sum())
