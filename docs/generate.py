@@ -20,7 +20,7 @@ import world_figures
 
 import transect.jobs
 from transect.cli.app import app
-from transect.generators.faceworld.validity import measured
+from transect.generators.faceworld.validity import shipped_facts
 from transect.report import schema as results_schema
 from transect.runs.result import JobResult
 
@@ -94,7 +94,7 @@ def schemas() -> dict[Path, str]:
 
 def pages() -> dict[Path, str]:
     """Every generated file and its text; the figure only where there are facts to draw."""
-    facts = measured()
+    facts = shipped_facts()
     figures = {PHOTOMETRY: world_figures.figure(facts)} if facts else {}
     return {PAGE: reference(), FIGURES: world_figures.page(facts), **figures, **schemas()}
 

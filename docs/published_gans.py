@@ -22,6 +22,7 @@ from transect.generators import load
 from transect.perceptual.features import read
 from transect.perceptual.judging import judge
 from transect.runs.model_files import read_safetensors
+from transect.runs.plain_json import plain
 from transect.training.conditions import levels_of, parse
 from transect.training.sheets import tiled
 
@@ -46,7 +47,7 @@ def quality(runs: Mapping[str, Path], images: int) -> str:
     for name, run in runs.items():
         made = load(run / "generator.safetensors")
         size = int(made.image_size)
-        found = judge(load("faceworld", image_size=size), made, images)
+        found = plain(judge(load("faceworld", image_size=size), made, images))
         floor, shown = found["floor"], int(lines_of(run)[-1]["shown"])
         rows.append(f"| {name} | {size} px | {shown:,} | {_figures(found)} |")
     return "\n".join([*rows, f"| FaceWorld again | | | {_figures(floor)} |"])
@@ -63,7 +64,10 @@ def obedience(run: Path, asked: Sequence[str], images: int) -> str:
     seeds = np.arange(_FIRST_SEED, _FIRST_SEED + images)
     drawn = {"made": made.sample(seeds), "world": world.sample(seeds)}
     said = {"made": read(made.render(drawn["made"]).pixels), "world": read(world.render(drawn["world"]).pixels)}
-    rows = ["| condition | level | pictures | seen as set | FaceWorld's, seen so |", "| --- | --- | --- | --- | --- |"]
+    rows = [
+        "| condition | level | pictures | read as set | FaceWorld's own, read as set |",
+        "| --- | --- | --- | --- | --- |",
+    ]
     # The network's reading of two levels is the probability of the second, of more the index of the likeliest.
     for one, cuts in (parse(text, world.attributes) for text in asked):
         truth = {"made": np.asarray(made.read(drawn["made"])[one.name])}

@@ -28,6 +28,7 @@ from transect.perceptual.judging import features_of, judge
 from transect.perceptual.sets import fid
 from transect.report.drawing.scales import covering
 from transect.runs.model_files import in_order, read_safetensors
+from transect.runs.plain_json import plain
 from transect.training.sheets import tiled
 
 HERE = Path(__file__).parent
@@ -84,7 +85,7 @@ def directions(path: Path, folder: Path) -> dict[str, Any]:
 def measured(path: Path, kept: Path | None, images: int) -> dict[str, Any]:
     """Figures of the shipped file, and FID of those kept on the way."""
     real, made = load("faceworld", image_size=64), load(path)
-    found = judge(real, made, images)
+    found = dict(plain(judge(real, made, images)))
     found["curve"] = []
     seen = features_of(real, 0, _ON_THE_CURVE)
     for file in sorted(kept.glob("*.safetensors")) if kept else []:
@@ -165,7 +166,7 @@ def fit_table(fitted: Mapping[str, Any]) -> str:
         f"{one['shown_low']:.3g} to {one['shown_high']:.3g} |"
         for one in fitted["attributes"]
     ]
-    return "\n".join(["| attribute | measure | held out | seen between |", "| --- | --- | --- | --- |", *rows])
+    return "\n".join(["| attribute | measure | held out | range of readings |", "| --- | --- | --- | --- |", *rows])
 
 
 def main() -> None:

@@ -23,24 +23,24 @@ def test_a_planted_continuous_direction_is_found_with_its_slope():
     """y = 30 + 5 v·z + noise of sd 1: along v the label rises by 5, and the best R² is 25 / 26."""
     z = latents()
     y = 30 + 5 * z @ planted() + np.random.default_rng(1).standard_normal(len(z))
-    found = fit_direction("age", z, y, "continuous")
-    assert found.normal @ planted() > 0.999
-    assert found.slope == pytest.approx(5, rel=0.02)
-    assert found.quality == pytest.approx(25 / 26, abs=0.01)
+    direction = fit_direction("age", z, y, "continuous")
+    assert direction.normal @ planted() > 0.999
+    assert direction.slope == pytest.approx(5, rel=0.02)
+    assert direction.quality == pytest.approx(25 / 26, abs=0.01)
     # The hyperplane lies at the mean label: at v·z + b = 0.
-    assert found.offset == pytest.approx((30 - y.mean()) / 5, abs=0.05)
-    assert (found.labels, found.held_out) == (2000, 400)
+    assert direction.offset == pytest.approx((30 - y.mean()) / 5, abs=0.05)
+    assert (direction.labels, direction.held_out) == (2000, 400)
 
 
 @pytest.mark.parametrize("method", ["logistic", "svm"])
 def test_a_planted_binary_direction_is_found(method):
     z = latents()
     y = (z @ planted() > 0.3).astype(float)
-    found = fit_direction("smile", z, y, "binary", method=method)
-    assert found.normal @ planted() > 0.99
-    assert found.offset == pytest.approx(-0.3, abs=0.1)
-    assert found.quality > 0.95
-    assert np.isnan(found.slope)
+    direction = fit_direction("smile", z, y, "binary", method=method)
+    assert direction.normal @ planted() > 0.99
+    assert direction.offset == pytest.approx(-0.3, abs=0.1)
+    assert direction.quality > 0.95
+    assert np.isnan(direction.slope)
 
 
 def test_balancing_takes_the_confounder_out_of_the_direction():
@@ -61,12 +61,12 @@ def test_rows_without_finite_latents_count_as_unlabelled():
     y = (z @ planted() > 0).astype(float)
     lost = z.copy()
     lost[:40, 3], lost[40:100] = np.inf, np.nan
-    found, alone = fit_direction("smile", lost, y, "binary"), fit_direction("smile", z[100:], y[100:], "binary")
-    np.testing.assert_array_equal(found.normal, alone.normal)
-    assert (found.labels, found.origin["without_latents"]) == (200, 100)
+    partial, alone = fit_direction("smile", lost, y, "binary"), fit_direction("smile", z[100:], y[100:], "binary")
+    np.testing.assert_array_equal(partial.normal, alone.normal)
+    assert (partial.labels, partial.origin["without_latents"]) == (200, 100)
     assert "without_latents" not in alone.origin
-    told = warnings_of(FittedDirections((found,), "z", {}))
-    assert "smile: 100 labelled rows without finite latents (failed inversions) are left out" in told
+    messages = warnings_of(FittedDirections((partial,), "z", {}))
+    assert "smile: 100 labelled rows without finite latents (failed inversions) are left out" in messages
     y[100:200] = np.nan  # unlabelled rows are not counted twice
     lost[200:260] = np.nan
     with pytest.raises(BadInput, match=r"at least 50 labels, got 40 \(160 more have no finite latents\)"):
@@ -88,8 +88,8 @@ def test_rows_without_labels_are_left_out_and_counted():
 def test_the_same_labels_give_the_same_direction():
     z = latents()
     y = (z[:, 0] > 0).astype(float)
-    one, two = (fit_direction("a", z, y, "binary", seed=3) for _ in range(2))
-    np.testing.assert_array_equal(one.normal, two.normal)
+    first, second = (fit_direction("a", z, y, "binary", seed=3) for _ in range(2))
+    np.testing.assert_array_equal(first.normal, second.normal)
 
 
 @pytest.mark.parametrize(
@@ -122,13 +122,15 @@ def test_directions_are_kept_with_what_is_known_of_them(tmp_path):
         fit_direction("smile", z, (z[:, 4] > 0).astype(float), "binary", source="model:smile.onnx"),
     )
     write_directions(tmp_path / "d.safetensors", FittedDirections(fitted, "w"))
-    found = read_directions(tmp_path / "d.safetensors")
-    read = found.linear
-    assert found.space == "w"
-    assert [one.name for one in read] == ["age", "smile"]
+    directions = read_directions(tmp_path / "d.safetensors")
+    read = directions.linear
+    assert directions.space == "w"
+    assert [direction.name for direction in read] == ["age", "smile"]
     assert read[1].origin["labels"] == "model:smile.onnx"
     np.testing.assert_array_equal(read[0].normal, fitted[0].normal)
-    np.testing.assert_allclose(hyperplanes(read).decisions(np.zeros((1, 16)))[0], [one.offset for one in fitted])
+    np.testing.assert_allclose(
+        hyperplanes(read).decisions(np.zeros((1, 16)))[0], [direction.offset for direction in fitted]
+    )
     (tmp_path / "x.safetensors").write_bytes(b"{}")
     with pytest.raises(BadInput, match="expected a file of directions"):
         read_directions(tmp_path / "x.safetensors")

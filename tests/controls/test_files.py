@@ -22,7 +22,7 @@ from transect.testing import check_controls, check_generator
 
 
 def command(*arguments):
-    done = CliRunner().invoke(app, [str(one) for one in arguments])
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     assert done.exit_code == 0, done.output
@@ -33,22 +33,22 @@ def command(*arguments):
 def fitted(tmp_path_factory):
     """The file that the command writes for skin tone and smile of the latent view."""
     path = tmp_path_factory.mktemp("local") / "local.safetensors"
-    asked = ["--labels", "truth", "--attribute", "skin_tone", "--attribute", "smile>0.5", "--subjects", 500]
-    return path, json.loads(command("directions", "fit", path, "--local", *asked, "--json").stdout)
+    options = ["--labels", "truth", "--attribute", "skin_tone", "--attribute", "smile>0.5", "--subjects", 500]
+    return path, json.loads(command("directions", "fit", path, "--local", *options, "--json").stdout)
 
 
 def test_the_command_says_how_well_and_from_what(fitted):
-    path, made = fitted
-    tone, smile = made["attributes"]
-    assert (made["kind"], made["space"]) == ("transect.attribute_models", "z")
+    path, answer = fitted
+    tone, smile = answer["attributes"]
+    assert (answer["kind"], answer["space"]) == ("transect.attribute_models", "z")
     assert (tone["kind"], tone["quality_measure"], tone["labels"], tone["held_out"]) == ("continuous", "R2", 500, 100)
     assert tone["quality"] > 0.8
     assert tone["low"] <= tone["shown_low"] < tone["shown_high"] <= tone["high"]
     assert smile["origin"]["method"] == "kernel ridge"
-    assert made["origin"]["labels"] == {"skin_tone": "skin_tone", "smile": "smile>0.5"}
-    assert made["origin"]["generator"]["name"] == "faceworld-latent"
+    assert answer["origin"]["labels"] == {"skin_tone": "skin_tone", "smile": "smile>0.5"}
+    assert answer["origin"]["generator"]["name"] == "faceworld-latent"
     shown = json.loads(command("directions", "show", path, "--json").stdout)
-    assert shown["attributes"] == made["attributes"]
+    assert shown["attributes"] == answer["attributes"]
     assert "kernel ridge" in command("directions", "show", path).stdout
 
 
@@ -58,16 +58,16 @@ def test_a_file_gives_back_what_was_fitted(tmp_path):
     bent, line = fit_model("bent", z, z[:, 0] * z[:, 1], source="model:x"), fit_model("line", z, z[:, 2])
     path = tmp_path / "local.safetensors"
     write_directions(path, FittedDirections((bent, line), "w", {"source": "mine"}))
-    found = read_directions(path)
-    assert found.kind == LOCAL
-    for one, other in zip((bent, line), found.directions, strict=True):
-        np.testing.assert_array_equal(one.value(z), other.value(z))
-        np.testing.assert_array_equal(one.gradient(z), other.gradient(z))
-    told = found.describe()
-    assert told["attributes"] == FittedDirections((bent, line), "w").describe()["attributes"]
-    assert [row["of_a_model"] for row in told["attributes"]] == [True, False]
-    assert (found.space, found.origin, len(found.sha256)) == ("w", {"source": "mine"}, 64)
-    json.dumps(told, allow_nan=False)
+    directions = read_directions(path)
+    assert directions.kind == LOCAL
+    for model, other in zip((bent, line), directions.directions, strict=True):
+        np.testing.assert_array_equal(model.value(z), other.value(z))
+        np.testing.assert_array_equal(model.gradient(z), other.gradient(z))
+    description = directions.describe()
+    assert description["attributes"] == FittedDirections((bent, line), "w").describe()["attributes"]
+    assert [row["of_a_model"] for row in description["attributes"]] == [True, False]
+    assert (directions.space, directions.origin, len(directions.sha256)) == ("w", {"source": "mine"}, 64)
+    json.dumps(description, allow_nan=False)
     straight = FittedDirections((fit_direction("line", z, z[:, 2], "continuous"),), "w")
     write_directions(tmp_path / "d.safetensors", straight)
     assert read_directions(tmp_path / "d.safetensors").kind == LINEAR
@@ -75,22 +75,22 @@ def test_a_file_gives_back_what_was_fitted(tmp_path):
 
 def test_an_audit_follows_the_gradients(fitted, tmp_path):
     """What was set is what the model reads, the truth follows, levels are those of the file, and the page says how."""
-    path, made = fitted
+    path, answer = fitted
     target = as_target(lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255, name="brightness", task="regression")
     result = auditing.audit(
         [target], vary=["skin_tone"], subjects=4, image_size=32, directions=path, out=tmp_path, quiet=True
     )
     spec = result.results["studies"][0]["spec"]
-    assert spec["generator"]["directions"]["sha256"] == made["sha256"]
+    assert spec["generator"]["directions"]["sha256"] == answer["sha256"]
     levels = spec["design"]["levels"][0]["values"]
     assert levels == pytest.approx(
-        np.linspace(made["attributes"][0]["shown_low"], made["attributes"][0]["shown_high"], 5)
+        np.linspace(answer["attributes"][0]["shown_low"], answer["attributes"][0]["shown_high"], 5)
     )
-    section = next(one for one in result.results["sections"] if one["key"] == "directions")
+    section = next(entry for entry in result.results["sections"] if entry["key"] == "directions")
     assert "follows the gradient of a model of labels" in section["text"][0]
     assert section["tables"][0]["rows"][0][2] == "kernel ridge"
     assert any(
-        one.startswith("Intended values are labels that fitted models predict") for one in result.results["limits"]
+        limit.startswith("Intended values are labels that fitted models predict") for limit in result.results["limits"]
     )
     world = worlds.open_world("faceworld", 32, None, None, path)
     check_generator(world)
@@ -148,5 +148,5 @@ def test_labelled_rows_without_latents_are_counted():
     z = np.random.default_rng(0).standard_normal((80, 3))
     labels = z[:, 2].copy()
     z[:5] = np.nan
-    made = fit_model("line", z, labels)
-    assert (made.labels, made.origin["without_latents"]) == (75, 5)
+    model = fit_model("line", z, labels)
+    assert (model.labels, model.origin["without_latents"]) == (75, 5)

@@ -63,8 +63,8 @@ def test_cells_have_exactly_their_decision_values(seed):
     planes = random_planes(seed)
     draws = np.random.default_rng(seed + 1)
     cells = draws.uniform(-3, 3, (5, 4))
-    made = at_decisions(draws.standard_normal((2, 9)), planes, cells)
-    for subject in made:
+    latents = at_decisions(draws.standard_normal((2, 9)), planes, cells)
+    for subject in latents:
         np.testing.assert_allclose(planes.decisions(subject), cells, atol=1e-9)
 
 
@@ -98,8 +98,8 @@ def test_figures_of_the_authors_nine_normals(published):
     assert printed == pytest.approx(0.674, abs=5e-4)
     dual = dual_directions(published)
     assert np.abs(dual @ published.normals.T)[off].max() < 1e-14
-    kept = (dual * published.normals).sum(1)
-    np.testing.assert_allclose(kept, [0.71, 0.94, 0.64, 0.97, 0.95, 0.92, 0.97, 0.97, 0.88], atol=6e-3)
+    cosines = (dual * published.normals).sum(1)
+    np.testing.assert_allclose(cosines, [0.71, 0.94, 0.64, 0.97, 0.95, 0.92, 0.97, 0.97, 0.88], atol=6e-3)
 
 
 def test_the_order_decides_what_algorithm_2_leaves(published):
@@ -117,9 +117,9 @@ def test_the_iteration_takes_many_steps(published, planes, steps):
     """56, 79 and 183 single projections for 1e-6 with the first 3, 4 and 9 planes: more than the paper's 50."""
     some = Hyperplanes(published.names[:planes], published.normals[:planes], published.offsets[:planes])
     z = np.random.default_rng(0).standard_normal((1, 512))
-    near, made = project_cyclically(z, some, tolerance=1e-6)
+    near, count = project_cyclically(z, some, tolerance=1e-6)
     np.testing.assert_allclose(near, project(z, some), atol=1e-5)
-    assert made == pytest.approx(steps, rel=0.35)
+    assert count == pytest.approx(steps, rel=0.35)
 
 
 def test_interfacegans_conditional_boundaries_are_the_same_projection():

@@ -62,6 +62,6 @@ def test_no_rows_are_no_rows(controls):
 
 
 def test_directions_of_w_plus_do_not_take_w():
-    made = LearnedControls([fit_direction("age", Z, LABELS["age"], "continuous")], "w+")
+    controls = LearnedControls([fit_direction("age", Z, LABELS["age"], "continuous")], "w+")
     with pytest.raises(BadInput, match=r"expected space w\+ with 3 coordinates, got w with 3"):
-        made.read(Latents(np.arange(1), np.zeros((1, 3)), "w"))
+        controls.read(Latents(np.arange(1), np.zeros((1, 3)), "w"))

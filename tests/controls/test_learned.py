@@ -42,9 +42,9 @@ def test_a_value_is_reached_and_the_other_attribute_stays(controls, latents):
 
 def test_values_by_row_and_together(controls, latents):
     some = latents.take(slice(0, 3))
-    made = controls.set(some, pa.table({"age": [30.0, 40.0, 50.0], "smile": [1.0, -1.0, 0.0]}))
-    np.testing.assert_allclose(controls.read(made)["age"].to_numpy(), [30, 40, 50], atol=1e-9)
-    np.testing.assert_allclose(controls.read(made)["smile"].to_numpy(), [1, -1, 0], atol=1e-9)
+    moved = controls.set(some, pa.table({"age": [30.0, 40.0, 50.0], "smile": [1.0, -1.0, 0.0]}))
+    np.testing.assert_allclose(controls.read(moved)["age"].to_numpy(), [30, 40, 50], atol=1e-9)
+    np.testing.assert_allclose(controls.read(moved)["smile"].to_numpy(), [1, -1, 0], atol=1e-9)
 
 
 def test_the_range_is_what_the_labels_speak_of(controls):

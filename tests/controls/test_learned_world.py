@@ -44,11 +44,11 @@ def test_a_transect_has_the_decision_values_of_algorithm_1(world, fitted):
     """All fitted attributes varied: projection onto both hyperplanes, then signed values along the dual directions."""
     design = transect_design({"skin_tone": [2.0, 8.0], "glasses": [-1.0, 1.0]}, world.attributes, subjects=3)
     subjects = world.sample(design.subject_seeds())
-    made = transect_latents(design, subjects, world).values.reshape(3, 4, -1)
+    latents = transect_latents(design, subjects, world).values.reshape(3, 4, -1)
     tone = fitted.directions[0]
-    cells = np.array([[(one["skin_tone"] - tone.mean) / tone.slope, one["glasses"]] for one in design.cells()])
+    cells = np.array([[(cell["skin_tone"] - tone.mean) / tone.slope, cell["glasses"]] for cell in design.cells()])
     expected = at_decisions(subjects.values, hyperplanes(fitted.directions), cells)
-    np.testing.assert_allclose(made, expected, atol=1e-9)
+    np.testing.assert_allclose(latents, expected, atol=1e-9)
 
 
 def test_true_values_follow_what_was_intended(world):
@@ -56,7 +56,7 @@ def test_true_values_follow_what_was_intended(world):
     light, dark = (world.truths(world.set(subjects, {"skin_tone": tone})) for tone in (2.0, 9.0))
     assert dark["skin_tone"].to_numpy().mean() - light["skin_tone"].to_numpy().mean() == pytest.approx(7, abs=0.6)
     assert np.mean(dark["glasses"].to_numpy() == light["glasses"].to_numpy()) > 0.9
-    assert {one.name for one in world.truth_attributes} == set(dark.column_names)
+    assert {attribute.name for attribute in world.truth_attributes} == set(dark.column_names)
 
 
 def test_usual_levels_are_where_labels_see_the_attribute(world, fitted):
@@ -91,10 +91,10 @@ def test_a_file_gives_back_what_was_kept(fitted, tmp_path):
     ],
 )
 def test_files_that_hold_no_directions(changed, message, fitted, tmp_path):
-    kept = fitted.describe()["attributes"][0]
-    del kept["of_a_model"]
+    entry = fitted.describe()["attributes"][0]
+    del entry["of_a_model"]
     rows = np.array([fitted.directions[0].normal * (2 if changed is None else 1)])
-    metadata = {"kind": "transect.directions", "space": "z", "directions": json.dumps([{**kept, **(changed or {})}])}
+    metadata = {"kind": "transect.directions", "space": "z", "directions": json.dumps([{**entry, **(changed or {})}])}
     save_file({"normals": rows}, tmp_path / "d.safetensors", metadata)
     with pytest.raises(BadInput, match=message):
         read_directions(tmp_path / "d.safetensors")

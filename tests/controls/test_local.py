@@ -38,20 +38,20 @@ def test_a_bent_attribute_is_read_where_a_line_reads_nothing(bent, z):
     assert fit_direction("bent", z, z[:, 0] * z[:, 1], "continuous").quality < 0.1
     middle = z[np.abs(z).max(axis=1) < 1.5][:20]
     truth = np.column_stack([middle[:, 1], middle[:, 0], np.zeros((len(middle), 3))])
-    found = bent.gradient(middle)
-    cosines = (found * truth).sum(1) / np.linalg.norm(found, axis=1) / np.linalg.norm(truth, axis=1)
+    gradient = bent.gradient(middle)
+    cosines = (gradient * truth).sum(1) / np.linalg.norm(gradient, axis=1) / np.linalg.norm(truth, axis=1)
     assert np.median(cosines) > 0.95
 
 
 def test_a_path_reaches_its_value_and_leaves_the_other_attribute(bent, straight, z):
     controls = LocalControls([bent, straight], "w")
     some = Latents(np.arange(6), z[:6], "w")
-    made = controls.set(some, {"bent": 1.0})
-    np.testing.assert_allclose(bent.value(made.values), 1.0, atol=1e-3)
-    np.testing.assert_allclose(straight.value(made.values), straight.value(z[:6]), atol=1e-3)
+    moved = controls.set(some, {"bent": 1.0})
+    np.testing.assert_allclose(bent.value(moved.values), 1.0, atol=1e-3)
+    np.testing.assert_allclose(straight.value(moved.values), straight.value(z[:6]), atol=1e-3)
     # What the labels were made of: the product became 1, as near as the model knows it, and z2 stayed.
-    np.testing.assert_allclose(made.values[:, 0] * made.values[:, 1], 1.0, atol=0.5)
-    np.testing.assert_allclose(made.values[:, 2], z[:6, 2], atol=0.1)
+    np.testing.assert_allclose(moved.values[:, 0] * moved.values[:, 1], 1.0, atol=0.5)
+    np.testing.assert_allclose(moved.values[:, 2], z[:6, 2], atol=0.1)
 
 
 def test_for_straight_attributes_the_path_is_that_of_the_dual_directions(z):
@@ -59,8 +59,8 @@ def test_for_straight_attributes_the_path_is_that_of_the_dual_directions(z):
     local = LocalControls([fit_model(name, z, y) for name, y in labels.items()], "w")
     linear = LearnedControls([fit_direction(name, z, y, "continuous") for name, y in labels.items()], "w")
     some = Latents(np.arange(5), z[:5], "w")
-    one, other = (controls.set(some, {"age": 1.5}).values - z[:5] for controls in (local, linear))
-    np.testing.assert_allclose(one, other, atol=0.02)
+    first, other = (controls.set(some, {"age": 1.5}).values - z[:5] for controls in (local, linear))
+    np.testing.assert_allclose(first, other, atol=0.02)
 
 
 def test_they_keep_the_contract(straight, z):
@@ -68,8 +68,8 @@ def test_they_keep_the_contract(straight, z):
 
 
 def test_the_same_labels_give_the_same_model(z):
-    one, two = (fit_model("x", z, z[:, 0] ** 2, seed=4) for _ in range(2))
-    np.testing.assert_array_equal(one.weights, two.weights)
+    first, second = (fit_model("x", z, z[:, 0] ** 2, seed=4) for _ in range(2))
+    np.testing.assert_array_equal(first.weights, second.weights)
 
 
 def test_what_is_refused(straight, z):

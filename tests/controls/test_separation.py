@@ -53,36 +53,36 @@ class Bent:
 def test_two_learned_directions_move_apart_by_what_their_normals_are_alike():
     """Normals at 45 degrees: the moves that leave the other alone are (1, -1) / √2 and (0, 1), at 135."""
     controls = LearnedControls([direction("age", [1, 0]), direction("smile", [1, 1])], "w")
-    (made,) = direction_angles(controls, latents(5, 2))
-    assert (made.first, made.second, made.subjects, made.reason) == ("age", "smile", 5, "")
-    assert (made.degrees, made.cosine) == (pytest.approx(135), pytest.approx(-(0.5**0.5)))
-    assert made.spread == pytest.approx(0, abs=1e-12)
-    normals = np.array([one.normal for one in controls.directions.values()])
-    assert angles(normals)[0, 1] == pytest.approx(180 - made.degrees)
+    (angle,) = direction_angles(controls, latents(5, 2))
+    assert (angle.first, angle.second, angle.subjects, angle.reason) == ("age", "smile", 5, "")
+    assert (angle.degrees, angle.cosine) == (pytest.approx(135), pytest.approx(-(0.5**0.5)))
+    assert angle.spread == pytest.approx(0, abs=1e-12)
+    normals = np.array([direction.normal for direction in controls.directions.values()])
+    assert angles(normals)[0, 1] == pytest.approx(180 - angle.degrees)
 
 
 def test_perpendicular_ones_stay_so_whatever_their_number():
     controls = LearnedControls([direction(name, row) for name, row in zip("abc", np.eye(3), strict=True)], "w")
-    made = direction_angles(controls, latents(2, 3))
-    assert [(one.first, one.second) for one in made] == [("a", "b"), ("a", "c"), ("b", "c")]
-    assert [one.degrees for one in made] == pytest.approx([90, 90, 90])
+    separations = direction_angles(controls, latents(2, 3))
+    assert [(angle.first, angle.second) for angle in separations] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert [angle.degrees for angle in separations] == pytest.approx([90, 90, 90])
 
 
 def test_a_way_that_differs_between_subjects_has_a_spread():
     """Turned by 0 and by 90 degrees: cosines 1 and 0, mean 1/2 at 60 degrees, standard deviation √(1/2)."""
     two = Latents(np.arange(2), np.array([[0.0, 0.0, 0.0], [0.0, 0.0, math.pi / 2]]), "w")
-    made = {(one.first, one.second): one for one in direction_angles(Bent(), two)}
-    found = made["age", "smile"]
-    assert (found.cosine, found.degrees) == (pytest.approx(0.5), pytest.approx(60))
-    assert found.spread == pytest.approx(0.5**0.5)
+    separations = {(angle.first, angle.second): angle for angle in direction_angles(Bent(), two)}
+    angle = separations["age", "smile"]
+    assert (angle.cosine, angle.degrees) == (pytest.approx(0.5), pytest.approx(60))
+    assert angle.spread == pytest.approx(0.5**0.5)
 
 
 def test_what_has_no_direction_says_why():
-    made = {(one.first, one.second): one for one in direction_angles(Bent(), latents(2, 3))}
-    assert made["age", "glasses"].reason == "glasses moves no latent: it has no direction in space w"
-    assert made["smile", "style"].reason == "style has levels in no order"
+    separations = {(angle.first, angle.second): angle for angle in direction_angles(Bent(), latents(2, 3))}
+    assert separations["age", "glasses"].reason == "glasses moves no latent: it has no direction in space w"
+    assert separations["smile", "style"].reason == "style has levels in no order"
     for pair in (("age", "glasses"), ("smile", "style")):
-        assert (math.isnan(made[pair].degrees), made[pair].subjects) == (True, 0)
+        assert (math.isnan(separations[pair].degrees), separations[pair].subjects) == (True, 0)
     alone = direction_angles(Bent(), latents(1, 3))[0]
     assert math.isnan(alone.spread)
     assert math.isfinite(alone.degrees)
@@ -90,9 +90,9 @@ def test_what_has_no_direction_says_why():
 
 def test_attributes_of_the_world_are_set_beside_its_latents():
     world = FaceWorld(image_size=32)
-    made = direction_angles(world, world.sample(range(2)))
-    assert all(one.reason for one in made)
-    assert any(one.reason.endswith("moves no latent: it has no direction in space u") for one in made)
+    separations = direction_angles(world, world.sample(range(2)))
+    assert all(angle.reason for angle in separations)
+    assert any(angle.reason.endswith("moves no latent: it has no direction in space u") for angle in separations)
 
 
 def test_too_little_is_refused():

@@ -21,10 +21,10 @@ def test_each_latent_is_of_its_own_picture(tmp_path):
     save_file(tensors_of(), tmp_path / "e.safetensors", {"kind": "transect.encoder", "space": "w", "size": "16"})
     encoder = Encoder.from_file(tmp_path / "e.safetensors")
     pixels = np.random.default_rng(0).integers(0, 256, (3, 32, 32, 3), dtype=np.uint8)
-    found = encoder.encode(Images(pixels), seeds=[7, 8, 9])
-    assert (found.space, found.values.shape, found.values.dtype) == ("w", (3, 5), np.float64)
-    assert found.seeds.tolist() == [7, 8, 9]
-    assert np.array_equal(encoder.encode(Images(pixels[2:])).values[0], found.values[2])
+    latents = encoder.encode(Images(pixels), seeds=[7, 8, 9])
+    assert (latents.space, latents.values.shape, latents.values.dtype) == ("w", (3, 5), np.float64)
+    assert latents.seeds.tolist() == [7, 8, 9]
+    assert np.array_equal(encoder.encode(Images(pixels[2:])).values[0], latents.values[2])
     assert encoder.encode(Images(pixels[:0])).values.shape == (0, 5)
 
 

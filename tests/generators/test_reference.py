@@ -34,9 +34,9 @@ def test_what_is_set_is_seen():
     world = open_world("reference", None, None)
     latents = world.sample(np.arange(12))
     for name, low, high in (("skin_tone", 3.0, 9.0), ("age", 35.0, 65.0), ("yaw", -10.0, 8.0)):
-        said = [read(world.render(world.set(latents, {name: value})).pixels)[name] for value in (low, high)]
-        assert (said[1] > said[0]).mean() >= 10 / 12, name
-        assert np.mean(said[1] - said[0]) > 0.4 * (high - low), name
+        readings = [read(world.render(world.set(latents, {name: value})).pixels)[name] for value in (low, high)]
+        assert (readings[1] > readings[0]).mean() >= 10 / 12, name
+        assert np.mean(readings[1] - readings[0]) > 0.4 * (high - low), name
 
 
 def test_an_audit_along_its_directions_warns_whose_labels_they_are(tmp_path):
@@ -44,10 +44,10 @@ def test_an_audit_along_its_directions_warns_whose_labels_they_are(tmp_path):
         return np.clip(read(pixels)["skin_tone"] / 10, 0, 1)
 
     options = {"outcomes": ["score"], "generator": "reference", "out": tmp_path / "run", "quiet": True}
-    made = auditing.audit(dark_skin, vary={"skin_tone": (3.0, 9.0)}, subjects=6, **options)
-    effect = next(one for one in made.effects if one.name.startswith("skin_tone: 3"))
+    result = auditing.audit(dark_skin, vary={"skin_tone": (3.0, 9.0)}, subjects=6, **options)
+    effect = next(effect for effect in result.effects if effect.name.startswith("skin_tone: 3"))
     assert 0.3 < effect.estimate < 0.8  # set by 6 of the 10 steps that the score spans
-    assert "any biases of the classifier will leak" in made.page.read_text(encoding="utf-8")
+    assert "any biases of the classifier will leak" in result.page.read_text(encoding="utf-8")
 
 
 def test_its_figures_stand_beside_it():
@@ -59,7 +59,7 @@ def test_its_figures_stand_beside_it():
 def test_options_are_those_of_a_stylegan2_and_leave_its_directions():
     """Without truncation it has all its variety; at 0 every picture is the average one."""
     world = open_world("reference?truncation=0&noise=none", None, None)
-    assert "skin_tone" in {one.name for one in world.attributes}
+    assert "skin_tone" in {attribute.name for attribute in world.attributes}
     flat = world.render(world.sample([1, 2])).pixels
     np.testing.assert_array_equal(flat[0], flat[1])
     plain = load("reference").render(load("reference").sample([1, 2])).pixels

@@ -50,9 +50,9 @@ def known():
 def test_a_linear_world_has_the_ridge_solution(looked, penalty):
     """argmin |y - J z|² + λ |z|² = (JᵀJ + λ)⁻¹ Jᵀ y, whatever the rounds; y is rounded to .1."""
     view, z = linear(), np.array([[1.0, -0.5], [0.3, 2.0]])
-    found = invert_view(view, known(), view.render(z), penalty=penalty, rounds=5)
+    inversion = invert_view(view, known(), view.render(z), penalty=penalty, rounds=5)
     expected = np.linalg.solve(SLOPES.T @ SLOPES + penalty * np.eye(2), SLOPES.T @ (SLOPES @ z.T)).T
-    np.testing.assert_allclose(found.latents, expected, atol=0.05)
+    np.testing.assert_allclose(inversion.latents, expected, atol=0.05)
 
 
 def test_rounds_with_the_true_renderer_mend_what_the_surrogate_gets_wrong(looked):
@@ -60,7 +60,7 @@ def test_rounds_with_the_true_renderer_mend_what_the_surrogate_gets_wrong(looked
     view, z = linear(bend=0.08), np.random.default_rng(1).uniform(-0.8, 0.8, (20, 2))
     first, last = (invert_view(view, known(), view.render(z), penalty=1e-3, rounds=rounds) for rounds in (0, 8))
     assert (last.objective <= first.objective).all()
-    off = [np.linalg.norm(found.latents - z, axis=1).mean() for found in (first, last)]
+    off = [np.linalg.norm(inversion.latents - z, axis=1).mean() for inversion in (first, last)]
     assert off[1] < 0.4 * off[0]
     assert (last.renders <= 9).all()
 
@@ -76,9 +76,9 @@ def test_the_surrogate_finds_slopes_and_noise():
     """y = J z + e with e of variance 4 in one direction of the basis: whitened, JᵀS⁻¹J is Jᵀ J / 4, within 10 %."""
     draws = np.random.default_rng(0)
     z = draws.standard_normal((20_000, 2))
-    found = surrogate_of(FeatureNetwork(1), z @ SLOPES.T + 2 * draws.standard_normal((20_000, 3)), z)
-    np.testing.assert_allclose(found.slopes.T @ found.slopes, SLOPES.T @ SLOPES / 4, rtol=0.1, atol=0.1)
-    assert found.explained == pytest.approx(15 / 27, abs=0.02)  # variances 4, 2, 9 of J z, and 4 of each noise
+    surrogate = surrogate_of(FeatureNetwork(1), z @ SLOPES.T + 2 * draws.standard_normal((20_000, 3)), z)
+    np.testing.assert_allclose(surrogate.slopes.T @ surrogate.slopes, SLOPES.T @ SLOPES / 4, rtol=0.1, atol=0.1)
+    assert surrogate.explained == pytest.approx(15 / 27, abs=0.02)  # variances 4, 2, 9 of J z, and 4 of each noise
 
 
 @pytest.fixture(scope="module")
@@ -96,11 +96,11 @@ def test_faces_of_the_latent_view_come_nearer(faces):
     Nearer in what the image shows: the misfit of z = 0 is the yardstick.
     """
     view, surrogate, _, pixels = faces
-    found = invert_view(view, surrogate, pixels, penalty=3.0, rounds=3)
+    inversion = invert_view(view, surrogate, pixels, penalty=3.0, rounds=3)
     start = invert_view(view, surrogate, pixels, penalty=3.0, rounds=0)
     mean = ((surrogate.look(pixels) - surrogate.look(view.render(np.zeros((1, view.latent_dim))))) ** 2).sum(axis=1)
-    assert np.median(found.misfit / mean) < 0.6
-    assert (found.objective <= start.objective + 1e-9).all()
+    assert np.median(inversion.misfit / mean) < 0.6
+    assert (inversion.objective <= start.objective + 1e-9).all()
 
 
 def test_a_larger_penalty_draws_towards_the_mean_face(faces):

@@ -29,10 +29,10 @@ def long_search(**options):
 
 def test_the_restricted_space_finds_the_mean_level():
     """G(w) = w everywhere: |w - x|² over halves of 51/255 = .2 and 204/255 = .8 is least at .5."""
-    found = invert(Levels(), halves(51, 204), long_search(space="w", penalty=0.0), PIXELS, batch=1)
-    assert found.codes[0, 0] == pytest.approx(0.5, abs=1e-3)
-    assert found.perceptual[0] == pytest.approx(0.09, abs=1e-3)
-    assert found.restriction[0] == 0
+    inversion = invert(Levels(), halves(51, 204), long_search(space="w", penalty=0.0), PIXELS, batch=1)
+    assert inversion.codes[0, 0] == pytest.approx(0.5, abs=1e-3)
+    assert inversion.perceptual[0] == pytest.approx(0.09, abs=1e-3)
+    assert inversion.restriction[0] == 0
 
 
 @pytest.mark.parametrize("penalty", [0.0, 0.1, 0.5, 5.0])
@@ -41,11 +41,11 @@ def test_equation_1_has_its_closed_form(penalty):
 
     m = .5; D = (d - .3)², so d = .3 / (1 + 2 λ) and the restriction is 2 d².
     """
-    found = invert(Levels(), halves(51, 204), long_search(space="w+", penalty=penalty), PIXELS, batch=1)
+    inversion = invert(Levels(), halves(51, 204), long_search(space="w+", penalty=penalty), PIXELS, batch=1)
     d = 0.3 / (1 + 2 * penalty)
-    np.testing.assert_allclose(found.codes[0, :, 0], [0.5 - d, 0.5 + d], atol=2e-3)
-    assert found.restriction[0] == pytest.approx(2 * d**2, abs=2e-3)
-    assert found.perceptual[0] == pytest.approx((d - 0.3) ** 2, abs=1e-3)
+    np.testing.assert_allclose(inversion.codes[0, :, 0], [0.5 - d, 0.5 + d], atol=2e-3)
+    assert inversion.restriction[0] == pytest.approx(2 * d**2, abs=2e-3)
+    assert inversion.perceptual[0] == pytest.approx((d - 0.3) ** 2, abs=1e-3)
 
 
 def test_pixels_count_beside_the_perceptual_distance():
@@ -89,18 +89,18 @@ def test_planted_images_are_found_again(planted, found_in_w):
 def test_mixed_precision_finds_them_too(planted):
     """bfloat16 has 8 bits: codes are coarser, and what is reported is what float32 says of them."""
     generator, _, pixels = planted
-    found = invert(invertible(generator), pixels[:2], Search("w", steps=100, rate=0.3, mixed=True), PIXELS, batch=2)
-    assert np.abs(found.reconstructions.astype(int) - pixels[:2]).mean() < 3
+    inversion = invert(invertible(generator), pixels[:2], Search("w", steps=100, rate=0.3, mixed=True), PIXELS, batch=2)
+    assert np.abs(inversion.reconstructions.astype(int) - pixels[:2]).mean() < 3
     with torch.no_grad():
-        made = invertible(generator).show(torch.from_numpy(found.codes), "w").permute(0, 2, 3, 1).numpy()
-    np.testing.assert_allclose(found.pixels, ((made - pixels[:2] / 255) ** 2).mean(axis=(1, 2, 3)), rtol=1e-3)
+        images = invertible(generator).show(torch.from_numpy(inversion.codes), "w").permute(0, 2, 3, 1).numpy()
+    np.testing.assert_allclose(inversion.pixels, ((images - pixels[:2] / 255) ** 2).mean(axis=(1, 2, 3)), rtol=1e-3)
 
 
 def test_z_finds_images_again(planted):
     generator, _, pixels = planted
-    found = invert(invertible(generator), pixels[:2], Search("z", steps=200), PIXELS, batch=2)
-    assert np.abs(found.reconstructions.astype(int) - pixels[:2]).mean() < 8
-    assert found.codes.shape == (2, 8)
+    inversion = invert(invertible(generator), pixels[:2], Search("z", steps=200), PIXELS, batch=2)
+    assert np.abs(inversion.reconstructions.astype(int) - pixels[:2]).mean() < 8
+    assert inversion.codes.shape == (2, 8)
 
 
 def test_a_larger_penalty_keeps_layers_together(planted):
@@ -110,11 +110,13 @@ def test_a_larger_penalty_keeps_layers_together(planted):
     spread = invertible(generator).codes("w").spread
     plus = w[:2, None] + 0.7 * spread * torch.randn(2, 4, 8)
     pixels = pixels_of(generator, plus, "w+")
-    found = [
+    inversions = [
         invert(invertible(generator), pixels, Search("w+", penalty, steps=100), PIXELS, batch=2)
         for penalty in (0.0, 1e-2, 1.0)
     ]
-    apart, seen = ([getattr(one, name).mean() for one in found] for name in ("restriction", "perceptual"))
+    apart, seen = (
+        [getattr(inversion, name).mean() for inversion in inversions] for name in ("restriction", "perceptual")
+    )
     assert apart[0] > apart[1] > apart[2]
     assert seen[0] < seen[1] < seen[2]
 
@@ -134,16 +136,16 @@ def test_a_broken_image_fails_alone():
         return (images * torch.where(images.amax(dim=(1, 2, 3), keepdim=True) > 0.99, torch.nan, 1.0)).flatten(1)
 
     both = np.concatenate([halves(255, 255), halves(102, 102)])
-    found = invert(Levels(), both, long_search(space="w"), brittle, batch=2)
-    assert found.failures[0] == "the objective was not finite from step 0 on"
-    assert np.isnan(found.codes[0]).all()
-    assert found.failures[1] == ""
-    assert np.isfinite(found.codes[1]).all()
+    inversion = invert(Levels(), both, long_search(space="w"), brittle, batch=2)
+    assert inversion.failures[0] == "the objective was not finite from step 0 on"
+    assert np.isnan(inversion.codes[0]).all()
+    assert inversion.failures[1] == ""
+    assert np.isfinite(inversion.codes[1]).all()
 
 
 def test_an_encoder_begins_the_search():
     """Begun at the answer, no step is needed: the first entry of the history is the least."""
-    found = invert(
+    inversion = invert(
         Levels(),
         halves(102, 102),
         Search("w", steps=1, rate=1e-6),
@@ -151,22 +153,22 @@ def test_an_encoder_begins_the_search():
         encoder=lambda images: images.mean(dim=(1, 2, 3))[:, None],
         batch=1,
     )
-    assert found.history[0, 0] == pytest.approx(0, abs=1e-9)
+    assert inversion.history[0, 0] == pytest.approx(0, abs=1e-9)
     with pytest.raises(BadInput, match=r"expected codes \[1, 1\] of space w, got \[1, 3\]"):
         invert(Levels(), halves(1, 2), Search("w"), PIXELS, encoder=lambda x: x.mean(dim=(2, 3)), batch=1)
 
 
 def test_the_history_looks_every_so_many_steps():
-    found = invert(Levels(), halves(102, 102), Search("w", steps=25, every=10), PIXELS, batch=3)
-    assert found.history_steps == (0, 10, 20, 25) == steps_of(Search(steps=25))
-    assert found.history.shape == (1, 4)
+    inversion = invert(Levels(), halves(102, 102), Search("w", steps=25, every=10), PIXELS, batch=3)
+    assert inversion.history_steps == (0, 10, 20, 25) == steps_of(Search(steps=25))
+    assert inversion.history.shape == (1, 4)
 
 
 def test_a_network_of_z_is_inverted():
     """z ► its mean level in -1..1, through the adapter for any network: z = .2 shows (.2 + 1) / 2 = .6 = 153/255."""
     network = InvertibleNetwork(lambda z: z.mean(dim=1)[:, None, None, None].expand(-1, 3, 4, 4), 1, 4)
-    found = invert(network, halves(153, 153), Search("z", steps=300, rate=0.1), PIXELS, batch=1)
-    assert found.codes[0, 0] == pytest.approx(0.2, abs=2e-3)
+    inversion = invert(network, halves(153, 153), Search("z", steps=300, rate=0.1), PIXELS, batch=1)
+    assert inversion.codes[0, 0] == pytest.approx(0.2, abs=2e-3)
     assert network.sample("z", 2, 5).shape == (2, 1)
 
 
@@ -175,13 +177,15 @@ def test_a_progressive_gan_is_inverted_in_z():
     torch.manual_seed(3)
     channels = {4: 6, 8: 5}
     weights = ProgressiveNetwork(Shape(7, 0, channels)).state_dict()
-    made = Progressive({name: value * (0.2 if "rgb" in name else 1) for name, value in weights.items()})
-    network = invertible(made)
+    generator = Progressive({name: value * (0.2 if "rgb" in name else 1) for name, value in weights.items()})
+    network = invertible(generator)
     z = network.sample("z", 1, 5)
-    np.testing.assert_allclose(z, made.sample([5]).values, rtol=1e-6)
+    np.testing.assert_allclose(z, generator.sample([5]).values, rtol=1e-6)
     search = Search("z", steps=60, rate=0.05)
-    found = invert(network, pixels_of(made, z, "z"), search, PIXELS, encoder=lambda _: z + 0.2 * z.flip(1), batch=1)
-    assert found.history[0, -1] < 0.1 * found.history[0, 0]
+    inversion = invert(
+        network, pixels_of(generator, z, "z"), search, PIXELS, encoder=lambda _: z + 0.2 * z.flip(1), batch=1
+    )
+    assert inversion.history[0, -1] < 0.1 * inversion.history[0, 0]
     conditional = Progressive(
         ProgressiveNetwork(Shape(7, 2, channels)).state_dict(), conditions=[("hat", ["off", "on"])]
     )
@@ -197,10 +201,10 @@ def test_paces_and_restrictions():
 
 
 def test_no_images_give_no_rows():
-    found = invert(Levels(), np.zeros((0, 4, 4, 3), np.uint8), Search("w+"), PIXELS)
-    assert isinstance(found, Inverted)
-    assert len(found) == 0
-    assert found.codes.shape == (0, 2, 1)
+    inversion = invert(Levels(), np.zeros((0, 4, 4, 3), np.uint8), Search("w+"), PIXELS)
+    assert isinstance(inversion, Inverted)
+    assert len(inversion) == 0
+    assert inversion.codes.shape == (0, 2, 1)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +234,7 @@ def test_unknown_spaces_and_generators_are_refused():
 def test_a_very_large_penalty_is_the_restricted_space(planted):
     """λ without end leaves one w for all layers: as good as space w after as many steps, and no layers apart."""
     generator, _, pixels = planted
-    one = invert(invertible(generator), pixels[:2], Search("w", steps=60, rate=0.3), PIXELS, batch=2)
+    restricted = invert(invertible(generator), pixels[:2], Search("w", steps=60, rate=0.3), PIXELS, batch=2)
     held = invert(invertible(generator), pixels[:2], Search("w+", 1e3, steps=60, rate=0.3), PIXELS, batch=2)
-    assert (held.pixels < 1.5 * one.pixels + 1e-4).all()
+    assert (held.pixels < 1.5 * restricted.pixels + 1e-4).all()
     assert (held.restriction < 1e-4).all()

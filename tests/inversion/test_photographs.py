@@ -28,7 +28,7 @@ IDS = tuple(f"{place}.png" for place in range(FACES))
 
 
 def command(*arguments):
-    done = CliRunner().invoke(app, [str(one) for one in arguments])
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     assert done.exit_code == 0, done.output
@@ -42,8 +42,8 @@ def files(tmp_path_factory):
     save_file(tensors(), folder / "g.safetensors")
     network = load(folder / "g.safetensors")
     w = network.to_space(network.sample(range(400)), "w").values
-    made = fit_direction("first", w, w[:, 0], "continuous", source="truth")
-    write_directions(folder / "d.safetensors", FittedDirections((made,), "w", {"generator": network.describe()}))
+    direction = fit_direction("first", w, w[:, 0], "continuous", source="truth")
+    write_directions(folder / "d.safetensors", FittedDirections((direction,), "w", {"generator": network.describe()}))
     codes = np.repeat(w[:FACES, None], LAYERS, axis=1) + np.random.default_rng(0).normal(0, 0.1, (FACES, LAYERS, WIDTH))
     codes[list(FAILED)] = np.nan
     (folder / "l.safetensors").write_bytes(content_of_codes(IDS, codes.astype(np.float32), "w+", network.describe()))
@@ -53,8 +53,8 @@ def files(tmp_path_factory):
 
 
 def opened(files, **options):
-    given = {"directions": files / "d.safetensors", "latents": files / "l.safetensors", **options}
-    return worlds.open_world(str(files / "g.safetensors"), None, None, None, **given)
+    options = {"directions": files / "d.safetensors", "latents": files / "l.safetensors", **options}
+    return worlds.open_world(str(files / "g.safetensors"), None, None, None, **options)
 
 
 def finite(files):
@@ -63,7 +63,7 @@ def finite(files):
 
 
 def test_subjects_are_the_photographs_whatever_the_seed(files):
-    """Those that failed are left out, so that subject 1 is the third photograph; seeds of run 3 index them alike."""
+    """Those that failed are left out, so that subject 1 is the third photograph; seeds of run 3 index the same."""
     world = opened(files)
     check_generator(world.generator)
     check_generator(world)
@@ -71,15 +71,25 @@ def test_subjects_are_the_photographs_whatever_the_seed(files):
     assert world.generator.ids[:3] == ("0.png", "2.png", "3.png")
     assert (world.generator.subjects, world.generator.left_out) == (58, ("1.png", "7.png"))
     np.testing.assert_array_equal(world.sample([0, 1, (3 << 32) + 1]).values, finite(files)[[0, 1, 1]])
-    told = world.describe()["photographs"]
-    assert told == {"sha256": read_codes(files / "l.safetensors").sha256, "space": "w+", "count": 58, "failed": 2}
+    description = world.describe()["photographs"]
+    assert description == {
+        "sha256": read_codes(files / "l.safetensors").sha256,
+        "space": "w+",
+        "count": 58,
+        "failed": 2,
+    }
 
 
 def audited(files, out, **options):
-    given = {"vary": {"first": [1.0, 3.0]}, "subjects": 5, "directions": files / "d.safetensors"}
-    given |= {"latents": files / "l.safetensors", "generator": str(files / "g.safetensors"), "out": out, "quiet": True}
+    settings = {"vary": {"first": [1.0, 3.0]}, "subjects": 5, "directions": files / "d.safetensors"}
+    settings |= {
+        "latents": files / "l.safetensors",
+        "generator": str(files / "g.safetensors"),
+        "out": out,
+        "quiet": True,
+    }
     target = as_target(lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255, name="brightness", task="regression")
-    return auditing.audit([target], **{**given, **options})
+    return auditing.audit([target], **{**settings, **options})
 
 
 def test_an_audit_edits_the_photographs(files, tmp_path):
@@ -94,15 +104,17 @@ def test_an_audit_edits_the_photographs(files, tmp_path):
     codes = finite(files)[:5].reshape(5, LAYERS, WIDTH)
     mean = direction.mean + direction.slope * (codes.mean(axis=1) @ direction.normal + direction.offset)
     shown = []
-    for code, own in zip(codes, mean, strict=True):
+    for code, value in zip(codes, mean, strict=True):
         for wanted in (1.0, 3.0):
-            shown.append((code + (wanted - own) / direction.slope * direction.normal).reshape(-1))
+            shown.append((code + (wanted - value) / direction.slope * direction.normal).reshape(-1))
     expected = network.render(Latents(np.arange(10), np.array(shown), "w+")).pixels
-    found = decode([row["bytes"] if isinstance(row, dict) else row for row in rows["image"].to_pylist()])
-    assert np.abs(found.astype(int) - expected).max() <= 1
+    images = decode([row["bytes"] if isinstance(row, dict) else row for row in rows["image"].to_pylist()])
+    assert np.abs(images.astype(int) - expected).max() <= 1
     np.testing.assert_allclose(rows["true.first"].to_numpy(), [1.0, 3.0] * 5, atol=1e-6)
-    assert any("58 photographs as an inversion found them; 2 more failed" in one for one in result.results["limits"])
-    section = next(one for one in result.results["sections"] if one["key"] == "directions")
+    assert any(
+        "58 photographs as an inversion found them; 2 more failed" in limit for limit in result.results["limits"]
+    )
+    section = next(entry for entry in result.results["sections"] if entry["key"] == "directions")
     assert ["inversions that failed, left out", "2"] in section["tables"][1]["rows"]
     assert "inverted photographs" in section["text"][1]
 
@@ -156,27 +168,27 @@ def test_directions_in_z_cannot_move_codes_of_w_plus(files, tmp_path):
 
 def test_directions_are_fitted_to_labels_of_photographs(files, tmp_path):
     """By their ids: the first coordinate of w, which the mean code shows but for the layers' noise; rows are counted."""
-    given = ["--generator", files / "g.safetensors", "--latents", files / "l.safetensors", "--space", "w", "--json"]
-    fit = ["directions", "fit", tmp_path / "d.safetensors", "--labels", files / "labels.csv", *given]
-    made = json.loads(command(*fit).stdout)
-    assert (made["space"], made["dimensions"], made["attributes"][0]["labels"]) == ("w", WIDTH, 58)
-    assert made["attributes"][0]["quality"] > 0.8
-    assert made["origin"]["table"] == "labels.csv"
-    assert made["origin"]["generator"]["photographs"]["count"] == 58
-    assert "2 rows of photographs whose inversion failed are left out" in made["notes"]
-    assert "1 rows of photographs not inverted are left out" in made["notes"]
+    latents = ["--generator", files / "g.safetensors", "--latents", files / "l.safetensors", "--space", "w", "--json"]
+    fit = ["directions", "fit", tmp_path / "d.safetensors", "--labels", files / "labels.csv", *latents]
+    answer = json.loads(command(*fit).stdout)
+    assert (answer["space"], answer["dimensions"], answer["attributes"][0]["labels"]) == ("w", WIDTH, 58)
+    assert answer["attributes"][0]["quality"] > 0.8
+    assert answer["origin"]["table"] == "labels.csv"
+    assert answer["origin"]["generator"]["photographs"]["count"] == 58
+    assert "2 rows of photographs whose inversion failed are left out" in answer["notes"]
+    assert "1 rows of photographs not inverted are left out" in answer["notes"]
     by_target = ["--labels", "target:audited:brightness", "--task", "regression", "--attribute", "bright"]
-    made = json.loads(command("directions", "fit", tmp_path / "t.safetensors", *by_target, *given).stdout)
-    assert made["attributes"][0]["labels"] == 58
+    answer = json.loads(command("directions", "fit", tmp_path / "t.safetensors", *by_target, *latents).stdout)
+    assert answer["attributes"][0]["labels"] == 58
     (tmp_path / "seeds.csv").write_text("seed,first\n0,1\n")
     with pytest.raises(BadInput, match="expected a column id with the names of photographs"):
-        command("directions", "fit", tmp_path / "x.safetensors", "--labels", tmp_path / "seeds.csv", *given)
+        command("directions", "fit", tmp_path / "x.safetensors", "--labels", tmp_path / "seeds.csv", *latents)
     (tmp_path / "twice.csv").write_text("id,first,first\n0.png,1,2\n")
     with pytest.raises(BadInput, match="expected each column once, got first again"):
-        command("directions", "fit", tmp_path / "x.safetensors", "--labels", tmp_path / "twice.csv", *given)
+        command("directions", "fit", tmp_path / "x.safetensors", "--labels", tmp_path / "twice.csv", *latents)
     (tmp_path / "other.csv").write_text("id,first\nx.png,1\n")
     with pytest.raises(BadInput, match=r"expected ids of inverted photographs, as 0\.png, 2\.png, 3\.png, got x\.png"):
-        command("directions", "fit", tmp_path / "x.safetensors", "--labels", tmp_path / "other.csv", *given)
+        command("directions", "fit", tmp_path / "x.safetensors", "--labels", tmp_path / "other.csv", *latents)
 
 
 def test_photographs_are_inverted_edited_rendered_and_audited(files, tmp_path):
@@ -186,14 +198,14 @@ def test_photographs_are_inverted_edited_rendered_and_audited(files, tmp_path):
     for place, image in enumerate(network.render(network.sample([900, 901])).pixels):
         Image.fromarray(image).save(tmp_path / "faces" / f"{place}.png")
     of = ["--generator", files / "g.safetensors"]
-    found = tmp_path / "inverted"
-    command("invert", *of, "--images", tmp_path / "faces", "--out", found, "--steps", 2, "--distance", "pixels")
-    edited = [*of, "--directions", files / "d.safetensors", "--latents", found / "latents.safetensors"]
+    folder = tmp_path / "inverted"
+    command("invert", *of, "--images", tmp_path / "faces", "--out", folder, "--steps", 2, "--distance", "pixels")
+    edited = [*of, "--directions", files / "d.safetensors", "--latents", folder / "latents.safetensors"]
     edited += ["--vary", "first", "--subjects", 2]
     command("render", *edited, "--out", tmp_path / "strips.png")
     with Image.open(tmp_path / "strips.png") as strips:
         assert strips.width > 2 * strips.height  # a row of five levels for each of two photographs
-    asked = ["audit", "audited:brightness", "--task", "regression", *edited, "--out", tmp_path / "run", "--json"]
-    assert json.loads(command(*asked, "--dry-run").stdout)
-    command(*asked)
+    arguments = ["audit", "audited:brightness", "--task", "regression", *edited, "--out", tmp_path / "run", "--json"]
+    assert json.loads(command(*arguments, "--dry-run").stdout)
+    command(*arguments)
     assert len(pq.read_table(tmp_path / "run" / "images")) == 10

@@ -37,16 +37,16 @@ def start(path, space, pixels):
 
 def test_it_says_what_the_encoder_says(tmp_path, pixels):
     path = written(tmp_path / "e.safetensors")
-    said = Encoder.from_file(path).encode(Images(pixels)).values
-    np.testing.assert_allclose(start(path, "w", pixels), said, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(start(path, "w+", pixels), np.repeat(said[:, None], 4, axis=1), rtol=1e-5, atol=1e-6)
+    codes = Encoder.from_file(path).encode(Images(pixels)).values
+    np.testing.assert_allclose(start(path, "w", pixels), codes, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(start(path, "w+", pixels), np.repeat(codes[:, None], 4, axis=1), rtol=1e-5, atol=1e-6)
 
 
 def test_z_is_mapped_to_w_as_the_generator_does(tmp_path, pixels):
     path = written(tmp_path / "e.safetensors", "z")
-    said = Encoder.from_file(path).encode(Images(pixels))
-    np.testing.assert_allclose(start(path, "z", pixels), said.values, rtol=1e-5, atol=1e-6)
-    w = small().to_space(said, "w").values
+    latents = Encoder.from_file(path).encode(Images(pixels))
+    np.testing.assert_allclose(start(path, "z", pixels), latents.values, rtol=1e-5, atol=1e-6)
+    w = small().to_space(latents, "w").values
     np.testing.assert_allclose(start(path, "w", pixels), w, rtol=1e-4, atol=1e-5)
 
 
@@ -55,11 +55,13 @@ def test_a_search_begins_there(tmp_path, pixels):
     (as distance and as pixels)."""
     generator, path = small(), written(tmp_path / "e.safetensors")
     encoder = open_encoder(path, invertible(generator), "w")
-    found = invert(invertible(generator), pixels, Search("w", steps=1), PixelAppearance(), encoder=encoder, batch=2)
+    inversion = invert(invertible(generator), pixels, Search("w", steps=1), PixelAppearance(), encoder=encoder, batch=2)
     w = torch.from_numpy(start(path, "w", pixels))
     with torch.no_grad():
-        made = invertible(generator).show(w, "w").permute(0, 2, 3, 1).numpy()
-    np.testing.assert_allclose(found.history[:, 0], 2 * ((made - pixels / 255) ** 2).mean(axis=(1, 2, 3)), rtol=1e-4)
+        images = invertible(generator).show(w, "w").permute(0, 2, 3, 1).numpy()
+    np.testing.assert_allclose(
+        inversion.history[:, 0], 2 * ((images - pixels / 255) ** 2).mean(axis=(1, 2, 3)), rtol=1e-4
+    )
 
 
 def test_what_does_not_fit_is_refused(tmp_path):
@@ -80,5 +82,5 @@ def test_another_generators_encoder_is_refused(tmp_path):
     generator.facts["weights_sha256"] = "b" * 64
     with pytest.raises(BadInput, match="expected an encoder of small, found that of the generator aaaaaaaaaaaa…"):
         open_encoder(written(tmp_path / "e.safetensors", generator_sha256="a" * 64), invertible(generator), "w")
-    own = written(tmp_path / "own.safetensors", generator_sha256="b" * 64)
-    assert isinstance(open_encoder(own, invertible(generator), "w"), TrainedEncoder)
+    matching = written(tmp_path / "own.safetensors", generator_sha256="b" * 64)
+    assert isinstance(open_encoder(matching, invertible(generator), "w"), TrainedEncoder)

@@ -1,4 +1,4 @@
-"""The feature network: folding, training that goes on after an interruption, what the shipped one knows."""
+"""The feature network: folding, training that resumes after an interruption, what the shipped network knows."""
 
 import json
 
@@ -41,50 +41,50 @@ def test_folding_changes_no_answer():
 def test_losses_by_hand():
     """All answers as they should be cost nothing; a number that is one spread off costs 1 / answers."""
     truths = np.zeros((2, len(answers())))
-    numbers = [index for index, one in enumerate(answers()) if not one.levels]
+    numbers = [index for index, answer in enumerate(answers()) if not answer.levels]
     truths[:, numbers] = [[-1.0], [1.0]]
-    lessons, said = Lessons(truths), torch.zeros(2, OUTPUTS)
-    for index, one in enumerate(answers()):
-        if one.levels == 0:
-            said[:, one.start] = torch.from_numpy(truths[:, index]).float()
-        elif one.levels == 2:
-            said[:, one.start] = -50.0
+    lessons, outputs = Lessons(truths), torch.zeros(2, OUTPUTS)
+    for index, answer in enumerate(answers()):
+        if answer.levels == 0:
+            outputs[:, answer.start] = torch.from_numpy(truths[:, index]).float()
+        elif answer.levels == 2:
+            outputs[:, answer.start] = -50.0
         else:
-            said[:, one.start] = 50.0
+            outputs[:, answer.start] = 50.0
     rows, plain = np.arange(2), np.zeros(2, dtype=bool)
-    assert lessons.loss(said, rows, plain).item() == pytest.approx(0, abs=1e-6)
-    said[:, answers()[0].start] += 1
-    assert lessons.loss(said, rows, plain).item() == pytest.approx(1 / len(answers()), rel=1e-4)
+    assert lessons.loss(outputs, rows, plain).item() == pytest.approx(0, abs=1e-6)
+    outputs[:, answers()[0].start] += 1
+    assert lessons.loss(outputs, rows, plain).item() == pytest.approx(1 / len(answers()), rel=1e-4)
 
 
 def test_a_mirrored_face_is_taught_the_mirrored_yaw():
     truths = np.zeros((2, len(answers())))
-    yaw = next(index for index, one in enumerate(answers()) if one.name == "yaw")
+    yaw = next(index for index, answer in enumerate(answers()) if answer.name == "yaw")
     truths[:, yaw] = [-1.0, 1.0]
-    lessons, said = Lessons(truths), torch.zeros(2, OUTPUTS)
-    said[:, answers()[yaw].start] = torch.tensor([1.0, -1.0])
+    lessons, outputs = Lessons(truths), torch.zeros(2, OUTPUTS)
+    outputs[:, answers()[yaw].start] = torch.tensor([1.0, -1.0])
     rows = np.arange(2)
-    mirrored, plain = (lessons.loss(said, rows, np.full(2, flag)).item() for flag in (True, False))
+    mirrored, plain = (lessons.loss(outputs, rows, np.full(2, flag)).item() for flag in (True, False))
     assert plain - mirrored == pytest.approx(4 / len(answers()), rel=1e-3)
 
 
 def test_quality_by_hand():
     """R2 1 where numbers are hit, 0 where the mean is said, None where nothing varies; AUC 1 where levels are parted."""
     truths = np.zeros((4, len(answers())))
-    by_name = {one.name: (index, one) for index, one in enumerate(answers())}
-    said = np.zeros((4, OUTPUTS))
+    by_name = {answer.name: (index, answer) for index, answer in enumerate(answers())}
+    outputs = np.zeros((4, OUTPUTS))
     for name in ("age", "smile"):
         truths[:, by_name[name][0]] = [1, 2, 3, 4]
-    said[:, by_name["age"][1].start] = [1, 2, 3, 4]
-    said[:, by_name["smile"][1].start] = 2.5
+    outputs[:, by_name["age"][1].start] = [1, 2, 3, 4]
+    outputs[:, by_name["smile"][1].start] = 2.5
     truths[:, by_name["glasses"][0]] = [0, 1, 0, 1]
-    said[:, by_name["glasses"][1].start] = [-1, 2, -3, 1]
-    found = quality(said, truths, np.zeros(len(answers())), np.ones(len(answers())))
-    assert found["age"]["value"] == 1.0
-    assert found["smile"]["value"] == 0.0
-    assert found["glasses"] == {"measure": "auc", "value": 1.0, "n": 4}
-    assert found["yaw"]["value"] is None
-    assert found["yaw"]["reason"]
+    outputs[:, by_name["glasses"][1].start] = [-1, 2, -3, 1]
+    qualities = quality(outputs, truths, np.zeros(len(answers())), np.ones(len(answers())))
+    assert qualities["age"]["value"] == 1.0
+    assert qualities["smile"]["value"] == 0.0
+    assert qualities["glasses"] == {"measure": "auc", "value": 1.0, "n": 4}
+    assert qualities["yaw"]["value"] is None
+    assert qualities["yaw"]["reason"]
 
 
 PLAN = Plan(images=32, held_out=16, epochs=2, batch=16)
@@ -115,7 +115,7 @@ def test_a_training_that_was_stopped_ends_the_same(few, tmp_path):
 
 
 class Stopping(np.ndarray):
-    """Images that are read so many times."""
+    """Images that count how often they are read."""
 
     left, stop = 0, None
 
@@ -143,8 +143,8 @@ def test_images_that_are_there_are_not_rendered_again(few, tmp_path, monkeypatch
 def test_the_command_writes_what_is_loaded(tmp_path, capsys):
     main(["--out", str(tmp_path), "--images", "16", "--held-out", "8", "--epochs", "2", "--batch", "8"])
     assert json.loads(capsys.readouterr().out)["age"]["n"] == 8
-    found = features.features(np.zeros((1, 64, 64, 3), dtype=np.uint8), path=tmp_path / "features.safetensors")
-    assert found.shape == (1, 128)
+    vectors = features.features(np.zeros((1, 64, 64, 3), dtype=np.uint8), path=tmp_path / "features.safetensors")
+    assert vectors.shape == (1, 128)
 
 
 def test_the_shipped_network_is_small_and_the_card_is_its_own():
@@ -159,8 +159,8 @@ def test_the_shipped_network_reads_new_subjects_as_the_card_says(faces):
     read = features.read(pixels)
     for name in ("skin_tone", "age", "yaw", "face_shape", "hair_length"):
         true = truth[name].to_numpy()
-        found = 1 - ((read[name] - true) ** 2).mean() / true.var()
-        assert found == pytest.approx(CARD["quality"][name]["value"], abs=0.12), name
+        explained = 1 - ((read[name] - true) ** 2).mean() / true.var()
+        assert explained == pytest.approx(CARD["quality"][name]["value"], abs=0.12), name
     glasses = truth["glasses"].to_numpy()
     assert ((read["glasses"] > 0.5) == (glasses == 1)).mean() > 0.9
 
@@ -177,13 +177,13 @@ def test_a_changed_set_is_farther_than_another_half_of_the_same(faces):
     """Two halves of one population are nearer than one half and the other blurred away to 16 pixels."""
     pixels = faces[0]
     coarse = pixels[150:, ::4, ::4].repeat(4, axis=1).repeat(4, axis=2)
-    one, other, bad = (features.features(images) for images in (pixels[:150], pixels[150:], coarse))
-    assert fid(one, other).value < 0.5 * fid(one, bad).value
-    same = kid(one, other)
+    first, other, bad = (features.features(images) for images in (pixels[:150], pixels[150:], coarse))
+    assert fid(first, other).value < 0.5 * fid(first, bad).value
+    same = kid(first, other)
     assert abs(same.value) < 4 * same.standard_error
-    worse = kid(one, bad)
+    worse = kid(first, bad)
     assert worse.value > 4 * worse.standard_error
-    assert precision_recall(one, other).precision > precision_recall(one, bad).precision
+    assert precision_recall(first, other).precision > precision_recall(first, bad).precision
 
 
 def test_one_person_in_another_light_is_nearer_than_another_person(faces):

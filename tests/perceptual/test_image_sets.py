@@ -22,21 +22,21 @@ def test_fid_of_gaussians_has_the_closed_form():
     25 + 4/3 (1 + 9) = 38.333...
     """
     signs = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
-    found = fid(signs * [1, 2] + [3, 4], signs * [2, 5])
-    assert found.value == pytest.approx(25 + 40 / 3, abs=1e-9)
-    assert (found.n_real, found.n_made) == (4, 4)
-    assert np.isnan(found.standard_error)
+    distance = fid(signs * [1, 2] + [3, 4], signs * [2, 5])
+    assert distance.value == pytest.approx(25 + 40 / 3, abs=1e-9)
+    assert (distance.n_real, distance.n_generated) == (4, 4)
+    assert np.isnan(distance.standard_error)
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 6))
 def test_fid_agrees_with_the_formula_by_scipys_square_root(seed, d):
-    one, other = normal(seed, 30, d), normal(seed + 1, 40, d) @ normal(seed + 2, d, d)
-    s, t = np.atleast_2d(np.cov(one, rowvar=False)), np.atleast_2d(np.cov(other, rowvar=False))
-    apart = one.mean(0) - other.mean(0)
+    first, other = normal(seed, 30, d), normal(seed + 1, 40, d) @ normal(seed + 2, d, d)
+    s, t = np.atleast_2d(np.cov(first, rowvar=False)), np.atleast_2d(np.cov(other, rowvar=False))
+    apart = first.mean(0) - other.mean(0)
     expected = apart @ apart + np.trace(s + t - 2 * np.real(sqrtm(s @ t)))
-    assert fid(one, other).value == pytest.approx(expected, rel=1e-6, abs=1e-6)
-    assert fid(other, one).value == pytest.approx(fid(one, other).value, rel=1e-9, abs=1e-9)
+    assert fid(first, other).value == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    assert fid(other, first).value == pytest.approx(fid(first, other).value, rel=1e-9, abs=1e-9)
 
 
 def test_fid_of_a_set_and_itself_is_zero_even_where_covariances_are_singular():
@@ -50,27 +50,27 @@ def test_kid_by_hand():
     real pairs: k(0,1) = 1, k(0,2) = 1, k(1,2) = 27, mean 29/3; made pairs 8; across k(0,1) = 1, k(1,1) = 8,
     k(2,1) = 27, mean 12. 29/3 + 8 - 24 = -19/3.
     """
-    found = kid(np.array([[0.0], [1.0], [2.0]]), np.ones((3, 1)))
-    assert found.value == pytest.approx(-19 / 3, abs=1e-12)
+    estimate = kid(np.array([[0.0], [1.0], [2.0]]), np.ones((3, 1)))
+    assert estimate.value == pytest.approx(-19 / 3, abs=1e-12)
 
 
-def leave_one_out(one, other):
+def leave_one_out(first, other):
     """The jackknife by its definition."""
-    less = [kid(np.delete(one, i, 0), other).value for i in range(len(one))]
-    more = [kid(one, np.delete(other, i, 0)).value for i in range(len(other))]
+    less = [kid(np.delete(first, i, 0), other).value for i in range(len(first))]
+    more = [kid(first, np.delete(other, i, 0)).value for i in range(len(other))]
     return np.sqrt(sum((len(v) - 1) * np.var(v) for v in (less, more)))
 
 
 def test_kids_error_is_the_jackknife_by_its_definition():
-    one, other = normal(0, 9, 3), normal(1, 12, 3, shift=0.5)
-    assert kid(one, other).standard_error == pytest.approx(leave_one_out(one, other), rel=1e-9)
+    first, other = normal(0, 9, 3), normal(1, 12, 3, shift=0.5)
+    assert kid(first, other).standard_error == pytest.approx(leave_one_out(first, other), rel=1e-9)
 
 
 def test_kids_error_is_what_repetition_shows():
     """200 repetitions, sets apart: the mean error is the spread of the estimates, within 15 %."""
-    found = [kid(normal(2 * i, 60, 4), normal(2 * i + 1, 50, 4, shift=0.7)) for i in range(200)]
-    spread = np.std([one.value for one in found], ddof=1)
-    assert np.mean([one.standard_error for one in found]) == pytest.approx(spread, rel=0.15)
+    estimates = [kid(normal(2 * i, 60, 4), normal(2 * i + 1, 50, 4, shift=0.7)) for i in range(200)]
+    spread = np.std([estimate.value for estimate in estimates], ddof=1)
+    assert np.mean([estimate.standard_error for estimate in estimates]) == pytest.approx(spread, rel=0.15)
 
 
 def test_kid_is_unbiased():
@@ -80,10 +80,10 @@ def test_kid_is_unbiased():
 
 
 def test_kid_in_blocks_is_kid(monkeypatch):
-    one, other = normal(0, 40, 3), normal(1, 30, 3)
-    whole = kid(one, other)
+    first, other = normal(0, 40, 3), normal(1, 30, 3)
+    whole = kid(first, other)
     monkeypatch.setattr("transect.perceptual.sets._AT_ONCE", 7)
-    assert kid(one, other).value == pytest.approx(whole.value, rel=1e-12)
+    assert kid(first, other).value == pytest.approx(whole.value, rel=1e-12)
 
 
 def test_precision_and_recall_by_hand():
@@ -92,48 +92,48 @@ def test_precision_and_recall_by_hand():
     Made 2.5, 18, 30, 31: 2.5 and 18 lie in [1, 19]; precision 2/4. Radii of made: 15.5, 12, 1, 1; its manifold is
     [-13, 30] and [29, 32]: all of real, recall 1.
     """
-    real, made = np.array([[0.0], [1.0], [10.0]]), np.array([[2.5], [18.0], [30.0], [31.0]])
-    found = precision_recall(real, made, neighbours=1)
-    assert (found.precision, found.recall) == (0.5, 1.0)
+    real, generated = np.array([[0.0], [1.0], [10.0]]), np.array([[2.5], [18.0], [30.0], [31.0]])
+    shares = precision_recall(real, generated, neighbours=1)
+    assert (shares.precision, shares.recall) == (0.5, 1.0)
 
 
 def test_a_collapsed_generator_is_precise_and_recalls_little():
     """All made images are nearly one real image."""
     real = normal(0, 200, 2)
-    made = real[:1] + 1e-3 * normal(1, 200, 2)
-    found = precision_recall(real, made)
-    assert found.precision == 1.0
-    assert found.recall <= 3 / 200
+    generated = real[:1] + 1e-3 * normal(1, 200, 2)
+    shares = precision_recall(real, generated)
+    assert shares.precision == 1.0
+    assert shares.recall <= 3 / 200
 
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10_000))
 def test_precision_and_recall_change_places_with_the_sets(seed):
-    one, other = normal(seed, 25, 3), normal(seed + 1, 20, 3)
-    here, there = precision_recall(one, other), precision_recall(other, one)
+    first, other = normal(seed, 25, 3), normal(seed + 1, 20, 3)
+    here, there = precision_recall(first, other), precision_recall(other, first)
     assert (here.precision, here.recall) == (there.recall, there.precision)
 
 
 def test_precision_and_recall_in_blocks_are_the_same(monkeypatch):
-    one, other = normal(0, 40, 3), normal(1, 30, 3)
-    whole = precision_recall(one, other)
+    first, other = normal(0, 40, 3), normal(1, 30, 3)
+    whole = precision_recall(first, other)
     monkeypatch.setattr("transect.perceptual.sets._AT_ONCE", 7)
-    assert precision_recall(one, other) == whole
+    assert precision_recall(first, other) == whole
 
 
 @pytest.mark.parametrize("measure", [fid, kid])
 def test_too_few_images_give_nan_and_the_reason(measure):
-    found = measure(np.zeros((1, 2)), np.zeros((50, 2)))
-    assert np.isnan(found.value)
-    assert "fewer than" in found.reason
-    assert (found.n_real, found.n_made) == (1, 50)
+    figure = measure(np.zeros((1, 2)), np.zeros((50, 2)))
+    assert np.isnan(figure.value)
+    assert "fewer than" in figure.reason
+    assert (figure.n_real, figure.n_generated) == (1, 50)
 
 
 def test_too_few_neighbours_give_nan_and_the_reason():
-    found = precision_recall(np.zeros((3, 2)), np.zeros((50, 2)))
-    assert np.isnan(found.precision)
-    assert np.isnan(found.recall)
-    assert found.reason == "a set of fewer than 4 images has no 3 neighbours"
+    shares = precision_recall(np.zeros((3, 2)), np.zeros((50, 2)))
+    assert np.isnan(shares.precision)
+    assert np.isnan(shares.recall)
+    assert shares.reason == "a set of fewer than 4 images has no 3 neighbours"
 
 
 @pytest.mark.parametrize("measure", [fid, kid, precision_recall])

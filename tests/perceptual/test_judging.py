@@ -24,15 +24,15 @@ class Spoiled:
 
 def test_a_source_is_as_near_to_itself_as_its_floor_and_a_collapsed_one_is_not():
     world = load("faceworld", image_size=32)
-    same, one = judge(world, world, 200), judge(world, Spoiled(world), 200)
+    same, collapsed = judge(world, world, 200), judge(world, Spoiled(world), 200)
     # The same seeds on both sides: no distance at all, and every picture within its own ball.
-    assert same["fid"] == pytest.approx(0, abs=1e-6)
-    assert (same["precision"], same["recall"]) == (1.0, 1.0)
-    assert same["floor"]["fid"] > 0
+    assert same.fid == pytest.approx(0, abs=1e-6)
+    assert (same.precision, same.recall) == (1.0, 1.0)
+    assert same.floor.fid > 0
     # One picture stands for all: at most its near neighbours are covered.
-    assert one["recall"] < 0.1
-    assert one["fid"] > 3 * one["floor"]["fid"]
-    assert one["floor"] == same["floor"]
+    assert collapsed.recall < 0.1
+    assert collapsed.fid > 3 * collapsed.floor.fid
+    assert collapsed.floor == same.floor
 
 
 def test_few_pictures_are_refused():

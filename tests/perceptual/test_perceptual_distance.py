@@ -27,27 +27,27 @@ def test_it_is_the_papers_sum_by_hand():
     Stage 1: (|(.6, .8, -1)|² + 0) / 2 = 2 / 2 = 1. Stage 2: means (2, 2, 0) and (.5, 0, 1): units (1, 1, 0) / √2 and
     (.5, 0, 1) / √1.25, squared difference 2 - 2 · .5 / √2.5 = 1.367544.
     """
-    one = torch.tensor([[[[3.0, 1.0]], [[4.0, 0.0]], [[0.0, 0.0]]]])
+    first = torch.tensor([[[[3.0, 1.0]], [[4.0, 0.0]], [[0.0, 0.0]]]])
     other = torch.tensor([[[[0.0, 1.0]], [[0.0, 0.0]], [[2.0, 0.0]]]])
-    assert distance(StageAppearance(Planted()), one, other).item() == pytest.approx(1 + 2 - 1 / 2.5**0.5, rel=1e-5)
+    assert distance(StageAppearance(Planted()), first, other).item() == pytest.approx(1 + 2 - 1 / 2.5**0.5, rel=1e-5)
 
 
 def test_heads_weigh_channels():
     """With weights (0, 0, 1) of the first stage and none of the second, the third channel counts: 1² / 2."""
-    one = torch.tensor([[[[3.0, 1.0]], [[4.0, 0.0]], [[0.0, 0.0]]]])
+    first = torch.tensor([[[[3.0, 1.0]], [[4.0, 0.0]], [[0.0, 0.0]]]])
     other = torch.tensor([[[[0.0, 1.0]], [[0.0, 0.0]], [[2.0, 0.0]]]])
     heads = [torch.tensor([0.0, 0.0, 1.0]), torch.zeros(3)]
-    assert distance(StageAppearance(Planted(), heads), one, other).item() == pytest.approx(0.5, rel=1e-5)
+    assert distance(StageAppearance(Planted(), heads), first, other).item() == pytest.approx(0.5, rel=1e-5)
 
 
 @pytest.mark.parametrize("size", [32, 64, 100])
 def test_the_shipped_one_is_zero_for_itself_symmetric_and_has_gradients(size):
     appearance = appearance_of("features")
     torch.manual_seed(0)
-    one, other = torch.rand(2, 3, size, size), torch.rand(2, 3, size, size)
-    assert distance(appearance, one, one).abs().max() < 1e-8
-    torch.testing.assert_close(distance(appearance, one, other), distance(appearance, other, one))
-    moved = one.clone().requires_grad_()
+    first, other = torch.rand(2, 3, size, size), torch.rand(2, 3, size, size)
+    assert distance(appearance, first, first).abs().max() < 1e-8
+    torch.testing.assert_close(distance(appearance, first, other), distance(appearance, other, first))
+    moved = first.clone().requires_grad_()
     distance(appearance, moved, other).sum().backward()
     assert torch.isfinite(moved.grad).all()
     assert (moved.grad.abs().amax(dim=(1, 2, 3)) > 0).all()
@@ -57,21 +57,21 @@ def test_a_gradient_of_the_shipped_one_is_the_slope_of_a_small_step():
     """Along one direction, (D(x + h v) - D(x - h v)) / 2h within 2 %."""
     appearance = appearance_of("features")
     torch.manual_seed(1)
-    one, other, step = torch.rand(1, 3, 64, 64), torch.rand(1, 3, 64, 64), torch.randn(1, 3, 64, 64)
-    moved = one.clone().requires_grad_()
+    first, other, step = torch.rand(1, 3, 64, 64), torch.rand(1, 3, 64, 64), torch.randn(1, 3, 64, 64)
+    moved = first.clone().requires_grad_()
     distance(appearance, moved, other).sum().backward()
     h = 1e-3
-    numeric = (distance(appearance, one + h * step, other) - distance(appearance, one - h * step, other)) / (2 * h)
+    numeric = (distance(appearance, first + h * step, other) - distance(appearance, first - h * step, other)) / (2 * h)
     assert (moved.grad * step).sum().item() == pytest.approx(numeric.item(), rel=0.02, abs=1e-3)
 
 
 def test_pixels_are_the_mean_square():
-    one, other = torch.zeros(2, 3, 4, 4), torch.full((2, 3, 4, 4), 0.2)
-    torch.testing.assert_close(distance(PixelAppearance(), one, other), torch.tensor([0.04, 0.04]))
+    first, other = torch.zeros(2, 3, 4, 4), torch.full((2, 3, 4, 4), 0.2)
+    torch.testing.assert_close(distance(PixelAppearance(), first, other), torch.tensor([0.04, 0.04]))
 
 
 def vgg_layers(channels):
-    """torchvision's VGG16 features, built anew from the published table."""
+    """torchvision's VGG16 features, built again from the published table."""
     torch.manual_seed(0)
     layers, before = [], 3
     for width in channels:
@@ -114,9 +114,9 @@ def test_vgg16_with_heads_is_a_distance(peer, tmp_path):
     heads = {f"lin{i}.model.1.weight": torch.rand(1, c, 1, 1) for i, c in enumerate(vgg.CHANNELS)}
     save_file(heads, tmp_path / "heads.safetensors")
     appearance = appearance_of("vgg16", tmp_path / "vgg16.safetensors", tmp_path / "heads.safetensors")
-    one, other = torch.rand(1, 3, 32, 32), torch.rand(1, 3, 32, 32)
-    assert distance(appearance, one, one).item() == 0
-    assert distance(appearance, one, other).item() > 0
+    first, other = torch.rand(1, 3, 32, 32), torch.rand(1, 3, 32, 32)
+    assert distance(appearance, first, first).item() == 0
+    assert distance(appearance, first, other).item() > 0
 
 
 def test_other_files_are_refused_in_a_line(peer, tmp_path):

@@ -110,7 +110,7 @@ def test_published_schedules_say_what_is_the_papers():
     assert (balakrishnan.architecture, balakrishnan.epochs, balakrishnan.balanced) == ("resnet50", 20, True)
     assert [balakrishnan.rate(epoch) for epoch in range(20)] == [1e-4] * 10 + [1e-5] * 10
     assert denton.size == 128
-    assert all("ours" in one.stated for one in SCHEDULES.values())
+    assert all("ours" in schedule.stated for schedule in SCHEDULES.values())
     with pytest.raises(UnknownName, match="unknown schedule 'denton': did you mean denton-2019"):
         schedule("denton")
     with pytest.raises(BadInput, match="epochs: expected at least 2, one for each rate, got 1"):
@@ -123,10 +123,10 @@ def test_published_schedules_say_what_is_the_papers():
 
 @given(epochs=st.integers(2, 60))
 def test_fewer_or_more_epochs_keep_the_rates_in_order(epochs):
-    made = SCHEDULES["quick"].changed(epochs=epochs)
-    assert made.epochs == epochs
-    assert [rate for _, rate in made.rates] == [1e-3, 1e-4]
-    assert min(count for count, _ in made.rates) >= 1
+    schedule = SCHEDULES["quick"].with_settings(epochs=epochs)
+    assert schedule.epochs == epochs
+    assert [rate for _, rate in schedule.rates] == [1e-3, 1e-4]
+    assert min(count for count, _ in schedule.rates) >= 1
 
 
 def test_a_label_is_an_attribute_or_a_side_of_a_cut():
@@ -195,18 +195,18 @@ def test_metrics_are_a_row_an_epoch(trained):
 
 
 def test_what_was_trained_is_a_target(pictures, trained):
-    made = resolve(f"classifier:{trained}")
-    assert (made.task, made.name, made.threshold) == (Task.BINARY, f"classifier:{trained.name}", 0.5)
-    check_target(made)
+    target = resolve(f"classifier:{trained}")
+    assert (target.task, target.name, target.threshold) == (Task.BINARY, f"classifier:{trained.name}", 0.5)
+    check_target(target)
     assert resolve(f"classifier:{trained / 'classifier.toml'}", threshold=0.7).threshold == 0.7
     # The same answers as the network gives in training, since pictures of its own size are not resized.
     rows = np.arange(6)
     network = ResNet("resnet18", 1)
     network.load_state_dict(load_file(trained / classifier.WEIGHTS))
     logits = classifier.scores(network, pictures, rows, Plan(TINY, LABEL))
-    answers = made.predict(Images(pictures.pixels(rows))).scores
+    answers = target.predict(Images(pictures.pixels(rows))).scores
     np.testing.assert_allclose(answers, torch.sigmoid(logits).numpy(), atol=1e-5)
-    assert made.describe()["training"]["stated"] == ""
+    assert target.describe()["training"]["stated"] == ""
 
 
 def test_a_changed_file_or_card_is_refused(trained, tmp_path):
@@ -240,9 +240,9 @@ def test_three_classes_in_mixed_precision(pictures, tmp_path):
     label = Label("hair", "hair", ("a", "b", "c"))
     short = Schedule("resnet18", 32, ((1, 1e-3),), batch=16, mirror=True)
     train(pictures, Plan(short, label, held_out=0.3, precision="mixed"), tmp_path / "hair", quiet=True)
-    made = resolve(f"classifier:{tmp_path / 'hair'}")
-    assert (made.task, made.labels) == (Task.MULTICLASS, ("a", "b", "c"))
-    scores = made.predict(Images(pictures.pixels(np.arange(4)))).scores
+    target = resolve(f"classifier:{tmp_path / 'hair'}")
+    assert (target.task, target.labels) == (Task.MULTICLASS, ("a", "b", "c"))
+    scores = target.predict(Images(pictures.pixels(np.arange(4)))).scores
     np.testing.assert_allclose(scores.sum(axis=1), 1)
 
 

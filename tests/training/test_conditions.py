@@ -32,19 +32,19 @@ def test_every_class_comes_as_often_and_nothing_is_invented():
     with pytest.raises(BadInput, match="none of: on, below 50"):
         Balanced(data, ["hat", "age=50"], [HAT, AGE])
     data = Table(hat=[0, 0, 0, 1, 1], age=[30, 31, 70, 70, 20])
-    made = Balanced(data, ["hat", "age=50"], [HAT, AGE])
-    assert made.conditions == [("hat", ("off", "on")), ("age", ("below 50", "from 50"))]
+    rows = Balanced(data, ["hat", "age=50"], [HAT, AGE])
+    assert rows.conditions == [("hat", ("off", "on")), ("age", ("below 50", "from 50"))]
     # The largest class has two rows; the others' one row comes twice. The second condition runs fastest.
-    assert made.pixels(np.arange(len(made)))[:, 0, 0, 0].tolist() == [0, 1, 2, 2, 4, 4, 3, 3]
-    assert made.classes.argmax(axis=1).tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
-    assert made.left_out == 0
+    assert rows.pixels(np.arange(len(rows)))[:, 0, 0, 0].tolist() == [0, 1, 2, 2, 4, 4, 3, 3]
+    assert rows.classes.argmax(axis=1).tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert rows.left_out == 0
 
 
 def test_a_value_at_a_cut_belongs_above_and_missing_ones_are_counted():
-    made = Balanced(Table(age=[50, 49.9, np.nan]), ["age=50"], [AGE])
-    assert made.left_out == 1
-    rows = made.pixels(np.arange(len(made)))[:, 0, 0, 0]
-    assert dict(zip(made.classes.argmax(axis=1).tolist(), rows.tolist(), strict=True)) == {0: 1, 1: 0}
+    balanced = Balanced(Table(age=[50, 49.9, np.nan]), ["age=50"], [AGE])
+    assert balanced.left_out == 1
+    rows = balanced.pixels(np.arange(len(balanced)))[:, 0, 0, 0]
+    assert dict(zip(balanced.classes.argmax(axis=1).tolist(), rows.tolist(), strict=True)) == {0: 1, 1: 0}
 
 
 def test_names_of_levels():

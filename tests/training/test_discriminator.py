@@ -5,7 +5,7 @@ import torch
 
 from transect.generators.stylegan2.layers import make_filter
 from transect.training.critic import Critic
-from transect.training.discriminator import Discriminator, _blurred, deviation
+from transect.training.discriminator import Discriminator, _filter, deviation
 
 CHANNELS = {4: 8, 8: 6, 16: 4}
 
@@ -14,9 +14,9 @@ def test_blurring_before_a_stride_keeps_a_constant_and_halves():
     # Inside, the filter sums to 1; padded 1 + 3 // 2 = 2 a side, 8 pixels become 8 + 4 - 3 = 9, of which a 3x3 kernel
     # with a stride of 2 makes (9 - 3) / 2 + 1 = 4; a 1x1 kernel, padded 1: (8 + 2 - 3 - 1) / 2 + 1 = 4.
     x = torch.ones(1, 2, 8, 8)
-    assert _blurred(x, make_filter(), 3).shape == (1, 2, 9, 9)
-    assert _blurred(x, make_filter(), 1).shape == (1, 2, 7, 7)
-    assert torch.allclose(_blurred(x, make_filter(), 3)[:, :, 2:-2, 2:-2], torch.ones(1))
+    assert _filter(x, make_filter(), 3).shape == (1, 2, 9, 9)
+    assert _filter(x, make_filter(), 1).shape == (1, 2, 7, 7)
+    assert torch.allclose(_filter(x, make_filter(), 3)[:, :, 2:-2, 2:-2], torch.ones(1))
 
 
 @pytest.mark.parametrize("size", [8, 16])

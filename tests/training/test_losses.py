@@ -12,8 +12,8 @@ def test_penalty_of_a_linear_critic_is_its_slopes_distance_from_one():
     # D(x) = a sum(x) over 3 x 2 x 2 pixels has the gradient a in each of 12: norm a sqrt(12), wherever it is asked.
     real, fake = torch.rand(4, 3, 2, 2), torch.rand(4, 3, 2, 2)
     for slope in (0.0, 1 / math.sqrt(12), 2.0):
-        found = losses.gradient_penalty(lambda x, a=slope: a * x.sum(dim=(1, 2, 3)), real, fake, torch.rand(4))
-        assert found.item() == pytest.approx((slope * math.sqrt(12) - 1) ** 2, abs=1e-5)
+        penalty = losses.gradient_penalty(lambda x, a=slope: a * x.sum(dim=(1, 2, 3)), real, fake, torch.rand(4))
+        assert penalty.item() == pytest.approx((slope * math.sqrt(12) - 1) ** 2, abs=1e-5)
 
 
 def test_penalty_is_asked_between_the_two():

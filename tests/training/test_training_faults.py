@@ -20,10 +20,10 @@ class Slope:
     """One weight that falls by what the loss says of it; a picture is the weight. `at`: where the loss turns NaN."""
 
     def __init__(self, at=math.inf, weight_at=math.inf):
-        one = torch.nn.Linear(1, 1, bias=False)
-        torch.nn.init.constant_(one.weight, 1.0)
-        self.parts = {"generator": one, "average": one}
-        self.optimizers = {"generator": torch.optim.Adam(one.parameters(), lr=0.001)}
+        layer = torch.nn.Linear(1, 1, bias=False)
+        torch.nn.init.constant_(layer.weight, 1.0)
+        self.parts = {"generator": layer, "average": layer}
+        self.optimizers = {"generator": torch.optim.Adam(layer.parameters(), lr=0.001)}
         self.at, self.weight_at = at, weight_at
 
     def step(self, batch, share):
@@ -62,8 +62,8 @@ def test_a_weight_that_is_no_number_stops_the_training_and_keeps_the_last_good_f
     with pytest.raises(BadInput, match=r"diverged at step 20; the state of step 10 is kept; lower --rate"):
         train(Slope(weight_at=13), Grey(), run_of(tmp_path, 40))
     assert (tmp_path / "generator.safetensors").read_bytes() == good
-    assert [one.name for one in tmp_path.glob("state-*")] == ["state-000000010"]
-    train(Slope(), Grey(), run_of(tmp_path, 40))  # and it can go on from there
+    assert [state.name for state in tmp_path.glob("state-*")] == ["state-000000010"]
+    train(Slope(), Grey(), run_of(tmp_path, 40))  # and it can resume from there
     assert [line["step"] for line in lines_of(tmp_path)] == list(range(1, 21))
 
 
@@ -103,10 +103,10 @@ def test_lost_metrics_are_said_and_not_made_up(tmp_path, capsys):
     train(Slope(), Grey(), run_of(tmp_path, 20))
     whole = (tmp_path / "metrics.jsonl").read_bytes()
     (tmp_path / "metrics.jsonl").write_bytes(whole[: whole.index(b"\n", 100) + 10])  # ends within a line
-    kept = whole[: whole.index(b"\n", 100) + 1].count(b"\n")
+    length = whole[: whole.index(b"\n", 100) + 1].count(b"\n")
     train(Slope(), Grey(), run_of(tmp_path, 40))
     assert "the lost steps stay missing" in capsys.readouterr().err
-    assert [line["step"] for line in lines_of(tmp_path)] == [*range(1, kept + 1), *range(11, 21)]
+    assert [line["step"] for line in lines_of(tmp_path)] == [*range(1, length + 1), *range(11, 21)]
     train(Slope(), Grey(), run_of(tmp_path, 60))
     assert capsys.readouterr().err == ""
 

@@ -58,8 +58,8 @@ def plan_of(arch, **more):
 
 
 def recipe_for(arch, conditions=(), size=8, **more):
-    asked = {"conditions": ("class",)} if conditions else {}
-    return recipe_of(plan_of(arch, **asked, **more), size, "cpu", conditions)
+    conditional = {"conditions": ("class",)} if conditions else {}
+    return recipe_of(plan_of(arch, **conditional, **more), size, "cpu", conditions)
 
 
 def run_of(out, **more):
@@ -75,7 +75,7 @@ def files_of(folder):
     [
         ("stylegan2", 8, {}),
         ("stylegan2", 8, {"precision": "half"}),
-        ("stylegan2", 16, {"grow": "8:40", "fade": 80}),  # goes on when 16 pixels begin, and when half of them are in
+        ("stylegan2", 16, {"grow": "8:40", "fade": 80}),  # resumes when 16 pixels begin, and when half of them are in
         ("progressive", 8, {}),
     ],
 )
@@ -114,11 +114,11 @@ def test_a_conditional_gan_learns_the_color_of_each_class(tmp_path):
     data, levels = Colors(), ("red", "blue")
     recipe = recipe_for("conditional", [("class", levels)], rate=0.01, half_life=200.0, grow=None)
     run = run_of(tmp_path, images=2400, classes=np.eye(2)[data.classes], every=2400)
-    made = load(train(recipe, data, run))
-    assert made.attributes[0].levels == levels
-    latents = made.sample(np.arange(20))
+    generator = load(train(recipe, data, run))
+    assert generator.attributes[0].levels == levels
+    latents = generator.sample(np.arange(20))
     for value, (wanted, other) in ((0, (0, 2)), (1, (2, 0))):
-        mean = made.render(made.set(latents, {"class": value})).pixels.mean(axis=(1, 2))
+        mean = generator.render(generator.set(latents, {"class": value})).pixels.mean(axis=(1, 2))
         # Of 20 pictures nearly all are clearly of their color: planted strengths are 120 to 255 against 0.
         assert (mean[:, wanted] > mean[:, other] + 40).mean() >= 0.9
 
@@ -130,8 +130,8 @@ def test_a_conditional_gan_learns_the_color_of_each_class(tmp_path):
 def test_a_gan_learns_where_the_colors_lie(tmp_path, arch, images, more):
     """Red or blue is about 187, the other and green are 0: red and blue sum to 187. Untrained, all are grey: 128, 256."""
     run = run_of(tmp_path, images=images, every=images)
-    made = load(train(recipe_for(arch, half_life=200.0, **more), Colors(), run))
-    means = made.render(made.sample(np.arange(30))).pixels.mean(axis=(0, 1, 2))
+    generator = load(train(recipe_for(arch, half_life=200.0, **more), Colors(), run))
+    means = generator.render(generator.sample(np.arange(30))).pixels.mean(axis=(0, 1, 2))
     assert means[1] < 50
     assert 130 < means[0] + means[2] < 230
     assert min(means[0], means[2]) > 10
@@ -170,14 +170,14 @@ def test_half_of_the_pictures_are_mirrored_and_the_others_are_as_they_are(tmp_pa
 def test_an_encoder_reads_more_than_the_mean(tmp_path, space):
     """A constant answer is off by the latents' own spread; what reads the picture is nearer."""
     train(recipe_for("stylegan2"), Colors(), run_of(tmp_path / "gan", images=8))
-    made = load(tmp_path / "gan" / "generator.safetensors")
-    recipe = EncoderRecipe(made, 3200, space, size=8, widths=(8, 16), rate=0.01, half_life=100.0)
+    generator = load(tmp_path / "gan" / "generator.safetensors")
+    recipe = EncoderRecipe(generator, 3200, space, size=8, widths=(8, 16), rate=0.01, half_life=100.0)
     out = train(
         recipe, Generated(), run_of(tmp_path / space, images=3200, batch=32, every=3200, result="encoder.safetensors")
     )
     lines = [json.loads(line) for line in (out.parent / "metrics.jsonl").read_text().splitlines()]
     z = torch.randn(2000, 8, generator=torch.Generator().manual_seed(1))
-    latents = z if space == "z" else made.map(z)[:, 0]
+    latents = z if space == "z" else generator.map(z)[:, 0]
     spread = (latents - latents.mean(dim=0)).norm(dim=1).mean().item()
     assert np.mean([line["held_out_distance"] for line in lines[-10:]]) < 0.85 * spread
 

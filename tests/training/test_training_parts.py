@@ -63,10 +63,10 @@ def test_a_lazy_penalty_slows_the_rate_and_the_moment():
 
 def taken(monkeypatch, options, batch):
     """The losses that the optimizers were given: generator's, critic's."""
-    found = []
-    monkeypatch.setattr("transect.training.stylegan2.descend", lambda _, loss, __: found.append(loss.item()) or 0)
+    totals = []
+    monkeypatch.setattr("transect.training.stylegan2.descend", lambda _, loss, __: totals.append(loss.item()) or 0)
     figures = StyleGAN2Recipe(SHAPE, options, seed=1).step(batch, lambda _: None)
-    return found, figures
+    return totals, figures
 
 
 def test_lazy_penalties_count_for_the_steps_without_them(monkeypatch):
@@ -86,7 +86,7 @@ def test_r1_and_the_average_count_the_pictures_of_all_processes(monkeypatch):
     (_, critic), figures = taken(monkeypatch, Options(), batch_of(whole=32))
     assert critic == pytest.approx(figures["critic_loss"] + 0.0016 / 2 * 16 * figures["r1"], rel=1e-5)
     moved = []
-    monkeypatch.setattr("transect.training.stylegan2.follow", lambda *found: moved.append(found[2:4]))
+    monkeypatch.setattr("transect.training.stylegan2.follow", lambda *arguments: moved.append(arguments[2:4]))
     StyleGAN2Recipe(SHAPE, Options()).step(batch_of(whole=32, shown=64), lambda _: None)
     assert moved == [(32, 96)]
 
@@ -98,11 +98,14 @@ class Both:
         assert how == "mean"
         return (whole + 3) / 2
 
+    def wait_for_everyone(self):
+        raise AssertionError("nothing waits here")
+
 
 def test_running_means_are_those_of_all_processes():
     values = [torch.tensor([1.0, 5.0]), torch.tensor(7.0)]
     Processes(2, 0, "cpu", Both()).average(values)
-    assert [one.tolist() for one in values] == [[2.0, 4.0], 5.0]
+    assert [mean.tolist() for mean in values] == [[2.0, 4.0], 5.0]
     Processes.alone("cpu").average(values)
     assert values[1].item() == 5.0
 
@@ -121,19 +124,19 @@ def test_path_length_by_hand():
 @pytest.mark.parametrize(("size", "used"), [(8, 4), (16, 6)])
 def test_layers_that_a_growing_network_does_not_use_do_not_dilute_its_path(monkeypatch, size, used):
     """Sizes 4 and 8 have two convolutions after the first and their colors: four w; 16 pixels have six."""
-    asked, plain = [], losses.path_lengths
+    records, plain = [], losses.path_lengths
 
     def seen(images, w, noise, layers):
         (gradient,) = torch.autograd.grad((images * noise).sum(), w, retain_graph=True)
-        asked.append((layers, gradient.abs().amax(dim=(0, 2)).tolist()))
+        records.append((layers, gradient.abs().amax(dim=(0, 2)).tolist()))
         return plain(images, w, noise, layers)
 
     monkeypatch.setattr(losses, "path_lengths", seen)
     growth = Growth((8, 16), (40,) if size == 8 else (0,))
     StyleGAN2Recipe(SHAPE, Options(growth=growth)).step(batch_of(), lambda _: None)
-    ((layers, moves),) = asked
+    ((layers, moves),) = records
     assert layers == used
-    assert [one > 0 for one in moves] == [index < used for index in range(6)]
+    assert [move > 0 for move in moves] == [index < used for index in range(6)]
 
 
 def test_the_discriminator_is_the_papers():
@@ -153,7 +156,9 @@ def test_the_discriminator_is_the_papers():
         return torch.where(x > 0, x, 0.2 * x) * math.sqrt(2)
 
     def blurred(x, pad):
-        channels = [functional.conv2d(functional.pad(one[:, None], [pad] * 4), taps[None, None]) for one in x.unbind(1)]
+        channels = [
+            functional.conv2d(functional.pad(channel[:, None], [pad] * 4), taps[None, None]) for channel in x.unbind(1)
+        ]
         return torch.cat(channels, dim=1)
 
     x = leaky(functional.conv2d(images, scaled("fromrgb.16"), weights["fromrgb.16.bias"]))

@@ -17,16 +17,16 @@ def network(width=4, seed=0):
 
 
 def trained(steps, betas=(0.0, 0.99), seed=0):
-    one = network(seed=seed)
-    optimizer = torch.optim.Adam(one.parameters(), lr=0.1, betas=betas)
-    walk(one, optimizer, range(steps))
-    return one, optimizer
+    layer = network(seed=seed)
+    optimizer = torch.optim.Adam(layer.parameters(), lr=0.1, betas=betas)
+    walk(layer, optimizer, range(steps))
+    return layer, optimizer
 
 
-def walk(one, optimizer, steps):
+def walk(layer, optimizer, steps):
     for step in steps:
         optimizer.zero_grad()
-        one(torch.full((2, 4), float(step + 1))).square().sum().backward()
+        layer(torch.full((2, 4), float(step + 1))).square().sum().backward()
         optimizer.step()
 
 
@@ -45,9 +45,9 @@ def test_a_resumed_optimizer_goes_on_as_if_nothing_had_happened(tmp_path, betas)
 
 def test_pieces_stay_small_and_old_states_go(tmp_path, monkeypatch):
     monkeypatch.setattr(state, "PIECE", 64)  # the weight alone is 4 x 4 x 4 bytes
-    one, optimizer = trained(1)
-    save_state(tmp_path, {"net": one}, {"net": optimizer}, {"step": 1})
-    save_state(tmp_path, {"net": one}, {"net": optimizer}, {"step": 2})
+    layer, optimizer = trained(1)
+    save_state(tmp_path, {"net": layer}, {"net": optimizer}, {"step": 1})
+    save_state(tmp_path, {"net": layer}, {"net": optimizer}, {"step": 2})
     assert [folder.name for folder in tmp_path.iterdir()] == ["state-000000002"]
     pieces = sorted((tmp_path / "state-000000002").glob("*.safetensors"))
     # weight 64 bytes, bias 16 (+ step 4) and exp_avg_sq 16, step 4, exp_avg_sq of the weight 64: more than one piece.
@@ -57,29 +57,29 @@ def test_pieces_stay_small_and_old_states_go(tmp_path, monkeypatch):
 
 def test_a_state_that_was_not_finished_does_not_count(tmp_path):
     """A kill between pieces and index leaves a folder without index; the one before is still there."""
-    one, optimizer = trained(1)
-    save_state(tmp_path, {"net": one}, {"net": optimizer}, {"step": 1})
+    layer, optimizer = trained(1)
+    save_state(tmp_path, {"net": layer}, {"net": optimizer}, {"step": 1})
     (tmp_path / "state-000000002").mkdir()
     assert load_state(tmp_path, {"net": network()}, {}) == {"step": 1}
 
 
 def test_no_first_moment_is_kept_where_it_is_the_last_gradient(tmp_path):
-    one, optimizer = trained(2)
-    names = state._tensors({"net": one}, {"net": optimizer})
+    layer, optimizer = trained(2)
+    names = state._tensors({"net": layer}, {"net": optimizer})
     assert not [name for name in names if name.endswith(".exp_avg")]
     assert [name for name in names if name.endswith(".exp_avg_sq")]
 
 
 def test_a_state_of_another_network_is_refused(tmp_path):
-    one, optimizer = trained(1)
-    save_state(tmp_path, {"net": one}, {"net": optimizer}, {"step": 1})
+    layer, optimizer = trained(1)
+    save_state(tmp_path, {"net": layer}, {"net": optimizer}, {"step": 1})
     with pytest.raises(RunFolderError, match="expected the state of this training"):
         load_state(tmp_path, {"net": network(width=5)}, {})
 
 
 def test_a_damaged_state_is_refused(tmp_path):
-    one, optimizer = trained(1)
-    save_state(tmp_path, {"net": one}, {"net": optimizer}, {"step": 1})
+    layer, optimizer = trained(1)
+    save_state(tmp_path, {"net": layer}, {"net": optimizer}, {"step": 1})
     (tmp_path / "state-000000001" / "000.safetensors").write_bytes(b"\x00" * 10)
     with pytest.raises(RunFolderError, match="damaged"):
         load_state(tmp_path, {"net": network()}, {})

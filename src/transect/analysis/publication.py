@@ -173,8 +173,8 @@ def _question(found: Sequence[Findings]) -> str:
             continue
         does = "does" if len(one.entry["attributes"]) == 1 else "do"
         held = _listed([name.replace("_", " ") for name in one.entry["hold"]])
-        kind = f"directly, with {held} held" if held else "in total, with what lies downstream responding"
-        parts.append(f"What {does} {names} cause in the answers of {asked} ({kind})?")
+        kind = f"direct effects, with {held} held" if held else "total effects"
+        parts.append(f"How {does} {names} change the answers of {asked} ({kind})?")
     return " ".join(parts)
 
 

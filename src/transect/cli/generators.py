@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_format
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from transect.console.printing import table
 from transect.errors import BadInput
+from transect.runs.plain_json import dumps
 
 generators = typer.Typer(name="generators", help="List what can make images; convert checkpoints.")
 
@@ -39,7 +39,7 @@ def convert(
 
     facts = convert_file(source, out)
     if json:
-        print(json_format.dumps(facts))
+        print(dumps(facts, indent=None))
         return
     table(["what", "found"], [[name.replace("_", " "), str(value)] for name, value in facts.items()], as_json=False)
 
@@ -63,7 +63,7 @@ def measure(
     real = load(source, image_size=generator.image_size, population=population, device=device)
     distances = judge(real, generator, images, device=device)
     if json:
-        print(json_format.dumps(distances))
+        print(dumps(distances, indent=None))
         return
     names = {
         "fid": "FID",
@@ -72,5 +72,8 @@ def measure(
         "precision": "precision",
         "recall": "recall",
     }
-    rows = [[label, f"{distances[name]:.4g}", f"{distances['floor'][name]:.4g}"] for name, label in names.items()]
+    rows = [
+        [label, f"{getattr(distances, name):.4g}", f"{getattr(distances.floor, name):.4g}"]
+        for name, label in names.items()
+    ]
     table(["figure", f"of {images} pictures", "of a second real sample"], rows, as_json=False)

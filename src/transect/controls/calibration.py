@@ -1,4 +1,4 @@
-"""Between which values along a direction do labels see an attribute come? Step ranges from data, not by hand.
+"""The values along a direction between which labels see an attribute appear: step ranges from data, not by hand.
 
 Balakrishnan et al. 2020, arXiv:2007.06570, §4.1.2 set the ranges of their transects by eye; here the labels that a fit
 did not see say where an attribute is seen.

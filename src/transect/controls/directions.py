@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -26,7 +26,7 @@ HELD_OUT = 0.2
 """Share of the labels that a fit does not see."""
 
 MODELS = ("model", "rater", "target")
-"""How a source of labels begins that is a model and no person."""
+"""Prefixes of sources of labels that are models, not people."""
 LEAK = "any biases of the classifier will leak into the direction"
 """Denton et al. 2019, §3, on directions fitted from a classifier's labels."""
 
@@ -38,12 +38,12 @@ _MIDDLE = (0.5, 99.5)
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """One attribute's direction: unit normal [d], offset of its hyperplane, and what is known of them.
+    """One attribute's direction: unit normal [d], offset of its hyperplane, and their quality and origin.
 
     The hyperplane parts no from yes (binary) or lies at the mean label (continuous). quality: held-out accuracy,
     balanced over classes, or R². slope: change of the predicted label per unit along the normal (continuous only; NaN
     for binary). low, high: where the middle 99 % of the rows lie, as predicted labels (continuous) or signed distances
-    from the hyperplane (binary): steps beyond are beyond what the labels speak of. mean: the label on the hyperplane.
+    from the hyperplane (binary): labels do not support steps beyond. mean: the label on the hyperplane.
     origin: where labels came from, what was balanced, how it was fitted. shown_low, shown_high: between them labels see
     little and much of the attribute (`calibration.shown_range`); NaN where labels do not follow the direction.
     """
@@ -82,9 +82,10 @@ def fit_direction(
 
     kind: continuous, ordinal or binary. method: ridge for the first two, logistic (default) or svm for the last.
     balance: other attributes (discrete values); rows are weighted so that every combination of them holds as much of
-    each class (binary only). source: where the labels come from, e.g. "ratings" or "model:smiling.onnx"; kept, since a
-    direction fitted from a model's answers carries the model's biases. The penalty is chosen by cross-validation
-    within the 80 %. Raises BadInput for too few labels, one class only, a combination without rows, another method.
+    each class (binary only). source: where the labels come from, e.g. "ratings" or "model:smiling.onnx"; recorded,
+    since a direction fitted from a model's answers carries the model's biases. The penalty is chosen by
+    cross-validation within the 80 %. Raises BadInput for too few labels, one class only, a combination without rows,
+    another method.
     """
     chosen = _method(name, kind, method)
     placed = np.isfinite(np.asarray(latents, dtype=np.float64)).all(axis=1)
@@ -204,16 +205,28 @@ def _ridge(z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
 def _logistic(z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
     from sklearn.linear_model import LogisticRegression
 
-    return _classified(lambda cost: LogisticRegression(C=cost, max_iter=2000), z, y, weights)
+    return _fit_classifier(lambda cost: LogisticRegression(C=cost, max_iter=2000), z, y, weights)
 
 
 def _svm(z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
     from sklearn.svm import LinearSVC
 
-    return _classified(lambda cost: LinearSVC(C=cost, dual=False, max_iter=5000), z, y, weights)
+    return _fit_classifier(lambda cost: LinearSVC(C=cost, dual=False, max_iter=5000), z, y, weights)
 
 
-def _classified(make: Callable[[float], Any], z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
+@runtime_checkable
+class _Classifier(Protocol):
+    """What is used of scikit-learn's linear classifiers, which have no types."""
+
+    coef_: np.ndarray
+    intercept_: np.ndarray
+
+    def fit(self, x: np.ndarray, y: np.ndarray, sample_weight: np.ndarray) -> _Classifier: ...
+
+    def decision_function(self, x: np.ndarray) -> np.ndarray: ...
+
+
+def _fit_classifier(make: Callable[[float], _Classifier], z: np.ndarray, y: np.ndarray, weights: np.ndarray) -> _Fit:
     """The cost with the best cross-validated balanced accuracy; the smallest of equals."""
     from sklearn.model_selection import StratifiedKFold
 
@@ -262,7 +275,7 @@ def from_a_model(direction: Direction) -> bool:
 
 
 def labelled_by_a_model(origin: Mapping[str, object]) -> bool:
-    """Whether an origin says that the labels are a model's answers."""
+    """Whether the labels of an origin are a model's answers."""
     return str(origin.get("labels", "")).partition(":")[0] in MODELS
 
 

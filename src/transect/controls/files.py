@@ -1,4 +1,4 @@
-"""Files of fitted directions, linear or local: arrays as tensors, the rest as JSON. Reading runs nothing."""
+"""Files of fitted directions, linear or local: arrays as tensors, the rest as JSON. Reading runs no code."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ class FittedDirections:
         return tuple(entry for entry in self.directions if isinstance(entry, AttributeModel))
 
     def controls(self) -> LearnedControls | LocalControls:
-        """What reads and sets along them. Raises BadInput where they are collinear."""
+        """The controls that read and set along them. Raises BadInput where they are collinear."""
         if self.kind == LOCAL:
             return LocalControls(self.local, self.space)
         return LearnedControls(self.linear, self.space)
 
     def describe(self) -> dict[str, object]:
-        """What a run's spec keeps: numbers and texts, null for what is not a number."""
+        """The description in a run's spec: numbers and texts, null for what is not a number."""
         return {
             "kind": self.kind,
             "sha256": self.sha256,
@@ -109,7 +109,7 @@ def write_directions(path: Path, fitted: FittedDirections) -> None:
 def read_directions(path: Path) -> FittedDirections:
     """The directions of a file of `transect directions fit`, of either kind.
 
-    Raises BadInput for other files, and for numbers that are no directions.
+    Raises BadInput for other files, and for invalid directions.
     """
     parsers = {LINEAR: _linear, LOCAL: _local}
     remedy = "make one: transect directions fit"
@@ -146,7 +146,7 @@ def _entries(text: str) -> list[dict[str, object]]:
     return entries
 
 
-def _checked(entry: Mapping[str, object], kind: str) -> dict[str, Any]:
+def _check_entry(entry: Mapping[str, object], kind: str) -> dict[str, Any]:
     """The entry with NaN for numbers that are unknown; raises ValueError for names and numbers that are none."""
     for key in _TEXTS[kind]:
         text = entry[key]
@@ -167,7 +167,7 @@ def _direction(entry: Mapping[str, object], normal: np.ndarray) -> Direction:
     row = np.asarray(normal, dtype=np.float64)
     if row.ndim != 1 or not abs(float(np.linalg.norm(row)) - 1) <= _UNIT:
         raise ValueError(f"the normal of {entry['name']} has not length 1")
-    direction = Direction(normal=row, **_checked(entry, LINEAR))
+    direction = Direction(normal=row, **_check_entry(entry, LINEAR))
     if not direction.low < direction.high or (direction.kind != "binary" and not abs(direction.slope) > 0):
         raise ValueError(f"{direction.name} has no range")
     return direction
@@ -175,7 +175,7 @@ def _direction(entry: Mapping[str, object], normal: np.ndarray) -> Direction:
 
 def _model(entry: Mapping[str, object], tensors: Arrays) -> AttributeModel:
     """One model of a local direction; raises ValueError, KeyError or TypeError for what is none."""
-    facts, name = _checked(entry, LOCAL), entry["name"]
+    facts, name = _check_entry(entry, LOCAL), entry["name"]
     arrays = {key: np.asarray(value, dtype=np.float64) for key, value in tensors.items()}
     shapes = {key: value.shape for key, value in arrays.items()}
     if any(len(shapes[key]) != 1 for key in ("slopes", "weights")) or (

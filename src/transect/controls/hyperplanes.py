@@ -16,7 +16,7 @@ from transect.errors import BadInput
 
 LARGEST_CONDITION = 1e3
 """Of the normals, as of two that are a ninth of a degree apart; beyond it a step that leaves one attribute alone is
-a thousand times as long as the other asks for, and attributes cannot be told apart in this latent space."""
+a thousand times as long as one along its normal, and attributes cannot be told apart in this latent space."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def project_cyclically(
 ) -> tuple[Float[np.ndarray, "n d"], int]:
     """The paper's iteration: onto one hyperplane after the other, until all decisions are within the tolerance of 0.
 
-    Returns the points and how many single projections were made, at most `steps`.
+    Returns the points and the number of single projections, at most `steps`.
     """
     sweeps = 0
     while np.abs(planes.decisions(z)).max(initial=0) > tolerance and sweeps < steps:

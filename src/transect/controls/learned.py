@@ -18,7 +18,7 @@ from transect.protocols import Table
 from transect.records import Attribute, Latents
 
 USUAL: Final = 5
-"""Levels that are shown where the user names none."""
+"""Number of levels where the user names none."""
 
 
 @final
@@ -84,7 +84,7 @@ class LearnedControls:
         moved = self._layers(latents)
         for number, name in enumerate(self.directions):
             if name in wanted:
-                change = self._checked(name, wanted[name], len(latents)) - now[name]
+                change = self._check_values(name, wanted[name], len(latents)) - now[name]
                 moved = moved + ((change / self._slope(name))[:, None] * self._steps[number])[:, None]
         return replace(latents, values=moved.reshape(np.shape(latents.values)))
 
@@ -107,7 +107,7 @@ class LearnedControls:
     def _layers(self, latents: Latents) -> Float[np.ndarray, "n layers d"]:
         return layered(latents, self.space, self._planes.normals.shape[1])
 
-    def _checked(self, name: str, values: object, rows: int) -> Float[np.ndarray, " n"]:
+    def _check_values(self, name: str, values: object, rows: int) -> Float[np.ndarray, " n"]:
         attribute = _attribute(self.directions[name])
         column = np.asarray(values, dtype=np.float64)
         if column.ndim > 1 or (column.ndim == 1 and len(column) != rows):

@@ -25,7 +25,7 @@ from transect.protocols import Table
 from transect.records import Attribute, Latents
 
 CENTERS: Final = 500
-"""Rows whose kernels the model is made of, at most."""
+"""The most rows whose kernels the model uses."""
 STEPS: Final = 20
 _PENALTIES: Final = np.logspace(-4, 3, 8)
 _JITTER: Final = 1e-9
@@ -61,12 +61,12 @@ class AttributeModel:
 
     @property
     def kind(self) -> str:
-        """As a linear direction's: predictions are numbers."""
+        """As of a linear direction: predictions are numbers."""
         return "continuous"
 
     @property
     def quality_measure(self) -> str:
-        """What `quality` is."""
+        """The measure of `quality`."""
         return "R2"
 
     def value(self, z: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
@@ -74,7 +74,7 @@ class AttributeModel:
         return np.asarray(self.constant + z @ self.slopes + self._kernels(z) @ self.weights)
 
     def gradient(self, z: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
-        """How the predicted label changes with each coordinate, at each latent."""
+        """The gradient of the predicted label, at each latent."""
         weighted = self._kernels(z) * self.weights
         return np.asarray(self.slopes - 2 * self.gamma * (z * weighted.sum(1)[:, None] - weighted @ self.centers))
 
@@ -92,7 +92,7 @@ def fit_model(
 ) -> AttributeModel:
     """An attribute model of labels (any numbers; 0 and 1 give a share of yes), fitted on 80 % of the rows with one.
 
-    The penalty is chosen on a fifth of those. source: as `fit_direction` has it. Rows with labels whose latents are not
+    The penalty is chosen on a fifth of those. source: as for `fit_direction`. Rows with labels whose latents are not
     finite are left out and counted in the origin. Raises BadInput for fewer than 50 labels, or than 20 of a class, and
     for labels (or held-out ones) that do not differ.
     """
@@ -200,7 +200,7 @@ class LocalControls:
 
     @property
     def usual_levels(self) -> dict[str, tuple[float, ...]]:
-        """Five values of each attribute, as `LearnedControls.usual_levels` has them."""
+        """Five values of each attribute, as of `LearnedControls.usual_levels`."""
         known = self.models.items()
         return {name: evenly((model.shown_low, model.shown_high), (model.low, model.high)) for name, model in known}
 
@@ -226,16 +226,16 @@ class LocalControls:
         aim = self._values(rows)
         for number, (name, model) in enumerate(self.models.items()):
             if name in wanted:
-                aim[:, number] = _checked(model, wanted[name], len(rows))
-        moved = np.array([self._walked(row, goal) for row, goal in zip(rows, aim, strict=True)]).reshape(rows.shape)
+                aim[:, number] = _check_values(model, wanted[name], len(rows))
+        moved = np.array([self._walk(row, goal) for row, goal in zip(rows, aim, strict=True)]).reshape(rows.shape)
         # Each layer of w+ keeps its difference from the mean; a single layer has none.
         moved = moved[:, None] + (self._layers(latents) - rows[:, None])
         return replace(latents, values=moved.reshape(np.shape(latents.values)))
 
-    def _walked(self, row: Float[np.ndarray, " d"], goal: Float[np.ndarray, " K"]) -> Float[np.ndarray, " d"]:
+    def _walk(self, row: Float[np.ndarray, " d"], goal: Float[np.ndarray, " K"]) -> Float[np.ndarray, " d"]:
         """One latent: each step closes its share of what is left, by the shortest move that does so for all models.
 
-        The last ones close all of what the bends of the path have left.
+        The last steps close what the curvature of the path has left.
         """
         for left in (*range(self.steps, 0, -1), *[1] * _CORRECTIONS):
             gap = (goal - self._values(row[None])[0]) / left
@@ -264,7 +264,7 @@ class LocalControls:
         return layered(latents, self.space, next(iter(self.models.values())).centers.shape[1])
 
 
-def _checked(model: AttributeModel, values: object, rows: int) -> Float[np.ndarray, " n"]:
+def _check_values(model: AttributeModel, values: object, rows: int) -> Float[np.ndarray, " n"]:
     column = np.asarray(values, dtype=np.float64)
     if column.ndim > 1 or (column.ndim == 1 and len(column) != rows):
         raise BadInput(f"{model.name}: expected one value or {rows}, got {list(column.shape)}; give one for each row")

@@ -1,6 +1,6 @@
-"""How far apart are two attributes in a latent space? The angle between the ways in which controls move latents.
+"""The separation of two attributes in a latent space: the angle between the ways in which controls move latents.
 
-Near 90 degrees two attributes are set apart from each other; near 0 or 180 setting one is setting the other. Source of
+Near 90 degrees two attributes are set apart from each other; near 0 or 180 setting one sets the other. Source of
 the directions that leave others alone: Balakrishnan et al. 2020, arXiv:2007.06570, §4.1.
 """
 
@@ -56,7 +56,7 @@ def direction_angles(controls: Controls, latents: Latents) -> tuple[DirectionAng
     attributes the one is 180 degrees minus the other.
 
     Returns an angle per pair, in the order of the attributes; NaN with the reason where an attribute moves no latent
-    (FaceWorld's attributes are set beside the latents, as coordinates of its causal model), or has levels in no order.
+    (FaceWorld's attributes are coordinates of its causal model, not of the latents), or has levels in no order.
 
     Raises BadInput without latents, or with fewer than two attributes.
 

@@ -23,9 +23,9 @@ from transect.runs import capabilities
 
 
 def in_space(generator: Generator, latents: Latents, space: str) -> Latents:
-    """The generator's latents in the space of directions; raises BadInput where the generator has no way there.
+    """The generator's latents in the space of directions; raises BadInput where the generator cannot map to it.
 
-    Of codes in w+ the mean of the layers' w is what w has; a w stands in w+ for every layer.
+    Codes of w+ map to the mean of the layers' w; a w maps to the same w for every layer.
     """
     if latents.space == space:
         return latents
@@ -63,7 +63,7 @@ class LearnedWorld:
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
-        """What the directions set."""
+        """The attributes that the directions set."""
         return self.controls.attributes
 
     @property
@@ -80,11 +80,11 @@ class LearnedWorld:
 
     def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """The generator's subjects, in the space of the directions, or in w+ where directions are of w."""
-        return self._moved(self.generator.sample(seeds))
+        return self._map_latents(self.generator.sample(seeds))
 
     def unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
-        """Subjects by which limits of edits are set: the generator's own also where those of the study are inverted."""
-        return self._moved(capabilities.unedited(self.generator, seeds))
+        """Subjects by which limits of edits are set: the generator's own draws, also where the study's are inverted."""
+        return self._map_latents(capabilities.unedited(self.generator, seeds))
 
     def render(self, latents: Latents) -> Images:
         """The generator's images."""
@@ -99,7 +99,7 @@ class LearnedWorld:
         return self.controls.set(latents, values, hold=hold)
 
     def truths(self, latents: Latents) -> pa.Table:
-        """What each attribute became, by the generator where it knows, else the value along the direction."""
+        """The resulting attributes: by the generator where it knows them, else the values along the directions."""
         known = self.generator.truths(latents) if isinstance(self.generator, KnowsTruth) else None
         along = self.read(latents)
         if known is None:
@@ -115,14 +115,14 @@ class LearnedWorld:
         return {**capabilities.description(self.generator), "directions": directions}
 
     def validity(self) -> dict[str, object]:
-        """The generator's; none stated where it states none."""
+        """The generator's validity; empty where it states none."""
         return capabilities.validity(self.generator)
 
     def check_subjects(self, wanted: int) -> None:
         """Raises BadInput for more subjects than the generator has, where their number is limited."""
         capabilities.check_subjects(self.generator, wanted)
 
-    def _moved(self, latents: Latents) -> Latents:
+    def _map_latents(self, latents: Latents) -> Latents:
         if takes(self.fitted.space, latents.space):
             return latents
         return in_space(self.generator, latents, self.fitted.space)

@@ -1,29 +1,30 @@
-"""Generators: z ► image, and how an attribute is set. `load` makes one by its name and imports nothing heavy before."""
+"""Generators: z ► image, and how an attribute is set. `load` opens one by its name and imports nothing heavy before."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 from urllib.parse import parse_qsl
 
 from transect.errors import BadInput, UnknownName
 
 if TYPE_CHECKING:
     from transect.generators.faceworld.world import FaceWorld
+    from transect.generators.stylegan2.generator import Options
     from transect.protocols import Generator
 
 __all__ = ["FaceWorld", "available", "load"]
 
 _AVAILABLE = {
     "faceworld": "rendered faces with exact controls: a structural causal model, nothing to download",
-    "faceworld-latent": "the same faces as a learned generator has them: latents z, set along fitted directions",
+    "faceworld-latent": "the same faces, used like a learned generator: latents z, set along fitted directions",
     "reference": "a small StyleGAN2 trained on those faces, set along directions that ship with it",
     "diffusers:file.toml": "a diffusion pipeline, prompted or editing photographs, as the TOML file describes it",
 }
 _DIFFUSERS = "diffusers:"
 _DEFAULT_SIZE = 128
 _OPTIONS = ("label", "truncation", "noise")
-"""What can be said of a StyleGAN2 after its file, as in file.safetensors?label=3&truncation=0.7."""
+"""Options of a StyleGAN2 after its file, as in file.safetensors?label=3&truncation=0.7."""
 _CHECKPOINTS = (".safetensors", ".pt", ".pth", ".pkl")
 
 
@@ -65,7 +66,7 @@ def load(
         return _network(path, image_size, device, options)
     if str(path) == "reference":
         _check_device(device)
-        return _sized(_reference(device, options), image_size, name)
+        return _check_size(_reference(device, options), image_size, name)
     if name not in _AVAILABLE:
         raise UnknownName("generator", name, _AVAILABLE)
     from transect.generators.faceworld.world import FaceWorld
@@ -79,8 +80,8 @@ def load(
     return LatentWorld(world)
 
 
-def _file_of(name: str) -> tuple[Path, dict[str, object]]:
-    """The path or `reference`, and the options that the name says after a question mark."""
+def _file_of(name: str) -> tuple[Path, Options]:
+    """The path or `reference`, and the options after the name's question mark."""
     path, mark, query = name.rpartition("?")
     if not mark or (path != "reference" and Path(path).suffix.lower() not in _CHECKPOINTS):
         return Path(name), {}
@@ -91,7 +92,7 @@ def _file_of(name: str) -> tuple[Path, dict[str, object]]:
         if option in options:
             raise BadInput(f"{option}: expected it once, got it again as {value!r}; leave one out")
         options[option] = _READ.get(option, str)(value)
-    return Path(path), options
+    return Path(path), cast("Options", options)
 
 
 def _label(text: str) -> int:
@@ -113,14 +114,14 @@ def _truncation(text: str) -> float:
 _READ = {"label": _label, "truncation": _truncation}
 
 
-def _network(path: Path, image_size: int | None, device: str, options: dict[str, object]) -> Generator:
+def _network(path: Path, image_size: int | None, device: str, options: Options) -> Generator:
     if path.suffix.lower() != ".safetensors":
         raise BadInput(
             f"{path}: expected a safetensors file, got {path.suffix}; first: transect generators convert {path}"
             f" {path.with_suffix('.safetensors').name}"
         )
     _check_device(device)
-    return _sized(_of_file(path, device, options), image_size, str(path))
+    return _check_size(_open_network(path, device, options), image_size, str(path))
 
 
 def _check_device(device: str) -> None:
@@ -129,19 +130,19 @@ def _check_device(device: str) -> None:
     device_of(device)
 
 
-def _sized(network: Generator, image_size: int | None, name: str) -> Generator:
+def _check_size(network: Generator, image_size: int | None, name: str) -> Generator:
     if image_size not in (None, network.image_size):
         raise BadInput(f"{name}: expected its own size of {network.image_size} pixels, got {image_size}; leave it out")
     return network
 
 
-def _reference(device: str, options: dict[str, object]) -> Generator:
+def _reference(device: str, options: Options) -> Generator:
     from transect.generators.reference import reference
 
     return reference(device, **options)
 
 
-def _of_file(path: Path, device: str, options: dict[str, object]) -> Generator:
+def _open_network(path: Path, device: str, options: Options) -> Generator:
     from transect.runs import model_files
 
     if model_files.metadata_of(path).get("architecture") == "progressive":
@@ -156,7 +157,7 @@ def _of_file(path: Path, device: str, options: dict[str, object]) -> Generator:
     return StyleGAN2.from_file(path, device=device, **options)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name != "FaceWorld":
         raise AttributeError(f"module 'transect.generators' has no attribute {name!r}")
     from transect.generators.faceworld.world import FaceWorld

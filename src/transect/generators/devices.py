@@ -1,4 +1,4 @@
-"""Where PyTorch computes: the devices that are there, by name."""
+"""Where PyTorch computes: the available devices, by name."""
 
 from __future__ import annotations
 

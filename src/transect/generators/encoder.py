@@ -63,9 +63,9 @@ class Network(nn.Module):
 
 @final
 class Encoder:
-    """A trained encoder of one generator. space: what it answers in, z or w. Raises BadInput for other weights.
+    """A trained encoder of one generator. space: of its latents, z or w. Raises BadInput for other weights.
 
-    What it cannot say is what the picture does not show: of a generator that normalises z, its length.
+    It cannot recover what the picture does not show: the length of z, where the generator normalises z.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Encoder:
         path = Path(file)
         tensors, metadata = model_files.read_safetensors(path)
         if metadata.get("kind") != KIND or not re.fullmatch(r"[1-9]\d{0,3}", metadata.get("size", ""), re.ASCII):
-            raise BadInput(f"{path}: expected an encoder, found another file; make one: transect train encoder")
+            raise BadInput(f"{path}: expected an encoder, found another kind of file; make one: transect train encoder")
         return cls(tensors, metadata.get("space", "z"), int(metadata["size"]), device, path.stem)
 
     def encode(self, images: Images, seeds: Sequence[int] | None = None) -> Latents:
@@ -132,7 +132,7 @@ def _check_sizes(size: int, widths: Sequence[int], name: str) -> None:
 
 
 def _check(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor], size: int, name: str) -> None:
-    """Every tensor is there, of its shape, and finite; there is no other."""
+    """Checks that every tensor is present, of its shape and finite, and that there is no other."""
     for key in sorted({*tensors, *expected}):
         shapes = [list(side[key].shape) if key in side else "nothing" for side in (expected, tensors)]
         if shapes[0] != shapes[1]:

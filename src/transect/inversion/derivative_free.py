@@ -1,12 +1,12 @@
 """Inversion of a renderer that cannot be differentiated, such as FaceWorld's latent view: Gauss-Newton on a surrogate.
 
-What a network sees of the images, y, is taken as linear in the latents z ~ N(0, I): y = a + J z + e, e ~ N(0, S),
+A network's features of the images, y, are taken as linear in the latents z ~ N(0, I): y = a + J z + e, e ~ N(0, S),
 fitted on images rendered from known latents. The latents of an image minimise
 
     (y - φ(G(z)))ᵀ S⁻¹ (y - φ(G(z))) + λ |z|²
 
 with the true renderer in φ(G(z)), and the surrogate's J for its slope; a step that does not lower this is halved. λ = 1
-is the most probable z if the surrogate were right; more draws towards the mean face, less fits what is noise. Source of
+is the most probable z if the surrogate were right; more draws towards the mean face, less fits noise. Source of
 the method: Gauss-Newton with a fixed approximate Jacobian (Dennis and Schnabel 1996, doi:10.1137/1.9781611971200, §10).
 """
 
@@ -34,7 +34,7 @@ _COMPONENTS = 192
 _AT_ONCE = 64
 _HALVINGS = 3
 _LEAST_NOISE = 1e-3
-"""Of a component's variance: what the surrogate explains is never taken as exact."""
+"""Of a component's variance: the surrogate is never taken as exact."""
 
 
 @final
@@ -109,7 +109,7 @@ def fit_surrogate(
 
 
 def surrogate_of(network: FeatureNetwork, rows: Float[np.ndarray, "n f"], z: Float[np.ndarray, "n d"]) -> Surrogate:
-    """The surrogate of what was seen of images with known latents."""
+    """The surrogate of features of images with known latents."""
     center = rows.mean(axis=0)
     _, _, vt = np.linalg.svd(rows - center, full_matrices=False)
     basis = vt[:_COMPONENTS].T
@@ -130,7 +130,7 @@ def invert_view(
     penalty: float = 1.0,
     rounds: int = 8,
 ) -> Found:
-    """The latents of images; each image's are its own. Raises BadInput for images of another size or a bad penalty.
+    """The latents of images, each independent of the others. Raises BadInput for another size or a bad penalty.
 
     The first guess is the surrogate's alone, which is an encoder; every round renders each image that still moves.
     rounds = 0 gives that guess.

@@ -1,8 +1,7 @@
-"""Where a search begins: an encoder fitted in seconds, ridge regression from features to codes; or a trained one.
+"""The start of a search: an encoder fitted in seconds, ridge regression from features to codes; or a trained one.
 
-Taught on the generator's own images, whose codes are known (as trained encoders are: Zhu et al. 2016, arXiv:1609.03552,
-§3.2, train a network so); linear in the features, so that a few thousand images suffice. It begins a search; it is no
-substitute for one.
+Fitted on the generator's own images, whose codes are known (Zhu et al. 2016, arXiv:1609.03552, §3.2, train a network
+so); linear in the features, so that a few thousand images suffice. It starts a search and does not replace it.
 """
 
 from __future__ import annotations
@@ -109,7 +108,7 @@ def open_encoder(file: Path, generator: Invertible, space: str, device: str = "c
 
 
 def seen(network: FeatureNetwork, images: Float[Tensor, "b 3 h w"]) -> Float[Tensor, "b d"]:
-    """What the regression looks at: features, stages averaged over a coarse grid, and the image in 16 x 16 pixels."""
+    """Inputs of the regression: features, stages averaged over a coarse grid, and the image in 16 x 16 pixels."""
     stages = network.stages(images)
     parts = [torch.relu(network.hidden(network.reduce(stages[-1]).flatten(1))), resized(images, 16).flatten(1)]
     for stage, grid in zip(stages[1:], _GRIDS, strict=True):

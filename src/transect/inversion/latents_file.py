@@ -1,4 +1,4 @@
-"""The file of an inversion, latents.safetensors: a code for each image, and whose; reading it runs nothing."""
+"""The file of an inversion, latents.safetensors: a code for each image, and its id; reading it runs no code."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class InvertedCodes:
 def content_of_codes(
     ids: Sequence[str], codes: Float[np.ndarray, "n ..."], space: str, generator: Mapping[str, object]
 ) -> bytes:
-    """The content of such a file."""
+    """The content of the file."""
     return content_of(KIND, {"codes": codes}, space=space, ids=list(ids), generator=dict(generator))
 
 
@@ -60,9 +60,9 @@ def _parse(tensors: Arrays, facts: Facts) -> InvertedCodes:
 
 
 def check_generator(inverted: InvertedCodes, described: Mapping[str, object], path: Path) -> None:
-    """Refuse codes of another generator than the one described: its images would be of nobody.
+    """Refuse codes of another generator than the one described: its images would show other faces.
 
-    Raises BadInput, saying in what they differ.
+    Raises BadInput that names the difference.
     """
     if not inverted.generator:
         raise BadInput(f"{path}: expected latents that name their generator, got an older file; {_AGAIN}")

@@ -6,7 +6,7 @@ D is a perceptual distance, here with a share of the pixels' mean square; j runs
 restricted space, w+ with λ = 0 the expanded one, w+ with λ > 0 theirs. The steps are Adam's (Kingma and Ba 2015,
 arXiv:1412.6980) with a rise and fall of the rate as StyleGAN2's projector has it (Karras et al. 2020,
 arXiv:1912.04958, appendix D), but twice as large at first, and falling for three quarters of the steps in place of one:
-docs/explanation/inversion.md has what that saves.
+docs/explanation/inversion.md reports what that saves.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Encoder: TypeAlias = Callable[[Tensor], Tensor]
 _RISE, _FALL = 0.05, 0.75
 _MOMENTS = (0.9, 0.99)
 _COARSE = 0.5
-"""Share of the steps that a mixed search makes in bfloat16: near the end its eight bits stand in the way."""
+"""Share of the steps of a mixed search in bfloat16; near the end its eight bits are too few."""
 
 _LEAST_STEPS = 1
 
@@ -73,8 +73,8 @@ class Inverted:
     """Codes [n, ...] float32 and the terms that they reached, float32 [n] each; NaN where the search failed.
 
     perceptual: D without pixels. pixels: mean squared difference of values in 0..1. restriction: Σ_j |w_j - mean|² (0
-    but in w+). history: the whole objective before the step of `history_steps`, [n, k]. failures: why, "" where it did
-    not fail.
+    but in w+). history: the whole objective before the step of `history_steps`, [n, k]. failures: reasons, "" where it
+    did not fail.
     """
 
     codes: Float[np.ndarray, "n ..."]
@@ -125,9 +125,9 @@ def invert(
     """The codes of images, uint8 [n, image_size, image_size, 3].
 
     encoder: where the search begins (default: the mean code). batch: images at a time; every batch has this size, the
-    last one is filled up, so that an image's result does not depend on how many there are, or which. advance: told of
-    images done. An image whose objective stops being finite fails, and no other. Raises BadInput for images of another
-    size, an unknown space, an encoder that gives other codes.
+    last one is filled up, so that an image's result does not depend on the others or their number. advance: called
+    with the number of images done. An image whose objective stops being finite fails, and no other. Raises BadInput for
+    images of another size, an unknown space, an encoder that gives other codes.
     """
     space = check_space(generator, search.space)
     size = generator.image_size
@@ -161,7 +161,7 @@ def _search(
         begin = where.mean.to(images).expand(len(images), *where.mean.shape) if encoder is None else encoder(images)
     if begin.shape != (len(images), *where.mean.shape):
         expected = [len(images), *where.mean.shape]
-        raise BadInput(f"encoder: expected codes {expected} of space {space}, got {list(begin.shape)}; fit it for it")
+        raise BadInput(f"encoder: expected codes {expected} of space {space}, got {list(begin.shape)}; fit one for it")
     variables = _variables(begin.detach().float(), space)
     optimizer = torch.optim.Adam(variables, lr=search.rate * where.spread, betas=_MOMENTS)
     history = []
@@ -178,7 +178,7 @@ def _search(
         if step % search.every == 0:
             history.append(objective.detach())
         optimizer.zero_grad(set_to_none=True)
-        # The gradient of each image's code is that of its own objective: the sum parts into them.
+        # The gradient of each image's code is that of its own objective: the sum separates into them.
         objective.sum().backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     with torch.no_grad():
@@ -199,7 +199,7 @@ def _search(
 
 
 def _variables(begin: Tensor, space: str) -> list[Tensor]:
-    """What is searched; codes are their sum. In w+ the mean of the layers, and the layers' departures from it.
+    """What is searched; codes are their sum. In w+ the mean of the layers, and the layers' deviations from it.
 
     Adam scales steps by coordinate: with one variable for both, a large λ holds back the mean too.
     """
@@ -210,7 +210,7 @@ def _variables(begin: Tensor, space: str) -> list[Tensor]:
 
 
 def steps_of(search: Search) -> tuple[int, ...]:
-    """The steps before which the history looks, and the end."""
+    """The steps before which the history records the objective, and the end."""
     return (*range(0, search.steps, search.every), search.steps)
 
 

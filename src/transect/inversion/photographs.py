@@ -1,4 +1,4 @@
-"""Inverted photographs as the subjects of a generator: what audits of directions edit are people's own images."""
+"""Inverted photographs as the subjects of a generator: audits of directions then edit photographs of people."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transect.records import SUBJECTS_PER_SEED, Images, Latents
 from transect.runs.capabilities import description
 
 PHOTOGRAPHS: Final = "photographs"
-"""What a run's spec calls where its subjects come from."""
+"""Key of a run's spec for the origin of its subjects."""
 
 
 @final
@@ -47,7 +47,7 @@ class InvertedPhotographs:
 
     @property
     def subjects(self) -> int:
-        """How many there are."""
+        """Number of photographs."""
         return len(self.ids)
 
     def check_subjects(self, wanted: int) -> None:
@@ -67,11 +67,11 @@ class InvertedPhotographs:
         return Latents(checked, self._codes[rows], self.found.space)
 
     def unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
-        """Subjects that are no photographs: the generator's own draws, by which limits of edits are set."""
+        """Subjects that are not photographs: the generator's own draws, by which limits of edits are set."""
         return self.generator.sample(seeds)
 
     def to_space(self, latents: Latents, space: str) -> Latents:
-        """As the generator maps z; there is no way back from w. Raises BadInput where there is none."""
+        """As the generator maps z; w cannot be mapped back. Raises BadInput where there is none."""
         if latents.space == "z" and isinstance(self.generator, MapsSpaces):
             return self.generator.to_space(latents, space)
         raise BadInput(

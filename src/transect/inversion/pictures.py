@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image as PillowImage
 
 ENDINGS: Final = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
-_FORMATS: Final = ("BMP", "JPEG", "PNG", "TIFF", "WEBP")  # no format whose reader runs a program
+_FORMATS: Final = ("BMP", "JPEG", "PNG", "TIFF", "WEBP")  # no format whose reader runs another program
 
 
 @final
@@ -65,7 +65,7 @@ class Pictures:
     def _decode(self, row: int) -> UInt8[np.ndarray, "h w 3"]:
         from PIL import Image
 
-        image = self._opened(row)
+        image = self._open_image(row)
         if image.size == (self.size, self.size):
             return np.asarray(image)
         if not self.fit:
@@ -74,13 +74,13 @@ class Pictures:
                 f"{self.ids[row]}: expected {self.size} x {self.size} pixels for this generator, got {got};"
                 " add --fit to cut the middle square and resize it"
             )
-        # Cut before resizing: a filter on the whole image would mix in what is cut off.
+        # Cut before resizing: a filter on the whole image would mix in pixels that are cut off.
         side = min(image.size)
         left, top = (image.width - side) // 2, (image.height - side) // 2
         square = image.crop((left, top, left + side, top + side))
         return np.asarray(square.resize((self.size, self.size), Image.Resampling.LANCZOS))
 
-    def _opened(self, row: int) -> PillowImage:
+    def _open_image(self, row: int) -> PillowImage:
         from PIL import Image, ImageOps
 
         source = self._sources[row]

@@ -1,16 +1,19 @@
-"""What inversion asks of a generator: images of codes that can be differentiated, and where codes lie."""
+"""What inversion needs of a generator: differentiable images of codes, and the distribution of codes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, final, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, final, runtime_checkable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from transect.errors import BadInput, UnknownName
+
+if TYPE_CHECKING:
+    from transect.generators.stylegan2.generator import StyleGAN2
 
 SPACES = {
     "z": "the prior's space, one vector an image",
@@ -38,7 +41,7 @@ class Invertible(Protocol):
 
     @property
     def name(self) -> str:
-        """What tables call it."""
+        """The name in tables."""
         ...
 
     @property
@@ -52,7 +55,7 @@ class Invertible(Protocol):
         ...
 
     def codes(self, space: str) -> Codes:
-        """Where codes of that space lie."""
+        """Mean and spread of the codes of that space."""
         ...
 
     def sample(self, space: str, count: int, seed: int) -> Tensor:
@@ -66,11 +69,11 @@ class Invertible(Protocol):
 
 @final
 class InvertibleStyleGAN2:
-    """A StyleGAN2 seen so: spaces z, w and w+. Codes of w+ are [b, layers, w_dim]."""
+    """A StyleGAN2 for inversion: spaces z, w and w+. Codes of w+ are [b, layers, w_dim]."""
 
     spaces = ("z", "w", "w+")
 
-    def __init__(self, network: Any) -> None:
+    def __init__(self, network: StyleGAN2) -> None:
         self.network, self.name, self.image_size = network, network.name, network.image_size
 
     def codes(self, space: str) -> Codes:

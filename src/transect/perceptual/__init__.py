@@ -1,1 +1,1 @@
-"""What images look like to a network: features, perceptual distance, and how near two sets of images are."""
+"""Images as a network sees them: features, perceptual distance, and how near two sets of images are."""

@@ -1,8 +1,8 @@
-"""Perceptual distances: how different two images look, as a squared distance between what a network sees of them.
+"""Perceptual distances: how different two images look, as a squared distance between a network's activations.
 
 LPIPS is one: at every place of every stage the activations are divided by their length, and their squared differences
-are averaged over places and added up over stages. So is an image's vector of all activations so divided, and the
-distance is |φ(x) - φ(y)|², which lets φ of the images that stay be computed once. Source: Zhang et al. 2018,
+are averaged over places and added up over stages. With φ an image's vector of all activations so divided, the
+distance is |φ(x) - φ(y)|², so that φ of fixed images is computed once. Source: Zhang et al. 2018,
 arXiv:1801.03924, eq. 1.
 """
 
@@ -45,7 +45,7 @@ class StageAppearance:
         self.network, self.heads = network, heads
 
     def __call__(self, images: Float[Tensor, "b 3 h w"]) -> Float[Tensor, "b d"]:
-        """The vectors; those of an image are its own."""
+        """The vectors; each image's depends on that image alone."""
         stages = []
         for index, x in enumerate(self.network.stages(images)):
             length = (x.square().sum(dim=1, keepdim=True) + _SMALLEST).sqrt()

@@ -1,4 +1,4 @@
-"""The feature network that ships, and what it says of images: features, attributes, identity.
+"""The feature network that ships, and its outputs: features, attributes, identity.
 
 It was trained on FaceWorld alone (see weights/README.md): good for comparing what looks like FaceWorld, and no
 substitute for a network that has seen photographs where photographs are compared.
@@ -29,7 +29,7 @@ _AT_ONCE = 64
 
 
 class Taught(NamedTuple):
-    """A trained network, and the mean and spread [answers] of what it was taught."""
+    """A trained network, and the mean and spread [answers] of its targets."""
 
     network: FeatureNetwork
     center: Float[np.ndarray, " k"]
@@ -51,7 +51,7 @@ def load(path: Path = WEIGHTS, device: str = "cpu") -> Taught:
     return taught._replace(network=taught.network.to(device))
 
 
-def _parse(arrays: Arrays, facts: Facts) -> Taught:  # noqa: ARG001  (the kind is all it states)
+def _parse(arrays: Arrays, facts: Facts) -> Taught:  # noqa: ARG001  (the kind is the only fact)
     weights = {name: torch.from_numpy(array).float() for name, array in arrays.items() if name not in _MOMENTS}
     if not all(bool(torch.isfinite(tensor).all()) for tensor in weights.values()):
         raise ValueError("its weights are not finite")
@@ -61,7 +61,7 @@ def _parse(arrays: Arrays, facts: Facts) -> Taught:  # noqa: ARG001  (the kind i
 
 
 def as_tensor(pixels: np.ndarray, device: str = "cpu") -> Float[Tensor, "n 3 h w"]:
-    """Images 0..255 as float32 in 0..1. Raises BadInput for what are no images."""
+    """Images 0..255 as float32 in 0..1. Raises BadInput for anything but images."""
     checked = Images(pixels).pixels
     return torch.from_numpy(np.ascontiguousarray(checked)).to(device).permute(0, 3, 1, 2).float() / 255
 
@@ -70,7 +70,7 @@ def features(pixels: np.ndarray, *, path: Path = WEIGHTS, device: str = "cpu") -
     """What describes each image as a whole: float32 [n, 128], zero or more, for `fid`, `kid`, `precision_recall`.
 
     pixels: uint8 [n, h, w, 3] of any size, resized to 64 pixels; what is finer does not count. No images give no rows.
-    Raises BadInput for what are no images.
+    Raises BadInput for anything but images.
 
     >>> features(np.zeros((2, 80, 80, 3), dtype=np.uint8)).shape
     (2, 128)
@@ -80,10 +80,10 @@ def features(pixels: np.ndarray, *, path: Path = WEIGHTS, device: str = "cpu") -
 
 
 def read(pixels: np.ndarray, *, path: Path = WEIGHTS, device: str = "cpu") -> dict[str, Float[np.ndarray, " n"]]:
-    """What the network believes of FaceWorld's attributes: float64 [n] by name, in the attribute's own unit.
+    """The network's estimates of FaceWorld's attributes: float64 [n] by name, in the attribute's own unit.
 
     Numbers as they are, not cut to their range; switches as the probability of "on"; choices as the index of the most
-    likely level. How far each is to be believed stands in weights/README.md. Identity: see `identities`.
+    likely level. weights/README.md states the accuracy of each. Identity: see `identities`.
     """
     network, center, scale = load(path, device)
     outputs = _in_parts(pixels, network, OUTPUTS, device).astype(np.float64)
@@ -102,7 +102,7 @@ def read(pixels: np.ndarray, *, path: Path = WEIGHTS, device: str = "cpu") -> di
 
 
 def identities(pixels: np.ndarray, *, path: Path = WEIGHTS, device: str = "cpu") -> Float[np.ndarray, "n 36"]:
-    """What the network believes of the identity code, in spreads, float64 [n, 36]; compare with `identity_distance`."""
+    """The network's estimates of the identity code, in spreads, float64 [n, 36]; compare with `identity_distance`."""
     network = load(path, device).network
     outputs = _in_parts(pixels, network, OUTPUTS, device).astype(np.float64)
     return outputs[:, [answer.start for answer in answers() if answer.name.startswith("identity.")]]

@@ -1,4 +1,4 @@
-"""What the feature network is taught of FaceWorld, and how well it answers on held-out subjects.
+"""The attributes of FaceWorld that the feature network learns, and its accuracy on held-out subjects.
 
 It answers every attribute and nuisance and every trait of the identity code, from images of the balanced population, in
 which no attribute predicts another.
@@ -7,18 +7,18 @@ which no attribute predicts another.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
 
 from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY
 
 _TURNED_ROUND = ("yaw", "roll", "light_azimuth", "identity.hair_parting")
-"""What a mirror turns into its opposite."""
+"""Answers whose sign a mirror changes."""
 
 _NO_SPREAD = 1e-9
 
@@ -26,7 +26,7 @@ _NO_SPREAD = 1e-9
 @final
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One thing that is answered, and the columns in which it stands: one, or one per level of a choice."""
+    """One answer and its columns: one, or one per level of a choice."""
 
     name: str
     levels: int
@@ -35,7 +35,7 @@ class Answer:
 
     @property
     def columns(self) -> slice:
-        """Where it stands among the outputs."""
+        """Its columns among the outputs."""
         return slice(self.start, self.start + (self.levels if self.levels > 2 else 1))
 
 
@@ -72,7 +72,9 @@ class Lessons:
         self._switches = [index for index, answer in enumerate(self.answers) if answer.levels == 2]
         self._choices = [index for index, answer in enumerate(self.answers) if answer.levels > 2]
 
-    def loss(self, outputs: Float[Tensor, "b o"], rows: Any, mirrored: Bool[np.ndarray, " b"]) -> Tensor:
+    def loss(
+        self, outputs: Float[Tensor, "b o"], rows: slice | Int[np.ndarray, " b"], mirrored: Bool[np.ndarray, " b"]
+    ) -> Tensor:
         """Mean over answers: squared errors of numbers, cross entropies of switches and choices."""
         truth = self.truths[rows] * np.where(mirrored[:, None], self._signs, 1.0)
         numbers = torch.from_numpy(((truth - self.center) / self.scale)[:, self._numbers]).float().to(outputs.device)
@@ -105,7 +107,7 @@ def quality(
         value = (
             _areas(outputs[:, answer.columns], truths[:, index], answer.levels)
             if answer.levels
-            else _explained(center[index] + scale[index] * outputs[:, answer.start], truths[:, index])
+            else _r_squared(center[index] + scale[index] * outputs[:, answer.start], truths[:, index])
         )
         known = bool(np.isfinite(value))
         reason = {} if known else {"reason": "the held-out subjects do not vary"}
@@ -113,7 +115,7 @@ def quality(
     return figures
 
 
-def _explained(predicted: Float[np.ndarray, " n"], truth: Float[np.ndarray, " n"]) -> float:
+def _r_squared(predicted: Float[np.ndarray, " n"], truth: Float[np.ndarray, " n"]) -> float:
     spread = truth.var()
     return float(1 - ((predicted - truth) ** 2).mean() / spread) if spread > _NO_SPREAD else float("nan")
 

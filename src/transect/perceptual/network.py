@@ -53,9 +53,9 @@ class _Unit(nn.Module):
 
 
 class FeatureNetwork(nn.Module):
-    """From images [b, 3, h, w] in 0..1 to stages, features and answers; those of an image are its own in evaluation.
+    """From images [b, 3, h, w] in 0..1 to stages, features and answers; in evaluation, of each image alone.
 
-    outputs: how many answers it is taught. h and w are any; the image is resized to SIZE.
+    outputs: number of answers. h and w are any; the image is resized to SIZE.
 
     >>> network = FeatureNetwork(2).eval()
     >>> network.features(torch.zeros(1, 3, 80, 80)).shape
@@ -84,7 +84,7 @@ class FeatureNetwork(nn.Module):
         return stages
 
     def features(self, images: Float[Tensor, "b 3 h w"]) -> Float[Tensor, "b 128"]:
-        """What describes the image as a whole, zero or more each."""
+        """Features of the whole image, zero or more each."""
         return torch.relu(self.hidden(self.reduce(self.stages(images)[-1]).flatten(1)))
 
     def forward(self, images: Float[Tensor, "b 3 h w"]) -> Float[Tensor, "b k"]:
@@ -93,7 +93,7 @@ class FeatureNetwork(nn.Module):
         return answers
 
     def folded(self) -> FeatureNetwork:
-        """The network itself without batch norms, in evaluation, which gives the same answers; not for training."""
+        """The network with batch norms folded in, for evaluation alone; its answers are the same."""
         for unit in self.modules():
             if isinstance(unit, _Unit):
                 unit.fold()
@@ -101,7 +101,7 @@ class FeatureNetwork(nn.Module):
 
 
 def resized(images: Float[Tensor, "b 3 h w"], size: int) -> Float[Tensor, "b 3 s s"]:
-    """The images at that size, averaged where they shrink; itself where they have it."""
+    """The images at that size, averaged where they shrink; unchanged where they have it."""
     if images.shape[2:] == (size, size):
         return images
     return functional.interpolate(images, (size, size), mode="bilinear", antialias=True, align_corners=False)

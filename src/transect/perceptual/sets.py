@@ -2,9 +2,10 @@
 
 The figures depend on the network whose features they compare, and are comparable only within one network: what it does
 not see (it was taught other things, or resizes it away) does not count, and a generator trained or chosen by the same
-network looks better than it is. Always say which network, how many images of each set, and the size. The common choice,
-Inception trained on ImageNet, weighs textures and ImageNet's classes (Kynkäänniemi et al. 2023, arXiv:2203.06026);
-`transect.perceptual.features` was taught FaceWorld's attributes and is meant for generators of FaceWorld.
+network looks better than it is. Always report the network, the number of images of each set, and the size. The common
+choice, Inception trained on ImageNet, weighs textures and ImageNet's classes (Kynkäänniemi et al. 2023,
+arXiv:2203.06026); `transect.perceptual.features` was taught FaceWorld's attributes and is meant for generators of
+FaceWorld.
 """
 
 from __future__ import annotations
@@ -32,19 +33,19 @@ class SetDistance:
     value: float
     standard_error: float
     n_real: int
-    n_made: int
+    n_generated: int
     reason: str = ""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class PrecisionRecall:
-    """Shares in 0..1: of made images that look real, and of real images that can be made; NaN with a reason."""
+    """Shares of generated images that look real, and of real images that can be generated; NaN with a reason."""
 
     precision: float
     recall: float
     n_real: int
-    n_made: int
+    n_generated: int
     neighbours: int
     reason: str = ""
 
@@ -60,7 +61,7 @@ def fid(real: np.ndarray, generated: np.ndarray) -> SetDistance:
     >>> round(fid(points, points + [3.0, 4.0]).value, 6)
     25.0
     """
-    first, other = _checked(real, generated)
+    first, other = _check_features(real, generated)
     if min(len(first), len(other)) < 2:
         return _none(first, other, "a set of fewer than 2 images has no covariance")
     apart = first.mean(axis=0) - other.mean(axis=0)
@@ -79,7 +80,7 @@ def kid(real: np.ndarray, generated: np.ndarray) -> SetDistance:
     set: NaN. Memory grows with n, time with its square. Sources: Bińkowski et al. 2018, arXiv:1801.01401, eq. 4;
     Arvesen 1969, doi:10.1214/aoms/1177697287 (jackknife of statistics of two samples). Raises BadInput as `fid` does.
     """
-    reals, fakes = _checked(real, generated)
+    reals, fakes = _check_features(real, generated)
     n, m = len(reals), len(fakes)
     if min(n, m) < _FEWEST_FOR_KID:
         return _none(reals, fakes, f"a set of fewer than {_FEWEST_FOR_KID} images has no jackknife")
@@ -108,17 +109,19 @@ def precision_recall(real: np.ndarray, generated: np.ndarray, neighbours: int = 
     with k; recall falls where images are few, so compare at equal n. Fewer than k + 1 images in a set: NaN. Source:
     Kynkäänniemi et al. 2019, arXiv:1904.06991, eq. 1 and 2. Raises BadInput as `fid` does, and for k below 1.
     """
-    first, other = _checked(real, generated)
+    first, other = _check_features(real, generated)
     if neighbours < 1:
         raise BadInput(f"neighbours: expected 1 or more, got {neighbours}; the authors use {NEIGHBOURS}")
     if min(len(first), len(other)) <= neighbours:
         reason = f"a set of fewer than {neighbours + 1} images has no {neighbours} neighbours"
         return PrecisionRecall(float("nan"), float("nan"), len(first), len(other), neighbours, reason)
-    precision, recall = _covered(other, first, neighbours), _covered(first, other, neighbours)
+    precision, recall = _share_within(other, first, neighbours), _share_within(first, other, neighbours)
     return PrecisionRecall(precision, recall, len(first), len(other), neighbours)
 
 
-def _checked(real: np.ndarray, generated: np.ndarray) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, "m d"]]:
+def _check_features(
+    real: np.ndarray, generated: np.ndarray
+) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, "m d"]]:
     first, other = np.asarray(real, dtype=np.float64), np.asarray(generated, dtype=np.float64)
     if first.ndim != 2 or other.ndim != 2 or first.shape[1] != other.shape[1]:
         raise BadInput(
@@ -156,7 +159,7 @@ def _self_kernels(rows: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
     return squares
 
 
-def _covered(points: Float[np.ndarray, "m d"], around: Float[np.ndarray, "n d"], neighbours: int) -> float:
+def _share_within(points: Float[np.ndarray, "m d"], around: Float[np.ndarray, "n d"], neighbours: int) -> float:
     """The share of points within the balls around `around`."""
     from scipy.spatial.distance import cdist
 

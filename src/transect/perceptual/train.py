@@ -11,13 +11,14 @@ from __future__ import annotations
 import argparse
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Bool, Float, Int, UInt8
 from safetensors.torch import save
 
 from transect.errors import BadInput
@@ -32,10 +33,10 @@ from transect.training.state import load_state, save_state
 
 PER_PART = 500
 HELD_OUT_SEED = 500_000_000
-"""Subjects from here on are never trained on."""
+"""Subjects from this seed on are never trained on."""
 
 _SHIFT = 2
-"""Pixels by which an image is moved at the most while training."""
+"""Largest shift of an image while training, in pixels."""
 
 _WARM_UP, _SLOWEST, _CLIP = 0.15, 0.01, 5.0
 
@@ -43,7 +44,7 @@ _WARM_UP, _SLOWEST, _CLIP = 0.15, 0.01, 5.0
 @final
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the training depends on. images, held_out: subjects. seed: of weights, order and subjects."""
+    """Settings of the training. images, held_out: subjects. seed: of weights, order and subjects."""
 
     images: int = 12_000
     held_out: int = 2_000
@@ -98,7 +99,7 @@ def _part(folder: Path, world: FaceWorld, seeds: Int[np.ndarray, " n"]) -> dict[
 
 
 def train(plan: Plan, taught: Pictures, states: Path, *, quiet: bool = False) -> FeatureNetwork:
-    """The network after all epochs; those that the folder `states` holds are not repeated, and the end is the same.
+    """The network after all epochs; epochs in the folder `states` are not repeated, and the result is the same.
 
     The order of the images, their shifts and mirrorings depend on the seed and the epoch alone.
     """
@@ -114,7 +115,7 @@ def train(plan: Plan, taught: Pictures, states: Path, *, quiet: bool = False) ->
             for step, (rows, mirrored, shifts) in enumerate(_batches(plan, count, epoch)):
                 for group in optimizer.param_groups:
                     group["lr"] = plan.rate * _pace((epoch * steps + step) / (plan.epochs * steps))
-                shown = as_tensor(_moved(taught.pixels[rows], mirrored, shifts))
+                shown = as_tensor(_augment(taught.pixels[rows], mirrored, shifts))
                 with torch.autocast("cpu", torch.bfloat16, enabled=_has_bfloat16()):
                     outputs = network(shown)
                 optimizer.zero_grad(set_to_none=True)
@@ -133,11 +134,13 @@ def _has_bfloat16() -> bool:
     return bool(supported and supported())
 
 
-def _batches(plan: Plan, count: int, epoch: int) -> Any:
+def _batches(
+    plan: Plan, count: int, epoch: int
+) -> Iterator[tuple[Int[np.ndarray, " b"], Bool[np.ndarray, " b"], Int[np.ndarray, "b 2"]]]:
     draws = np.random.Generator(np.random.Philox(key=np.array([plan.seed, epoch], dtype=np.uint64)))
     order, mirrored = draws.permutation(count), draws.random(count) < 0.5
     shifts = draws.integers(-_SHIFT, _SHIFT + 1, (count, 2))
-    for start in range(0, count - plan.batch + 1, plan.batch):  # a last, smaller batch waits for another epoch
+    for start in range(0, count - plan.batch + 1, plan.batch):  # a smaller last batch is left out of the epoch
         rows = order[start : start + plan.batch]
         yield rows, mirrored[rows], shifts[rows]
 
@@ -149,8 +152,8 @@ def _pace(share: float) -> float:
     return max(_SLOWEST, 0.5 * (1 + math.cos(math.pi * (share - _WARM_UP) / (1 - _WARM_UP))))
 
 
-def _moved(pixels: np.ndarray, mirrored: np.ndarray, shifts: np.ndarray) -> UInt8[np.ndarray, "b h w 3"]:
-    """Each image mirrored where it shall be and moved by its shift; the edge's pixels fill the gap."""
+def _augment(pixels: np.ndarray, mirrored: np.ndarray, shifts: np.ndarray) -> UInt8[np.ndarray, "b h w 3"]:
+    """Each image mirrored where wanted and moved by its shift; the edge's pixels fill the gap."""
     places = np.arange(SIZE)
     down = np.clip(places + shifts[:, :1], 0, SIZE - 1)
     across = np.clip(places + shifts[:, 1:], 0, SIZE - 1)

@@ -1,4 +1,4 @@
-"""VGG16's convolutions from a file of the user's own, in torchvision's layout; nothing is downloaded.
+"""VGG16's convolutions from a file that you supply, in torchvision's layout; nothing is downloaded.
 
 Sources: Simonyan and Zisserman 2015, arXiv:1409.1556, configuration D; Zhang et al. 2018, arXiv:1801.03924 (the five
 stages that perceptual distances compare, and their linear heads).
@@ -20,7 +20,7 @@ from transect.perceptual.network import resized
 from transect.runs import model_files
 
 STAGES = ((0, 2), (5, 7), (10, 12, 14), (17, 19, 21), (24, 26, 28))
-"""Of the convolutions' numbers in torchvision's `features`; a stage is what its last rectifier gives."""
+"""Numbers of the convolutions in torchvision's `features`; a stage is the output of its last rectifier."""
 
 CHANNELS = (64, 128, 256, 512, 512)
 LARGEST, SMALLEST = 256, 32
@@ -105,7 +105,7 @@ def _tensors(path: Path) -> dict[str, Tensor]:
     except Exception as error:
         # PyTorch's own unpickler fails with any exception on damaged or hostile files.
         first = (str(error).splitlines() or [""])[0][:200]
-        raise BadInput(f"{path}: expected weights alone, found what is not read safely ({first})") from None
+        raise BadInput(f"{path}: expected weights alone, found content that is not read safely ({first})") from None
     if not isinstance(content, Mapping):
         raise BadInput(f"{path}: expected a dictionary of weights, found {type(content).__name__}")
     return {str(name): value for name, value in content.items() if isinstance(value, Tensor)}

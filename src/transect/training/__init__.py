@@ -1,1 +1,1 @@
-"""Fits what has to be fitted: generative adversarial networks, encoders, classifiers. See `transect train`."""
+"""Trains networks: generative adversarial networks, encoders, classifiers. See `transect train`."""

@@ -30,7 +30,7 @@ class PixelSource:
         _, height, width, _ = self.pixels.shape
         if height != width:
             raise BadInput(f"pictures: expected as high as wide, got {height} x {width} pixels; cut or resize them")
-        self.classes = None if classes is None else _checked(np.asarray(classes), len(self.pixels))
+        self.classes = None if classes is None else _check_classes(np.asarray(classes), len(self.pixels))
 
     def __len__(self) -> int:
         return len(self.pixels)
@@ -72,7 +72,7 @@ class PixelSource:
         return {"name": "pixels", "image_size": self.image_size, "count": len(self), "sha256": digest.hexdigest()}
 
 
-def _checked(classes: np.ndarray, rows: int) -> Int[np.ndarray, " n"]:
+def _check_classes(classes: np.ndarray, rows: int) -> Int[np.ndarray, " n"]:
     if classes.shape != (rows,) or classes.dtype.kind not in "biu":
         raise BadInput(f"label: expected {rows} whole numbers, got {classes.dtype} {list(classes.shape)}")
     numbers = classes.astype(np.int64)

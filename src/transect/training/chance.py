@@ -1,4 +1,4 @@
-"""The chance of a training: every step draws from the run's seed and its own number, so that a resume is the same."""
+"""Random draws of a training: every step draws from the run's seed and its number, so that a resumed run is equal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ORDER, _STEP = 1, 2
 
 
 def rows_of(shown: int, batch: int, count: int, seed: int) -> Int[np.ndarray, " batch"]:
-    """The rows that come after `shown` pictures: every picture once an epoch, in an order of the epoch's own.
+    """The rows that come after `shown` pictures: every picture once an epoch, in a separate order for each epoch.
 
     >>> epoch = [int(row) for shown in (0, 3) for row in rows_of(shown, 3, 6, seed=1)]
     >>> sorted(epoch)

@@ -1,4 +1,4 @@
-"""Trains the classifiers that audits look at: resumable after every epoch, to the byte on a processor.
+"""Trains classifiers for audits: resumable after every epoch, byte-identical on a CPU.
 
 A folder holds pictures/, state-<epoch>/, metrics.csv, and at the end classifier.safetensors with classifier.toml, which
 `transect audit classifier:FOLDER` opens. The order of the pictures depends on the seed and the epoch alone.
@@ -71,7 +71,7 @@ class Plan:
         return 1 if len(self.label.classes) == 2 else len(self.label.classes)
 
     def spec(self, data: Pictures) -> dict[str, object]:
-        """What the trained weights depend on, in JSON's types."""
+        """Everything that the trained weights depend on, in JSON's types."""
         return {
             "versions": versions(),
             "pictures": {**data.settings, "count": len(data)},
@@ -118,7 +118,7 @@ class Examples:
 
 
 def train(data: Pictures, plan: Plan, out: Path, *, quiet: bool = False) -> Path:
-    """Train from the folder's last finished epoch on; returns the path of classifier.toml.
+    """Train from the folder's last finished epoch; returns the path of classifier.toml.
 
     Raises BadInput (label, weights, precision) and what RunFolder raises of a folder of another training.
     """
@@ -165,7 +165,7 @@ def _epoch(
     epoch: int,
     progress: Progress,
 ) -> dict[str, float]:
-    """One look at as many pictures as there are; the figures of the epoch."""
+    """One epoch of as many pictures as there are, and its figures."""
     network.train()
     for group in optimizer.param_groups:
         group["lr"] = plan.schedule.rate(epoch)
@@ -182,7 +182,7 @@ def _epoch(
         losses.append(loss.item() * len(rows))
         if not math.isfinite(losses[-1]):
             raise BadInput(
-                f"training: the loss is no number in epoch {epoch + 1}; lower the rate or use full precision"
+                f"training: the loss is not a number in epoch {epoch + 1}; lower the rate or use full precision"
             )
         progress.advance(len(rows))
     figures = {
@@ -190,7 +190,7 @@ def _epoch(
         "rate": plan.schedule.rate(epoch),
         "training_loss": sum(losses) / len(examples.learned),
     }
-    return {**figures, **_measured(network, examples, plan)}
+    return {**figures, **_held_out_figures(network, examples, plan)}
 
 
 def _batches(examples: Examples, plan: Plan, epoch: int) -> Iterator[tuple[Int[np.ndarray, " m"], np.ndarray]]:
@@ -205,7 +205,7 @@ def _batches(examples: Examples, plan: Plan, epoch: int) -> Iterator[tuple[Int[n
 
 
 def balanced(examples: Examples, chance: np.random.Generator) -> Int[np.ndarray, " t"]:
-    """As many rows as there are, equally many of each class: those of a small one again, in turn, of a large one fewer.
+    """As many rows as there are, equally many of each class: small classes repeat rows, large ones drop some.
 
     Balakrishnan et al. 2020 §5.1 make classes equally probable; equal counts are that without the counts' chance.
     """
@@ -222,7 +222,7 @@ def balanced(examples: Examples, chance: np.random.Generator) -> Int[np.ndarray,
     return np.concatenate(drawn)
 
 
-def _measured(network: ResNet, examples: Examples, plan: Plan) -> dict[str, float]:
+def _held_out_figures(network: ResNet, examples: Examples, plan: Plan) -> dict[str, float]:
     """Loss and accuracy on the subjects held out; of two classes also the rates of both errors at 0.5."""
     logits = scores(network, examples.data, examples.measured, plan)
     truth = torch.from_numpy(examples.classes[examples.measured])
@@ -252,7 +252,7 @@ def _precision(plan: Plan) -> torch.autocast:
 
 
 def _subjects(data: Pictures) -> Int[np.ndarray, " n"]:
-    """Who is on each picture: what the data set says, else each its own."""
+    """The subject of each picture, by the data set; else each picture is one subject."""
     known = getattr(data.source, "subjects", None)
     return np.arange(len(data)) if known is None else np.asarray(known)[: len(data)]
 
@@ -276,7 +276,7 @@ def _finish(network: ResNet, examples: Examples, plan: Plan, last: dict[str, flo
 
 
 def _card(examples: Examples, plan: Plan, last: dict[str, float], weights: Path) -> str:
-    """What an audit needs to ask the model, and what a reader wants to know of it, as TOML."""
+    """What an audit needs to run the model, and what a reader needs to know about it, as TOML."""
     size = plan.schedule.size
     head = {
         "format": 1,

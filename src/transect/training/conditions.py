@@ -18,11 +18,11 @@ class Labelled(Protocol):
     """Pictures with attributes."""
 
     def __len__(self) -> int:
-        """How many."""
+        """Number of pictures."""
         ...
 
     def pixels(self, rows: Int[np.ndarray, " m"]) -> UInt8[np.ndarray, "m h w 3"]:
-        """Those of the rows."""
+        """Pictures of the rows."""
         ...
 
     def column(self, name: str) -> Float[np.ndarray, " n"]:
@@ -34,7 +34,7 @@ Condition = tuple[str, tuple[str, ...]]
 
 
 def parse(text: str, attributes: Sequence[Attribute]) -> tuple[Attribute, tuple[float, ...]]:
-    """What `NAME` or `NAME=CUT,CUT` asks for: the attribute and the cuts between its levels, none for a discrete one.
+    """Reads `NAME` or `NAME=CUT,CUT`: the attribute and the cuts between its levels, none for a discrete one.
 
     Raises UnknownName, and BadInput for cuts that do not rise within the range, or are missing.
     """
@@ -73,7 +73,7 @@ def levels_of(attribute: Attribute, cuts: Sequence[float]) -> tuple[str, ...]:
 
 @final
 class Balanced:
-    """The rows of some pictures, such that every class comes equally often; what a class lacks is shown again.
+    """The rows of some pictures, such that every class comes equally often; rows of small classes are repeated.
 
     `conditions` are names and levels, `classes` one-hot [n, k]. Rows with a missing value are left out, `left_out` says
     how many. Raises BadInput for a class without a picture.

@@ -1,6 +1,6 @@
 """The critic of a progressive GAN: the generator mirrored, with the deviation within the batch near its end.
 
-With classes it has a second head that says which condition a picture shows (McDuff et al. 2019, section 3). Source:
+With classes it has a second head that classifies the condition of a picture (McDuff et al. 2019, section 3). Source:
 Karras et al. 2018, arXiv:1710.10196, table 2.
 """
 
@@ -46,7 +46,7 @@ class Critic(nn.Module):
     def forward(
         self, images: Float[Tensor, "b 3 s s"], share: float = 1.0, precision: torch.dtype = torch.float32
     ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b k"]]:
-        """A score a picture, high for real, and its class's logits. share: of the pictures' size, while it grows."""
+        """A score per picture, high for real, and its class's logits. share: weight of the growing size."""
         size = images.shape[-1]
         x = self._enter(images, precision)
         for here in (known for known in self.sizes[:-1] if known <= size):

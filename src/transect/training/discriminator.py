@@ -21,7 +21,7 @@ _HALF = math.sqrt(0.5)
 
 
 class Convolution(nn.Module):
-    """An equalised convolution, with the filter and a stride of two where it halves, in the precision of its input."""
+    """An equalised convolution in the precision of its input, with the filter and a stride of two where it halves."""
 
     def __init__(self, inputs: int, outputs: int, size: int, *, down: bool = False, bias: bool = True) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Convolution(nn.Module):
         bias = None if self.bias is None else self.bias.to(x.dtype)
         if not self.down:
             return functional.conv2d(x, kernel, bias, padding=size // 2)
-        return functional.conv2d(_blurred(x, self.get_buffer("filter"), size), kernel, bias, stride=2)
+        return functional.conv2d(_filter(x, self.get_buffer("filter"), size), kernel, bias, stride=2)
 
 
 class Block(nn.Module):
@@ -83,9 +83,9 @@ class Discriminator(nn.Module):
         precision: torch.dtype = torch.float32,
         share: float = 1.0,
     ) -> Float[Tensor, " b"]:
-        """One score a picture; c: one-hot classes. The last layers count in float32.
+        """One score a picture; c: one-hot classes. The last layers compute in float32.
 
-        share: while a network grows, how much the block of the pictures' own size says by now, 0 to 1.
+        share: while a network grows, the weight, 0 to 1, of the block of the pictures' own size.
         """
         size = images.shape[-1]
         x = self._enter(images, precision)
@@ -120,7 +120,7 @@ def deviation(x: Float[Tensor, "b c h w"], group: int = _GROUP) -> Float[Tensor,
     return mean.repeat(g).view(b, 1, 1, 1).expand(b, 1, h, w)
 
 
-def _blurred(x: Tensor, taps: Tensor, size: int) -> Tensor:
+def _filter(x: Tensor, taps: Tensor, size: int) -> Tensor:
     """The picture through the filter, padded so that a stride of two with a kernel of that size halves it."""
     channels, pad = x.shape[1], 1 + size // 2
     kernel = taps.to(x.dtype).expand(channels, 1, -1, -1)

@@ -1,6 +1,6 @@
-"""The training of an encoder on what its generator makes: min E‖z - E(G(z))‖ (Denton et al. 2019, equation 2).
+"""Trains an encoder on images of its generator: min E‖z - E(G(z))‖ (Denton et al. 2019, equation 2).
 
-Every step draws new latents, so that there is nothing to memorise. For a StyleGAN2, w in place of z: many z give one w.
+Every step draws new latents, so that no picture is memorised. For a StyleGAN2, w in place of z: many z give one w.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from transect.errors import BadInput
 from transect.generators.encoder import KIND, SPACES, Network
 from transect.generators.progressive.generator import Progressive
 from transect.generators.stylegan2.generator import StyleGAN2
+from transect.protocols import Generator
 from transect.training.recipe import Batch, Share, descend, follow, in_parts, replacements
 
 Make = Callable[[Tensor], Tensor]
@@ -28,7 +29,7 @@ Make = Callable[[Tensor], Tensor]
 
 @final
 class Generated:
-    """In place of pictures, for a training that makes its own."""
+    """Stands in for pictures, for a training that generates its own."""
 
     def __len__(self) -> int:
         """One row, which is empty."""
@@ -47,7 +48,7 @@ class EncoderRecipe:
     Raises BadInput for a generator or space that cannot be encoded.
     """
 
-    generator: Any
+    generator: Generator
     images: int
     space: str = "z"
     size: int = 64
@@ -59,11 +60,11 @@ class EncoderRecipe:
     optimizers: dict[str, torch.optim.Adam] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._latents, self._make, coordinates = _of(self.generator, self.space)
+        self._latents, self._make, coordinates, self._device = _of(self.generator, self.space)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             network = Network(self.size, self.widths, coordinates)
-        network = network.to(self.generator.device)
+        network = network.to(self._device)
         self.parts = {"encoder": network, "average": copy.deepcopy(network).eval().requires_grad_(False)}
         self.optimizers = {"encoder": torch.optim.Adam(network.parameters(), lr=self.rate)}
 
@@ -83,18 +84,18 @@ class EncoderRecipe:
         return {"distance": loss.item(), "held_out_distance": held_out.item(), **replacements("encoder", replaced)}
 
     def draw(self, seeds: Sequence[int], shown: int) -> Float[Tensor, "b 3 h w"]:
-        """Pictures, and in the row below each the picture of what the encoder read from it."""
+        """Pictures, and below each the picture of the latent that the encoder read from it."""
         del shown
         z = torch.from_numpy(self.generator.sample(list(seeds)[: len(seeds) // 2]).values).float()
         with torch.no_grad():
-            parts = in_parts(z.to(self.generator.device))
+            parts = in_parts(z.to(self._device))
             first = torch.cat([self._make(self._latents(part)) for part in parts])
             second = torch.cat([self._make(self.parts["average"](part)) for part in in_parts(first)])
         rows = [half[i : i + 8] for i in range(0, len(first), 8) for half in (first, second)]
         return torch.cat(rows)
 
     def metadata(self) -> dict[str, str]:
-        """What the encoder's file says of itself."""
+        """The metadata of the encoder's file."""
         facts, chosen = getattr(self.generator, "facts", {}), getattr(self.generator, "options", {})
         return {
             "kind": KIND,
@@ -111,21 +112,26 @@ def _distance(latents: Tensor, wanted: Tensor) -> Tensor:
     return lengths.mean()
 
 
-def _of(generator: object, space: str) -> tuple[Make, Make, int]:
-    """From z to the space's latent; from that to pictures; how many coordinates it has."""
+def _of(generator: Generator, space: str) -> tuple[Make, Make, int, torch.device]:
+    """From z to the space's latent; from that to pictures; its number of coordinates; where both compute."""
     if space not in SPACES:
         raise BadInput(f"space: expected one of {', '.join(SPACES)}, got {space!r}; change it")
     if isinstance(generator, StyleGAN2):
         if space == "w":
-            return lambda z: generator.map(z)[:, 0], lambda w: _styled(generator, w), generator.shape.w_dim
-        return lambda z: z, lambda z: generator.synthesize(generator.map(z)), generator.latent_dim
+            return (
+                lambda z: generator.map(z)[:, 0],
+                lambda w: _synthesize_w(generator, w),
+                generator.shape.w_dim,
+                generator.device,
+            )
+        return lambda z: z, lambda z: generator.synthesize(generator.map(z)), generator.latent_dim, generator.device
     if isinstance(generator, Progressive) and space == "z" and not generator.attributes:
-        return lambda z: z, generator.generate, generator.latent_dim
+        return lambda z: z, generator.generate, generator.latent_dim, generator.device
     got = f"{type(generator).__name__} in space {space}" + (" with conditions" if _conditional(generator) else "")
     raise BadInput(f"generator: expected a StyleGAN2, or a progressive GAN without conditions in space z, got {got}")
 
 
-def _styled(generator: StyleGAN2, w: Tensor) -> Tensor:
+def _synthesize_w(generator: StyleGAN2, w: Tensor) -> Tensor:
     return generator.synthesize(w.unsqueeze(1).repeat(1, generator.layers, 1))
 
 

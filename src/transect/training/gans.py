@@ -1,4 +1,4 @@
-"""From what a user asks for to a training: the three architectures, their sizes, and how they grow."""
+"""From a plan to a training: the three architectures, their sizes, and how they grow."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PRIOR: Final = {"stylegan2": 512, "progressive": 128, "conditional": 100}
 PRECISIONS: Final = {"full": torch.float32, "half": torch.bfloat16}
 
 _MOST: Final = sys.float_info.max
-_RANGES: Final = {  # lowest and highest, and whether these are meant too
+_RANGES: Final = {  # lowest and highest value, and whether they are allowed
     "images": (1, _MOST, True), "batch": (1, _MOST, True), "seed": (0, _MOST, True), "z_dim": (1, _MOST, True),
     "channels": (1, _MOST, True), "max_channels": (1, _MOST, True), "mapping_layers": (1, _MOST, True),
     "fade": (0, _MOST, True), "rate": (0, _MOST, False), "r1": (0, _MOST, True), "path": (0, _MOST, True),
@@ -95,7 +95,7 @@ def _words(low: float, high: float, inclusive: bool) -> str:
 
 def fit(plan: Plan, data: Pictures, out: Path, crew: Processes, *, every: int = 20_000, quiet: bool = False) -> Path:
     """Train as planned on those pictures; the path of the averaged generator. Call again to
-    resume. Nothing is rendered or written before all that can be refused was looked at.
+    resume. Everything that can be refused is checked before anything is rendered or written.
 
     Raises BadInput for a size that is no power of two from 8, or conditions or processes that do not fit,
     RunFolderError for a folder of another training.
@@ -117,9 +117,9 @@ def fit(plan: Plan, data: Pictures, out: Path, crew: Processes, *, every: int = 
 
 
 def _spec(plan: Plan, data: Pictures) -> dict[str, object]:
-    """What makes a training another one. More images do not, unless they stretch the published growth.
+    """The settings that identify a training. The number of images is not one, unless it stretches the published growth.
 
-    What was left to its default is left out: a folder stays usable when there are further options.
+    Settings at their default are left out, so that a folder stays usable when options are added.
     """
     settings = {name: value for name, value in asdict(plan).items() if value is not None}
     settings["conditions"] = list(plan.conditions)
@@ -129,7 +129,7 @@ def _spec(plan: Plan, data: Pictures) -> dict[str, object]:
 
 
 def check(plan: Plan, size: int, attributes: Sequence[Attribute]) -> None:
-    """Raise what `fit` would, before any picture is drawn."""
+    """Raise the errors of `fit`, before any picture is drawn."""
     conditions = [
         (attribute.name, levels_of(attribute, cuts))
         for attribute, cuts in (parse(text, attributes) for text in plan.conditions)

@@ -42,7 +42,7 @@ class Growth:
             )
 
     def at(self, shown: int) -> tuple[int, float]:
-        """The size after `shown` images, and the share of it that is in by now."""
+        """The size after `shown` images, and how far it is faded in, 0 to 1."""
         start = 0
         for phase, size in enumerate(self.sizes):
             length = self.shown[phase] if phase < len(self.shown) else None
@@ -50,7 +50,7 @@ class Growth:
                 whole = phase == 0 or self.fade == 0
                 return size, 1.0 if whole else min(1.0, (shown - start) / self.fade)
             start += length
-        raise AssertionError("the last phase has no end")
+        raise AssertionError("the last phase does not end")
 
 
 def even(sizes: Sequence[int], images: int) -> Growth:

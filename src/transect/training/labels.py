@@ -1,4 +1,4 @@
-"""What a classifier learns: an attribute's levels, or on which side of a cut its value lies."""
+"""The labels of a classifier: an attribute's levels, or the side of a cut on which its value lies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
 
 FEWEST: Final = 10
-"""Pictures of a class below which nothing is learned."""
+"""The fewest pictures of a class."""
 
 _TEXT: Final = re.compile(r"\s*([^<>=]+?)\s*(?:([<>])\s*([^<>=]+?)\s*)?")
 
@@ -68,7 +68,7 @@ class Label:
         return np.where(known, numbers, -1).astype(np.int64)
 
     def check(self, classes: Int[np.ndarray, " n"]) -> None:
-        """Raises BadInput where a class has too few pictures, naming it and how many."""
+        """Raises BadInput where a class has too few pictures, naming the class and its number of pictures."""
         for number, name in enumerate(self.classes):
             if (count := int((classes == number).sum())) < FEWEST:
                 raise BadInput(

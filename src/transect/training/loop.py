@@ -1,4 +1,4 @@
-"""The loop of a training: batches in an order of their own, figures written down, sheets drawn, resume after a kill.
+"""The training loop: batches in a seeded order, metrics, contact sheets, and resuming after a kill.
 
 A folder holds state-<step>/, metrics.jsonl, sheets/, and at the end generator.safetensors. A resumed run
 equals an uninterrupted one: on one device and one process its files are byte-identical.
@@ -34,7 +34,7 @@ GENERATOR, METRICS, SPEC = "generator.safetensors", "metrics.jsonl", "training.j
 _ON_A_SHEET = 40
 _SHEET_SEED = 1 << 40
 _BROKEN = 16
-"""Steps in a row without finite figures after which a training is over; fewer are a hiccup."""
+"""Steps in a row without finite figures after which a training stops; fewer are ignored."""
 
 
 @runtime_checkable
@@ -42,11 +42,11 @@ class Data(Protocol):
     """Pictures by row."""
 
     def __len__(self) -> int:
-        """How many."""
+        """Number of pictures."""
         ...
 
     def pixels(self, rows: Int[np.ndarray, " m"]) -> UInt8[np.ndarray, "m h w 3"]:
-        """Those of the rows, in that order."""
+        """Pictures of the rows, in that order."""
         ...
 
 
@@ -82,7 +82,7 @@ def train(recipe: Recipe, data: Data, run: Run, processes: Processes | None = No
     """Train until `run.images` pictures were shown, from the folder's state on; returns the averaged network.
 
     Raises RunFolderError when the folder belongs to another training, BadInput when the training diverges: the last
-    state and file that were sound are kept.
+    sound state and file remain.
     """
     crew = processes or Processes.alone(run.device)
     crew.check(run.batch)
@@ -117,7 +117,7 @@ def _due(run: Run, saved: int, shown: int) -> bool:
 
 
 def _running(recipe: Recipe) -> list[Tensor]:
-    """Buffers that each process moves by its own part of the batch; the first one's are saved, so all must agree."""
+    """Averages buffers that each process updates by its part of the batch: those of the first are saved for all."""
     parts = (part.named_buffers() for part in recipe.parts.values())
     return [held for buffers in parts for name, held in buffers if name.endswith(("w_avg", "path_mean"))]
 
@@ -133,7 +133,7 @@ def _diverged(step: int, saved: int) -> BadInput:
 
 
 def _finish(recipe: Recipe, run: Run, shown: int) -> None:
-    """Nothing is left to train: the file is written where it is missing, and too small a wish is not passed over."""
+    """Nothing is left to train: writes the file where it is missing, and refuses a target below what was trained."""
     if not (run.out / run.result).exists():
         write_file(run.out / run.result, recipe, {"images_shown": str(shown)})
     if shown - run.batch >= run.images:
@@ -158,7 +158,7 @@ def _batch(data: Data, run: Run, step: int, shown: int, crew: Processes) -> Batc
 def check_folder(run: Run) -> None:
     """Raise RunFolderError where the folder holds another training, naming what differs, or cannot be read.
 
-    More images of the same are no other training, as the spec has it; a setting of None is as one that is not there.
+    More images do not make another training; a setting of None equals a missing one.
     """
     file = run.out / SPEC
     if run.out.exists() and not run.out.is_dir():
@@ -179,7 +179,7 @@ def check_folder(run: Run) -> None:
 
 
 def claim(run: Run) -> None:
-    """Make the folder this training's. Raises as `check_folder`."""
+    """Write this training's settings into the folder. Raises as `check_folder`."""
     check_folder(run)
     if not (run.out / SPEC).exists():
         write_atomically(run.out / SPEC, json.dumps(run.spec, indent=1, sort_keys=True).encode())
@@ -193,7 +193,7 @@ def _write_down(run: Run, crew: Processes, figures: dict[str, float]) -> None:
 
 
 def _cut(metrics: Path, size: int) -> None:
-    """Lines of steps after the state are of steps that are made again; what was lost stays lost, and it is said."""
+    """Drops lines of steps after the state, which are repeated; warns of lines that are missing."""
     with disk_errors(metrics), metrics.open("a+b") as file:
         file.seek(0)
         content = file.read()
@@ -212,12 +212,12 @@ def _keep(recipe: Recipe, run: Run, step: int, shown: int, crew: Processes, befo
         raise _diverged(step, before)
     write_atomically(run.out / "sheets" / f"{shown:09d}.png", sheet(pictures))
     write_file(run.out / run.result, recipe, {"images_shown": str(shown)})
-    facts = {"step": step, "shown": shown, "written": _flushed(run.out / METRICS)}
+    facts = {"step": step, "shown": shown, "written": _flush(run.out / METRICS)}
     save_state(run.out, recipe.parts, recipe.optimizers, facts)
 
 
-def _flushed(file: Path) -> int:
-    """The size of a file once it is on the disk; a power cut then leaves no less than the state counts on."""
+def _flush(file: Path) -> int:
+    """Flushes a file and returns its size; after a power cut it is at least as long as the state expects."""
     with disk_errors(file), file.open("rb") as handle:
         os.fsync(handle.fileno())
         return file.stat().st_size

@@ -1,4 +1,4 @@
-"""What the two networks of a GAN are trained for, and what keeps them sound.
+"""Losses of the two networks of a GAN, and penalties that stabilise them.
 
 Sources: Goodfellow et al. 2014, arXiv:1406.2661 (non-saturating); Mescheder et al. 2018, arXiv:1801.04406 (R1);
 Arjovsky et al. 2017, arXiv:1701.07875, and Gulrajani et al. 2017, arXiv:1704.00028 (Wasserstein, gradient penalty);
@@ -59,7 +59,7 @@ def gradient_penalty(
 
 
 def wasserstein_loss(real: Scores, fake: Scores, drift: float = 0.001) -> Tensor:
-    """What the critic makes small: E D(G(z)) - E D(x), and a little of E D(x)² that keeps the scores near 0."""
+    """The critic's loss: E D(G(z)) - E D(x), plus a small multiple of E D(x)², which keeps the scores near 0."""
     return fake.mean() - real.mean() + drift * real.square().mean()
 
 

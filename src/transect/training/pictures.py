@@ -1,4 +1,4 @@
-"""Pictures to train on: drawn from a world or read from a data set once, kept as parts on disk, seen many times."""
+"""Pictures to train on: drawn from a world or read from a data set once, and stored as parts on disk."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Source(Protocol):
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
-        """What is known of the pictures."""
+        """The attributes of the pictures."""
         ...
 
     def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
@@ -42,11 +42,11 @@ class Source(Protocol):
         ...
 
     def render(self, latents: Latents) -> Images:
-        """Their pictures."""
+        """The images of latents."""
         ...
 
     def describe(self) -> dict[str, object]:
-        """What the pictures depend on."""
+        """Everything that the pictures depend on."""
         ...
 
 
@@ -87,7 +87,7 @@ class Pictures:
         return np.asarray(table[name], dtype=np.float64)
 
     def prepare(self) -> None:
-        """Render what the folder lacks, or holds damaged; nothing where that is done."""
+        """Render the parts that the folder lacks or holds damaged."""
         if not self._parts:
             with disk_errors(self.folder):
                 self.folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """One process, or several that share a training: each takes a part of every batch, and gradients are averaged.
 
 Hugging Face Accelerate starts and connects the processes (`accelerate launch -m transect train gan ...`); it is needed
-for several alone.
+for several processes alone.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Protocol, final, runtime_checkable
 
 import numpy as np
 import torch
@@ -21,41 +21,54 @@ from torch import Tensor, nn
 from transect.errors import BadInput, MissingExtra
 
 
+@runtime_checkable
+class Accelerator(Protocol):
+    """What is used of Hugging Face Accelerate's class of that name."""
+
+    def wait_for_everyone(self) -> None:
+        """Return once all processes have called it."""
+        ...
+
+    def reduce(self, tensor: Tensor, reduction: str) -> Tensor:
+        """The tensor reduced over the processes."""
+        ...
+
+
 @final
 @dataclass(frozen=True)
 class Processes:
-    """count processes, of which this is the one of that number; device: where it computes."""
+    """A group of processes. count: how many; number: of this one, from 0; device: where it computes."""
 
     count: int
     number: int
     device: str
-    accelerator: Any = None
+    accelerator: Accelerator | None = None
 
     @classmethod
     def alone(cls, device: str) -> Processes:
-        """No other process."""
+        """One process, without others."""
         return cls(1, 0, device)
 
     @classmethod
-    def found(cls, device: str) -> Processes:
-        """Those that this one was started among. Raises MissingExtra where there are several without Accelerate."""
-        if started() == 1:
+    def from_environment(cls, device: str) -> Processes:
+        """The processes that the launcher started. Raises MissingExtra where there are several without Accelerate."""
+        if process_count() == 1:
             return cls.alone(device)
         try:
-            from accelerate import Accelerator
+            import accelerate
         except ImportError:
             raise MissingExtra("several processes", "accelerate") from None
-        accelerator = Accelerator(cpu=device == "cpu")
+        accelerator = accelerate.Accelerator(cpu=device == "cpu")
         return cls(accelerator.num_processes, accelerator.process_index, str(accelerator.device), accelerator)
 
     @property
     def first(self) -> bool:
-        """Whether this one writes the files."""
+        """Whether this process writes the files."""
         return self.number == 0
 
     @contextlib.contextmanager
     def in_turn(self) -> Iterator[None]:
-        """The first one does what stands in the block, and then the others."""
+        """The first process runs the block, then the others."""
         if self.accelerator is not None and not self.first:
             self.accelerator.wait_for_everyone()
         yield
@@ -63,7 +76,7 @@ class Processes:
             self.accelerator.wait_for_everyone()
 
     def together(self) -> None:
-        """Wait until all are here."""
+        """Wait until all processes are here."""
         if self.accelerator is not None:
             self.accelerator.wait_for_everyone()
 
@@ -87,17 +100,17 @@ class Processes:
         if self.accelerator is None or not tensors:
             return
         mean = self.accelerator.reduce(torch.cat([tensor.flatten() for tensor in tensors]), "mean")
-        for tensor, part in zip(tensors, mean.split([tensor.numel() for tensor in tensors]), strict=True):
+        for tensor, part in zip(tensors, torch.split(mean, [tensor.numel() for tensor in tensors]), strict=True):
             tensor.copy_(part.view_as(tensor))
 
 
 def is_first() -> bool:
-    """Whether this process is the one that prints, as the launcher's RANK says."""
+    """Whether this process prints, by the launcher's RANK."""
     return os.environ.get("RANK", "0") == "0"
 
 
-def started() -> int:
-    """How many processes the launcher started, as WORLD_SIZE says. Raises BadInput where that is no number."""
+def process_count() -> int:
+    """The number of processes that the launcher started, by WORLD_SIZE. Raises BadInput where it is not a number."""
     text = os.environ.get("WORLD_SIZE", "1")
     if not re.fullmatch(r"0*[1-9][0-9]{0,5}", text):
         raise BadInput(

@@ -36,7 +36,7 @@ WASSERSTEIN, CONDITIONAL = "wasserstein", "conditional"
 class Options:
     """How it is trained. penalty: λ of the gradient penalty; the condition's objective has R1 of weight `r1` instead.
 
-    McDuff et al. do not say what kept their training stable; R1 does. half_life: of the average, in pictures.
+    McDuff et al. do not state what stabilised their training; R1 does. half_life: of the average, in pictures.
     """
 
     growth: Growth
@@ -92,7 +92,7 @@ class ProgressiveRecipe:
             return torch.cat(images)
 
     def metadata(self) -> dict[str, str]:
-        """What the generator's file says of itself."""
+        """The metadata of the generator's file."""
         return {"architecture": "progressive", "conditions": json.dumps(self.options.conditions)}
 
     def _make(self, batch: Batch, classes: Tensor | None, grown: tuple[int, float]) -> Tensor:
@@ -101,7 +101,7 @@ class ProgressiveRecipe:
         return images
 
     def _classes(self, batch: Batch) -> Tensor | None:
-        """Conditions drawn evenly, whatever their shares in the data: 'sampling in a balanced manner'."""
+        """Conditions drawn uniformly, independent of their shares in the data: 'sampling in a balanced manner'."""
         if not self.shape.classes:
             return None
         drawn = (batch.uniform(len(batch.images)) * self.shape.classes).long().clamp(max=self.shape.classes - 1)

@@ -1,4 +1,4 @@
-"""What every GAN's training has in common: the contract of one step, its optimizers, and the running average."""
+"""Common parts of every GAN's training: the contract of one step, its optimizers, and the running average."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _AT_A_TIME = 8
 @final
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Real pictures [b, 3, h, w] in -1..1 with their classes as one-hot [b, k] or None, and where the training stands.
+    """Real pictures [b, 3, h, w] in -1..1 with their classes as one-hot [b, k] or None, and the training's place.
 
     shown: pictures before this batch (of all processes); step: number of the step; chance: its own generator; whole:
     pictures of the step in all processes, of which `images` are this one's.
@@ -43,7 +43,7 @@ class Batch:
 
 @runtime_checkable
 class Recipe(Protocol):
-    """An architecture with its objective. `parts` and `optimizers` are the whole state that a resume needs."""
+    """An architecture with its objective. `parts` and `optimizers` are the whole state for resuming."""
 
     @property
     def parts(self) -> dict[str, nn.Module]:
@@ -56,7 +56,7 @@ class Recipe(Protocol):
         ...
 
     def step(self, batch: Batch, share: Share) -> dict[str, float]:
-        """Train on one batch; what to write down of it, by name."""
+        """Train on one batch; returns its metrics by name."""
         ...
 
     def draw(self, seeds: list[int], shown: int) -> Float[Tensor, "b 3 h w"]:
@@ -64,7 +64,7 @@ class Recipe(Protocol):
         ...
 
     def metadata(self) -> dict[str, str]:
-        """What a file of the averaged generator says of itself."""
+        """The metadata of the averaged generator's file."""
         ...
 
 
@@ -73,7 +73,7 @@ def adam(
 ) -> torch.optim.Adam:
     """Adam without a first moment.
 
-    interval: where a penalty is added each so many steps only, rate and moment are of as many more steps (Karras et
+    interval: steps between penalties, where one is added lazily; rate and moment are those of more steps (Karras et
     al. 2020, arXiv:1912.04958, appendix B).
     """
     ratio = 1.0 if interval is None else interval / (interval + 1)
@@ -81,7 +81,7 @@ def adam(
 
 
 def in_parts(rows: Tensor) -> list[Tensor]:
-    """Few rows at a time, for the pictures of a sheet: large networks have no room for all together."""
+    """A few rows at a time, for the pictures of a sheet: large networks do not fit all at once in memory."""
     return [rows[start : start + _AT_A_TIME] for start in range(0, len(rows), _AT_A_TIME)]
 
 
@@ -102,7 +102,7 @@ def follow(
 
 
 def descend(optimizer: torch.optim.Adam, loss: Tensor, share: Share) -> int:
-    """One step down; gradients that are not numbers count as none, and infinite ones as large. Returns their number."""
+    """One optimizer step; NaN gradients count as 0 and infinite ones as large. Returns their number."""
     optimizer.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]
     parameters = [
@@ -115,7 +115,7 @@ def descend(optimizer: torch.optim.Adam, loss: Tensor, share: Share) -> int:
 
 
 def replacements(network: str, replaced: int) -> dict[str, float]:
-    """The figure of replaced gradients, where there are any.
+    """The metric of replaced gradients, where there are any.
 
     >>> replacements("critic", 0), replacements("critic", 3)
     ({}, {'critic_gradients_replaced': 3.0})
@@ -124,7 +124,7 @@ def replacements(network: str, replaced: int) -> dict[str, float]:
 
 
 def _replace_non_finite(gradients: list[Tensor]) -> int:
-    """A sum is finite only where every number is, so that all but broken steps are spared the look at each."""
+    """A sum is finite only where every number is, so that only broken steps look at each number."""
     if not gradients or bool(torch.isfinite(torch.stack([gradient.sum() for gradient in gradients])).all()):
         return 0
     count = sum(int((~torch.isfinite(gradient)).sum()) for gradient in gradients)

@@ -102,7 +102,7 @@ class ResNet(nn.Module):
 
 
 def new_resnet(architecture: str, outputs: int, seed: int) -> ResNet:
-    """A network whose weights come from the seed; PyTorch's own generator is left as it was."""
+    """A network whose weights come from the seed; PyTorch's own generator is left unchanged."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return ResNet(architecture, outputs)
@@ -123,7 +123,7 @@ def weights_of(path: Path) -> dict[str, Tensor]:
 
 
 def start_from(network: ResNet, weights: Mapping[str, Tensor], path: Path) -> None:
-    """Put a trained network's weights in; a last layer of other classes is left as it is.
+    """Put a trained network's weights in; a last layer of other classes is left unchanged.
 
     Raises BadInput naming the first weight that is missing, unexpected or of another shape, or NaN.
     """

@@ -1,4 +1,4 @@
-"""How classifiers were trained in print, as far as the papers say; what they do not say is ours, and marked.
+"""Published training schedules of classifiers, as far as the papers state them; the rest is ours and marked so.
 
 Sources: Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, §5.1; Denton et al.
 2019, Image counterfactual sensitivity analysis for detecting unintended bias, §5.1.
@@ -19,7 +19,7 @@ class Schedule:
     """architecture, width and height of the pictures, and how long and fast it learns.
 
     rates: (epochs, learning rate) one after another, with Adam. balanced: classes are equally probable in an epoch.
-    mirror: half of the pictures are shown mirrored. decay: weight decay (AdamW). stated: what the paper says of it.
+    mirror: half of the pictures are shown mirrored. decay: weight decay (AdamW). stated: what the paper states.
     """
 
     architecture: str
@@ -43,7 +43,7 @@ class Schedule:
 
     @property
     def epochs(self) -> int:
-        """In all."""
+        """Total number of epochs."""
         return sum(epochs for epochs, _ in self.rates)
 
     def rate(self, epoch: int) -> float:
@@ -58,13 +58,13 @@ class Schedule:
             epoch -= epochs
         return self.rates[-1][1]
 
-    def changed(self, **settings: Any) -> Schedule:
-        """With other settings; epochs: spread over the rates as before, at least one each.
+    def with_settings(self, **settings: object) -> Schedule:
+        """With other settings (None: as it is); epochs: spread over the rates as before, at least one each.
 
-        >>> SCHEDULES["balakrishnan-2020"].changed(epochs=5, batch=8).rates
+        >>> SCHEDULES["balakrishnan-2020"].with_settings(epochs=5, batch=8).rates
         ((2, 0.0001), (3, 1e-05))
         """
-        changes = {name: value for name, value in settings.items() if value is not None}
+        changes: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
         epochs = changes.pop("epochs", None)
         if epochs is not None:
             if epochs < len(self.rates):
@@ -110,11 +110,11 @@ SCHEDULES = {
         "ours: ResNet-18, Adam, 10 epochs at 1e-4, batches of 64, random first weights",
     ),
 }
-"""By name; `stated` says what is the paper's."""
+"""By name; `stated` separates the paper's settings from ours."""
 
 
-def schedule(name: str, **changed: Any) -> Schedule:
-    """The schedule of that name, with other settings where they are given. Raises UnknownName and BadInput."""
+def schedule(name: str, **settings: object) -> Schedule:
+    """The schedule of that name, with other settings where they are not None. Raises UnknownName and BadInput."""
     if name not in SCHEDULES:
         raise UnknownName("schedule", name, SCHEDULES)
-    return SCHEDULES[name].changed(**changed)
+    return SCHEDULES[name].with_settings(**settings)

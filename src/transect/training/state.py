@@ -1,7 +1,7 @@
 """The state of a training on disk: safetensors in pieces, renamed when whole, so that a kill loses minutes at most.
 
 A state is a folder `state-<step>` of pieces of at most 15 MiB and an index that is written last; the one before is
-removed after it. Adam's first moment is not kept where its decay is 0, since it is then the last gradient.
+removed after it. Adam's first moment is not stored where its decay is 0, since it is then the last gradient.
 
 All trainings use it (GANs, encoders, classifiers, the feature network). A run folder's parts are written once and never
 change; a training replaces its state, so `runs.parts` does not fit it.
@@ -30,12 +30,12 @@ def save_state(
     folder: Path,
     parts: Mapping[str, nn.Module],
     optimizers: Mapping[str, torch.optim.Optimizer],
-    facts: Mapping[str, Any],
+    facts: Mapping[str, object],
 ) -> None:
-    """Keep the weights, the optimizers' moments and the facts (plain JSON, with the number of the step as `step`)."""
+    """Write the weights, the optimizers' moments and the facts (plain JSON, with the number of the step as `step`)."""
     from safetensors.torch import save
 
-    here = folder / f"state-{int(facts['step']):09d}"
+    here = folder / f"state-{facts['step']:09d}"
     shutil.rmtree(here, ignore_errors=True)
     pieces = _pieces(_tensors(parts, optimizers))
     for number, piece in enumerate(pieces):
@@ -108,7 +108,7 @@ def _under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 
 def _pieces(tensors: Mapping[str, Tensor]) -> list[dict[str, Tensor]]:
-    """In order, as many in a piece as fit; a tensor that is larger alone is a separate piece."""
+    """In order, each piece as full as possible; a tensor that is larger alone is a separate piece."""
     pieces: list[dict[str, Tensor]] = [{}]
     room = PIECE
     for name, value in tensors.items():

@@ -1,6 +1,6 @@
-"""The training of StyleGAN2: non-saturating loss, R1 and path length penalties each few steps, mixing, an average.
+"""The training of StyleGAN2: non-saturating loss, R1 and path length lazy penalties, style mixing, a running average.
 
-It may grow as Karras et al. 2018 do, which spares most of the cost where little of it is at hand; the published
+It may grow as Karras et al. 2018 do, which saves most of the cost on small machines; the published
 StyleGAN2 does not. Sources: Karras et al. 2020, arXiv:1912.04958; the same, arXiv:2006.06676 (R1 by size).
 """
 

@@ -72,66 +72,66 @@ def world(place, name="text"):
 
 
 def test_prompted_images_are_a_generator_and_controls(place):
-    made = world(place)
-    assert (made.name, made.image_size, made.latent_dim) == ("diffusers:text", 16, 2)
-    check_generator(made)
-    check_controls(made, made.sample(range(4)))
+    generator = world(place)
+    assert (generator.name, generator.image_size, generator.latent_dim) == ("diffusers:text", 16, 2)
+    check_generator(generator)
+    check_controls(generator, generator.sample(range(4)))
 
 
 def test_one_seed_one_subject_and_prompt_pairs_differ_in_their_words_alone(place):
-    made = world(place)
-    subject = made.sample([5])
-    young, old = (made.set(subject, {"age": level, "glasses": 1.0}) for level in (0.0, 1.0))
+    generator = world(place)
+    subject = generator.sample([5])
+    young, old = (generator.set(subject, {"age": level, "glasses": 1.0}) for level in (0.0, 1.0))
     seen = []
-    run = made._pipeline.__call__
+    run = generator._pipeline.__call__
 
-    def spy(self, **asked):
-        seen.append((asked["prompt"], asked["generator"].initial_seed()))
-        return run(**asked)
+    def spy(self, **arguments):
+        seen.append((arguments["prompt"], arguments["generator"].initial_seed()))
+        return run(**arguments)
 
-    kind = type(made._pipeline)
-    made._pipeline.__class__ = type(kind.__name__, (kind,), {"__call__": spy})
-    first, second = made.render(young).pixels, made.render(old).pixels
-    made._pipeline.__class__ = kind
+    kind = type(generator._pipeline)
+    generator._pipeline.__class__ = type(kind.__name__, (kind,), {"__call__": spy})
+    first, second = generator.render(young).pixels, generator.render(old).pixels
+    generator._pipeline.__class__ = kind
     assert [prompt for prompt, _ in seen] == ["a photo of a young person with glasses", "a photo of a old person with glasses"]  # fmt: skip
     assert seen[0][1] == seen[1][1]  # the same noise
     assert not np.array_equal(first, second)
-    assert np.array_equal(made.render(young).pixels, first)
+    assert np.array_equal(generator.render(young).pixels, first)
 
 
 def test_own_levels_come_from_the_seed_with_equal_chances(place):
-    made = world(place)
-    read = made.read(made.sample(range(2000)))
+    generator = world(place)
+    read = generator.read(generator.sample(range(2000)))
     for name in ("age", "glasses"):
         # 2000 fair coins: 1000 with a standard deviation of 22
         assert abs(read[name].to_numpy().sum() - 1000) < 100
 
 
 def test_an_edit_starts_from_the_photograph_and_level_nought_leaves_it(place):
-    made = world(place, "edit")
-    subjects = made.sample([SUBJECTS_PER_SEED + 2, SUBJECTS_PER_SEED])
-    assert made.read(subjects).to_pydict() == {"glasses": [0.0, 0.0], "age": [0.0, 0.0]}
-    as_they_are = made.render(subjects).pixels
+    generator = world(place, "edit")
+    subjects = generator.sample([SUBJECTS_PER_SEED + 2, SUBJECTS_PER_SEED])
+    assert generator.read(subjects).to_pydict() == {"glasses": [0.0, 0.0], "age": [0.0, 0.0]}
+    as_they_are = generator.render(subjects).pixels
     for row, number in enumerate((2, 0)):
         assert np.array_equal(as_they_are[row], np.asarray(Image.open(place / "faces" / f"{number}.png")))
-    check_controls(made, made.sample(range(3)))
-    edited = [made.render(made.set(subjects, {"glasses": level})).pixels for level in (0.25, 1.0, 1.0)]
+    check_controls(generator, generator.sample(range(3)))
+    edited = [generator.render(generator.set(subjects, {"glasses": level})).pixels for level in (0.25, 1.0, 1.0)]
     assert np.array_equal(edited[1], edited[2])
     assert not np.array_equal(edited[0], edited[1])
     assert not np.array_equal(edited[0], as_they_are)
-    both = made.render(made.set(subjects, {"glasses": 1.0, "age": 1.0})).pixels
+    both = generator.render(generator.set(subjects, {"glasses": 1.0, "age": 1.0})).pixels
     assert not np.array_equal(both, edited[1])
     with pytest.raises(BadInput, match="expected 0 or at least 0.25, one of the steps, got 0.1"):
-        made.set(subjects, {"glasses": 0.1})
+        generator.set(subjects, {"glasses": 0.1})
     with pytest.raises(BadInput, match="expected at most 3 subjects, its photographs"):
-        made.sample([3])
+        generator.sample([3])
 
 
 def test_an_instruction_edits_by_guidance(place):
-    made = world(place, "instruct")
-    check_generator(made, seeds=[0, 1, 2])
-    subjects = made.sample([0])
-    weak, strong = (made.render(made.set(subjects, {"smile": level})).pixels for level in (0.2, 1.0))
+    generator = world(place, "instruct")
+    check_generator(generator, seeds=[0, 1, 2])
+    subjects = generator.sample([0])
+    weak, strong = (generator.render(generator.set(subjects, {"smile": level})).pixels for level in (0.2, 1.0))
     assert not np.array_equal(weak, strong)
 
 
@@ -171,7 +171,7 @@ def test_pickled_weights_are_refused_and_never_opened(place, tmp_path, suffix):
     folder, marker = copied(place, tmp_path), tmp_path / "ran"
     bad = folder / "text" / "unet" / f"diffusion_pytorch_model{suffix}"
     bad.write_bytes(pickle.dumps(Hostile(marker)))
-    world(folder)  # beside safetensors nobody looks at it
+    world(folder)  # next to safetensors it is ignored
     (folder / "text" / "unet" / "diffusion_pytorch_model.safetensors").unlink()
     with pytest.raises(BadInput, match=f"expected safetensors, found {suffix}; save with safe_serialization=True"):
         world(folder)
@@ -247,14 +247,14 @@ def test_sizes_and_devices_that_do_not_fit(place, tmp_path):
 
 
 def test_controls_refuse_what_they_do_not_know(place):
-    made = world(place)
-    subject = made.sample([1])
+    generator = world(place)
+    subject = generator.sample([1])
     with pytest.raises(UnknownName, match="unknown attribute 'glases': did you mean glasses"):
-        made.set(subject, {"glases": 1.0})
+        generator.set(subject, {"glases": 1.0})
     with pytest.raises(BadInput, match="age: expected to be set or held, got both"):
-        made.set(subject, {"age": 1.0}, hold=["age"])
+        generator.set(subject, {"age": 1.0}, hold=["age"])
     with pytest.raises(BadInput, match=r"expected one value or 1, got \[2\]"):
-        made.set(subject, {"age": np.zeros(2)})
+        generator.set(subject, {"age": np.zeros(2)})
 
 
 def test_without_the_extra_the_message_is_the_pip_line(monkeypatch, tmp_path):

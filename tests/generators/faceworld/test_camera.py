@@ -91,20 +91,20 @@ def test_white_balance_by_hand():
     # .2044, .1533, .1133. .8 of the first and .2 of the second: .2127, .1521, .1086; times .84: .1787, .1278, .0912 ->
     # 117.2, 100.1, 85.2.
     field = torch.full((1, 3, 2, 2), 0.18)
-    found = expose(field, settings(white_balance=1.0), torch.zeros_like(field))[0, 0, 0]
-    assert found.tolist() == [117, 100, 85]
+    pixel = expose(field, settings(white_balance=1.0), torch.zeros_like(field))[0, 0, 0]
+    assert pixel.tolist() == [117, 100, 85]
 
 
 def test_blur_by_loops():
     rng = np.random.default_rng(0)
     field = torch.from_numpy(rng.uniform(0, 1, (1, 3, 12, 12)).astype(np.float32))
-    found = defocus(field, np.array([0.48]), 12)[0].numpy()
+    blurred = defocus(field, np.array([0.48]), 12)[0].numpy()
     # 4 % of 12 pixels: a standard deviation of .48 pixels; weights sum to 1 at the borders too.
     weight = np.array([[np.exp(-0.5 * ((i - j) / 0.48) ** 2) for j in range(12)] for i in range(12)])
     weight /= weight.sum(1, keepdims=True)
     for c, i, j in ((0, 0, 0), (1, 5, 7), (2, 11, 3)):
         slow = sum(weight[i, k] * weight[j, m] * field[0, c, k, m].item() for k in range(12) for m in range(12))
-        assert found[c, i, j] == pytest.approx(slow, abs=1e-5)
+        assert blurred[c, i, j] == pytest.approx(slow, abs=1e-5)
 
 
 def test_jpeg_is_what_pillow_writes_and_nothing_at_100():

@@ -42,9 +42,9 @@ def test_exposure_responds_to_nothing_else(name):
 
 def test_hold_pins_exposure_to_the_value_from_before():
     before = latents()
-    own = MODEL.solve(before)["exposure"]
+    exposure = MODEL.solve(before)["exposure"]
     after = MODEL.intervene(before, {"skin_tone": 10.0, "light_level": -3.0}, hold=["exposure"])
-    np.testing.assert_array_equal(MODEL.solve(after)["exposure"], own)
+    np.testing.assert_array_equal(MODEL.solve(after)["exposure"], exposure)
 
 
 def test_hold_after_an_earlier_intervention_keeps_the_value_just_before():
@@ -62,9 +62,9 @@ def test_later_settings_replace_earlier_ones_and_others_stay():
 
 def test_rows_without_a_setting_keep_their_own_value():
     before = latents(3)
-    own = MODEL.solve(before)["age"]
+    ages = MODEL.solve(before)["age"]
     mixed = Latents(before.seeds, before.values, settings={"age": np.array([40.0, np.nan, 50.0])})
-    np.testing.assert_array_equal(MODEL.solve(mixed)["age"], [40, own[1], 50])
+    np.testing.assert_array_equal(MODEL.solve(mixed)["age"], [40, ages[1], 50])
 
 
 def test_tables_and_columns_are_taken():
@@ -116,8 +116,8 @@ def test_latents_of_another_space_are_refused():
 def test_the_meter_follows_light_in_full_and_skin_in_part():
     # Skin of Monk 5 reflects Y = .4740: .44 * log2(3.83 / .4740) = 1.3263 stops.
     expected = 1.3263
-    found = metered_exposure(np.array([5.0, 5.0]), np.array([0.0, -1.5]))
-    np.testing.assert_allclose(found, [expected, expected + 1.5], atol=1e-3)
+    exposures = metered_exposure(np.array([5.0, 5.0]), np.array([0.0, -1.5]))
+    np.testing.assert_allclose(exposures, [expected, expected + 1.5], atol=1e-3)
 
 
 def test_the_gain_has_a_maximum():

@@ -106,11 +106,11 @@ def test_large_pictures_do_not_depend_on_threads_within_an_operation():
         two = FaceWorld(512, threads=2).render(latents.repeat(2)).pixels
         assert torch.get_num_threads() == 2
         torch.set_num_threads(1)
-        one = FaceWorld(512, threads=1).render(latents).pixels
+        single_threaded = FaceWorld(512, threads=1).render(latents).pixels
     finally:
         torch.set_num_threads(before)
-    np.testing.assert_array_equal(two[0], one[0])
-    np.testing.assert_array_equal(two[1], one[0])
+    np.testing.assert_array_equal(two[0], single_threaded[0])
+    np.testing.assert_array_equal(two[1], single_threaded[0])
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -189,7 +189,7 @@ def test_every_lattice_is_always_drawn():
 
 @pytest.mark.parametrize("name", [a.name for a in ATTRIBUTES])
 def test_a_head_that_rows_share_is_that_of_each(name):
-    """Rows of one head are cut from one computation: with another value of any attribute beside them they stay."""
+    """Rows of one head are cut from one computation: another value of any other attribute leaves them as they are."""
     low, high = next(a.bounds for a in ATTRIBUTES if a.name == name)
     world = FaceWorld(32, threads=1)
     subject = world.sample([21])
@@ -202,8 +202,8 @@ def test_a_head_that_rows_share_is_that_of_each(name):
 def test_the_shape_of_a_head_is_made_once_for_a_transect_of_tone_and_light(monkeypatch):
     world = FaceWorld(32, threads=1)
     subjects = world.sample([22, 22, 22, 23, 23, 23])
-    made = []
+    shapes = []
     shape = heads._shape
-    monkeypatch.setattr(heads, "_shape", lambda p, seeds, canvas: made.append(seeds) or shape(p, seeds, canvas))
+    monkeypatch.setattr(heads, "_shape", lambda p, seeds, canvas: shapes.append(seeds) or shape(p, seeds, canvas))
     world.render(world.set(subjects, {"skin_tone": [1.0, 4.0, 9.0] * 2, "light_level": [0.0] * 3 + [-2.0] * 3}))
-    assert made == [[22, 23]]
+    assert shapes == [[22, 23]]

@@ -148,8 +148,8 @@ def test_shaven_faces_do_not_depend_on_the_style_of_beard():
 def test_melanin_by_hand():
     # hair_color .5, redness 1: no brown melanin, .9 exp(-.8) = .4044 of the red: absorption (.0756, .2426, .6349),
     # exp(-5.89 sqrt) = (.1980, .0549, .0092); .004 + .52 * that = (.1070, .0326, .0088).
-    found = hair_reflectance(np.array([0.5]), np.array([1.0]), np.array([0.0]))[0]
-    np.testing.assert_allclose(found, [0.1070, 0.0326, 0.0088], atol=5e-4)
+    reflectance = hair_reflectance(np.array([0.5]), np.array([1.0]), np.array([0.0]))[0]
+    np.testing.assert_allclose(reflectance, [0.1070, 0.0326, 0.0088], atol=5e-4)
     # redness .5 leaves half of the brown, 1.9 exp(-2.05) / 2 = .1223, an eighth of it red as blond is (.0153), and takes
     # half of the red, .2022: .1070 * (.419, .697, 1.37) + .0153 * (.187, .4, 1.05) + .2022 * (.187, .6, 1.57).
     half = hair_reflectance(np.array([0.5]), np.array([0.5]), np.array([0.0]))[0]

@@ -65,8 +65,8 @@ def test_closed_form_finds_the_foremost_point_of_the_turned_section(yaw, y, shar
     # Steps are 1.6e-5 radians: 1e-3 always catches points of both sides, less near the silhouette.
     candidates = np.flatnonzero(np.abs(turned - X) < 1e-4)
     best = candidates[np.argmax(forward[candidates])]
-    found, depth = seen(tables, torch.tensor([[[X]]]), torch.tensor([[[y]]]))
-    assert float(found.x) == pytest.approx(x[best], abs=2e-3)
+    face, depth = seen(tables, torch.tensor([[[X]]]), torch.tensor([[[y]]]))
+    assert float(face.x) == pytest.approx(x[best], abs=2e-3)
     assert float(depth) == pytest.approx(z[best], abs=2e-3)
 
 

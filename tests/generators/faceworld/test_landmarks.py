@@ -24,37 +24,37 @@ def points(**settings):
 
 
 def test_an_upright_face_is_its_own_mirror_image():
-    _, found = points()
-    mirrored = found[:, MIRROR] * np.array([-1, 1]) + np.array([SIZE, 0])
-    np.testing.assert_allclose(mirrored, found, atol=1e-3)
+    _, landmarks = points()
+    mirrored = landmarks[:, MIRROR] * np.array([-1, 1]) + np.array([SIZE, 0])
+    np.testing.assert_allclose(mirrored, landmarks, atol=1e-3)
 
 
 def test_the_eyes_are_at_the_height_of_the_eyes_and_parts_are_in_order_down_the_face():
-    _, found = points()
+    _, landmarks = points()
     # Frontal eye level -.1 (times at most 1.1 for length): pixel (-.1 + .06 + 1.06) * 192 / 2.12 = 92.4.
     eye_level = (EYE_Y - CENTER_Y + HALF_EXTENT) * SIZE / (2 * HALF_EXTENT)
-    eyes = found[:, 36:48, 1].mean(axis=1)
+    eyes = landmarks[:, 36:48, 1].mean(axis=1)
     assert np.abs(eyes - eye_level).max() < 3
-    heights = np.stack([found[:, part, 1].mean(axis=1) for part in
+    heights = np.stack([landmarks[:, part, 1].mean(axis=1) for part in
                         (slice(17, 27), slice(36, 48), slice(31, 36), slice(48, 60), slice(8, 9))], axis=1)  # fmt: skip
     assert (np.diff(heights, axis=1) > 0).all()
 
 
 def test_the_jaw_encloses_all_other_points_across():
-    _, found = points()
-    assert (found[:, 17:, 0].min(axis=1) > found[:, :17, 0].min(axis=1)).all()
-    assert (found[:, 17:, 0].max(axis=1) < found[:, :17, 0].max(axis=1)).all()
+    _, landmarks = points()
+    assert (landmarks[:, 17:, 0].min(axis=1) > landmarks[:, :17, 0].min(axis=1)).all()
+    assert (landmarks[:, 17:, 0].max(axis=1) < landmarks[:, :17, 0].max(axis=1)).all()
 
 
 def test_irises_lie_within_the_eyes_points():
     # Blue and brown irises differ only where an iris is seen; the centroid of the difference is the eye's middle.
-    latents, found = points(skin_tone=5.0)
+    latents, landmarks = points(skin_tone=5.0)
     images = [
         WORLD.render(WORLD.set(latents, {"eye_color": c, "noise": 0.0}, hold=["exposure"])).pixels.astype(int)
         for c in (0.0, 1.0)
     ]
     changed = np.abs(images[0] - images[1]).sum(axis=-1)
-    for difference, these in zip(changed, found, strict=True):
+    for difference, these in zip(changed, landmarks, strict=True):
         y, x = np.nonzero(difference)
         for eye, side in ((slice(36, 42), x < SIZE / 2), (slice(42, 48), x >= SIZE / 2)):
             center = np.array([np.average(v[side] + 0.5, weights=difference[y[side], x[side]]) for v in (x, y)])
@@ -63,13 +63,13 @@ def test_irises_lie_within_the_eyes_points():
 
 
 def test_lipstick_colors_the_hull_of_the_lips():
-    latents, found = points(skin_tone=4.0)
+    latents, landmarks = points(skin_tone=4.0)
     images = [
         WORLD.render(WORLD.set(latents, {"lipstick": c, "noise": 0.0}, hold=["exposure"])).pixels.astype(int)
         for c in (0.0, 1.0)
     ]
     changed = np.abs(images[0] - images[1]).sum(axis=-1) > 30
-    for mask, these in zip(changed, found, strict=True):
+    for mask, these in zip(changed, landmarks, strict=True):
         y, x = np.nonzero(mask)
         lips = these[48:60]
         # The row of lipstick runs from corner to corner, from upper lip to lower lip, to within three pixels.
@@ -80,7 +80,7 @@ def test_lipstick_colors_the_hull_of_the_lips():
 def test_opening_the_mouth_parts_the_inner_lips():
     _, closed = points(mouth_open=0.0)
     _, wide = points(mouth_open=1.0)
-    gap = [found[:, 66, 1] - found[:, 62, 1] for found in (closed, wide)]
+    gap = [landmarks[:, 66, 1] - landmarks[:, 62, 1] for landmarks in (closed, wide)]
     assert np.abs(gap[0]).max() < 0.5
     # .14 of the extent of 2.12: .14 * 192 / 2.12 = 12.7 pixels, a little less where the face is foreshortened.
     assert (gap[1] > 8).all()
@@ -98,15 +98,15 @@ def test_the_nose_leads_when_the_head_turns(yaw, direction):
 def test_points_turn_with_the_roll():
     _, straight = points()
     _, rolled = points(roll=20.0)
-    for found, degrees in ((straight, 0.0), (rolled, 20.0)):
-        across = found[:, 42:48].mean(axis=1) - found[:, 36:42].mean(axis=1)
+    for landmarks, degrees in ((straight, 0.0), (rolled, 20.0)):
+        across = landmarks[:, 42:48].mean(axis=1) - landmarks[:, 36:42].mean(axis=1)
         np.testing.assert_allclose(np.degrees(np.arctan2(across[:, 1], across[:, 0])), degrees, atol=0.5)
 
 
 def test_points_lie_in_the_picture_and_scale_with_it():
-    _, found = points()
-    assert (found > 0).all()
-    assert (found < SIZE).all()
+    _, landmarks = points()
+    assert (landmarks > 0).all()
+    assert (landmarks < SIZE).all()
     small = FaceWorld(image_size=SIZE // 3, threads=1)
     again = small.landmarks(small.set(small.sample(SEEDS), UPRIGHT))
-    np.testing.assert_allclose(3 * again, found, atol=1e-4)
+    np.testing.assert_allclose(3 * again, landmarks, atol=1e-4)

@@ -36,7 +36,7 @@ def test_one_step_along_a_rotated_direction_moves_one_attribute():
     column = len(IDENTITY) + NAMES.index("age")
     z = WORLD.to_z(latents)
     z.values[0] += 0.5 * rotation()[:, column]
-    before, after = (WORLD.read(one).to_pydict() for one in (latents, WORLD.from_z(z)))
+    before, after = (WORLD.read(subject).to_pydict() for subject in (latents, WORLD.from_z(z)))
     assert after["age"][0] > before["age"][0]
     for name in set(NAMES) - {"age"}:
         assert after[name][0] == pytest.approx(before[name][0], abs=1e-9)

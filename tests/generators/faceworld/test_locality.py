@@ -23,14 +23,14 @@ X, Y = np.meshgrid(AXIS, AXIS + CENTER_Y)
 
 def masks(name, *latents):
     """[n, h, w]: where the mask of that name holds for any of the latents."""
-    return np.any([WORLD.masks(one)[name] for one in latents], axis=0)
+    return np.any([WORLD.masks(row)[name] for row in latents], axis=0)
 
 
 def settled(low, high, **settings):
     """Latents at two settings and their pictures."""
     base = WORLD.set(WORLD.sample(MANY), {"distance": DISTANCE} | settings)
     latents = [WORLD.set(base, values, hold=["exposure"]) for values in (low, high)]
-    return latents, [WORLD.render(one).pixels for one in latents]
+    return latents, [WORLD.render(row).pixels for row in latents]
 
 
 def assert_reaches_only(mask, pictures, everywhere=True):
@@ -89,7 +89,7 @@ def test_the_background_leaves_the_person(name):
 def test_clothing_reaches_only_below_the_chin(name):
     discrete = next(a.discrete for a in ATTRIBUTES if a.name == name)
     latents, pictures = settled({name: 0.0}, {name: 2.0 if discrete else 0.6})
-    # The highest collar starts at .85, beside the chin.
+    # The highest collar starts at .85, next to the chin.
     assert_reaches_only(np.broadcast_to(Y > 0.80, pictures[0].shape[:3]), pictures)
     assert not ((pictures[0] != pictures[1]).any(-1) & masks("background", *latents)).any() or name == "clothing"
 
@@ -99,21 +99,21 @@ def test_hair_leaves_the_background_and_the_middle_of_the_face(name):
     low, high = next(a.bounds for a in ATTRIBUTES if a.name == name)
     fixed = {"facial_hair": 0.0, "hat": 0.0, "age": 25.0, "baldness": 0.0, "hair_style": 4.0, "hair_color": 0.5}
     latents, pictures = settled({name: low}, {name: high}, **{k: v for k, v in fixed.items() if k != name})
-    outside = np.all([WORLD.masks(one)["background"] for one in latents], axis=0)
+    outside = np.all([WORLD.masks(row)["background"] for row in latents], axis=0)
     nose_and_mouth = (np.abs(X) < 0.15) & (Y > 0.05) & (Y < 0.55)
     assert_reaches_only(~outside & ~nose_and_mouth, pictures)
 
 
 def test_a_hat_leaves_the_lower_face_and_the_background():
     latents, pictures = settled({"hat": 0.0}, {"hat": 2.0}, hair_style=4.0, pitch=0.0)
-    outside = np.all([WORLD.masks(one)["background"] for one in latents], axis=0)
+    outside = np.all([WORLD.masks(row)["background"] for row in latents], axis=0)
     assert_reaches_only(~outside & ((Y < 0.1) | (np.abs(X) > 0.45)), pictures)
 
 
 @pytest.mark.parametrize("style", [0.0, 1.0, 2.0, 3.0])
 def test_facial_hair_leaves_the_upper_face_and_the_background(style):
     latents, pictures = settled({"facial_hair": 0.0}, {"facial_hair": 1.0}, facial_hair_style=style, glasses=0.0)
-    outside = np.all([WORLD.masks(one)["background"] for one in latents], axis=0)
+    outside = np.all([WORLD.masks(row)["background"] for row in latents], axis=0)
     # It grows below .40 - .80 (|x| - .27): on the widest face, |x| = .70, from y = .06, less .07 for the ragged edge.
     assert_reaches_only(~outside & (Y > -0.12) & (np.abs(X) < 0.85), pictures)
 
@@ -128,7 +128,7 @@ def test_earrings_reach_only_below_the_ears():
 @pytest.mark.parametrize("name", ["smile", "mouth_open", "makeup"])
 def test_expression_and_makeup_stay_on_the_head(name):
     latents, pictures = settled({name: 0.0}, {name: 1.0})
-    outside = np.all([WORLD.masks(one)["background"] for one in latents], axis=0)
+    outside = np.all([WORLD.masks(row)["background"] for row in latents], axis=0)
     assert_reaches_only(~outside & (Y < 1.1), pictures)
 
 
@@ -153,6 +153,6 @@ def test_every_attribute_changes_the_picture(name):
 
 def test_setting_a_value_that_the_subject_has_changes_nothing():
     latents = WORLD.sample(SEEDS)
-    own = WORLD.read(latents)
-    again = WORLD.set(latents, {name: own[name] for name in own.column_names})
+    values = WORLD.read(latents)
+    again = WORLD.set(latents, {name: values[name] for name in values.column_names})
     np.testing.assert_array_equal(WORLD.render(latents).pixels, WORLD.render(again).pixels)

@@ -61,9 +61,9 @@ def test_features_lie_where_the_landmarks_say():
                 continue
             rows, columns = np.nonzero(mask)
             extent = [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
-            found = [*POINTS[row, points].min(0), *POINTS[row, points].max(0)]
+            limits = [*POINTS[row, points].min(0), *POINTS[row, points].max(0)]
             # A pixel and a half for soft edges on either side.
-            assert extent == pytest.approx(found, abs=2.5), name
+            assert extent == pytest.approx(limits, abs=2.5), name
 
 
 def test_glasses_are_nothing_unless_worn_and_hold_the_eyes():

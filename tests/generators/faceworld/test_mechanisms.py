@@ -39,9 +39,9 @@ def latents(n=50):
 def test_equations_by_hand(tmp_path):
     clinic, subjects = model(tmp_path), latents()
     values = clinic.solve(subjects)
-    own = subjects.values[:, len(IDENTITY) + NAMES.index("baldness")]
+    noise = subjects.values[:, len(IDENTITY) + NAMES.index("baldness")]
     for i in range(len(subjects)):
-        linear = -0.5 + 0.01 * values["age"][i] + 0.4 * values["face_shape"][i] + 0.1 * own[i]
+        linear = -0.5 + 0.01 * values["age"][i] + 0.4 * values["face_shape"][i] + 0.1 * noise[i]
         assert values["baldness"][i] == pytest.approx(min(max(linear, 0.0), 1.0), abs=1e-12)
         score = -1.0 + 4.0 * values["baldness"][i] + (0.0, 0.5, -9.0)[int(values["hat"][i])]
         assert values["glasses"][i] == (score > 0)
@@ -55,7 +55,7 @@ def test_total_and_direct_effects_through_a_mechanism(tmp_path):
     assert clinic.solve(base)["baldness"] == pytest.approx(0.0, abs=1e-12)
     total = clinic.solve(clinic.intervene(base, {"age": 80.0}))
     assert total["baldness"] == pytest.approx(0.5)
-    assert total["glasses"] == 1  # -1 + 4 * .5 > 0: the effect goes on downstream
+    assert total["glasses"] == 1  # -1 + 4 * .5 > 0: the effect continues downstream
     direct = clinic.solve(clinic.intervene(base, {"age": 80.0}, hold=["baldness"]))
     assert direct["baldness"] == pytest.approx(0.0, abs=1e-12)
     assert direct["glasses"] == 0
@@ -83,8 +83,8 @@ def test_values_do_not_depend_on_the_batch(tmp_path):
     clinic, subjects = model(tmp_path), latents()
     whole = clinic.solve(subjects)
     for i in (0, 17, 49):
-        one = clinic.solve(subjects.take(slice(i, i + 1)))
-        assert all(one[name][0] == whole[name][i] for name in NAMES)
+        values = clinic.solve(subjects.take(slice(i, i + 1)))
+        assert all(values[name][0] == whole[name][i] for name in NAMES)
 
 
 @pytest.mark.parametrize(

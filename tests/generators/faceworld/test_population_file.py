@@ -42,12 +42,12 @@ def test_balanced_marginals():
 
 def test_correlations_of_celebrity_like_come_out_as_written():
     scores = np.random.default_rng(2).standard_normal((40_000, len(NAMES))) @ load_population("celebrity-like").factor.T
-    found = np.corrcoef(scores.T)
+    correlations = np.corrcoef(scores.T)
     # Standard error of a correlation from 40 000 pairs: at most 1 / 200.
     # Loadings on the first common cause: .85 and -.7.
-    assert found[column("face_shape"), column("hair_length")] == pytest.approx(-0.595, abs=0.02)
-    assert found[column("smile"), column("mouth_open")] == pytest.approx(0.7, abs=0.02)
-    assert found[column("yaw"), column("age")] == pytest.approx(0, abs=0.02)
+    assert correlations[column("face_shape"), column("hair_length")] == pytest.approx(-0.595, abs=0.02)
+    assert correlations[column("smile"), column("mouth_open")] == pytest.approx(0.7, abs=0.02)
+    assert correlations[column("yaw"), column("age")] == pytest.approx(0, abs=0.02)
 
 
 @given(st.floats(-5, 5), st.floats(-5, 5), st.floats(0.05, 4))
@@ -56,9 +56,9 @@ def test_normal_quantile_is_scipys_truncated_normal(z, offset, sd):
     low, high = -1.0, 2.0
     mean = low + offset * sd if offset < 0 else high + offset * sd
     judge = stats.truncnorm((low - mean) / sd, (high - mean) / sd, loc=mean, scale=sd).ppf(stats.norm.cdf(z))
-    found = Normal(distribution="normal", mean=mean, sd=sd, low=low, high=high).quantile(np.array([z]))[0]
+    value = Normal(distribution="normal", mean=mean, sd=sd, low=low, high=high).quantile(np.array([z]))[0]
     # Far in the tails both lose digits to the inverse distribution function.
-    assert found == pytest.approx(judge, abs=1e-4)
+    assert value == pytest.approx(judge, abs=1e-4)
 
 
 @given(st.lists(st.floats(-6, 6), min_size=2, max_size=20))
@@ -77,8 +77,8 @@ def test_quantiles_do_not_decrease(scores):
 def test_sometimes_by_hand():
     # Share .5: the upper half of the scores, from low at the median to high at the top; the upper quartile is halfway.
     marginal = Sometimes(distribution="sometimes", share=0.5, low=0.2, high=1.0)
-    found = marginal.quantile(np.array([-1.0, -1e-9, stats.norm.ppf(0.75), 40.0]))
-    np.testing.assert_allclose(found, [0, 0, 0.6, 1.0], atol=1e-12)
+    values = marginal.quantile(np.array([-1.0, -1e-9, stats.norm.ppf(0.75), 40.0]))
+    np.testing.assert_allclose(values, [0, 0, 0.6, 1.0], atol=1e-12)
 
 
 def test_share_zero_never_differs():
@@ -90,8 +90,8 @@ def test_categorical_by_hand():
     # Shares 0, .25, 0, .75, 0: the lowest quarter of the scores is level 1, all others level 3; never 0, 2 or 4.
     marginal = Categorical(distribution="categorical", shares=(0, 0.25, 0, 0.75, 0))
     quarter = stats.norm.ppf(0.25)
-    found = marginal.quantile(np.array([-40.0, quarter - 1e-9, quarter + 1e-9, 0.0, 40.0]))
-    np.testing.assert_array_equal(found, [1, 1, 3, 3, 3])
+    levels = marginal.quantile(np.array([-40.0, quarter - 1e-9, quarter + 1e-9, 0.0, 40.0]))
+    np.testing.assert_array_equal(levels, [1, 1, 3, 3, 3])
     assert marginal.support() == (1.0, 3.0)
 
 
@@ -147,12 +147,12 @@ def test_common_causes_correlate_by_the_product_of_loadings(tmp_path):
         "[[correlations]]\nbetween=['glasses','age']\nvalue=0.1\n"
     )
     factor = load_population(write(tmp_path, text)).factor
-    found = factor @ factor.T
+    correlations = factor @ factor.T
     age, smile, glasses = column("age"), column("smile"), column("glasses")
     np.testing.assert_allclose(
-        [found[age, smile], found[age, glasses], found[smile, glasses]], [-0.3, 0.3, 0], atol=1e-12
+        [correlations[age, smile], correlations[age, glasses], correlations[smile, glasses]], [-0.3, 0.3, 0], atol=1e-12
     )
-    np.testing.assert_allclose(np.diag(found), 1)
+    np.testing.assert_allclose(np.diag(correlations), 1)
 
 
 def test_an_edited_file_is_read_again(tmp_path):
@@ -223,12 +223,12 @@ def test_a_correlation_that_is_not_positive_definite_names_the_nearest(tmp_path)
 def test_nearest_correlation_is_definite_and_nearer_than_shrinking(seed):
     square = np.random.default_rng(seed).uniform(-1, 1, (5, 5))
     matrix = np.triu(square, 1) + np.triu(square, 1).T + np.eye(5)
-    found = nearest_correlation(matrix)
-    np.testing.assert_allclose(np.diag(found), 1)
-    assert np.linalg.eigvalsh(found)[0] > 0
+    nearest = nearest_correlation(matrix)
+    np.testing.assert_allclose(np.diag(nearest), 1)
+    assert np.linalg.eigvalsh(nearest)[0] > 0
     shrink = min(1.0, (1 - 1e-4) / (1 - np.linalg.eigvalsh(matrix)[0]))
     by_shrinking = np.eye(5) + shrink * (matrix - np.eye(5))
-    assert np.linalg.norm(found - matrix) <= np.linalg.norm(by_shrinking - matrix) + 1e-3
+    assert np.linalg.norm(nearest - matrix) <= np.linalg.norm(by_shrinking - matrix) + 1e-3
 
 
 def test_unknown_population_offers_the_nearest():
@@ -252,8 +252,8 @@ def test_values_by_loops(rho):
     i, j = column("skin_tone"), column("hair_length")
     factor[j, i], factor[j, j] = rho, np.sqrt(1 - rho**2)
     noise = np.random.default_rng(5).standard_normal((6, len(NAMES)))
-    found = type(population)("x", "", "", population.marginals, factor).values(noise)
+    values = type(population)("x", "", "", population.marginals, factor).values(noise)
     for row in range(6):
         score = rho * noise[row, i] + np.sqrt(1 - rho**2) * noise[row, j]
-        assert found[row, j] == pytest.approx(stats.norm.cdf(score), abs=1e-12)
-        assert found[row, i] == pytest.approx(1 + 9 * stats.norm.cdf(noise[row, i]), abs=1e-12)
+        assert values[row, j] == pytest.approx(stats.norm.cdf(score), abs=1e-12)
+        assert values[row, i] == pytest.approx(1 + 9 * stats.norm.cdf(noise[row, i]), abs=1e-12)

@@ -27,9 +27,9 @@ def lab(linear):
     return 116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])
 
 
-def ciede2000(one, other):
+def ciede2000(first, other):
     """Sharma, Wu & Dalal 2005, doi:10.1002/col.20070, equations 2 to 22."""
-    (l1, a1, b1), (l2, a2, b2) = one, other
+    (l1, a1, b1), (l2, a2, b2) = first, other
     chroma = (np.hypot(a1, b1) + np.hypot(a2, b2)) / 2
     g = 0.5 * (1 - np.sqrt(chroma**7 / (chroma**7 + 25.0**7)))
     c1, c2 = np.hypot(a1 * (1 + g), b1), np.hypot(a2 * (1 + g), b2)
@@ -63,9 +63,9 @@ def ciede2000(one, other):
         ((2.0776, 0.0795, -1.1350), (0.9033, -0.0636, -0.5514), 0.9082),
     ],
 )
-def test_ciede2000_gives_the_published_differences(one, other, published):
-    assert ciede2000(one, other) == pytest.approx(published, abs=1e-4)
-    assert ciede2000(other, one) == pytest.approx(published, abs=1e-4)
+def test_ciede2000_gives_the_published_differences(first, other, published):
+    assert ciede2000(first, other) == pytest.approx(published, abs=1e-4)
+    assert ciede2000(other, first) == pytest.approx(published, abs=1e-4)
 
 
 @pytest.mark.parametrize("tone", range(1, 11))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from transect.generators.faceworld.renderer import RENDERER_VERSION
-from transect.generators.faceworld.validity import measured, photometry_passes, shortcomings, validity_of
+from transect.generators.faceworld.validity import photometry_passes, shipped_facts, shortcomings, validity_of
 from transect.generators.faceworld.world import FaceWorld
 
 
@@ -33,11 +33,14 @@ def facts(version="7", **changes):
 
 
 def test_matching_figures_that_hold_validate():
-    said = validity_of(facts(), "7")
-    assert said["photometry_validated"] is True
-    assert "is validated against photographs (renderer version 7, 5,000 subjects: 81 of 90 medians" in said["statement"]
-    assert "\n" not in said["statement"]
-    assert said["photometry"] == {
+    validity = validity_of(facts(), "7")
+    assert validity["photometry_validated"] is True
+    assert (
+        "is validated against photographs (renderer version 7, 5,000 subjects: 81 of 90 medians"
+        in validity["statement"]
+    )
+    assert "\n" not in validity["statement"]
+    assert validity["photometry"] == {
         "subjects": 5000,
         "medians": 90,
         "medians_inside": 81,
@@ -45,23 +48,23 @@ def test_matching_figures_that_hold_validate():
         "share_inside": 0.70,
         "fewest_of_a_fifth": 200,
     }
-    assert said["identity"] == {"value": 0.96, "low": 0.95, "high": 0.97, "n": 500}
-    assert list(said["readings"]) == ["skin_tone", "yaw"], "traits of identity are no attributes"
+    assert validity["identity"] == {"value": 0.96, "low": 0.95, "high": 0.97, "n": 500}
+    assert list(validity["readings"]) == ["skin_tone", "yaw"], "traits of identity are no attributes"
 
 
 def test_figures_of_another_version_say_nothing():
-    said = validity_of(facts("6"), "7")
-    assert said["photometry_validated"] is False
-    assert "figures are of renderer version 6, the pictures of version 7" in said["statement"]
-    assert (said["photometry"], said["identity"], said["readings"]) == (None, None, {})
-    assert said["not_measured"] == "not measured for renderer version 7: figures are of renderer version 6"
+    validity = validity_of(facts("6"), "7")
+    assert validity["photometry_validated"] is False
+    assert "figures are of renderer version 6, the pictures of version 7" in validity["statement"]
+    assert (validity["photometry"], validity["identity"], validity["readings"]) == (None, None, {})
+    assert validity["not_measured"] == "not measured for renderer version 7: figures are of renderer version 6"
 
 
 def test_no_figures():
-    said = validity_of({}, "7")
-    assert said["photometry_validated"] is False
-    assert "not yet validated" in said["statement"]
-    assert said["not_measured"] == "not measured for renderer version 7"
+    validity = validity_of({}, "7")
+    assert validity["photometry_validated"] is False
+    assert "not yet validated" in validity["statement"]
+    assert validity["not_measured"] == "not measured for renderer version 7"
 
 
 @pytest.mark.parametrize(
@@ -78,17 +81,17 @@ def test_no_figures():
     ],
 )
 def test_one_missed_condition_is_named(missed, words):
-    said = validity_of(facts(**missed), "7")
-    assert said["photometry_validated"] is False
-    assert words in said["statement"]
+    validity = validity_of(facts(**missed), "7")
+    assert validity["photometry_validated"] is False
+    assert words in validity["statement"]
     assert not photometry_passes(facts(**missed)["photometry"])
     assert len(shortcomings(facts(**missed)["photometry"])) == 1
-    assert said["photometry"] is not None, "a figure that misses its condition is still told"
+    assert validity["photometry"] is not None, "a figure that misses its condition is still told"
 
 
 def test_the_world_says_what_its_shipped_figures_say():
-    said = FaceWorld(image_size=32).validity()
-    assert said == validity_of(measured(), RENDERER_VERSION)
-    shipped = measured()
+    validity = FaceWorld(image_size=32).validity()
+    assert validity == validity_of(shipped_facts(), RENDERER_VERSION)
+    shipped = shipped_facts()
     if shipped.get("renderer_version") == RENDERER_VERSION:
-        assert said["photometry_validated"] == photometry_passes(shipped["photometry"])
+        assert validity["photometry_validated"] == photometry_passes(shipped["photometry"])

@@ -54,16 +54,16 @@ class Judge(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         name = func._schema.name.split("::")[1].rstrip("_")
-        made = func(*args, **(kwargs or {}))
-        operands = [a for a in (*args, made) if isinstance(a, torch.Tensor) and a.dim() > 1]
+        result = func(*args, **(kwargs or {}))
+        operands = [a for a in (*args, result) if isinstance(a, torch.Tensor) and a.dim() > 1]
         squared = name == "pow" and args[1] == 2  # a product
         if name in IN_VECTORS and not squared:
             self.judged.add(name)
-            if not all(map(fills_vectors, operands)) or made.shape[-1] * made.shape[-2] % 32:
+            if not all(map(fills_vectors, operands)) or result.shape[-1] * result.shape[-2] % 32:
                 self.wrong.add((name, tuple(tuple(o.shape) for o in operands)))
         elif not squared and name not in ROUNDED_BY_THE_STANDARD | MOVED | BY_ROW:
             self.wrong.add((name, "unknown: say in this test how it rounds"))
-        return made
+        return result
 
 
 def fills_vectors(operand):

@@ -65,8 +65,8 @@ def test_the_communitys_layout(tmp_path, archived):
     content = {"g_ema": community(weights()), "latent_avg": average, "d": {"x": torch.zeros(1)}}
     content |= {"args": argparse.Namespace(lr=0.002, channel_multiplier=2), "ada_aug_p": 0.0}
     torch.save(content, path, _use_new_zipfile_serialization=archived)
-    made = picture(read_checkpoint(path))
-    torch.testing.assert_close(made, picture(Weights(weights())), rtol=0, atol=1e-5)
+    converted = picture(read_checkpoint(path))
+    torch.testing.assert_close(converted, picture(Weights(weights())), rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("archived", [True, False])
@@ -76,13 +76,15 @@ def test_noise_that_the_community_did_not_save_is_drawn_and_said(tmp_path, archi
     torch.save({"g_ema": held}, tmp_path / "x.pt", _use_new_zipfile_serialization=archived)
     facts = convert(tmp_path / "x.pt", tmp_path / "x.safetensors")
     assert facts["noise"] == "newly drawn, since the file has none"
-    made, whole = (StyleGAN2(one) for one in (read_checkpoint(tmp_path / "x.safetensors"), Weights(weights())))
+    drawn, whole = (
+        StyleGAN2(checkpoint) for checkpoint in (read_checkpoint(tmp_path / "x.safetensors"), Weights(weights()))
+    )
     w = torch.linspace(-1, 1, 48).reshape(1, 6, 8)
-    torch.testing.assert_close(made.synthesize(w, "none"), whole.synthesize(w, "none"), rtol=0, atol=1e-5)
-    assert torch.equal(made.synthesize(w), StyleGAN2(read_checkpoint(tmp_path / "x.pt")).synthesize(w))
-    names = sorted(name for name in made.tensors if name.endswith("noise_const"))
-    assert [tuple(made.tensors[name].shape) for name in names] == [(16, 16), (16, 16), (4, 4), (8, 8), (8, 8)]
-    assert abs(float(made.tensors["synthesis.b16.conv1.noise_const"].std()) - 1) < 0.2  # 256 numbers of spread 1
+    torch.testing.assert_close(drawn.synthesize(w, "none"), whole.synthesize(w, "none"), rtol=0, atol=1e-5)
+    assert torch.equal(drawn.synthesize(w), StyleGAN2(read_checkpoint(tmp_path / "x.pt")).synthesize(w))
+    names = sorted(name for name in drawn.tensors if name.endswith("noise_const"))
+    assert [tuple(drawn.tensors[name].shape) for name in names] == [(16, 16), (16, 16), (4, 4), (8, 8), (8, 8)]
+    assert abs(float(drawn.tensors["synthesis.b16.conv1.noise_const"].std()) - 1) < 0.2  # 256 numbers of spread 1
 
 
 def test_what_pytorch_refuses_is_named_without_its_advice(tmp_path):
@@ -119,11 +121,11 @@ UNSOUND = {
 @pytest.mark.parametrize("kind", UNSOUND)
 @pytest.mark.parametrize("names", ["official", "community"])
 def test_tensors_that_are_no_floating_point_numbers_are_named(tmp_path, kind, names):
-    change, found = UNSOUND[kind]
+    change, fault = UNSOUND[kind]
     held = weights() if names == "official" else community(weights())
     name = KERNEL if names == "official" else "convs.1.conv.weight"
     torch.save({"g_ema": {**held, name: change(held[name])}}, tmp_path / "x.pt")
-    with pytest.raises(BadInput, match=f"x.pt: {name}: expected dense floating-point numbers, found {found}"):
+    with pytest.raises(BadInput, match=f"x.pt: {name}: expected dense floating-point numbers, found {fault}"):
         convert(tmp_path / "x.pt", tmp_path / "y.safetensors")
 
 
@@ -194,7 +196,7 @@ def test_a_file_that_cannot_be_written_is_one_line(official, tmp_path):
     (tmp_path / "folder.safetensors").mkdir()
     with pytest.raises(BadInput, match="folder.safetensors: cannot be written"):
         convert(official, tmp_path / "folder.safetensors")
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["folder.safetensors", "network.pkl"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["folder.safetensors", "network.pkl"]
 
 
 def test_a_rename_that_fails_leaves_nothing(official, tmp_path, monkeypatch):
@@ -204,7 +206,7 @@ def test_a_rename_that_fails_leaves_nothing(official, tmp_path, monkeypatch):
     monkeypatch.setattr("pathlib.Path.replace", fail)
     with pytest.raises(BadInput, match=r"cannot be written \(No space left on device\)"):
         convert(official, tmp_path / "out.safetensors")
-    assert [one.name for one in tmp_path.iterdir()] == ["network.pkl"]
+    assert [file.name for file in tmp_path.iterdir()] == ["network.pkl"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no umask")

@@ -191,10 +191,10 @@ def test_a_list_copied_again_and_again_is_refused(tmp_path):
 
 def test_calls_are_counted(tmp_path, monkeypatch):
     monkeypatch.setattr("transect.generators.checkpoints.pickles.MOST_OBJECTS", 10)
-    made = GLOBAL % (b"torch", b"Size") + b"q\x010]" + b"h\x01)\x85Ra" * 9  # one name and nine calls
-    (tmp_path / "x.pkl").write_bytes(stream(made))
+    calls = GLOBAL % (b"torch", b"Size") + b"q\x010]" + b"h\x01)\x85Ra" * 9  # one name and nine calls
+    (tmp_path / "x.pkl").write_bytes(stream(calls))
     assert len(read_pickle(tmp_path / "x.pkl")) == 9
-    (tmp_path / "x.pkl").write_bytes(stream(made, b"h\x01)\x85Ra"))
+    (tmp_path / "x.pkl").write_bytes(stream(calls, b"h\x01)\x85Ra"))
     with pytest.raises(BadInput, match="more than 10 objects"):
         read_pickle(tmp_path / "x.pkl")
 

@@ -60,9 +60,13 @@ def test_the_reference_was_configured_as_its_weights_say(reference):
     from safetensors import safe_open
 
     with safe_open(REFERENCE, "pt") as file:
-        said = json.loads(file.metadata()["cond32"])
+        stated = json.loads(file.metadata()["cond32"])
     shape = of_reference(reference, "cond32", label=1).shape
-    assert (shape.image_size, shape.classes, shape.layers) == (said["img_resolution"], said["c_dim"], said["num_ws"])
+    assert (shape.image_size, shape.classes, shape.layers) == (
+        stated["img_resolution"],
+        stated["c_dim"],
+        stated["num_ws"],
+    )
 
 
 def test_upsampling_is_zeros_between_and_a_convolution():
@@ -84,7 +88,7 @@ def test_modulated_convolution_is_a_convolution_with_scaled_kernels(up):
     x, weight = torch.randn(2, 3, 5, 5, dtype=torch.float64), torch.randn(4, 3, 3, 3, dtype=torch.float64)
     styles, taps = torch.randn(2, 3, dtype=torch.float64), make_filter().double()
     answer = modulated_convolution(x, weight, styles, taps if up else None)
-    for image, style, made in zip(x, styles, answer, strict=True):
+    for image, style, output in zip(x, styles, answer, strict=True):
         scaled = weight * style[None, :, None, None]
         kernel = scaled / (scaled.square().sum((1, 2, 3), keepdim=True) + 1e-8).sqrt()
         if up:
@@ -93,7 +97,7 @@ def test_modulated_convolution_is_a_convolution_with_scaled_kernels(up):
             expected = torch.nn.functional.conv2d(wide, (4 * taps).expand(4, 1, 4, 4), groups=4)[0]
         else:
             expected = torch.nn.functional.conv2d(image[None], kernel, padding=1)[0]
-        torch.testing.assert_close(made, expected, rtol=0, atol=1e-10)
+        torch.testing.assert_close(output, expected, rtol=0, atol=1e-10)
 
 
 def small(**options):
@@ -132,9 +136,9 @@ def test_truncation_zero_is_the_average():
 def test_noise_of_a_seed_is_the_subjects_own():
     network = small(noise="seed")
     w = network.map(torch.zeros(1, 8))
-    one, again, other = (network.synthesize(w, seed=seed) for seed in (1, 1, 2))
-    assert torch.equal(one, again)
-    assert not torch.allclose(one, other)
+    first, again, other = (network.synthesize(w, seed=seed) for seed in (1, 1, 2))
+    assert torch.equal(first, again)
+    assert not torch.allclose(first, other)
 
 
 def test_an_average_that_is_missing_is_estimated():
@@ -143,8 +147,8 @@ def test_an_average_that_is_missing_is_estimated():
     del held["mapping.w_avg"]
     network = StyleGAN2(Weights(held))
     w = network.map(torch.randn(20_000, 8), 1.0)[:, 0]
-    found = network.map(torch.randn(1, 8), 0.0)[0, 0]
-    assert (found - w.mean(0)).abs().max() < 5 * w.std(0).max() / 70
+    average = network.map(torch.randn(1, 8), 0.0)[0, 0]
+    assert (average - w.mean(0)).abs().max() < 5 * w.std(0).max() / 70
 
 
 def test_a_clamp_cuts_activations():
@@ -223,14 +227,14 @@ def conditional_file(tmp_path_factory):
 
 def test_options_after_the_file_are_the_networks(conditional_file):
     """The same pictures as of the network made with them, and other ones than of another class."""
-    made = load(f"{conditional_file}?label=2&truncation=0.5&noise=none")
+    generator = load(f"{conditional_file}?label=2&truncation=0.5&noise=none")
     same = StyleGAN2(Weights(weights(CONDITIONAL)), label=2, truncation=0.5, noise="none")
-    described = made.describe()
+    described = generator.describe()
     assert (described["label"], described["truncation"], described["noise"]) == (2, 0.5, "none")
-    latents = made.sample([1, 2])
-    np.testing.assert_array_equal(made.render(latents).pixels, same.render(latents).pixels)
+    latents = generator.sample([1, 2])
+    np.testing.assert_array_equal(generator.render(latents).pixels, same.render(latents).pixels)
     other = load(f"{conditional_file}?label=1&truncation=0.5&noise=none")
-    assert (other.render(latents).pixels != made.render(latents).pixels).any()
+    assert (other.render(latents).pixels != generator.render(latents).pixels).any()
 
 
 def test_a_conditional_network_needs_a_class_where_z_is_mapped(conditional_file):
@@ -242,8 +246,8 @@ def test_a_conditional_network_needs_a_class_where_z_is_mapped(conditional_file)
         network.render(network.sample([1]))
     z = network.sample([1, 2]).values
     chosen = np.eye(3)[[2, 0]]
-    own = [load(f"{conditional_file}?label={label}").map(z)[row] for row, label in enumerate((2, 0))]
-    torch.testing.assert_close(network.map(z, c=chosen), torch.stack(own), rtol=0, atol=1e-6)
+    classes = [load(f"{conditional_file}?label={label}").map(z)[row] for row, label in enumerate((2, 0))]
+    torch.testing.assert_close(network.map(z, c=chosen), torch.stack(classes), rtol=0, atol=1e-6)
     with pytest.raises(BadInput, match=r"c: expected one-hot classes \[2, 3\], got \[1, 3\]"):
         network.map(z, c=chosen[:1])
     assert (network.options, load(f"{conditional_file}?label=0&truncation=0.5").options) == (

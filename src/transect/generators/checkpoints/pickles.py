@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from typing import ClassVar, TypeAlias, cast
 
 import torch
 from torch import Tensor
@@ -24,30 +24,34 @@ LARGEST = 4 << 30
 """Bytes of the largest pickle that is read; official ones have up to 400 MB."""
 
 MOST_OBJECTS = 1_000_000
-"""Names looked up and objects made; official files need a few thousand."""
+"""Names that may be looked up and objects that may be created; official files need a few thousand."""
 
 BYTES_PER_BYTE, SPARE_BYTES = 4, 16 << 20
-"""What is made may take so many bytes for each of the file's, and these. Honest files need two: storages, clones."""
+"""Memory for objects: bytes per byte of the file, plus spare ones. Sound files need two: storages and clones."""
 
 _CLASS_BYTES, _ITEM_BYTES = 2048, 100
-"""About what a class, and an item of a container, takes of memory."""
+"""Approximate memory of a class, and of an item of a container."""
 
 _LEGACY = pickle.dumps(0x1950A86A20F9469CFC6C, protocol=2)
-"""How a storage within a pickle begins, whatever PyTorch wrote it. Archives, which can be compressed, do not."""
+"""First bytes of a storage within a pickle, by any PyTorch. Archives, which can be compressed, begin otherwise."""
 
 _MODULES = re.compile(r"torch\.nn\.modules\.\w+(\.\w+)*|(training|torch_utils|dnnlib|metrics)(\.\w+)*")
-"""Whose classes become records. They are not imported: the name alone is kept."""
+"""Modules whose classes become records. They are not imported; only the name is used."""
 
 _DTYPES = {name: getattr(torch, name) for name in ("float16", "bfloat16", "float32", "float64", "int64", "uint8")}
 
 
+Loader: TypeAlias = Callable[["_DataUnpickler"], None]
+"""What the unpickler does for one operation code."""
+
+
 class Record:
-    """What a pickle says of an object whose class is not known here: the class's name and its state."""
+    """An object whose class is not known here: the class's name and its state."""
 
     class_name = ""
 
     def __init__(self, *_: object, **__: object) -> None:
-        self.state: Any = {}
+        self.state: object = {}
 
     def __setitem__(self, key: object, value: object) -> None:
         if isinstance(self.state, dict):
@@ -57,7 +61,7 @@ class Record:
         """Items of unknown lists are not needed."""
 
     def extend(self, _: object) -> None:
-        """Nor are several."""
+        """Several items are not needed either."""
 
 
 class _Refused(pickle.UnpicklingError):
@@ -75,11 +79,11 @@ def read_pickle(path: Path) -> object:
     except _Refused as refused:
         raise BadInput(f"{path}: {refused}") from None
     except MemoryError:
-        raise BadInput(f"{path}: the pickle asks for more memory than there is; it is damaged or hostile") from None
+        raise BadInput(f"{path}: the pickle asks for more memory than is available; it is damaged or hostile") from None
     except RecursionError:
         raise BadInput(f"{path}: the pickle is nested too deeply; it is damaged or hostile") from None
     except Exception as error:
-        # A damaged stream of pickle's machine code can fail anywhere in it, with any exception.
+        # A damaged stream of operation codes can fail anywhere in it, with any exception.
         raise BadInput(f"{path}: the pickle cannot be read ({type(error).__name__}: {_first_line(error)})") from None
 
 
@@ -94,9 +98,9 @@ def _first_line(error: Exception) -> str:
 
 
 class _Bounded:
-    """A file that never makes room for more bytes than it has left."""
+    """A file that never allocates more bytes than it has left."""
 
-    def __init__(self, file: BinaryIO, size: int) -> None:
+    def __init__(self, file: io.BufferedReader, size: int) -> None:
         self._file, self._size = file, size
 
     def _check(self, wanted: int) -> None:
@@ -108,9 +112,9 @@ class _Bounded:
         self._check(n)
         return self._file.read(n)
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: bytearray) -> int:
         self._check(len(buffer))
-        return self._file.readinto(buffer)  # type: ignore[attr-defined, no-any-return]
+        return self._file.readinto(buffer)
 
     def readline(self) -> bytes:
         return self._file.readline(1 << 20)
@@ -133,25 +137,25 @@ class _Budget:
             raise _Refused(f"more than {MOST_OBJECTS} objects; the file is damaged or hostile")
 
 
-def _counted(load: Callable[..., None]) -> Callable[..., None]:
-    """A call of what the file names, counted with the items that it makes: a few bytes can copy a long list."""
+def _count_calls(load: Loader) -> Loader:
+    """Counts a call that the file names, and the items that it creates: a few bytes can copy a long list."""
 
-    def count(machine: Any) -> None:
-        machine._budget.count()
-        load(machine)
-        item = machine.stack[-1]
+    def count(unpickler: _DataUnpickler) -> None:
+        unpickler._budget.count()
+        load(unpickler)
+        item = unpickler.stack[-1]
         if isinstance(item, tuple | set | dict):
-            machine._budget.take(_ITEM_BYTES * len(item))
+            unpickler._budget.take(_ITEM_BYTES * len(item))
 
     return count
 
 
-def _keyed(load: Callable[..., None], keys: Callable[[list[Any]], list[Any]]) -> Callable[..., None]:
-    """Keys and members that are plain: hashing a tuple of a tuple twice, sixty times over, would never end."""
+def _check_keys(load: Loader, keys: Callable[[list[object]], list[object]]) -> Loader:
+    """Accepts plain keys and members alone: hashing deeply nested tuples would never end."""
 
-    def check(machine: Any) -> None:
-        _check_plain(keys(machine.stack))
-        load(machine)
+    def check(unpickler: _DataUnpickler) -> None:
+        _check_plain(keys(unpickler.stack))
+        load(unpickler)
 
     return check
 
@@ -162,21 +166,24 @@ def _check_plain(keys: Iterable[object]) -> None:
             raise _Refused(f"expected names or numbers as keys, found {type(key).__name__}; the file is hostile")
 
 
-_KEYS: dict[int, Callable[[list[Any]], list[Any]]] = {
+_KEYS: dict[int, Callable[[list[object]], list[object]]] = {
     pickle.SETITEM[0]: lambda stack: stack[-2:-1],
     pickle.SETITEMS[0]: lambda stack: stack[::2],
     pickle.DICT[0]: lambda stack: stack[::2],
     pickle.ADDITEMS[0]: list,
     pickle.FROZENSET[0]: list,
 }
+_OPERATIONS = cast("dict[int, Loader]", pickle._Unpickler.dispatch)
 _CALLS = tuple(code[0] for code in (pickle.REDUCE, pickle.NEWOBJ, pickle.NEWOBJ_EX, pickle.OBJ, pickle.INST))
 
 
 class _DataUnpickler(pickle._Unpickler):
-    """Python's own machine with every door closed: its names are looked up in `_KNOWN`, nowhere else.
+    """Python's own unpickler, restricted: names are looked up in `_KNOWN` and nowhere else.
 
-    The machine in Python code is used since the one in C makes room for lengths and memo places before it reads them.
+    The version in Python is used, since the one in C allocates lengths and memo places before it reads them.
     """
+
+    stack: list[object]
 
     def __init__(self, file: _Bounded, size: int) -> None:
         super().__init__(file)
@@ -212,24 +219,24 @@ class _DataUnpickler(pickle._Unpickler):
 
     def _build(self) -> None:
         """The state of a Record is kept; that of anything else is dropped, since setting it would run its methods."""
-        state = self.stack.pop()  # type: ignore[attr-defined]
-        if isinstance(self.stack[-1], Record):  # type: ignore[attr-defined]
-            self.stack[-1].state = state  # type: ignore[attr-defined]
+        state, record = self.stack.pop(), self.stack[-1]
+        if isinstance(record, Record):
+            record.state = state
 
     def _refuse_buffer(self) -> None:
         raise _Refused("expected weights, found a writable buffer; the file is damaged or hostile")
 
     dispatch: ClassVar[dict[int, Callable[..., None]]] = {
-        **pickle._Unpickler.dispatch,
-        **{code: _counted(pickle._Unpickler.dispatch[code]) for code in _CALLS},
-        **{code: _keyed(pickle._Unpickler.dispatch[code], keys) for code, keys in _KEYS.items()},
+        **_OPERATIONS,
+        **{code: _count_calls(_OPERATIONS[code]) for code in _CALLS},
+        **{code: _check_keys(_OPERATIONS[code], keys) for code, keys in _KEYS.items()},
         pickle.BUILD[0]: _build,
         pickle.BYTEARRAY8[0]: _refuse_buffer,
         pickle.NEXT_BUFFER[0]: _refuse_buffer,
     }
 
 
-def _persistent_object(meta: Any) -> Record:
+def _persistent_object(meta: object) -> Record:
     """An object of the official code with its source text: the name and the state are kept, the text is not."""
     if not isinstance(meta, dict) or not isinstance(meta.get("class_name"), str):
         raise _Refused("expected the description of a network, found another; the file is of an unknown version")
@@ -239,23 +246,25 @@ def _persistent_object(meta: Any) -> Record:
     return record
 
 
-def _storage(budget: _Budget, data: Any) -> object:
+def _storage(budget: _Budget, data: object) -> object:
     """A tensor's numbers, stored as a file within the file; read by PyTorch's loader of weights alone."""
     if not isinstance(data, bytes):
-        raise _Refused("expected the bytes of a tensor's storage, found another thing")
+        raise _Refused("expected the bytes of a tensor's storage, found something else")
     if not data.startswith(_LEGACY):
-        raise _Refused("expected a tensor's storage as PyTorch pickles it, found an archive or another thing")
+        raise _Refused("expected a tensor's storage as PyTorch pickles it, found an archive or something else")
     storage = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
     if not isinstance(storage, torch.storage.TypedStorage):
-        raise _Refused("expected a tensor's storage, found another thing")
+        raise _Refused("expected a tensor's storage, found something else")
     budget.take(storage._untyped_storage.nbytes())
     return storage
 
 
-def _tensor(budget: _Budget, storage: Any, offset: Any, size: Any, stride: Any, *_: object) -> Tensor:
+def _tensor(
+    budget: _Budget, storage: object, offset: int, size: Iterable[int], stride: Iterable[int], *_: object
+) -> Tensor:
     """A view of a storage; PyTorch refuses what reaches beyond it."""
     if not isinstance(storage, torch.storage.TypedStorage):
-        raise _Refused("expected a tensor's storage, found another thing")
+        raise _Refused("expected a tensor's storage, found something else")
     shape = tuple(map(int, size))
     numbers = torch.empty(0, dtype=storage.dtype).set_(storage._untyped_storage)
     if math.prod(shape) > numbers.numel():
@@ -264,14 +273,14 @@ def _tensor(budget: _Budget, storage: Any, offset: Any, size: Any, stride: Any, 
     return torch.as_strided(numbers, shape, tuple(map(int, stride)), int(offset)).clone()
 
 
-def _parameter(data: Any, *_: object) -> Tensor:
+def _parameter(data: object, *_: object) -> Tensor:
     if not isinstance(data, Tensor):
-        raise _Refused("expected a tensor as parameter, found another thing")
+        raise _Refused("expected a tensor as parameter, found something else")
     return data
 
 
-class _Dictionary(dict[Any, Any]):
-    """Of any kind, ordered as all are; its items come after it, where their keys are looked at."""
+class _Dictionary(dict[object, object]):
+    """An ordered or plain dictionary; its items follow it in the file, and their keys are checked there."""
 
     def __new__(cls, *items: object) -> _Dictionary:
         if items:
@@ -279,21 +288,21 @@ class _Dictionary(dict[Any, Any]):
         return super().__new__(cls)
 
 
-def _set(members: Any = ()) -> set[Any]:
+def _set(members: object = ()) -> set[object]:
     if not isinstance(members, list | tuple):
-        raise _Refused("expected the members of a set, found another thing")
+        raise _Refused("expected the members of a set, found something else")
     _check_plain(members)
     return set(members)
 
 
 def _nothing(*_: object) -> None:
-    """For what weights do not need: devices, and NumPy's numbers and arrays, such as a layer's gain."""
+    """Stands in for what weights do not need: devices, and NumPy's numbers and arrays, such as a layer's gain."""
 
 
 _NUMPY = [(f"numpy.{core}.multiarray", name) for core in ("core", "_core") for name in ("scalar", "_reconstruct")]
 
 
-_KNOWN: dict[tuple[str, str], Callable[..., Any]] = {
+_KNOWN: dict[tuple[str, str], Callable[..., object]] = {
     ("torch_utils.persistence", "_reconstruct_persistent_obj"): _persistent_object,
     ("torch._utils", "_rebuild_tensor_v2"): _tensor,
     ("torch._utils", "_rebuild_parameter"): _parameter,

@@ -1,7 +1,7 @@
 """A diffusion pipeline as generator and controls in one: one seed, one subject, and words or edits set its attributes.
 
 Text: the subject is the noise that it starts from; prompts differ in the words of one attribute alone (prompt pairs).
-Edit: the subject is a photograph, to which noise is added and taken away again under the edit's prompt; the level is
+Edit: the subject is a photograph, to which noise is added, and removed under the edit's prompt; the level is
 the share of noise (Meng et al. 2022, SDEdit, arXiv:2108.01073). Instruct: the same by instruction; the level is the
 share of guidance (Brooks et al. 2023, InstructPix2Pix, arXiv:2211.09800). Several edits follow one another.
 """
@@ -53,12 +53,12 @@ class DiffusionGenerator:
 
     @property
     def name(self) -> str:
-        """As reports say it."""
+        """The name in reports."""
         return f"diffusers:{self.path.stem}"
 
     @property
     def latent_dim(self) -> int:
-        """Numbers that say which subject it is: one per attribute in mode text, else the photograph's row."""
+        """Number of coordinates that identify a subject: one per attribute in mode text, else the photograph's row."""
         return len(self.settings.attributes) if self._source is None else 1
 
     @property
@@ -82,7 +82,7 @@ class DiffusionGenerator:
         return Latents(checked, rows.astype(np.float64)[:, None], SPACE)
 
     def read(self, latents: Latents) -> pa.Table:
-        """What is asked for: float64 levels of the prompt, or strengths of the edits; a subject's own where not set."""
+        """The requested float64 levels of the prompt or strengths of the edits; the subject's own where not set."""
         return pa.table({name: pa.array(column, pa.float64()) for name, column in self._values(latents).items()})
 
     def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
@@ -94,7 +94,7 @@ class DiffusionGenerator:
                 raise UnknownName("attribute", name, known, f"of {self.path.name}")
         if both := [name for name in hold if name in wanted]:
             raise BadInput(f"{both[0]}: expected to be set or held, got both; drop one")
-        settings = {name: self._checked(known[name], column, len(latents)) for name, column in wanted.items()}
+        settings = {name: self._check_values(known[name], column, len(latents)) for name, column in wanted.items()}
         return replace(latents, settings={**latents.settings, **settings})
 
     def render(self, latents: Latents) -> Images:
@@ -104,20 +104,20 @@ class DiffusionGenerator:
         for row, seed in enumerate(latents.seeds.tolist()):
             chosen = {name: float(column[row]) for name, column in values.items()}
             if self._source is None:
-                pixels[row] = self._prompted(seed, chosen)
+                pixels[row] = self._render_prompt(seed, chosen)
             else:
-                pixels[row] = self._edited(self._source.pixels([int(latents.values[row, 0])])[0], seed, chosen)
+                pixels[row] = self._render_edit(self._source.pixels([int(latents.values[row, 0])])[0], seed, chosen)
         return Images(pixels)
 
     def describe(self) -> dict[str, object]:
-        """What recreates the pictures, for a run's spec; folders are left out, which tell of people and machines."""
+        """What recreates the pictures, for a run's spec. Folders are left out: they can name people and machines."""
         settings = {**self.settings.model_dump(), "pipeline": Path(self.settings.pipeline).name, "source": None}
         source = None if self._source is None else self._source.describe()
         description = {"name": self.name, "image_size": self.image_size, "device": self.device, "source": source}
         return {**description, "settings": settings, **self._facts}
 
     def validity(self) -> dict[str, object]:
-        """What a report says of the images."""
+        """What a report states about the images."""
         how = "prompts" if self._source is None else "edits of photographs"
         statement = (
             f"Images of the diffusion pipeline {self._facts['pipeline']} by {how}. Values are what was asked for: what "
@@ -164,7 +164,7 @@ class DiffusionGenerator:
             columns[attribute.name] = np.where(np.isnan(setting), column, setting)
         return columns
 
-    def _checked(self, attribute: Attribute, values: object, rows: int) -> Float[np.ndarray, " n"]:
+    def _check_values(self, attribute: Attribute, values: object, rows: int) -> Float[np.ndarray, " n"]:
         column = np.asarray(values, dtype=np.float64)
         if column.ndim > 1 or (column.ndim == 1 and len(column) != rows):
             name, shape = attribute.name, list(column.shape)
@@ -176,11 +176,11 @@ class DiffusionGenerator:
                 raise BadInput(f"{attribute.name}: expected 0 or at least {least:.3g}, one of the steps, got {value:g}")
         return np.broadcast_to(column, (rows,)).copy()
 
-    def _prompted(self, seed: int, values: dict[str, float]) -> UInt8[np.ndarray, "h w 3"]:
+    def _render_prompt(self, seed: int, values: dict[str, float]) -> UInt8[np.ndarray, "h w 3"]:
         arguments = {"prompt": self.settings.worded(values), "height": self.image_size, "width": self.image_size}
         return self._run(arguments, seed, 0)
 
-    def _edited(
+    def _render_edit(
         self, picture: UInt8[np.ndarray, "h w 3"], seed: int, values: dict[str, float]
     ) -> UInt8[np.ndarray, "h w 3"]:
         from PIL import Image

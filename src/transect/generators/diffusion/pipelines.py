@@ -1,7 +1,7 @@
-"""Opens a saved diffusion pipeline without running anything that came with it: safetensors, known classes, no network.
+"""Opens a saved diffusion pipeline without running code that it contains: safetensors, known classes, no network.
 
 A folder that holds program text, pickled weights without safetensors next to them, or a component from any library but
-diffusers and transformers is refused before a library looks at it.
+diffusers and transformers is refused before a library reads it.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from transect.datasets.labelled import digest
 from transect.errors import BadInput, MissingExtra
+
+Pipeline: TypeAlias = Any
+"""A pipeline of diffusers, which has no common class for what is used here."""
 
 _PICKLED: Final = (".bin", ".ckpt", ".pt", ".pth", ".pkl", ".pickle", ".joblib", ".npy", ".npz", ".h5", ".msgpack")
 _PROGRAMS: Final = (".py", ".pyc", ".so", ".dll", ".sh")
@@ -60,12 +63,12 @@ def _check_file(file: Path) -> None:
         raise BadInput(f"{file}: expected a file, found a broken link; copy the pipeline again")
 
 
-def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Any:
+def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Pipeline:
     """The pipeline on its device, quiet. Raises MissingExtra, or BadInput for a pipeline of another kind."""
     index = check_folder(folder)
     try:
         import diffusers
-        import transformers  # noqa: F401  (its absence shows here, not in the middle of loading)
+        import transformers  # noqa: F401  (a missing package is reported here, not in the middle of loading)
     except ImportError:
         raise MissingExtra("diffusers", "a diffusion generator") from None
     import torch
@@ -75,7 +78,7 @@ def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Any:
     if importlib.util.find_spec("accelerate") is None:
         options["low_cpu_mem_usage"] = False
     options |= {"torch_dtype": torch.float16 if half else torch.float32, "trust_remote_code": False}
-    if "safety_checker" in index:  # it would blacken images; the report would not count them
+    if "safety_checker" in index:  # it would black out images, and the report would not count them
         options |= {"safety_checker": None, "requires_safety_checker": False}
     with _quiet():
         try:
@@ -88,8 +91,8 @@ def open_pipeline(folder: Path, mode: str, device: str, half: bool) -> Any:
     return pipeline.to(device)
 
 
-def check_prompts(pipeline: Any, prompts: list[str]) -> None:
-    """Raises BadInput for a prompt whose end the text encoder would cut off, and an attribute with it."""
+def check_prompts(pipeline: Pipeline, prompts: list[str]) -> None:
+    """Raises BadInput for a prompt that the text encoder would truncate, which could lose an attribute."""
     tokenizer = getattr(pipeline, "tokenizer", None)
     longest = getattr(tokenizer, "model_max_length", 0)
     if tokenizer is None or not 0 < longest < 10_000:
@@ -117,8 +120,8 @@ def facts_of(folder: Path) -> dict[str, object]:
     }
 
 
-def own_size(pipeline: Any) -> int:
-    """Width and height that the pipeline makes by default, in pixels."""
+def own_size(pipeline: Pipeline) -> int:
+    """Default width and height of the pipeline's images, in pixels."""
     model = getattr(pipeline, "unet", None) or getattr(pipeline, "transformer", None)
     size = getattr(getattr(model, "config", None), "sample_size", None)
     size = getattr(pipeline, "default_sample_size", None) if size is None else size
@@ -138,7 +141,7 @@ def _check_device(device: str, half: bool) -> None:
         raise BadInput("half: expected a GPU for half precision, got the CPU; drop it or give --device cuda")
 
 
-def _check_kind(pipeline: Any, mode: str, folder: Path) -> None:
+def _check_kind(pipeline: Pipeline, mode: str, folder: Path) -> None:
     takes = inspect.signature(type(pipeline).__call__).parameters
     wanted = {
         "text": ("prompt", "generator"),
@@ -160,7 +163,7 @@ def _json(path: Path) -> dict[str, object]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """No bars and advice of the libraries on standard error; errors still come."""
+    """Hides the libraries' progress bars and advice on standard error; errors are still raised."""
     import warnings
 
     import transformers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -54,7 +54,7 @@ class Settings(BaseModel):
 
     @property
     def shown(self) -> tuple[Attribute, ...]:
-        """The attributes as audits know them: levels of the prompt, or strength of the edit from 0 (as it was)."""
+        """The attributes as audits know them: levels of the prompt, or strength of the edit from 0 (unchanged)."""
         return tuple(_attribute(name, entry, self) for name, entry in self.attributes.items())
 
     def worded(self, values: dict[str, float]) -> str:
@@ -63,7 +63,7 @@ class Settings(BaseModel):
         return " ".join(_SLOT.sub(lambda slot: words[slot[1].strip()], self.prompt).split())
 
     def every_prompt(self) -> list[str]:
-        """Each prompt that can be made: every level of each attribute, the others at their first; or every edit."""
+        """Each possible prompt: every level of each attribute, the others at their first; or every edit."""
         if self.mode != "text":
             return [entry.prompt for entry in self.attributes.values()]
         first = dict.fromkeys(self.attributes, 0.0)
@@ -101,7 +101,7 @@ def _first(error: ValidationError) -> str:
 
 
 def _fault(settings: Settings) -> str:
-    """What contradicts itself, naming the key; "" for nothing."""
+    """What is contradictory, naming the key; "" where nothing is."""
     if settings.mode == "text":
         return _text_fault(settings)
     if not settings.source:
@@ -117,9 +117,9 @@ def _fault(settings: Settings) -> str:
 def _text_fault(settings: Settings) -> str:
     slots = [slot.strip() for slot in _SLOT.findall(settings.prompt)]
     if stray := next((slot for slot in slots if slot not in settings.attributes), None):
-        return f"prompt: expected slots {_listed(settings)}, got {{{stray}}}; add [attributes.{stray}] or take it out"
+        return f"prompt: expected slots {_names(settings)}, got {{{stray}}}; add [attributes.{stray}] or take it out"
     if "" in slots or re.search(r"[{}]", _SLOT.sub("", settings.prompt)):
-        return f"prompt: expected slots {_listed(settings)}, got a brace without a name; correct it"
+        return f"prompt: expected slots {_names(settings)}, got a brace without a name; correct it"
     for name, entry in settings.attributes.items():
         if name not in slots:
             return f"prompt: expected a slot {{{name}}} for [attributes.{name}], got none; add it"
@@ -132,13 +132,13 @@ def _text_fault(settings: Settings) -> str:
     return ""
 
 
-def _listed(settings: Settings) -> str:
+def _names(settings: Settings) -> str:
     return ", ".join(f"{{{name}}}" for name in settings.attributes)
 
 
 def _attribute(name: str, entry: AttributeSettings, settings: Settings) -> Attribute:
     if settings.mode == "text":
-        kind: Any = "binary" if len(entry.levels) == 2 else "categorical"
+        kind: Literal["binary", "categorical"] = "binary" if len(entry.levels) == 2 else "categorical"
         meaning = entry.meaning or f"prompted: {' / '.join(words or 'nothing' for words in entry.levels.values())}"
         return Attribute(name, kind, meaning, levels=tuple(entry.levels), source="the prompt")
     what = "share of noise" if settings.mode == "edit" else "share of guidance"

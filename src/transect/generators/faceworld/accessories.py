@@ -24,7 +24,7 @@ from transect.generators.faceworld.relief import eye_x
 from transect.generators.faceworld.skin import ear_coordinates
 
 FRAME_DEPTH = 0.66
-"""How far before the head's axis the lenses stand."""
+"""Distance of the lenses in front of the head's axis."""
 
 LENS_HALF_WIDTH, LENS_HALF_HEIGHT = 0.185, 0.140
 EARRING_Y, EARRING_RADIUS = 0.235, 0.042
@@ -48,7 +48,7 @@ class GlassesParts(NamedTuple):
 
 
 def glasses_parts(frame: Frame, p: Parameters) -> GlassesParts:
-    """Where glasses are, or would be."""
+    """Position of the glasses, worn or not."""
     x, y = _on_plane(frame, p, FRAME_DEPTH)
     square = 2.2 + 1.6 * p["squareness"]
     thick = 0.012 + 0.009 * smoothstep(p["frame_color"], -1.0, 0.8)

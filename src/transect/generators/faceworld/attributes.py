@@ -130,7 +130,7 @@ IDENTITY: tuple[str, ...] = (
     "hat_hue",
     "hat_lightness",
 )
-"""The identity code: what makes a subject that subject. Standard normal, part of u, neither read nor set."""
+"""The identity code, which identifies a subject. Standard normal, part of u; it cannot be read or set."""
 
 NAMES: tuple[str, ...] = tuple(attribute.name for attribute in ATTRIBUTES)
 _BY_NAME = {attribute.name: attribute for attribute in ATTRIBUTES}

@@ -31,8 +31,8 @@ COLOR_KEPT = 0.8
 _KNEE = 0.0031308
 
 WHITE, HEADROOM = 6.0, 0.84
-"""The exposed light that becomes HEADROOM of white: the rest is kept for lamps and reflections. The tone curve is that
-of Reinhard et al. 2002, Photographic tone reproduction for digital images, equation 4."""
+"""The exposed light that becomes HEADROOM of white: the rest is for lamps and reflections. The tone curve is that of
+Reinhard et al. 2002, Photographic tone reproduction for digital images, equation 4."""
 
 
 def sensor_noise(seed: int, size: int) -> Float[np.ndarray, "3 size size"]:

@@ -1,6 +1,6 @@
-"""The pixels that are computed: those of the picture and a margin that fills whole vectors, which is cut off at last.
+"""The computed pixels: those of the picture, and a margin that fills whole vectors and is cut off at the end.
 
-A processor computes full vectors of pixels by one code and what is left over by another, whose last bit may differ. A
+A processor computes full vectors of pixels by one code and the remainder by another, whose last bit may differ. A
 canvas, and every window of it, has therefore rows and columns whose product is a multiple of 32.
 """
 

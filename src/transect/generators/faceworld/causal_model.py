@@ -43,12 +43,12 @@ class CausalModel:
         check_latents(latents)
         scores = self.population.scores(latents.values[:, len(IDENTITY) :])
         values: dict[str, Float[np.ndarray, " n"]] = {}
-        for name in self.population.order:  # causes before what they cause
+        for name in self.population.order:  # causes before effects
             value = self.population.value(name, values, scores[:, NAMES.index(name)])
             if name == "exposure":
                 metered = metered_exposure(values["skin_tone"], values["light_level"])
                 value = np.clip(metered + value, *attribute(name).bounds)
-            values[name] = _intervened(value, latents.settings.get(name))
+            values[name] = _apply_setting(value, latents.settings.get(name))
         return {name: values[name] for name in NAMES}
 
     def intervene(self, latents: Latents, values: pa.Table | Mapping[str, object], hold: Sequence[str] = ()) -> Latents:
@@ -83,7 +83,7 @@ def _names(values: pa.Table | Mapping[str, object]) -> list[str]:
     return list(values.column_names) if isinstance(values, pa.Table) else list(values)
 
 
-def _intervened(value: Float[np.ndarray, " n"], setting: Float[np.ndarray, " n"] | None) -> Float[np.ndarray, " n"]:
+def _apply_setting(value: Float[np.ndarray, " n"], setting: Float[np.ndarray, " n"] | None) -> Float[np.ndarray, " n"]:
     return value if setting is None else np.where(np.isnan(setting), value, setting)
 
 

@@ -36,7 +36,7 @@ def check_seeds(seeds: Sequence[object] | Int[np.ndarray, " n"]) -> Int[np.ndarr
 
 
 def _shown(array: np.ndarray) -> str:
-    """The first few of a list's values that will not do, or what is there instead of a list of whole numbers."""
+    """The first invalid values of a list, or what was passed in place of a list of whole numbers."""
     if array.ndim == 1 and np.issubdtype(array.dtype, np.integer):
         wrong = [value for value in array.tolist() if not 0 <= value <= np.iinfo(np.int64).max]
         return ", ".join(map(str, wrong[:3])) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")

@@ -50,8 +50,8 @@ def smoothstep(value: Tensor, low: float | Tensor, high: float | Tensor) -> Tens
 
 
 LEAST = 25.0
-"""Exponents end at -LEAST. Below -87 lie numbers that a processor takes a hundred times as long for, and their products
-begin before; e⁻²⁵ = 1e-11 beside 1 is nothing to float32."""
+"""Exponents end at -LEAST. Below -87 lie denormal numbers, which take a hundred times as long, and their products begin
+before; e⁻²⁵ = 1e-11 is negligible next to 1 in float32."""
 
 
 def bump(value: Tensor, width: float | Tensor) -> Tensor:
@@ -63,7 +63,7 @@ def bump(value: Tensor, width: float | Tensor) -> Tensor:
 
 
 def power(value: Tensor, exponent: float | Tensor) -> Tensor:
-    """A number from 0 on to the power of another: by logarithms, which take a fifth of the time of a power."""
+    """A non-negative number to the power of another, by logarithms, which take a fifth of the time of a power."""
     return value.clamp(min=1e-20).log_().mul_(exponent).exp_()
 
 

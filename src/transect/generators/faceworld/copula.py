@@ -1,4 +1,4 @@
-"""What comes with what: the correlation matrix of the attributes' normal scores, from common causes and pairs."""
+"""Correlated attributes: the correlation matrix of their normal scores, from common causes and pairs."""
 
 from __future__ import annotations
 

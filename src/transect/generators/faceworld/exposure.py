@@ -1,4 +1,4 @@
-"""How much gain does the camera choose? It meters the face, from the causes and never from the pixels.
+"""The camera's gain: it meters the face, from the causal attributes and never from the pixels.
 
 Exposure is in stops (factors of two) of gain over the base gain. The camera follows scene light fully but skin
 only in part, as photographs show: the median luminance of the cheek is .16 in the darkest fifth of 5,293 portrait
@@ -23,7 +23,7 @@ REFERENCE_LUMINANCE = 3.83
 """The luminance of skin that the meter leaves at base gain under nominal light."""
 
 TONE_ADAPTATION = 0.44
-"""The share, in stops, of a skin's departure from the reference that the meter makes good."""
+"""The share, in stops, of a skin's departure from the reference that the meter compensates."""
 
 
 def metered_exposure(

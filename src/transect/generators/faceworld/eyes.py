@@ -106,7 +106,7 @@ def _lid_skin(p: Parameters, lids: Lids, radiance: Tensor) -> Tensor:
     fold = lids.upper - 0.035 - 0.013 * p["eyelid_fold"].clamp(-2, 2)
     crease = bump(v - fold, 0.013) * near * (0.42 + 0.10 * p["eyelid_fold"]).clamp(min=0.1)
     socket = bump(v - lids.upper + 0.015, 0.075) * bump(t, 1.25) * lids.front
-    # What little light comes from a socket has crossed skin, and is redder.
+    # The little light from a socket has crossed skin and is redder.
     dark = torch.exp(-1.64 * socket.unsqueeze(1) * color(radiance, 0.80, 1.05, 1.10))
     radiance = radiance * (1 - crease).unsqueeze(1) * dark
     lid = smoothstep(v, -0.17, -0.09) * (1 - smoothstep(v, -0.01, 0.05)) * near
@@ -115,7 +115,7 @@ def _lid_skin(p: Parameters, lids: Lids, radiance: Tensor) -> Tensor:
 
 
 def _eyeball(frame: Frame, p: Parameters, lids: Lids, light: Illumination) -> Tensor:
-    """Radiance of sclera, iris and pupil under the lids' shade; the eyes look at the camera, whatever the head does."""
+    """Radiance of sclera, iris and pupil under the lids' shade; the eyes look at the camera in every pose."""
     side = torch.sign(frame.face.x)
     dx = lids.outward + (0.045 * p["sin_yaw"] - 0.034 * p["gaze"]) * side
     dy = lids.down - 0.03 * p["sin_pitch"] + 0.014

@@ -118,15 +118,15 @@ def hanging_beard(frame: Frame, p: Parameters, lattices: dict[str, Tensor]) -> t
     zero = torch.zeros_like(p["yaw"])
     X, Y = project(p, zero, CHIN * vertical_scale(p), zero + 0.57)
     c, s = p["cos_roll"], p["sin_roll"]
-    beside = c * X + s * Y
-    x, y = frame.U - beside, frame.V - (c * Y - s * X)
+    offset = c * X + s * Y
+    x, y = frame.U - offset, frame.V - (c * Y - s * X)
     # Turned aside, the chin comes near one side of the jaw's outline and leaves the other.
-    x = x / (1 - 1.9 * torch.sign(x) * beside).clamp(min=0.45)
+    x = x / (1 - 1.9 * torch.sign(x) * offset).clamp(min=0.45)
     half = 0.14 + 0.38 * p["on_jaw"]
     length = 0.17 * smoothstep(p["beard"], 0.15, 1.1) * torch.maximum(0.8 * p["on_chin"], p["on_jaw"])
     hairs = _read(lattices["strands"], 1.2 * x, 1.2 * y)
     reach = length * (1 - (x / half) ** 2).clamp(min=0)
-    # The jaw from below is nearly a parabola; what of it lies on the head is drawn there.
+    # The jaw from below is nearly a parabola; the part on the head is drawn with the head.
     below = (y + 1.4 * x * x) / (1 + (2.8 * x) ** 2).sqrt()
     edge = reach * (1 + 0.22 * hairs) - below
     shading = 0.46 - 0.40 * smoothstep(below, -0.02, 0.12) + 0.12 * p["light_x"] * x / half

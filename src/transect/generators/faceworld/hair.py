@@ -54,10 +54,10 @@ def hair(whole: Frame, p: Rows, lattices: dict[str, Tensor], under_hat: Tensor |
         outer = torch.minimum(outer, window.of(under_hat))
     grown = _left(frame, p, locks)
     inside = outer - frame.U.abs()
-    edge = _feathered(frame, inside, locks.fine, 0.010 + 0.010 * p["coil"])
+    edge = _feather(frame, inside, locks.fine, 0.010 + 0.010 * p["coil"])
     bottom = _bottom(frame, p, locks)
     density = mix(p["density"], torch.ones_like(inside), smoothstep(p["lift"], 0.0, 0.045))
-    back = edge * _feathered(frame, bottom - frame.V, locks.fine, 0.022) * grown * density
+    back = edge * _feather(frame, bottom - frame.V, locks.fine, 0.022) * grown * density
     line = _hairline(frame, p, locks)
     front = _grown_from(frame, p, line, locks.fine, inside).maximum(_curtain(frame, p, locks, outer, bottom))
     within = edge.maximum(frame.head)
@@ -86,7 +86,7 @@ def _left(frame: Frame, p: Parameters, locks: Strands) -> Tensor:
     return smoothstep(1 - p["scalp"], 0.0, 0.15) * (1 - bare * (1 - sides))
 
 
-def _feathered(frame: Frame, inside: Tensor, fine: Tensor, width: float | Tensor) -> Tensor:
+def _feather(frame: Frame, inside: Tensor, fine: Tensor, width: float | Tensor) -> Tensor:
     """Coverage at an edge of hair: single hairs reach beyond it, about that far, and between them one sees through."""
     half = width + frame.pixel
     return smoothstep(inside + 0.7 * width * fine, -half, half)
@@ -132,7 +132,7 @@ def _end(p: Parameters) -> Tensor:
 
 
 def _side(p: Parameters) -> Tensor:
-    """How far hair stands off beside the head."""
+    """How far hair stands off at the sides of the head."""
     loose = smoothstep(p["hang"], 0.02, 0.35)
     volume = 1 + 0.45 * p["hair_volume"]
     side = 0.010 + 0.55 * p["lift"] * volume + (0.035 + 0.03 * p["hair_volume"]) * loose
@@ -173,7 +173,7 @@ def _cloud(V: Tensor, p: Parameters, widest: Tensor) -> Tensor:
 
 
 def _bottom(frame: Frame, p: Parameters, texture: Strands) -> Tensor:
-    """Height at which hanging hair ends, lock by lock; longer behind than beside the face."""
+    """Height at which hanging hair ends, lock by lock; longer behind than at the sides of the face."""
     hang = p["hang"]
     locks = (0.02 + 0.05 * smoothstep(hang, 0.1, 0.6)) * (1 - 0.5 * p["curl"]) * texture.ragged
     return _end(p) + 0.35 * p["coil"] + locks - 0.10 * bump(frame.U.abs() - 0.62, 0.14) * hang
@@ -182,7 +182,7 @@ def _bottom(frame: Frame, p: Parameters, texture: Strands) -> Tensor:
 def _hairline(frame: Frame, p: Parameters, texture: Strands) -> Tensor:
     """How far above the edge of the hair that grows on the visible skull: forehead, temples, and bangs."""
     face, bald, masculine = frame.face, p["baldness"], p["face_shape"]
-    # 0 on the midline, 1 beside the face, up to 2 behind.
+    # 0 on the midline, 1 at the side of the face, up to 2 behind.
     across = mix(2 - face.sine.abs(), face.sine.abs(), beyond(face.cosine))
     crown = HAIRLINE_Y - 0.028 * p["forehead_height"] - 0.55 * smoothstep(bald, 0.0, 0.75)
     recession = (0.05 * masculine + 0.10 * masculine * p["old"] + 0.16 * bald) * bump(across - 0.55, 0.26)
@@ -205,13 +205,13 @@ def _grown_from(frame: Frame, p: Parameters, line: Tensor, fine: Tensor, inside:
     width = width + 0.075 * smoothstep(p["baldness"], 0.0, 0.5)
     # At the outline one looks along the scalp: there is more hair before it.
     dense = mix(p["density"], torch.ones_like(inside), 1 - smoothstep(inside, 0.0, 0.22))
-    return _feathered(frame, line, fine, width) * dense * faded
+    return _feather(frame, line, fine, width) * dense * faded
 
 
 def _bangs(frame: Frame, p: Parameters, locks: Strands, line: Tensor, inside: Tensor) -> tuple[Tensor, Tensor]:
     """How far above the lower edge of the bangs, and their coverage: parted, swept to a side or straight across.
 
-    Who has lost hair has fewer of them, combed over the bare scalp.
+    Balding subjects have fewer of them, combed over the bare scalp.
     """
     face, amount = frame.face, p["bangs"]
     across = mix(2 - face.sine.abs(), face.sine.abs(), beyond(face.cosine))
@@ -222,7 +222,7 @@ def _bangs(frame: Frame, p: Parameters, locks: Strands, line: Tensor, inside: Te
     distance = distance + (0.010 + 0.024 * amount * (1 - 0.5 * p["coil"])) * locks.ragged
     strays = locks.fine * (1 - 0.8 * p["coil"])
     left = smoothstep(strays + 4.0 - 4.4 * p["baldness"], -1.0, 1.0) * smoothstep(1 - p["scalp"], 0.0, 0.15)
-    cover = _feathered(frame, distance, locks.fine, 0.040)
+    cover = _feather(frame, distance, locks.fine, 0.040)
     return distance, cover * left * inside
 
 
@@ -237,12 +237,12 @@ def _curtain(frame: Frame, p: Parameters, texture: Strands, outer: Tensor, botto
     inner = 0.535 + 0.045 * p["face_width"] + opens + waves + 0.02 * texture.ragged
     inner = inner + 0.26 * tucked * bump(V - 0.03, 0.29)
     ended = (outer - inner).clamp(min=0) * smoothstep(V - bottom, -0.45, 0.05)
-    beside = _feathered(frame, x.abs() - inner - 0.55 * ended, texture.fine, 0.018)
+    outer_strands = _feather(frame, x.abs() - inner - 0.55 * ended, texture.fine, 0.018)
     behind = smoothstep(side * 0.5 * torch.sign(p["hair_parting"]) + p["hair_fall"], -0.1, 0.1)
     falls = 1 - behind * smoothstep(V, 0.92, 1.0)
     below_temple = smoothstep(V, -0.55, -0.30)
-    above_end = _feathered(frame, bottom - V, texture.fine, 0.022)
-    return beside * below_temple * above_end * falls * smoothstep(p["hang"], 0.06, 0.12)
+    above_end = _feather(frame, bottom - V, texture.fine, 0.022)
+    return outer_strands * below_temple * above_end * falls * smoothstep(p["hang"], 0.06, 0.12)
 
 
 def _ponytail(frame: Frame, p: Parameters, texture: Strands) -> Tensor:
@@ -254,7 +254,7 @@ def _ponytail(frame: Frame, p: Parameters, texture: Strands) -> Tensor:
     half = (0.09 + 0.14 * p["tail"] + 0.03 * p["hair_volume"]) * power((1 - t).clamp(min=0), 0.6) * (0.7 + 0.6 * t)
     along = smoothstep(frame.V, -0.05, 0.20) * beyond(1 - t)
     inside = half + 0.018 * texture.ragged - (frame.U - center).abs()
-    return _feathered(frame, inside, texture.fine, 0.014) * along
+    return _feather(frame, inside, texture.fine, 0.014) * along
 
 
 def _bun(frame: Frame, p: Parameters, texture: Strands) -> tuple[Tensor, Tensor]:
@@ -262,17 +262,17 @@ def _bun(frame: Frame, p: Parameters, texture: Strands) -> tuple[Tensor, Tensor]
     x, y = frame.U + 0.25 * p["sin_yaw"], frame.V + 0.97 - 0.25 * p["sin_pitch"]
     radius = ((x / 1.5) ** 2 + y * y).sqrt()
     around = bump(x, 1.5 * p["knot"]) * beyond(0.10 - y)
-    knot = _feathered(frame, p["knot"] + 0.012 * texture.ragged - radius, texture.fine, 0.010)
+    knot = _feather(frame, p["knot"] + 0.012 * texture.ragged - radius, texture.fine, 0.010)
     return knot, bump(y + 0.03, 0.05) * around
 
 
 def _shadow(frame: Frame, p: Parameters, line: Tensor) -> Tensor:
-    """What the hair takes of the light on the skin just below its edge; line: distance above the hairline."""
+    """How much light the hair takes from the skin just below its edge; line: distance above the hairline."""
     grown = (1 - smoothstep(p["baldness"], 0.0, 0.4)) * (1 - p["scalp"]) * (0.15 + smoothstep(p["lift"], 0.0, 0.08))
     overhang = 0.5 + 0.9 * p["bangs"]
     below = 0.42 * overhang * smoothstep(line, -0.05 - 0.09 * p["bangs"], 0.03) * grown
-    beside = smoothstep(frame.face.sine.abs(), 0.72, 0.98) * smoothstep(_end(p) - frame.V, -0.05, 0.3)
-    return below + 0.55 * beside * smoothstep(p["hang"], 0.06, 0.2) * (1 - p["scalp"])
+    at_sides = smoothstep(frame.face.sine.abs(), 0.72, 0.98) * smoothstep(_end(p) - frame.V, -0.05, 0.3)
+    return below + 0.55 * at_sides * smoothstep(p["hang"], 0.06, 0.2) * (1 - p["scalp"])
 
 
 def shade_skin(radiance: Tensor, shadow: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ _MELANIN_OF_BLACK, _DECADES = 1.9, 4.1
 """Concentration at hair_color 0, and the natural logarithm by which it falls until 1."""
 
 _BODY, _SURFACE = 0.52, 0.004
-"""What a mass of fibers without pigment gives back, and what every fiber's surface does."""
+"""Reflectance of a mass of fibers without pigment, and of every fiber's surface."""
 
 _PHEOMELANIN_OF_BLOND = 0.25
 _RED, _RED_DECADES = 0.9, 1.6

@@ -1,4 +1,4 @@
-"""What a hair style is made of: how far hair hangs, how high it lies, how it bends, and whether it is tied.
+"""The traits of a hair style: how far hair hangs, how high it lies, how it bends, and whether it is tied.
 
 Traits are numbers, so that every style is the same geometry in other proportions; `hair_length` moves each style
 between its own shortest and longest. Lengths are in face units; hanging length is 0 at the ears and 1 below the

@@ -58,12 +58,12 @@ def _constant(values: Float[np.ndarray, ...], device: torch.device) -> Tensor:
 
 
 def vertical_scale(p: Parameters) -> Tensor:
-    """How much longer than the average head this one is."""
+    """Length of the head relative to the average."""
     return 1 + 0.038 * p["face_length"] + 0.02 * (p["face_shape"] - 0.5)
 
 
 def _profile(p: Parameters) -> tuple[Tensor, Tensor]:
-    """Half widths and half depths at _HEIGHTS, [b, knots]: what jaw, chin, cheekbones and forehead look like."""
+    """Half widths and half depths at _HEIGHTS, [b, knots]: the shape of jaw, chin, cheekbones and forehead."""
 
     def of(name: str) -> Tensor:
         return p[name].reshape(-1, 1)
@@ -92,7 +92,7 @@ def _near(height: float, width: float, device: torch.device) -> Tensor:
 
 
 LEAN, REACH, WIDTH, DEPTH = 0, 1, 4, 5
-"""Numbers of tables that are read alone."""
+"""Indices of tables that are read separately."""
 
 
 def profile_tables(p: Parameters) -> Tensor:
@@ -238,7 +238,7 @@ def _coarse_grid(canvas: Canvas) -> tuple[Tensor, Tensor]:
 def _parallax(
     p: Parameters, canvas: Canvas, tables: Tensor, relief: Callable[[Tensor, Tensor], Tensor]
 ) -> tuple[Tensor, Tensor]:
-    """How far, on a coarse lattice over the picture, what is seen lies from where a flat upright face would show it."""
+    """Offset, on a coarse lattice over the picture, of the visible surface from its place on a flat upright face."""
     U, V = unroll(p, *_from_distance(p, *_coarse_grid(canvas)))
     sin_yaw, cos_yaw, tilt, scale = p["sin_yaw"], p["cos_yaw"], p["sin_pitch"] / p["cos_pitch"], vertical_scale(p)
     high = V / p["cos_pitch"]

@@ -1,6 +1,6 @@
-"""The heads of a tile: where each pixel looks, the windows that hold them, and what the skin there is like.
+"""The heads of a tile: where each pixel looks, the windows that hold them, and the details of their skin.
 
-Rows of one subject under other light, tone, hair or glasses have the same head: it is made once.
+Rows of one subject under other light, tone, hair or glasses have the same head, which is computed once.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SHAPE = (
     "roll",
     "distance",
 )
-"""What the head's shape, pose and slow shades depend on, besides the seed."""
+"""What the head's shape, pose and slow shades depend on, in addition to the seed."""
 
 
 class Heads(NamedTuple):

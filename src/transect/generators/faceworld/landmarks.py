@@ -33,7 +33,7 @@ _ANGLES = ("yaw", "pitch", "roll")
 _VECTOR = 32
 _JAW_HEIGHTS = (-0.08, 0.10, 0.27, 0.43, 0.57, 0.685, 0.785, 0.85)
 _JAW_AZIMUTH_SINE = 0.985
-"""Jaw points lie just before the silhouette of a frontal head, as annotators put them."""
+"""Jaw points lie just inside the silhouette of a frontal head, where annotators place them."""
 
 
 def landmarks(p: Parameters, relief: Tensor, size: int) -> Float[np.ndarray, "b 68 2"]:
@@ -100,7 +100,7 @@ def _nose(p: Parameters) -> tuple[Tensor, Tensor]:
 def _eyes(p: Parameters) -> tuple[Tensor, Tensor]:
     """Outer corner, two points of the upper lid, inner corner, two of the lower lid; mirrored for the other eye."""
     like = p["yaw"].reshape(-1, 1)
-    t = _row(like, _filled((1.0, 0.38, -0.38, -1.0, -0.38, 0.38))).unsqueeze(1)
+    t = _row(like, _pad((1.0, 0.38, -0.38, -1.0, -0.38, 0.38))).unsqueeze(1)
     half, upper, lower = lid_edges(p, t)
     down = torch.cat([0 * upper[..., :1], upper[..., 1:3], 0 * upper[..., :1], lower[..., 4:6]], dim=2)
     outward = half * t[..., :6]
@@ -114,7 +114,7 @@ def _mouth(p: Parameters) -> tuple[Tensor, Tensor]:
     """Corners and outer edges of the lips clockwise from the viewer's left, then their inner edges."""
     like = p["yaw"].reshape(-1, 1)
     outer, inner = (-1.0, -0.62, -0.25, 0.0, 0.25, 0.62, 1.0), (-0.85, -0.35, 0.0, 0.35, 0.85)
-    t = _row(like, _filled(outer + outer[-2:0:-1] + inner + inner[-2:0:-1])).unsqueeze(1)
+    t = _row(like, _pad(outer + outer[-2:0:-1] + inner + inner[-2:0:-1])).unsqueeze(1)
     curves = mouth_curves(p, t)
     v = torch.cat(
         [curves.top[..., :7], curves.bottom[..., 7:12], curves.gap_top[..., 12:17], curves.gap_bottom[..., 17:20]],
@@ -123,6 +123,6 @@ def _mouth(p: Parameters) -> tuple[Tensor, Tensor]:
     return (curves.half * t[..., :20]).squeeze(1), (v + curves.line[..., :20]).squeeze(1)
 
 
-def _filled(points: tuple[float, ...]) -> tuple[float, ...]:
+def _pad(points: tuple[float, ...]) -> tuple[float, ...]:
     """The points, the last repeated until they fill whole vectors: see canvas.py."""
     return points + points[-1:] * (-len(points) % _VECTOR)

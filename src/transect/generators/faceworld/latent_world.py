@@ -1,7 +1,7 @@
-"""FaceWorld as a learned generator has to be used: subjects are latents z = R u, whose coordinates mean nothing.
+"""FaceWorld, used as a learned generator has to be: subjects are latents z = R u, whose coordinates mean nothing.
 
-Attributes are set along directions that are fitted to labels, as in a GAN; unlike there, the causal model tells what
-each attribute became.
+Attributes are set along directions that are fitted to labels, as in a GAN; unlike there, the causal model knows the
+resulting value of each attribute.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NAME: Final = "faceworld-latent"
 
 @final
 class LatentWorld:
-    """A generator over the latent view of a FaceWorld; it sets nothing, and knows the truth of every latent.
+    """A generator over the latent view of a FaceWorld; it has no controls, and knows the truth of every latent.
 
     >>> view = LatentWorld(FaceWorld(image_size=32))
     >>> subject = view.sample([7])
@@ -49,14 +49,14 @@ class LatentWorld:
         return self.world.render(self.world.from_z(latents))
 
     def truths(self, latents: Latents) -> pa.Table:
-        """What the causal model makes of each latent: every attribute and nuisance, float64 columns.
+        """The causal model's values of each latent: every attribute and nuisance, float64 columns.
 
         The last bits of a value that the rotation moved may differ from FaceWorld's own.
         """
         return self.world.read(self.world.from_z(latents))
 
     def identities(self, latents: Latents) -> Float[np.ndarray, "n k"]:
-        """The identity code of each latent: who it is, attributes aside."""
+        """The identity code of each latent, without its attributes."""
         return np.asarray(self.world.from_z(latents).values[:, : len(IDENTITY)])
 
     def describe(self) -> dict[str, object]:
@@ -64,5 +64,5 @@ class LatentWorld:
         return {**self.world.describe(), "name": self.name, "space": SPACE}
 
     def validity(self) -> dict[str, object]:
-        """What is known of FaceWorld's pictures, which these are."""
+        """The validity of FaceWorld's pictures, which these are."""
         return self.world.validity()

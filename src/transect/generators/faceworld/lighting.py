@@ -61,7 +61,7 @@ def _highlight(p: Parameters, normal: Vector) -> Tensor:
 
 
 def relieved(normal: Vector, slope_x: Tensor, slope_y: Tensor) -> Vector:
-    """The smooth head's normal tilted by the relief's slopes; at silhouettes, where nz is 0, the relief has no say."""
+    """The smooth head's normal tilted by the relief's slopes; the relief has no effect at silhouettes (nz = 0)."""
     nx, ny, nz = normal
     forward = nz.clamp(min=0)
     return unit(nx - forward * slope_x, ny - forward * slope_y, nz)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 from jaxtyping import Float
@@ -22,7 +22,7 @@ _DISTRIBUTIONS = {
 
 
 class Strict(BaseModel):
-    """Frozen, and without keys that it does not know."""
+    """Frozen; unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -54,7 +54,7 @@ class Normal(Strict):
 
     def quantile(self, z: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
         """The value at normal score z: the inverse of the truncated normal distribution function."""
-        # In the lower tail probabilities keep their digits: a distribution cut there is turned round if need be.
+        # In the lower tail probabilities keep their digits: a distribution cut there is mirrored if needed.
         sign = -1 if self.mean < self.low else 1
         ends = sorted((sign * (self.low - self.mean) / self.sd, sign * (self.high - self.mean) / self.sd))
         below, above = ndtr(ends[0]), ndtr(ends[1])
@@ -141,7 +141,7 @@ def fill(where: str, name: str, marginal: object) -> None:
         marginal["shares"] = _in_order(f"{where}: marginals.{name}.shares", name, marginal["shares"])
 
 
-def _in_order(key: str, name: str, shares: dict[str, object]) -> tuple[Any, ...]:
+def _in_order(key: str, name: str, shares: dict[str, object]) -> tuple[object, ...]:
     levels = attribute(name).levels
     strange = [level for level in shares if level not in levels]
     if strange:

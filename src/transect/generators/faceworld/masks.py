@@ -1,4 +1,4 @@
-"""Which pixels show what: masks of the parts of a picture, from the very coverages that compose it.
+"""Which pixels show which part: masks from the same coverages that compose the picture.
 
 A mask of `touched` pixels holds every pixel that the part reaches at all, so that what happens to the part alone leaves
 all others as they are, bit by bit; the other masks hold the pixels of which the part is at least half.
@@ -57,7 +57,7 @@ def draw_masks(tile: Tile) -> dict[str, Bool[np.ndarray, "b size size"]]:
 
 
 def _shown(heads: Heads, p: Rows, lattices: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The share of each pixel that shows each part, after all that lies before it."""
+    """The share of each pixel that shows each part, behind everything in front of it."""
     nothing = torch.zeros_like(heads.frame.planes[:, 0])
     parts = ("background", "hair", "neck", "clothes", "head", "ears", "earrings", "beard", "hat")
     shown = {part: nothing.clone() for part in parts} | {"background": nothing + 1}

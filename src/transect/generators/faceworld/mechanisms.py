@@ -77,7 +77,7 @@ def _check_weight(key: str, parent: str, weight: float | dict[str, float]) -> No
 
 
 def solving_order(where: str, mechanisms: Mapping[str, Mechanism]) -> tuple[str, ...]:
-    """All attributes, causes before what they cause; raises BadInput that names a cycle."""
+    """All attributes, causes before effects; raises BadInput that names a cycle."""
     causes = {name: (*mechanisms[name].parents,) if name in mechanisms else () for name in NAMES}
     causes["exposure"] = EXPOSURE_PARENTS
     try:

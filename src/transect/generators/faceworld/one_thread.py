@@ -1,23 +1,23 @@
-"""While a picture is drawn, PyTorch computes each operation on one core, in float32 and in full."""
+"""While a picture is drawn, PyTorch computes each operation on one core, in float32 at full precision."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, final
+from typing import final
 
 import torch
 
 
 def one_thread() -> None:
-    """Sets it for a worker's thread."""
+    """Sets one thread per operation, for a worker."""
     torch.set_num_threads(1)
 
 
 @final
 class _OneThread:
-    """Within, an operation runs on one core in float32, as results may differ in the last bit with how it is cut.
+    """A context in which operations run on one core in float32: how they are split can change the last bit.
 
     PyTorch's settings are the process's: the last of overlapping renders puts them back.
     """
@@ -25,7 +25,7 @@ class _OneThread:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._inside = 0
-        self._before: tuple[Any, ...] = ()
+        self._before = (1, torch.float32, "highest")
 
     @contextmanager
     def __call__(self) -> Iterator[None]:

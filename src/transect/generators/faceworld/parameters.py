@@ -28,7 +28,7 @@ _IDENTITY_LIMIT, _IDENTITY_SCALE = 2.4, 1.25
 _RELATIVE_REFERENCE, _RELATIVE_POWER = 0.45, 0.80
 _VECTOR = 16
 BACKDROP = (0.1012, 1.75)
-"""Radiance of the darkest background, and how many times brighter the lightest is."""
+"""Radiance of the darkest background, and the ratio of the lightest to it."""
 
 
 def parameters(
@@ -66,8 +66,8 @@ def _parameters(
         "backdrop": _backdrop(scalars["background_hue"], scalars["background_lightness"]),
         "gain": _gain(scalars),
     }
-    # Swatches span 47x, living skin about a fifth of that. What photographs show beside skin (sclera, teeth) is
-    # therefore given relative to it, so that the ratio to the cheek stays in the range that photographs have.
+    # Swatches span 47x, living skin about a fifth of that. What lies next to skin in photographs (sclera, teeth) is
+    # therefore stated relative to skin, so that the ratio to the cheek stays in the range that photographs have.
     scalars["beside_skin"] = (luminance(skin) / _RELATIVE_REFERENCE) ** _RELATIVE_POWER
     scalars |= hair_traits(values) | facial_hair_traits(values) | hat_traits(values) | scene_traits(values)
     scalars |= _transcendental(scalars)
@@ -75,7 +75,7 @@ def _parameters(
 
 
 def _transcendental(p: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
-    """What layers need of one parameter beyond sums and products: see rows.py."""
+    """Transcendental functions of one parameter that layers need: see rows.py."""
     sines = {f"sin_{name}": np.sin(p[name]) for name in ("yaw", "pitch", "roll", "light_azimuth")}
     return {
         **sines,

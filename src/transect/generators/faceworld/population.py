@@ -1,4 +1,4 @@
-"""How often what occurs: marginal distributions of the attributes, tied by a Gaussian copula.
+"""How often each value occurs: marginal distributions of the attributes, tied by a Gaussian copula.
 
 A population is a small TOML file: one marginal per attribute (an attribute that is left out keeps the one of
 `balanced`), common causes with a loading per attribute and correlations of pairs, all of the normal scores, and

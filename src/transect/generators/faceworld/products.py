@@ -25,7 +25,7 @@ def products(left: Tensor, right: Tensor) -> Tensor:
     b = max(len(left), len(right))
     if left.device.type != "cpu":
         return torch.bmm(left.expand(b, -1, -1), right.expand(b, -1, -1))
-    lefts, rights = _aligned(left), _aligned(right)
+    lefts, rights = _align(left), _align(right)
     product = torch.empty(b, left.shape[1], right.shape[2], dtype=left.dtype, device=left.device)
     each = zip(lefts * (b // len(lefts)), rights * (b // len(rights)), product.unbind(0), strict=True)
     for factor, other, place in each:
@@ -33,7 +33,7 @@ def products(left: Tensor, right: Tensor) -> Tensor:
     return product
 
 
-def _aligned(matrices: Tensor) -> tuple[Tensor, ...]:
+def _align(matrices: Tensor) -> tuple[Tensor, ...]:
     """Each of them, beginning at a multiple of _ALIGNMENT bytes."""
     matrices = matrices.contiguous()
     first, each = matrices.data_ptr(), matrices[0].numel() * matrices.element_size()

@@ -28,7 +28,7 @@ MONK_CHROMOPHORES = Chromophores(
     scattering=np.array([2.81, 2.94, 2.97, 2.94, 2.74, 1.04, 0.486, 0.414, 0.405, 0.401]),
     surface=np.array([0.078, 0.0852, 0.0881, 0.0888, 0.0887, 0.088, 0.0858, 0.079, 0.0677, 0.0412]),
 )
-"""What colors the skin of the tones 1 to 10: found by least squares on the curvature of hue over
+"""Optical parameters of skin of the tones 1 to 10, by least squares on the curvature of hue over
 tones, within CIEDE2000 < 6."""
 
 LUMINANCE = np.array([0.2126, 0.7152, 0.0722])

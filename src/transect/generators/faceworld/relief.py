@@ -227,7 +227,7 @@ def face_maps(p: Heads, lattices: Mapping[str, Tensor], pixel: float) -> Tensor:
     tilt = down * dy * (-2 / b["width_y"])
     across, lean = _across(b, x)
     shaped = [across * b["height"], lean * b["height"], across * b["occlusion"], across * b["blush"]]
-    # The maps side by side, so that there is one product for all that have the same rows.
+    # The maps are concatenated, so that all with the same rows share one product.
     same = products(down.transpose(1, 2), torch.cat(shaped, dim=2))
     height, slope_x, occlusion, blush = same.view(len(same), size[0], 4, size[1]).unbind(2)
     slope_y = products(tilt.transpose(1, 2), shaped[0])

@@ -1,7 +1,7 @@
 """Composes the pictures of a tile from back to front, in linear light, and hands them to the camera.
 
 A tile holds several subjects, so that one operation serves them all. No pixel depends on its mates: canvas.py and
-rows.py say how that is kept.
+rows.py explain how.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ RENDERER_VERSION = "6"
 """Changes whenever the same latents give other pixels."""
 
 NECK_TOP, CLOTHES_TOP = 0.26, 0.78
-"""Heights above which neither is seen."""
+"""Heights above which the neck and the clothes are not visible."""
 
 EVERY = slice(None)
 
@@ -103,21 +103,21 @@ def lay(picture: Tensor, layer: Layer) -> None:
 
 
 def layers(heads: Heads, p: Rows, lattices: dict[str, Tensor]) -> Iterator[Layer]:
-    """What is laid over the background, from back to front; glasses, which let light through, come after all."""
+    """The layers over the background, from back to front; glasses, which let light through, come last."""
     frame = heads.frame
     folds = spread_over(frame.canvas, lattices["folds"])
     shadow = torch.zeros_like(frame.planes[:, 0])
-    worn, locks = _worn(frame, p, folds, shadow), None
+    worn, locks = _draw_hats(frame, p, folds, shadow), None
     haired = picked(p.host("scalp")[0] < 1)
     if haired is not None:
-        locks = _grown(frame, p, lattices, haired, shadow, worn)
+        locks = _draw_hair(frame, p, lattices, haired, shadow, worn)
         yield Layer("hair", locks.radiance * locks.depth.unsqueeze(1), locks.back, locks.window, haired)
     throat, shoulders = below(frame, NECK_TOP), below(frame, CLOTHES_TOP)
     yield Layer("neck", *neck(cut(frame, throat), p), throat)
     yield Layer("clothes", *clothes(cut(frame, shoulders), p, _part(folds, shoulders)), shoulders)
     skull = cut(frame, heads.windows.head)
     yield Layer("head", _face(skull, heads, p, lattices, shadow), skull.head, heads.windows.head)
-    yield from _beside_the_head(heads, p)
+    yield from _draw_ears(heads, p)
     bearded = p.with_any("facial_hair")
     if bearded is not None:
         textures = {"strands": some(lattices["strands"], bearded)}
@@ -135,7 +135,7 @@ class Worn(NamedTuple):
     rows: Pick
 
 
-def _worn(frame: Frame, p: Rows, folds: Tensor, shadow: Tensor) -> Worn | None:
+def _draw_hats(frame: Frame, p: Rows, folds: Tensor, shadow: Tensor) -> Worn | None:
     """The hats of the rows that wear one; their shadow is written into `shadow`."""
     rows = p.with_any("hat")
     if rows is None:
@@ -145,8 +145,10 @@ def _worn(frame: Frame, p: Rows, folds: Tensor, shadow: Tensor) -> Worn | None:
     return Worn(worn, rows)
 
 
-def _grown(frame: Frame, p: Rows, lattices: dict[str, Tensor], rows: Pick, shadow: Tensor, worn: Worn | None) -> Hair:
-    """The hair of those rows, pressed down by what they wear; its shadow is added to `shadow`."""
+def _draw_hair(
+    frame: Frame, p: Rows, lattices: dict[str, Tensor], rows: Pick, shadow: Tensor, worn: Worn | None
+) -> Hair:
+    """The hair of those rows, pressed down by their hats; its shadow is added to `shadow`."""
     under_hat = None
     if worn is not None:
         under_hat = torch.full_like(shadow, NO_LIMIT)
@@ -159,14 +161,14 @@ def _grown(frame: Frame, p: Rows, lattices: dict[str, Tensor], rows: Pick, shado
     return locks
 
 
-def _beside_the_head(heads: Heads, p: Rows) -> Iterator[Layer]:
-    """Both ears and what hangs from them."""
+def _draw_ears(heads: Heads, p: Rows) -> Iterator[Layer]:
+    """Both ears and their earrings."""
     ringed = p.with_any("earrings")
     for side, window in zip((-1.0, 1.0), heads.windows.ears, strict=True):
-        beside = cut(heads.frame, window)
-        yield Layer("ears", *ear(beside, p, side), window)
+        frame = cut(heads.frame, window)
+        yield Layer("ears", *ear(frame, p, side), window)
         if ringed is not None:
-            yield Layer("earrings", *earring(beside.take(ringed), p.take(ringed), side), window, ringed)
+            yield Layer("earrings", *earring(frame.take(ringed), p.take(ringed), side), window, ringed)
 
 
 def locate_landmarks(tile: Tile) -> Float[np.ndarray, "b 68 2"]:
@@ -178,7 +180,7 @@ def locate_landmarks(tile: Tile) -> Float[np.ndarray, "b 68 2"]:
 
 
 def _face(frame: Frame, heads: Heads, p: Rows, lattices: dict[str, Tensor], shadow: Tensor) -> Tensor:
-    """The head's skin with all that is on it; frame is that of the head's window."""
+    """The head's skin with its features; frame is that of the head's window."""
     windows = heads.windows
     skin, light = face_skin(frame, p, heads.details)
     skin = shade_skin(skin, windows.head.of(shadow).contiguous())

@@ -3,7 +3,7 @@
 Layers are written for a tile of b rows. What a pixel becomes must not depend on its mates, so layer code keeps to this:
 what is transcendental in a parameter alone (its sine, a power of it) is computed by parameters.py in float64, and
 between tensors of one number per row there are only sums, products, quotients, roots, minima and maxima, which every
-processor rounds alike. Images may go through any function: their windows have sides that fill whole vectors.
+processor rounds in the same way. Images may go through any function: their windows have sides that fill whole vectors.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ class Rows(Mapping[str, Tensor]):
 
     @property
     def count(self) -> int:
-        """How many rows these are."""
+        """Number of rows."""
         return int(self._host.shape[1])
 
     @property
     def device(self) -> torch.device:
-        """Where the tensors are."""
+        """The device of the tensors."""
         return self._device
 
     def host(self, *names: str) -> Float[np.ndarray, "k b"]:

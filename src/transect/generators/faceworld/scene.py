@@ -19,7 +19,7 @@ from transect.generators.faceworld.products import products
 from transect.generators.faceworld.rows import Rows, put, some
 
 _FAR_LIGHT = (1.03, 0.99, 0.97)
-"""The light on what stands behind, nearer to daylight than that on the face."""
+"""The light on the background, nearer to daylight than that on the face."""
 
 
 def scene_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
@@ -56,7 +56,7 @@ def background(frame: Frame, p: Rows, lattices: dict[str, Tensor]) -> Tensor:
 
 
 class _View(NamedTuple):
-    """What lies far behind, and keeps its place when the camera steps back: picture coordinates [1, h, w]."""
+    """The far background, which keeps its place when the camera steps back: picture coordinates [1, h, w]."""
 
     canvas: Canvas
     X: Tensor

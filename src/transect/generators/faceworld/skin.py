@@ -45,7 +45,7 @@ def lit_skin(p: Parameters, albedo: Tensor, light: Illumination) -> Tensor:
     """Radiance of skin of that reflectance: diffuse light that reddens as it fails, and the sheen."""
     failing = (1 - light.diffuse).clamp(0, 1).unsqueeze(1)
     scattered = albedo * light.diffuse.unsqueeze(1) * (1 + failing * color(albedo, 0.07, -0.025, -0.05))
-    # Where much melanin is, what comes back has come far through the skin, and only red light comes far.
+    # Where much melanin is, returned light has crossed much skin, and only red light passes far.
     deep = (1 - p["beside_skin"]).clamp(min=0).unsqueeze(1)
     scattered = scattered * (1 + deep * color(albedo, 0.215, -0.015, -0.08))
     # Oil and water are the same on every tone, but swatches are darker than living skin: see parameters.beside_skin.
@@ -73,12 +73,12 @@ def _cast_shadow(frame: Frame, p: Parameters) -> Tensor:
     """Optical depth of the shadows that nose, brows and lips cast away from the key light."""
     x, y = frame.face.x, frame.face.y
     side, up = p["key_x"], -p["key_y"]
-    beside_nose = bump(x + 0.15 * p["nose_side"], 0.105) * bump(y - nose_base(p) + 0.10, 0.16)
+    nose_shade = bump(x + 0.15 * p["nose_side"], 0.105) * bump(y - nose_base(p) + 0.10, 0.16)
     below_nose = bump(x + 0.10 * side, 0.085) * bump(y - nose_base(p) - 0.06, 0.055)
     below_brow = bump(x.abs() - 0.24, 0.17) * bump(y + 0.17, 0.06)
     below_lip = bump(x + 0.05 * side, 0.12) * bump(y - 0.66, 0.04)
     risen = smoothstep(up, 0.1, 0.9)
-    return 0.95 * side.abs() * beside_nose + risen * (0.55 * below_nose + 0.5 * below_brow + 0.28 * below_lip)
+    return 0.95 * side.abs() * nose_shade + risen * (0.55 * below_nose + 0.5 * below_brow + 0.28 * below_lip)
 
 
 def neck(frame: Frame, p: Parameters) -> tuple[Tensor, Tensor]:

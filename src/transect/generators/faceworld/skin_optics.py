@@ -1,4 +1,4 @@
-"""Why has skin its color? Melanin over blood over scattering fibers, from published absorption and scattering.
+"""The color of skin: melanin over blood over scattering fibers, from published absorption and scattering.
 
 The dermis is a semi-infinite scattering medium with blood in it (dipole diffusion); the epidermis above filters light
 twice with its melanin. Spectra become linear RGB under daylight. Sources: melanin, baseline and scattering, Jacques
@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float
 
 WAVELENGTHS = np.arange(420.0, 701.0, 10.0)
-"""Nanometers. What the eye sees beyond is less than a percent of luminance."""
+"""Nanometers. The range outside contributes less than a percent of luminance."""
 
 # Molar extinction, 1 / (cm M), from 420 to 700 nm in steps of 10: Prahl's table, rounded to three digits.
 _OXYGENATED = np.array(
@@ -42,7 +42,7 @@ _LINEAR_FROM_XYZ = np.array([[3.2406, -1.5372, -0.4986], [-0.9689, 1.8758, 0.041
 
 
 class Chromophores(NamedTuple):
-    """What colors a skin: one number or one array entry per skin.
+    """Parameters of the color of skin: one number or one array entry per skin.
 
     melanin: share of the epidermis that is melanosomes (light skin .01 to .05, dark .2 to .45); red_melanin: share of
     pheomelanin in it; blood: share of the dermis that is blood; scattering: of the dermis, relative to average skin;

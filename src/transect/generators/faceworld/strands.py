@@ -32,7 +32,7 @@ class Strands:
     ragged: Tensor
 
     def take(self, pick: Pick) -> Strands:
-        """Those of some rows."""
+        """The strands of some rows."""
         return Strands(some(self.lateral, pick), some(self.fine, pick), some(self.ragged, pick))
 
 
@@ -51,26 +51,26 @@ def strands(frame: Frame, p: Rows, lattices: dict[str, Tensor], outer: Tensor, w
     combed = frame.U / (0.35 * outer.clamp(min=0.05) + 0.65 * widest) + 0.30 * p["swept_side"] * (frame.V + 0.4)
     across = mix(mix(combed, 0.9 * lateral, p["tied"]), arch * (2 * beyond(side) - 1), parted)
     along = frame.V / 1.4
-    # Where hair is parted the strands of one side end and others begin: neither stands out there.
-    beside = mix(torch.ones_like(side), smoothstep(side.abs(), 0.0, 0.10), parted)
-    coarse = _read(lattices["locks"], across, along) * beside
+    # Where hair is parted, the strands of one side end and others begin, so neither stands out there.
+    off_parting = mix(torch.ones_like(side), smoothstep(side.abs(), 0.0, 0.10), parted)
+    coarse = _read(lattices["locks"], across, along) * off_parting
     phase = 1.6 * torch.sin(8 * across) + 0.3 * coarse
     bend = p["wave"] * (0.040 * torch.sin(11 * frame.V + phase) + 0.014 * torch.sin(23 * frame.V - phase))
-    fine = _read(lattices["strands"], across + bend, along) * _resolved(1.5 * _SPACING, frame.pixel)
+    fine = _read(lattices["strands"], across + bend, along) * _visible_contrast(1.5 * _SPACING, frame.pixel)
     straight = 0.75 * fine + 0.45 * _read(lattices["locks"], across + bend, along)
     curly = p.with_any("curl", "coil")
     if curly is None:
         return Strands(lateral, straight, coarse)
     textures = {name: some(lattices[name], curly) for name in ("curls", "stubble")}
     drawn = (some(field, curly) for field in (across, straight, coarse))
-    fine, ragged = _curled(frame.take(curly), p.take(curly), textures, *drawn)
+    fine, ragged = _draw_curls(frame.take(curly), p.take(curly), textures, *drawn)
     coarse = coarse.clone()
     put(straight, curly, fine)
     put(coarse, curly, ragged)
     return Strands(lateral, straight, coarse)
 
 
-def _curled(
+def _draw_curls(
     frame: Frame, p: Rows, lattices: dict[str, Tensor], across: Tensor, straight: Tensor, coarse: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Ringlets turn along each lock; coils are the crests of a noise, which close on themselves."""
@@ -80,7 +80,7 @@ def _curled(
     coily = p.with_any("coil")
     if coily is not None:
         U, V, crests = (some(field, coily) for field in (frame.U, frame.V, lattices["stubble"]))
-        fine = 0.8 * _resolved(0.026, some(frame.pixel, coily)) * _read(crests, U / 1.1, V / 1.1)
+        fine = 0.8 * _visible_contrast(0.026, some(frame.pixel, coily)) * _read(crests, U / 1.1, V / 1.1)
         put(noise, coily, 0.55 * some(noise, coily) + fine)
     turns = torch.sin(34 * frame.V + 9 * across + 2.3 * noise + 2.6 * coarse)
     rings = mix(0.42 * turns + 0.60 * straight + 0.38 * noise, 0.62 * noise - 0.1, p["coil"])
@@ -88,7 +88,7 @@ def _curled(
     return mix(straight, 0.8 * rings, curly), ragged
 
 
-def _resolved(spacing: float, pixel: Tensor) -> Tensor:
+def _visible_contrast(spacing: float, pixel: Tensor) -> Tensor:
     """The share of a texture's contrast that pixels of that width still show."""
     return (spacing / pixel).clamp(max=1)
 
@@ -115,12 +115,12 @@ def shade(frame: Frame, p: Parameters, locks: Strands, rounded: Tensor) -> Tenso
 
 
 def _depth(frame: Frame, p: Parameters, rounded: Tensor) -> Tensor:
-    """What hair keeps from hair: darker below, beside the face, at the outline of coils and in the parting."""
+    """How hair shades hair: darker below, next to the face, at the outline of coils and in the parting."""
     low = 1 - 0.32 * smoothstep(frame.V, -0.2, 0.9)
-    beside = 1 - 0.45 * bump(frame.U.abs() - 0.56, 0.11) * smoothstep(frame.V, -0.4, 0.0) * (1 - p["tied"]) * (
+    at_face = 1 - 0.45 * bump(frame.U.abs() - 0.56, 0.11) * smoothstep(frame.V, -0.4, 0.0) * (1 - p["tied"]) * (
         1 - p["coil"]
     )
     opening = 0.022 + 0.05 * (frame.V + 1.12).clamp(min=0)
     parted = (1 - smoothstep(p["bangs"], 0.1, 0.3)) * (1 - p["tied"]) * smoothstep(p["hang"], 0.05, 0.2)
     parting = bump((frame.U - parting_x(p)) / opening, 1.0) * bump(frame.V + 0.93, 0.16) * parted * (1 - p["curl"])
-    return low * beside * (1 - 0.45 * parting) * (1 - 0.25 * p["coil"] * (1 - rounded))
+    return low * at_face * (1 - 0.45 * parting) * (1 - 0.25 * p["coil"] * (1 - rounded))

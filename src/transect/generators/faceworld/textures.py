@@ -1,6 +1,6 @@
 """The fields that make surfaces irregular: skin, strands, cloth, backdrop.
 
-Each is white normal noise on a fixed lattice, drawn from the subject's own stream: the same whatever the image size,
+Each is white normal noise on a fixed lattice, drawn from the subject's own stream: independent of the image size,
 the batch and the other attributes, and always drawn in full, used or not. Cubic B-splines make it a smooth field.
 """
 
@@ -35,12 +35,12 @@ LATTICES: dict[str, tuple[int, int]] = {
 
 
 _PARTS = 8
-"""How many points an average over a pixel is taken at."""
+"""Number of points of an average over a pixel."""
 
 
 @functools.lru_cache(maxsize=64)
 def _draw(seed: int) -> Float[np.ndarray, " n"]:
-    """All lattices of that subject, one after another."""
+    """All lattices of that subject, in order."""
     total = sum(rows * columns for rows, columns in LATTICES.values())
     return fine_noise(seed, Stream.TEXTURE, total)
 
@@ -95,6 +95,6 @@ def sample_mirrored(maps: Tensor, x: Tensor, y: Tensor) -> Tensor:
 
 
 def _read(maps: Tensor, x: Tensor, y: Tensor, padding: str) -> Tensor:
-    # Coordinates one after the other, not side by side: to interleave them takes longer than to read the map.
+    # Coordinates one after the other: interleaving them takes longer than reading the map.
     grid = torch.stack([x, y], dim=1).permute(0, 2, 3, 1)
     return functional.grid_sample(maps, grid, mode="bilinear", padding_mode=padding, align_corners=True)

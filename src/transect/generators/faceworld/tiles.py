@@ -1,4 +1,4 @@
-"""Which rows are drawn together, and how many."""
+"""Which rows are drawn together, and their number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from transect.generators.faceworld.heads import same_heads
 from transect.generators.faceworld.rows import Rows
 
 _PIXELS = 1 << 17
-"""Pixels of a tile on a CPU: an image of all rows then fits a core's cache, with the few it is made of."""
+"""Pixels of a tile on a CPU: one image of all rows then fits a core's cache, with the few that it is computed from."""
 
 _PIXELS_OF_GPU = 1 << 22
 """Pixels of a tile on a GPU: about 4 GiB in all."""

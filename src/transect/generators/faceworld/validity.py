@@ -1,39 +1,57 @@
-"""What is known of FaceWorld's likeness to photographs: the figures that ship, of one version of the renderer.
+"""How similar FaceWorld is to photographs: the figures that ship, of one version of the renderer.
 
-`transect verify world --publish` writes them. They say nothing about pictures of another version.
+`transect verify world --publish` writes them. They do not apply to pictures of another version.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
-from typing import Any
+from typing import TypedDict, cast
 
 SUBJECTS, IMAGE_SIZE = 5000, 128
-"""What the conditions are of."""
+"""Subjects and pixels that the conditions apply to."""
 
 MEDIANS = 90
-"""Eighteen statistics in five fifths."""
+"""Medians of eighteen statistics in five fifths."""
 
 MEDIANS_INSIDE, SHARE_INSIDE, FACES_PER_FIFTH, DARKEST_CHEEK = 81, 0.70, 200, 0.16
 """What the photometry must reach: medians of ninety between the photographs' quartiles; the smallest share of faces
 between their p05 and p95; measured faces of every fifth; the median cheek luminance of the darkest tones."""
 
 
+class Photometry(TypedDict):
+    """How rendered faces are lit, compared with photographs; None where a figure could not be measured."""
+
+    subjects: int
+    medians_inside: int
+    medians_outside: Sequence[object]
+    share_inside: float | None
+    faces_per_fifth: Sequence[int]
+    darkest_cheek: float | None
+
+
+class Facts(TypedDict, total=False):
+    """The figures that ship, of one version of the renderer; empty where none were measured."""
+
+    renderer_version: str
+    photometry: Photometry
+    identity: Mapping[str, object]
+    attributes: Sequence[Mapping[str, object]]
+
+
 @functools.cache
-def measured() -> dict[str, Any]:
+def shipped_facts() -> Facts:
     """The figures that ship; empty where none were measured."""
     file = resources.files("transect.generators.faceworld") / "facts" / "validity.json"
-    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
+    facts: Facts = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return facts
 
 
-def shortcomings(photometry: Mapping[str, Any]) -> list[str]:
-    """What of the photometry misses its condition, in words; empty where all conditions hold.
-
-    photometry: subjects, medians_inside, medians_outside, share_inside, faces_per_fifth, darkest_cheek; None is missed.
-    """
+def shortcomings(photometry: Photometry) -> list[str]:
+    """The conditions that the photometry misses, in words; empty where all hold. A figure of None is a miss."""
     share, cheek = photometry["share_inside"], photometry["darkest_cheek"]
     inside, outside = photometry["medians_inside"], photometry["medians_outside"]
     fewest = min(photometry["faces_per_fifth"])
@@ -70,13 +88,13 @@ def _two(value: float | None) -> str:
     return "not known" if value is None else f"{value:.2f}"
 
 
-def photometry_passes(photometry: Mapping[str, Any]) -> bool:
+def photometry_passes(photometry: Mapping[str, object]) -> bool:
     """Whether rendered faces are lit as photographs are, by every condition."""
-    return not shortcomings(photometry)
+    return not shortcomings(cast("Photometry", photometry))
 
 
-def statement(facts: Mapping[str, Any], version: str) -> tuple[bool, str]:
-    """Whether the photometry of that renderer is validated, and what is known, in one line.
+def statement(facts: Facts, version: str) -> tuple[bool, str]:
+    """Whether the photometry of that renderer is validated, and the evidence, in one line.
 
     >>> statement({}, "7")[0]
     False
@@ -90,21 +108,21 @@ def statement(facts: Mapping[str, Any], version: str) -> tuple[bool, str]:
             f"FaceWorld's photometry is not yet validated: figures are of renderer version {measured_version}, the"
             f" pictures of version {version}; {evidence}"
         )
-    missed = shortcomings(photometry)
-    if missed:
+    missed, share = shortcomings(photometry), photometry["share_inside"]
+    if missed or share is None:
         return False, f"FaceWorld's photometry is measured but not yet validated: {'; '.join(missed)}; {evidence}"
     return True, (
         f"FaceWorld's photometry is validated against photographs (renderer version {version},"
         f" {photometry['subjects']:,} subjects: {photometry['medians_inside']} of 90 medians between the photographs'"
-        f" quartiles, none beyond their 5 to 95 %, at least {100 * photometry['share_inside']:.0f} % of faces within"
+        f" quartiles, none beyond their 5 to 95 %, at least {100 * share:.0f} % of faces within"
         f" those for every statistic and fifth); {evidence}"
     )
 
 
-def validity_of(facts: Mapping[str, Any], version: str) -> dict[str, Any]:
-    """What a report says of the pictures of that version: the statement and, of the same version, the figures.
+def validity_of(facts: Facts, version: str) -> dict[str, object]:
+    """What a report states about pictures of that version: a statement, and figures of that version.
 
-    photometry: a summary, None where it was not measured. identity: how well people are told apart, None likewise.
+    photometry: a summary, None where it was not measured. identity: how well people can be told apart, None likewise.
     readings: by attribute and nuisance, how well a network reads it back from held-out pictures. not_measured: why
     there are no figures, "" where there are.
     """
@@ -128,7 +146,7 @@ def validity_of(facts: Mapping[str, Any], version: str) -> dict[str, Any]:
     }
 
 
-def _summary(photometry: Mapping[str, Any]) -> dict[str, Any]:
+def _summary(photometry: Photometry) -> dict[str, object]:
     return {
         "subjects": photometry["subjects"],
         "medians": MEDIANS,

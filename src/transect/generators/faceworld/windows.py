@@ -1,4 +1,4 @@
-"""The parts of a picture in which something can be seen: what is drawn there need not be computed elsewhere.
+"""The windows of a picture in which each part can be visible: a part is computed in its window alone.
 
 A window follows from the head's shape and pose, and that of hair from its length: never from what is drawn, so that it
 cannot carry a setting from one part of the picture to another.
@@ -64,13 +64,13 @@ def windows_of(frame: Frame, p: Rows) -> Windows:
     head = _around(frame.head > 0)
     aside, y, shown = head.of(frame.face.x).abs(), head.of(frame.face.y), head.of(frame.head) > 0
     features = (EYES, NOSE, MOUTH)
-    inner = [_around(shown & (y > low) & (y < high) & (aside < beside)) for low, high, beside in features]
+    inner = [_around(shown & (y > low) & (y < high) & (aside < half_width)) for low, high, half_width in features]
     left, right = (upright_box(frame.canvas, p, sorted((side * EAR[0], side * EAR[1])), EARS) for side in (-1, 1))
     return Windows(head, (left, right), *inner)
 
 
 def upright_box(canvas: Canvas, p: Rows, across: Edges, down: Edges) -> Window:
-    """Where upright coordinates U and V lie between two numbers each, in any of the rows, whatever their roll."""
+    """Where upright coordinates U and V lie between two numbers each, in any of the rows, under any roll."""
     sine, cosine, distance = p.host("sin_roll", "cos_roll", "distance").astype(np.float64)
     X = np.concatenate([(cosine * u - sine * v) / distance for u in across for v in down])
     Y = np.concatenate([(cosine * v + sine * u - CENTER_Y) / distance for u in across for v in down])

@@ -28,7 +28,7 @@ from transect.generators.faceworld.parameters import parameters
 from transect.generators.faceworld.population import load_population
 from transect.generators.faceworld.renderer import RENDERER_VERSION, Tile, locate_landmarks, render_tile
 from transect.generators.faceworld.tiles import cut_tiles
-from transect.generators.faceworld.validity import measured, validity_of
+from transect.generators.faceworld.validity import shipped_facts, validity_of
 from transect.protocols import Table
 from transect.records import Attribute, Images, Latents
 
@@ -83,7 +83,7 @@ class FaceWorld:
     def to_z(self, latents: Latents) -> Latents:
         """The latent view z = R u, R a fixed random rotation: as in a learned generator, no coordinate means anything.
 
-        Interventions are kept beside it. Raises BadInput when the latents are not of space u.
+        Interventions are kept unchanged. Raises BadInput when the latents are not of space u.
         """
         return rotate(latents)
 
@@ -132,7 +132,7 @@ class FaceWorld:
         return Images(pixels, boxes)
 
     def masks(self, latents: Latents) -> dict[str, Bool[np.ndarray, "n h w"]]:
-        """Which pixels show what: boolean [n, h, w] for skin, hair, face, eyes, mouth, glasses, background and person.
+        """Pixels by part: boolean [n, h, w] for skin, hair, face, eyes, mouth, glasses, background and person.
 
         glasses, eyes, mouth and person hold every pixel that the part touches: whatever is done to the part alone
         (and without blur and JPEG, which mix pixels) leaves all others as they are. skin, hair and face hold pixels of
@@ -210,8 +210,8 @@ class FaceWorld:
         }
 
     def validity(self) -> dict[str, object]:
-        """What is known of the world's likeness to photographs; every report carries it. See validity_of."""
-        return validity_of(measured(), RENDERER_VERSION)
+        """How similar the world is to photographs, as far as measured; every report includes it. See validity_of."""
+        return validity_of(shipped_facts(), RENDERER_VERSION)
 
 
 def _whole(name: str, value: object, low: int, high: int, unit: str) -> int:

@@ -29,7 +29,7 @@ ARCHITECTURE = "progressive"
 SPACE = "z"
 _SHOWN = 200
 _MOST_TEXT, _MOST_CLASSES, _LARGEST = 65_536, 4_096, 4_096
-"""Bounds of what a file may ask for: characters of its conditions, their combinations, pixels of a side."""
+"""Limits of a file: characters of its conditions, their combinations, pixels of a side."""
 
 
 @final
@@ -118,7 +118,7 @@ class Progressive:
         return replace(latents, values=moved)
 
     def render(self, latents: Latents) -> Images:
-        """Pixels uint8 [n, h, w, 3]. Raises BadInput for latents of another space, width or condition. None of none."""
+        """Pixels uint8 [n, h, w, 3]; none of no rows. Raises BadInput for latents of another space or width."""
         rows = self._rows(latents)
         pixels = np.empty((len(rows), self.image_size, self.image_size, 3), dtype=np.uint8)
         for index, row in enumerate(rows):

@@ -1,7 +1,7 @@
-"""The generator of a progressive GAN: from a latent through ever larger sizes, each with a color layer of its own.
+"""The generator of a progressive GAN: from a latent through ever larger sizes, each with a separate color layer.
 
 Sources: Karras et al. 2018, Progressive growing of GANs, arXiv:1710.10196, table 2 (as published: nearest neighbours,
-pixel norm, equalised learning rate); McDuff et al. 2019, arXiv:1906.11891, section 3 (the condition beside the latent).
+pixel norm, equalised learning rate); McDuff et al. 2019, arXiv:1906.11891, section 3 (the condition).
 """
 
 from __future__ import annotations

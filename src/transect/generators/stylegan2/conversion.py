@@ -15,7 +15,7 @@ def convert(source: Path, out: Path) -> dict[str, str | int | float | None]:
     """Write the generator of a checkpoint as safetensors; returns the network's figures.
 
     Nothing that the checkpoint names is imported or run. Raises BadInput when the file is no StyleGAN2, is unsound or
-    cannot be written; `out` is then left as it was.
+    cannot be written; `out` is then left unchanged.
     """
     from safetensors.torch import save
 
@@ -39,9 +39,9 @@ def convert(source: Path, out: Path) -> dict[str, str | int | float | None]:
 
 
 def _write(out: Path, data: bytes) -> None:
-    """All of it or nothing, readable by whom the umask lets."""
+    """Writes the whole file or nothing, with the permissions that the umask allows."""
     if not out.parent.is_dir():
-        raise BadInput(f"{out}: cannot be written (its folder does not exist); make the folder first")
+        raise BadInput(f"{out}: cannot be written (its folder does not exist); create the folder first")
     if out.is_dir():
         raise BadInput(f"{out}: cannot be written (it is a folder); choose another name")
     try:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, final
+from typing import TypedDict, Unpack, final
 
 import numpy as np
 import torch
@@ -24,10 +24,18 @@ from transect.runs import model_files
 
 NOISES = ("const", "none", "seed")
 ARCHITECTURE = "stylegan2"
-"""What the metadata of a converted file calls it."""
+"""Its name in the metadata of a converted file."""
 
 _FOR_AVERAGE = 10_000
 _AVERAGE_SEED = 0
+
+
+class Options(TypedDict, total=False):
+    """What can be chosen of a network after its file; see `StyleGAN2`."""
+
+    truncation: float
+    noise: str
+    label: int | None
 
 
 @final
@@ -69,11 +77,13 @@ class StyleGAN2:
             self._network.average.copy_(self._estimate_average())
 
     @classmethod
-    def from_file(cls, path: Path, **options: Any) -> StyleGAN2:
+    def from_file(
+        cls, path: Path, *, name: str | None = None, device: str = "cpu", **options: Unpack[Options]
+    ) -> StyleGAN2:
         """The network of a safetensors file, in any of the known layouts. Raises BadInput for other files."""
         weights = read_safetensors(path)
-        facts = {"weights_sha256": model_files.sha256(path)}
-        return cls(weights, **{"name": path.stem, "facts": facts, **options})
+        facts: dict[str, object] = {"weights_sha256": model_files.sha256(path)}
+        return cls(weights, name=path.stem if name is None else name, device=device, facts=facts, **options)
 
     @property
     def image_size(self) -> int:
@@ -98,7 +108,7 @@ class StyleGAN2:
     def to_space(self, latents: Latents, space: str) -> Latents:
         """The same subjects in space w or w+ (flattened), from latents of space z; row by row, whatever the batch.
 
-        Truncation is the network's own. Raises BadInput for another way.
+        Truncation is the network's own. Raises BadInput for other spaces.
         """
         if latents.space == space:
             return latents
@@ -123,7 +133,7 @@ class StyleGAN2:
 
         truncation: default is the network's. c: one-hot classes [b, classes] (default: the network's label). gradients:
         keep what is needed to differentiate by z. Raises BadInput for another width of z or c, and for a class that is
-        told neither here nor before.
+        stated neither here nor before.
         """
         z, c = torch.as_tensor(z), None if c is None else torch.as_tensor(c)
         if c is not None and c.shape != (len(z), self.shape.classes):
@@ -208,7 +218,7 @@ class StyleGAN2:
         return {"architecture": ARCHITECTURE, "clamp": json.dumps(self.shape.clamp)}
 
     def _entry(self, row: Tensor, space: str) -> Tensor | list[Tensor]:
-        """What synthesis starts from, for one row [1, d] of that space."""
+        """The input of synthesis, for one row [1, d] of that space."""
         if space == "z":
             return self.map(row)
         if space == "s":

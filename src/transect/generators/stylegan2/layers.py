@@ -1,4 +1,4 @@
-"""What StyleGAN2 is made of: equalised dense layers, modulated convolutions, filtered upsampling.
+"""The layers of StyleGAN2: equalised dense layers, modulated convolutions, filtered upsampling.
 
 Parameters carry the names that checkpoints of the field use. Axes: b images, c channels, h and w pixels.
 Sources: Karras et al. 2018, arXiv:1710.10196 (equalised learning rate); Karras et al. 2020, arXiv:1912.04958
@@ -63,7 +63,7 @@ def make_filter(taps: tuple[float, ...] = FILTER) -> Float[Tensor, "k k"]:
 
 
 def filter_up(x: Float[Tensor, "b c h w"], taps: Float[Tensor, "k k"], before: int, after: int) -> Tensor:
-    """The image, padded before and after, convolved with four times the filter: zeros between samples made room."""
+    """The image, padded before and after, convolved with four times the filter, as three of four samples are 0."""
     channels = x.shape[1]
     kernel = (4 * taps.flip((0, 1))).to(x.dtype).expand(channels, 1, -1, -1)
     return functional.conv2d(functional.pad(x, (before, after, before, after)), kernel, groups=channels)
@@ -104,8 +104,8 @@ def modulated_convolution(
     if len(x) == 1 and weight.numel() < x.numel():
         weight = weight * styles.view(1, -1, 1, 1)
         weight = weight if scales is None else weight * scales.view(-1, 1, 1, 1)
-        return _convolved(x, weight.to(x.dtype), taps)
-    x = _convolved(x * styles[:, :, None, None].to(x.dtype), weight.to(x.dtype), taps)
+        return _convolve(x, weight.to(x.dtype), taps)
+    x = _convolve(x * styles[:, :, None, None].to(x.dtype), weight.to(x.dtype), taps)
     return x if scales is None else x * scales[:, :, None, None].to(x.dtype)
 
 
@@ -114,7 +114,7 @@ def power_of(weight: Float[Tensor, "o i k k"]) -> Float[Tensor, "o i"]:
     return weight.square().sum(dim=(2, 3))
 
 
-def _convolved(x: Tensor, kernel: Tensor, taps: Tensor | None) -> Tensor:
+def _convolve(x: Tensor, kernel: Tensor, taps: Tensor | None) -> Tensor:
     k = kernel.shape[-1]
     if taps is None:
         return functional.conv2d(x, kernel, padding=k // 2)

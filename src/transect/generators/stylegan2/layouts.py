@@ -21,7 +21,7 @@ from transect.generators.stylegan2.layers import make_filter
 
 _DEEPEST, _MOST = 8, 20_000
 _GROWTH, _SPARE_BYTES = 4, 16 << 20
-"""Tensors as float32 may take so much more than the file's numbers: twice for halves; repeated views take more."""
+"""Limit of the tensors' size as float32, relative to the file: twice for half precision; repeated views take more."""
 _OFFICIAL = ("mapping.", "synthesis.")
 _TF = "a network of the TensorFlow version: export it with the official legacy converter first"
 
@@ -114,11 +114,11 @@ def of_names(tensors: Mapping[str, object], source: str, extra: Mapping[str, obj
     if "input.input" in held and "conv1.conv.weight" in held:
         try:
             average = (extra or {}).get("latent_avg")
-            beside = {"latent_avg": average} if isinstance(average, Tensor) else {}
-            weights = _of_community(_as_float32({**held, **beside}, source), source)
+            average_entry = {"latent_avg": average} if isinstance(average, Tensor) else {}
+            weights = _of_community(_as_float32({**held, **average_entry}, source), source)
             without = not any(name.startswith("noises.") for name in held)
             return Weights(weights | _drawn_noise(weights) if without else weights, noise_drawn=without)
-        except (IndexError, RuntimeError):  # a tensor without the axes, or numbers, that its name stands for
+        except (IndexError, RuntimeError):  # a tensor without the axes or numbers that its name implies
             raise BadInput(
                 f"{source}: expected the community's StyleGAN2, found weights of other shapes; it is damaged"
             ) from None
@@ -142,7 +142,7 @@ def _as_float32(held: Mapping[str, Tensor], source: str) -> dict[str, Tensor]:
 
 
 def _unsound(value: Tensor) -> str:
-    """What a tensor is instead of dense floating-point numbers in memory; empty where it is that."""
+    """Why a tensor is not dense floating-point numbers in memory; empty where it is."""
     if value.is_nested:
         return "a nested tensor"
     if value.layout != torch.strided:
@@ -159,7 +159,9 @@ def _of_community(held: dict[str, Tensor], source: str) -> dict[str, Tensor]:
     tensors = {"synthesis.b4.const": held["input.input"][0]}
     for name, value in held.items():
         if name.endswith((".blur.kernel", ".upsample.kernel")) and not torch.allclose(value, 4 * make_filter()):
-            raise BadInput(f"{source}: {name}: expected the filter 1, 3, 3, 1, found another; it is not StyleGAN2's")
+            raise BadInput(
+                f"{source}: {name}: expected the filter 1, 3, 3, 1, found another; the file is not StyleGAN2's"
+            )
         if match := re.fullmatch(r"style\.(\d+)\.(weight|bias)", name):
             tensors[f"mapping.fc{int(match[1]) - 1}.{match[2]}"] = value
         elif match := re.fullmatch(r"noises\.noise_(\d+)", name):

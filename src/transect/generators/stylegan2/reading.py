@@ -8,7 +8,6 @@ import re
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -28,12 +27,12 @@ def read_checkpoint(path: Path) -> Weights:
     if kind == "a safetensors file":
         return read_safetensors(path)
     if kind == "a PyTorch checkpoint (state_dict or pickled module)":
-        return _of_archive(path)
+        return _read_archive(path)
     if kind == "a Python pickle" and is_legacy(path):
-        return _of_torch(path)
+        return _read_torch(path)
     if kind == "a Python pickle":
         content = read_pickle(path)
-        return _of_dictionary(content, str(path)) if _is_state(content) else of_pickle(content, str(path))
+        return _weights_of(content, str(path)) if _is_state(content) else of_pickle(content, str(path))
     raise BadInput(f"{path}: expected an official pickle, a .pt or a safetensors file, found {kind}")
 
 
@@ -52,16 +51,16 @@ def _clamp(text: str | None, path: Path) -> float | None:
     return check_clamp(clamp, f"{path}: metadata clamp")
 
 
-def _of_archive(path: Path) -> Weights:
+def _read_archive(path: Path) -> Weights:
     """A `.pt` archive through PyTorch's loader of weights alone."""
     with zipfile.ZipFile(path) as archive:
         packed = [entry for entry in archive.infolist() if entry.compress_type != zipfile.ZIP_STORED]
     if packed:
         raise BadInput(f"{path}: expected entries as PyTorch stores them, found compressed ones; it may be a zip bomb")
-    return _of_torch(path)
+    return _read_torch(path)
 
 
-def _of_torch(path: Path) -> Weights:
+def _read_torch(path: Path) -> Weights:
     """Through PyTorch's loader of weights alone. The community's training keeps its options in a namespace."""
     try:
         with torch.serialization.safe_globals([argparse.Namespace]):
@@ -69,7 +68,7 @@ def _of_torch(path: Path) -> Weights:
     except Exception as error:
         # PyTorch's own unpickler fails with any exception on damaged or hostile files.
         raise BadInput(f"{path}: expected weights alone, found what is not read safely ({_what(error)})") from None
-    return _of_dictionary(content, str(path))
+    return _weights_of(content, str(path))
 
 
 def _what(error: Exception) -> str:
@@ -86,8 +85,8 @@ def _is_state(content: object) -> bool:
     )
 
 
-def _of_dictionary(content: Any, source: str) -> Weights:
-    if not _is_state(content):
+def _weights_of(content: object, source: str) -> Weights:
+    if not isinstance(content, Mapping) or not _is_state(content):
         raise BadInput(f"{source}: expected a dictionary of weights, found {type(content).__name__}")
     for name in _PREFERRED:
         if isinstance(content.get(name), Mapping):

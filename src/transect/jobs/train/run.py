@@ -117,7 +117,7 @@ def train_gan(
     plan = Plan(arch, images, seed=seed, conditions=tuple(conditions), **settings)
     pictures = _source(source, size, str(population), device)
     check(plan, pictures.image_size, pictures.attributes)
-    crew = Processes.found(device)
+    crew = Processes.from_environment(device)
     silent = quiet or not crew.first
     data = Pictures(pictures, _count(pictures, count), folder / "pictures", quiet=silent)
     file = fit(plan, data, folder, crew, every=options.every, quiet=silent)
@@ -153,7 +153,7 @@ def train_encoder(
     from transect.generators import load
     from transect.training.encoder import EncoderRecipe, Generated
     from transect.training.loop import Run, train
-    from transect.training.processes import started
+    from transect.training.processes import process_count
 
     if size < 16 or size & (size - 1):
         raise BadInput(f"size: expected a power of two from 16, got {size}; choose 64")
@@ -161,7 +161,7 @@ def train_encoder(
         raise BadInput(f"--batch: expected at least 2, got {batch}; batches are normalised together")
     if not (math.isfinite(rate) and rate > 0):
         raise BadInput(f"--rate: expected a number above 0, got {rate}; change it")
-    if (processes := started()) > 1:
+    if (processes := process_count()) > 1:
         raise BadInput(f"train encoder: expected one process, got {processes}; start it without accelerate launch")
     folder = Path(out)
     Run(images, batch, folder, {}, every, seed)  # refuses numbers before the generator is read
@@ -211,7 +211,7 @@ def train_classifier(
     options, folder = options or ClassifierOptions(), Path(out)
     names = ("architecture", "size", "epochs", "batch", "balanced")
     changes = {name: getattr(options, name) for name in names}
-    chosen = named(schedule, **changes) if isinstance(schedule, str) else schedule.changed(**changes)
+    chosen = named(schedule, **changes) if isinstance(schedule, str) else schedule.with_settings(**changes)
     classes = None if isinstance(label, str) else np.asarray(label)
     pictures = _source(source, chosen.size, str(population), device, classes)
     text = label if isinstance(label, str) else LABEL

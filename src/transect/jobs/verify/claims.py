@@ -35,9 +35,9 @@ _SIMPLE_CLAIMS: Final = (
     Claim("AIPW", "null", adjusting.adjusted_aipw, True, "nothing to adjust for"),
     Claim("20 tests, uncorrected", "null", contenders.uncorrected_family, False, "twenty chances to be wrong", ""),
     Claim("20 tests, Holm", "null", contenders.holm_family, True, "valid whatever the dependence", ""),
-    Claim("20 tests, max-T bootstrap", "null", contenders.max_t_family, True, "valid, and knows the dependence", ""),
+    Claim("20 tests, max-T bootstrap", "null", contenders.max_t_family, True, "valid, and uses the dependence", ""),
     Claim("paired contrast", "direct effect", contenders.paired_contrast, True, "set by experiment"),
-    Claim("unadjusted difference", "direct effect", contenders.unadjusted, True, "nothing goes along"),
+    Claim("unadjusted difference", "direct effect", contenders.unadjusted, True, "nothing is correlated with it"),
     Claim("OLS, adjusted", "direct effect", adjusting.adjusted_ols, True, "the model is right"),
     Claim("AIPW", "direct effect", adjusting.adjusted_aipw, True, "both of its models are right"),
     Claim("averaged contrast", "interaction", contenders.averaged_contrast, True, "the average effect, by design"),
@@ -49,8 +49,14 @@ _SIMPLE_CLAIMS: Final = (
         "the difference of differences",
         "interaction",
     ),
-    Claim("unadjusted difference", "interaction", contenders.unadjusted, False, "the other attribute goes along"),
-    Claim("OLS, adjusted", "interaction", adjusting.adjusted_ols, False, "weighs groups by how mixed they are"),
+    Claim(
+        "unadjusted difference",
+        "interaction",
+        contenders.unadjusted,
+        False,
+        "the other attribute is correlated with it",
+    ),
+    Claim("OLS, adjusted", "interaction", adjusting.adjusted_ols, False, "weights groups by how mixed they are"),
     Claim("g-computation", "interaction", adjusting.adjusted_g, False, "its model has no interaction"),
     Claim("AIPW", "interaction", adjusting.adjusted_aipw, True, "one right model of two is enough"),
     Claim("paired contrast", "confounded population", contenders.paired_contrast, True, "set by experiment"),
@@ -67,7 +73,9 @@ _SIMPLE_CLAIMS: Final = (
         "an effect is not the difference between groups",
         "impact",
     ),
-    Claim("contrast of the intended", "entangled manipulation", contenders.score_contrast, False, "two things moved"),
+    Claim(
+        "contrast of the intended", "entangled manipulation", contenders.score_contrast, False, "two attributes moved"
+    ),
     Claim("OLS on perceived", "entangled manipulation", adjusting.perceived_ols, False, "a hidden trait shows in both"),
     Claim(
         "instrumental variables",
@@ -76,21 +84,27 @@ _SIMPLE_CLAIMS: Final = (
         True,
         "what was set is random",
     ),
-    Claim("paired contrast, exact control", "hidden attribute", contenders.paired_contrast, True, "all else is held"),
+    Claim(
+        "paired contrast, exact control",
+        "hidden attribute",
+        contenders.paired_contrast,
+        True,
+        "everything else is held",
+    ),
     Claim(
         "paired contrast, learned direction",
         "hidden attribute",
         contenders.dragging_contrast,
         False,
-        "earrings come along",
+        "earrings change too",
     ),
-    Claim("unadjusted difference", "hidden attribute", contenders.unadjusted, False, "earrings come along"),
+    Claim("unadjusted difference", "hidden attribute", contenders.unadjusted, False, "earrings change too"),
     Claim(
         "instrumental variables, learned direction",
         "hidden attribute",
         adjusting.instrumented_dragging,
         False,
-        "earrings are another way to the outcome",
+        "earrings are another path to the outcome",
     ),
     Claim("OLS, adjusted", "hidden attribute", adjusting.adjusted_ols, False, "earrings were not recorded"),
     Claim("AIPW", "hidden attribute", adjusting.adjusted_aipw, False, "earrings were not recorded"),
@@ -98,7 +112,7 @@ _SIMPLE_CLAIMS: Final = (
     Claim("OLS on ratings", "rater noise", adjusting.rated_ols, False, "noise pulls the slope towards 0"),
     Claim("instrumental variables", "rater noise", adjusting.rated_instrument, True, "levels are set without noise"),
     Claim("people's ratings alone", "rater bias", contenders.people_alone, True, "few, but right"),
-    Claim("prediction-powered", "rater bias", contenders.people_and_machine, True, "the machine's bias is taken off"),
+    Claim("prediction-powered", "rater bias", contenders.people_and_machine, True, "the machine's bias is subtracted"),
     Claim("machine's ratings alone", "rater bias", contenders.machine_alone, False, "its bias counts as effect"),
     Claim("paired contrast", "near-separated", contenders.paired_contrast, True, "score interval for rare outcomes"),
     Claim("logit", "near-separated", adjusting.pair_logit, False, "no maximum where a level has no error", "log odds"),
@@ -162,7 +176,7 @@ _FURTHER_CLAIMS: Final = (
         "rates that multiply",
         modelling.adjusted_logit,
         False,
-        "an odds ratio of common errors is no ratio of rates",
+        "an odds ratio of common errors is not a ratio of rates",
         "ratio",
     ),
     Claim("OLS, images", "few bearers", adjusting.image_ols, False, "images are not subjects", "between"),
@@ -186,7 +200,7 @@ _FURTHER_CLAIMS: Final = (
     ),
     Claim("AIPW, an indicator per kind", "kinds", modelling.aipw_of_kinds, True, "the cause is recorded"),
     Claim("OLS, an indicator per kind", "kinds", modelling.ols_of_kinds, True, "the cause is recorded"),
-    Claim("AIPW, codes as numbers", "kinds", modelling.aipw_of_codes, False, "codes are no amounts"),
+    Claim("AIPW, codes as numbers", "kinds", modelling.aipw_of_codes, False, "codes are not amounts"),
     Claim("OLS on perceived", "dragged answers", modelling.perceived_answers, False, "a hidden trait shows in both"),
     Claim("control-function probit", "dragged answers", modelling.instrumented_answers, True, "what was set is random"),
     Claim("people's rate alone", "rare outcome, rated by few", rating.people_rate, True, "Wilson's interval", "rate"),
@@ -203,7 +217,7 @@ _FURTHER_CLAIMS: Final = (
         "rare outcome, rated by few",
         rating.student_rate,
         False,
-        "few ratings of yes tell no variance",
+        "few ratings of yes do not estimate the variance",
         "rate",
     ),
     Claim(
@@ -211,7 +225,7 @@ _FURTHER_CLAIMS: Final = (
         "rare outcome, rated by few",
         rating.machine_rate,
         False,
-        "what it invents outnumbers what it misses",
+        "its false alarms outnumber its misses",
         "rate",
     ),
     Claim("people's difference alone", "rare outcome, rated by few", rating.people_difference, True, "score intervals"),
@@ -235,7 +249,7 @@ _FURTHER_CLAIMS: Final = (
         "hidden cause, ratios",
         modelling.ratio_beyond_e_value,
         True,
-        "no cause of that strength makes such a ratio",
+        "no cause of that strength produces such a ratio",
         "",
     ),
     Claim("OLS, adjusted", "hidden cause, line", adjusting.adjusted_ols, False, "the cause was not recorded"),
@@ -246,18 +260,33 @@ _FURTHER_CLAIMS: Final = (
         True,
         "the cause is as strong as was assumed",
     ),
-    Claim("McNemar", "hidden cause, pairs", modelling.pairs_alike, False, "those alike are not alike", ""),
-    Claim("Rosenbaum's bound", "hidden cause, pairs", modelling.pairs_bounded, True, "holds to the odds assumed", ""),
+    Claim(
+        "McNemar",
+        "hidden cause, pairs",
+        modelling.pairs_alike,
+        False,
+        "matched people still differ in a hidden cause",
+        "",
+    ),
+    Claim(
+        "Rosenbaum's bound", "hidden cause, pairs", modelling.pairs_bounded, True, "holds up to the assumed odds", ""
+    ),
 )
 
 _FACES_CLAIMS: Final = (
-    Claim("transects", NAME, contenders.paired_contrast, True, "hair is set, all else held"),
-    Claim("unadjusted difference", NAME, contenders.unadjusted, False, "face shape, tone and age go along"),
-    Claim("OLS, adjusted", NAME, matched.faces_ols, True, "the causes are recorded, and nearly linear"),
-    Claim("matched, every pair", NAME, matched.every_pair, False, "distant pairs are not alike"),
-    Claim("matched, caliper", NAME, matched.near_pairs, True, "pairs are alike in what is recorded"),
-    Claim("matched, caliper, adjusted", NAME, matched.adjusted_pairs, True, "and what still differs is taken off"),
-    Claim("matched on propensity", NAME, matched.propensity_pairs, True, "groups are alike in what is recorded"),
+    Claim("transects", NAME, contenders.paired_contrast, True, "hair is set, everything else held"),
+    Claim(
+        "unadjusted difference", NAME, contenders.unadjusted, False, "face shape, tone and age are correlated with it"
+    ),
+    Claim("OLS, adjusted", NAME, matched.faces_ols, True, "the causes are recorded and nearly linear"),
+    Claim("matched, every pair", NAME, matched.every_pair, False, "distant pairs differ"),
+    Claim("matched, caliper", NAME, matched.near_pairs, True, "pairs are similar in the recorded covariates"),
+    Claim(
+        "matched, caliper, adjusted", NAME, matched.adjusted_pairs, True, "regression removes the remaining difference"
+    ),
+    Claim(
+        "matched on propensity", NAME, matched.propensity_pairs, True, "groups are similar in the recorded covariates"
+    ),
 )
 
 CLAIMS: Final = _SIMPLE_CLAIMS + _FURTHER_CLAIMS + _FACES_CLAIMS

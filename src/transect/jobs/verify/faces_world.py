@@ -68,7 +68,7 @@ def _faces(rng: np.random.Generator, on: float) -> dict[str, np.ndarray]:
 FACES: Final = (
     PlantedWorld(
         NAME,
-        "FaceWorld's people, whose long hair goes with face shape, skin tone and age",
+        "FaceWorld's people, whose long hair is correlated with face shape, skin tone and age",
         _faces,
         {"effect": EFFECT},
         {},

@@ -44,7 +44,7 @@ def _absolute_errors(rng: np.random.Generator, on: float) -> Table:
 
 
 def _multiplied(rng: np.random.Generator, on: float) -> Table:
-    """Attribute and covariate multiply the rate; the covariate goes along with the attribute."""
+    """Attribute and covariate multiply the rate; the covariate is correlated with the attribute."""
     covariate = rng.uniform(-1, 1, 2000)
     attribute = (rng.random(2000) < 0.5 + 0.4 * covariate).astype(float)
     rates = 0.25 * np.exp(np.log(1.5) * on * attribute + 0.5 * covariate)
@@ -138,7 +138,7 @@ def _rare(rng: np.random.Generator, on: float) -> Table:
 FURTHER: Final = (
     PlantedWorld(
         "absolute errors",
-        "errors are shares from 0 to 1, alike within a subject",
+        "errors are shares from 0 to 1, similar within a subject",
         _absolute_errors,
         {"effect": 0.1, "log odds": log_odds_ratio(0.2, 0.3)},
         {},
@@ -157,23 +157,21 @@ FURTHER: Final = (
     PlantedWorld("kinds", "a common cause of four kinds without an order", _kinds, {"effect": 0.1}, {}),
     PlantedWorld(
         "dragged answers",
-        "a hidden trait shows in the perceived attribute and in answers of yes or no",
+        "a hidden trait shows in the perceived attribute and in yes-or-no answers",
         _dragged_answers,
         {"effect": 0.20529},
         {},
     ),
     PlantedWorld(
         "rare outcome, rated by few",
-        "of 4,000 images people rated 400, of which hardly any has the outcome; a machine errs more in one group",
+        "people rated 400 of 4,000 images, and few of these have the outcome; a machine errs more in one group",
         _rare,
         {"rate": 0.03, "effect": 0.06},
         {"rate": 0.03},
     ),
+    PlantedWorld("hidden cause, ratios", "a hidden cause triples the rate, and the attribute's", _hidden_ratio, {}, {}),
+    PlantedWorld("hidden cause, line", "a hidden cause explains a part of both", _hidden_line, {"effect": 0.5}, {}),
     PlantedWorld(
-        "hidden cause, ratios", "something hidden triples the rate, and the attribute's", _hidden_ratio, {}, {}
-    ),
-    PlantedWorld("hidden cause, line", "something hidden explains a part of both", _hidden_line, {"effect": 0.5}, {}),
-    PlantedWorld(
-        "hidden cause, pairs", "of two alike, who has the attribute depends on something hidden", _hidden_pairs, {}, {}
+        "hidden cause, pairs", "in a matched pair, a hidden cause decides who has the attribute", _hidden_pairs, {}, {}
     ),
 )

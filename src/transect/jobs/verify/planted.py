@@ -190,7 +190,7 @@ SIMPLE: Final = (
     PlantedWorld("direct effect", "one attribute has an effect", _direct, {"effect": 0.1}, {}),
     PlantedWorld(
         "interaction",
-        "an effect only where another attribute is on; the two go together in the population",
+        "an effect only where another attribute is on; the two are correlated in the population",
         _interaction,
         {"effect": 0.1, "interaction": 0.2},
         {},
@@ -200,7 +200,7 @@ SIMPLE: Final = (
     ),
     PlantedWorld(
         "another population",
-        "what an experiment says of a population where attributes go together",
+        "an experiment, projected to a population in which attributes are correlated",
         _projected,
         # Shares .4 .1 / .2 .3: the groups have .8 and .4 of the second attribute off, and .15 more with it on.
         {"impact": 0.1 + 0.15 * (0.6 - 0.2)},
@@ -209,12 +209,14 @@ SIMPLE: Final = (
     PlantedWorld(
         "entangled manipulation", "setting one attribute drags another along", _entangled, {"effect": 0.3}, {}
     ),
-    PlantedWorld("hidden attribute", "an attribute that nobody recorded rides along", _earrings, {"effect": 0.1}, {}),
+    PlantedWorld(
+        "hidden attribute", "an attribute that nobody recorded changes together with it", _earrings, {"effect": 0.1}, {}
+    ),
     PlantedWorld("rater noise", "the attribute is seen through noisy ratings", _rater_noise, {"effect": 0.3}, {}),
     PlantedWorld("rater bias", "a machine that rates one group too high", _rater_bias, {"effect": 0.4}, {}),
     PlantedWorld(
         "near-separated",
-        "hardly an error without the attribute",
+        "almost no errors without the attribute",
         _near_separated,
         {"effect": 0.06, "log odds": log_odds_ratio(0.005, 0.065)},
         {},

@@ -85,10 +85,12 @@ def _answer(effect: Effect) -> Answer:
 
 
 METHODS: Final = (
-    Method("difference of groups", "observation", "whatever goes along with the group counts", difference_of_groups),
-    Method("logistic regression", "adjustment", "how much one smiles is not annotated", by_regression),
-    Method("AIPW", "adjustment", "how much one smiles is not annotated", by_weighting),
-    Method("AIPW, no lipstick", "adjustment", "nor is lipstick", by_weighting, omitted=HIDDEN),
+    Method(
+        "difference of groups", "observation", "includes everything correlated with the group", difference_of_groups
+    ),
+    Method("logistic regression", "adjustment", "the width of the smile is not annotated", by_regression),
+    Method("AIPW", "adjustment", "the width of the smile is not annotated", by_weighting),
+    Method("AIPW, no lipstick", "adjustment", "neither is lipstick", by_weighting, omitted=HIDDEN),
     Method("AIPW, smile measured", "adjustment", "everything that matters is known", by_weighting, ("smile",)),
 )
 """The methods on observed images."""
