@@ -178,7 +178,7 @@ def _question(studies: Sequence[Findings]) -> str:
             continue
         does = "does" if len(study.attributes) == 1 else "do"
         held = _listed([name.replace("_", " ") for name in study.design.hold])
-        kind = f"direct effect, {held} held fixed" if held else "total effect, downstream attributes respond"
+        kind = f"direct effects, with {held} held" if held else "total effects"
         parts.append(f"How {does} {names} change the answers of {targets} ({kind})?")
     return " ".join(parts)
 
