@@ -181,13 +181,12 @@ def _ask(target: Target, images: Images, timeout: float, clause: str) -> Predict
     if images.pixels.tobytes() != before:
         _broken("frozen input", "pixels as they were", "changed pixels")
     fault = structure_fault(answer, target.task, len(images))
-    if fault:
+    if not isinstance(answer, Predictions) or fault:
         _broken(clause or "type, count and shape", "Predictions for each image", fault)
     if answer.scores.dtype != np.float64:
         _broken("dtype", "scores as float64", str(answer.scores.dtype))
-    predictions: Predictions = answer
-    _check_numbers(predictions)
-    return predictions
+    _check_numbers(answer)
+    return answer
 
 
 def _check_numbers(answer: Predictions) -> None:

@@ -114,7 +114,7 @@ def read(path: Path) -> Run:
     seen = ratings.read(path, images["id"].to_pylist()).gating(gates.reasons(path, spec, images))
     true = columns.columns_of(images, "true")
     known = {attribute.name: attribute for attribute in spec.nominal} | attributes
-    judged = None if spec.truth is not None else reference.kept(path, known)
+    judged = None if spec.truth is not None else reference.stored(path, known)
     return Run(folder, spec, spec.design, attributes, images, true, seen, judged)
 
 

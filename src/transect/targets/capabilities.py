@@ -46,7 +46,7 @@ def _method_faults(target: Target, members: Mapping[str, Any]) -> Iterator[Fault
     elif isinstance(target, Metered):
         yield from _price_faults(target)
     if "on_round" in members and not isinstance(target, RepeatsCanaries):
-        yield "on_round", "asked_again beside it", "none"
+        yield "on_round", "asked_again next to it", "none"
     if isinstance(target, RepeatsCanaries):
         record = target.asked_again()
         if record is not None and not (isinstance(record, Mapping) and set(_ROUNDS) <= record.keys()):
@@ -57,11 +57,11 @@ def _method_faults(target: Target, members: Mapping[str, Any]) -> Iterator[Fault
 
 
 def _price_faults(target: Metered) -> Iterator[Fault]:
-    quote, made = target.quote(3), target.made()
+    quote, spent = target.quote(3), target.made()
     if not (isinstance(quote, Mapping) and set(_QUOTE) <= quote.keys()):
         yield "quote", f"a mapping with {', '.join(_QUOTE)}", repr(quote)[:60]
-    if not (isinstance(made, tuple) and len(made) == 2 and all(_number(value) for value in made)):
-        yield "made", "calls and cost, two numbers", repr(made)[:60]
+    if not (isinstance(spent, tuple) and len(spent) == 2 and all(_number(value) for value in spent)):
+        yield "made", "calls and cost, two numbers", repr(spent)[:60]
 
 
 def _number(value: object) -> bool:

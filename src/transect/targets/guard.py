@@ -1,6 +1,6 @@
-"""A target that fails on an image fails on that image alone: the run goes on, and the failure is counted.
+"""A target that fails on an image fails on that image alone: the run continues, and the failure is counted.
 
-A call that outlasts its time is abandoned: its thread cannot be killed in Python, so it goes on in the background as
+A call that outlasts its time is abandoned: its thread cannot be killed in Python, so it continues in the background as
 a daemon, with a copy of the images, until it ends or the program does. The next call gets a fresh thread.
 """
 
@@ -11,7 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import TypeVar, final
 
 import numpy as np
 
@@ -45,7 +45,7 @@ def guarded(
     """The target's answers, with each failure where it belongs.
 
     timeout: seconds per image; a call about m images may take m times as long, or longer where the target has a
-    `patience` (seconds per image) of its own, since it waits and tries again. batch: images per call. An image on
+    `patience` attribute (seconds per image), since it waits and tries again. batch: images per call. An image on
     which the target raises, hangs, or returns NaN, infinity, a wrong shape, count or type has NaN scores, no boxes and
     the reason in `failures`; rows of another width than the labels (or than most rows) fail too. A call that fails as a
     whole is asked again image by image, so that no good image is lost. `budget` counts answers and failures as they
@@ -67,18 +67,21 @@ def guarded(
     starts = range(0, len(images), batch)
     count = budget.add if budget else _uncounted
     rows = [row for start in starts for row in _rows(target, images.take(slice(start, start + batch)), timeout, count)]
-    made = _assemble(target, rows)
+    predictions = _assemble(target, rows)
     if budget:
-        budget.found_later([why for why, row in zip(made.failures, rows, strict=True) if why and not row.reason])
-    return made
+        budget.found_later([why for why, row in zip(predictions.failures, rows, strict=True) if why and not row.reason])
+    return predictions
 
 
-def attempt(work: Callable[[], Any], timeout: float) -> tuple[Any, str]:
-    """The result of `work` in a thread of its own, and "" or the reason why there is none.
+_Result = TypeVar("_Result")
+
+
+def attempt(work: Callable[[], _Result], timeout: float) -> tuple[_Result | None, str]:
+    """The result of `work` in a separate thread, and "" or the reason why there is none.
 
     timeout: seconds in all. Raises what must pass through; see the module about threads that are abandoned.
     """
-    result: list[Any] = []
+    result: list[_Result] = []
     failure: list[BaseException] = []
 
     def run() -> None:
@@ -189,7 +192,7 @@ def _rows(target: Target, images: Images, timeout: float, count: Callable[[Seque
     copy = Images(images.pixels.copy(), boxes)
     answer, reason = attempt(lambda: as_predictions(target.predict(copy), target, n), timeout * n)
     reason = reason or structure_fault(answer, Task(target.task), n)
-    if not reason:
+    if isinstance(answer, Predictions) and not reason:
         return _counted(list(_sound_rows(answer)), count)
     if n == 1:
         return _counted([_Row(np.zeros(0), _NO_BOXES, short(reason))], count)

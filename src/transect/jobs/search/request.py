@@ -217,7 +217,7 @@ def _truth_and_outcome(world: World, target: Target, truth: str | None) -> tuple
 
 def _gates(path: str | Path | None, world: World, space: Space) -> required.Required | None:
     """Raters' validation, met by the generator, by all levels searched and over all ranges searched."""
-    gates = required.given(path, [(world, {})])
+    gates = required.required_for(path, [(world, {})])
     generator = generator_entry(world)
     latent = () if space.latent is None else space.latent.attributes
     for attribute, row in zip(space.attributes, space.ranked, strict=True):
