@@ -103,7 +103,7 @@ def test_an_audit_says_when_the_model_changed(tmp_path):
     assert dict(test["rows"])["rounds before that point"] == 2
     assert rounds["rows"][2][:3] == [20, 8, 8]
     assert [row[0] for row in rounds["rows"]] == [0, 10, 20, 30, 40]
-    assert "Did it answer alike to the end?" in (tmp_path / "run" / "report.html").read_text()
+    assert "Did its answers stay the same?" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_answers_that_never_differ_raise_no_alarm():
