@@ -86,7 +86,7 @@ def test_alphas_interval_covers_and_narrows():
 
 def test_nothing_to_agree_on_has_a_reason():
     assert krippendorff_alpha([[1.0, N], [N, 2.0]]).reason == "no unit has two answers"
-    assert krippendorff_alpha([[1.0, 1.0], [1.0, 1.0]]).reason == "all answers are alike"
+    assert krippendorff_alpha([[1.0, 1.0], [1.0, 1.0]]).reason == "all answers are equal"
     assert np.isnan(percent_agreement([[1.0, N]]))
     assert np.isnan(fleiss_kappa([[1.0, N]]))
     assert np.isnan(cohen_kappa([1.0], [N]))

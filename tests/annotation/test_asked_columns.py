@@ -136,7 +136,7 @@ def test_a_reference_by_the_question_or_by_the_attribute(rated, name):
     try:
         read = finished_run.read(run)
         np.testing.assert_equal(read.labels(transect.Task.BINARY), (seen >= 0.5) * 1.0)
-        page = rater_report.page(rater_report.from_kept(run), resamples=0)
+        page = rater_report.page(rater_report.from_stored(run), resamples=0)
         assert any(one.title.startswith("Farthest from people") for one in page.galleries)
         made = findings.answers_of(read, read.spec.targets[0])
         assert made.truth_attribute == "face_shape"
@@ -157,7 +157,7 @@ def test_what_was_asked_is_kept_and_read_back(rated):
     }
     ratings.attach(run, None, [], folder / "ratings.parquet")
     kept, direct = (
-        {r.name: r for r in f.rated} for f in (*rater_report.from_kept(run), *rater_report.from_project(run, project))
+        {r.name: r for r in f.rated} for f in (*rater_report.from_stored(run), *rater_report.from_project(run, project))
     )
     for name, one in kept.items():
         other = direct[name]
@@ -207,7 +207,7 @@ def test_one_set_of_answers_has_one_figure_each(rated):
     folder, run, project = rated
     ratings.attach(run, None, [], folder / "ratings.parquet")
     told = {one["question"]: one for one in plain(summary(project, resamples=200))["questions"]}
-    for (answered,) in (rater_report.from_project(run, project), rater_report.from_kept(run)):
+    for (answered,) in (rater_report.from_project(run, project), rater_report.from_stored(run)):
         section = rater_report.study_sections(answered, resamples=200)[0]
         agreement, each = section.tables[1].rows, {row[0]: row[1:] for row in section.tables[2].rows}
         for name, _, *figures, _ in agreement:

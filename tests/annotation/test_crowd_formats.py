@@ -195,7 +195,7 @@ def test_label_studios_own_export_is_read(empty, tmp_path):
     assert take_in(empty, read(path, "label-studio", empty), now=1.0).left_out == {"skipped": 2}
     nobody = {"completed_by": None, "result": [result("smile", "no")]}
     path.write_text(json.dumps([{"id": 1, "data": data, "annotations": [nobody]}]))
-    with pytest.raises(BadInput, match="task 1: expected who gave the answer, got nobody"):
+    with pytest.raises(BadInput, match="task 1: expected the rater of the answer, got none"):
         read(path, "label-studio", empty)
     for wrong, message in (
         ([result("same", "not")], "task 1: expected an answer to smile, got one to same; give each project the tasks"),

@@ -64,7 +64,7 @@ def test_an_import_that_contradicts_what_is_kept_is_refused(empty):
     given = Incoming("x, row 1", "", "0-0000", "", "smile", "ada", 2)
     fresh = Incoming("x, row 2", "", "0-0001", "", "smile", "ada", 2)
     take_in(empty, [given], now=0.0)
-    with pytest.raises(BadInput, match=r"x, row 1: expected ada's answer to smile of 0-0000 that is kept \(yes\), got"):
+    with pytest.raises(BadInput, match=r"x, row 1: expected ada's stored answer to smile of 0-0000 \(yes\), got"):
         take_in(empty, [fresh, given._replace(level=0)], now=1.0)
     with pytest.raises(BadInput, match=r"got another \(cannot tell\); take it out of the file, nothing was imported"):
         take_in(empty, [given._replace(level=None)], now=1.0)

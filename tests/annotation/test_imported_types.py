@@ -112,7 +112,7 @@ def test_a_csv_column_that_cannot_be_cast_is_named(project, tmp_path):
 
 
 def test_a_level_called_as_a_skip_is_no_question_for_label_studio(project, tmp_path):
-    message = "question odd: expected no level called 'cannot tell', which is what a skip is called in Label Studio"
+    message = "question odd: expected no level called 'cannot tell', the name of a skip in Label Studio"
     with pytest.raises(BadInput, match=message):
         write(project, "label-studio", tmp_path / "out", "attribute", "")
     assert not (tmp_path / "out").exists()

@@ -83,20 +83,20 @@ def test_files_that_say_different_things_to_raters_are_refused(key, tmp_path):
         (ONE + ONE, "question: expected every question's name once, got 'q' twice"),
         (ONE + ONE.replace('"q"', '"id"'), "line 6: question.1.name: expected another name than id"),
         (ONE.replace("levels", "levls"), "line 4: question.0.levls: unknown key: did you mean levels?"),
-        (ONE.replace('"b"', '"a"'), "line 4: question.0.levels: expected a name of its own for every level, got 'a'"),
+        (ONE.replace('"b"', '"a"'), "line 4: question.0.levels: expected a different name for every level, got 'a'"),
         (
             ONE.replace('"b"', '{ name = "b", key = "u" }'),
             "line 4: question.0.levels: expected other keys than the page",
         ),
         (
             ONE.replace('"a", "b"', '{ name = "a", key = "s" }, { name = "b", key = "S" }'),
-            "line 4: question.0.levels: expected a key of its own for every level, got 's' twice (a capital",
+            "line 4: question.0.levels: expected a different key for every level, got 's' twice (a capital",
         ),
         (ONE.replace('"b"', '{ name = "b", key = "X" }'), "than the page's own, got 'x' (cannot tell)"),
         (ONE.replace('"b"', '{ name = "b", value = 1 }'), "expected a value for every level or for none"),
         (
             ONE.replace('["a", "b"]', '[{ name = "a", value = 0 }, { name = "b", value = 0.0 }]'),
-            "line 4: question.0.levels: expected a value of its own for every level, got 0 of a and b; leave one out",
+            "line 4: question.0.levels: expected a different value for every level, got 0 of a and b; leave one out",
         ),
         (ONE.replace('["a", "b"]', '["a"]'), "line 4: question.0.levels"),
         ('[[question]]\nname = "q"\nlevels = ["a", "b"]', "line 1: question.0.text: expected it, found none"),

@@ -221,7 +221,7 @@ def test_photographs_have_no_generator_to_validate(failing, tmp_path):
     (tmp_path / "labels.csv").write_text("file,age\n0.png,30\n1.png,40\n")
     photographs = open_dataset(f"folder:{tmp_path}")
     with pytest.raises(BadInput, match="expected images of a generator, got photographs"):
-        required.given(failing, [(photographs, {})])
+        required.required_for(failing, [(photographs, {})])
 
 
 def test_pruning_and_gates_are_two_reasons():

@@ -148,7 +148,7 @@ def test_what_was_asked_in_several_studies_is_kept_by_study(several, tmp_path):
     pq.write_table(kept_in(pa.table(rows), {"years": asked}), tmp_path / "answers.parquet")
     assert ratings.attach(several, None, [], tmp_path / "answers.parquet") == []
     for name, n in asked.unsure.items():
-        (kept,) = rater_report.kept_answers(finished_run.read(several / "studies" / name))
+        (kept,) = rater_report.stored_answers(finished_run.read(several / "studies" / name))
         assert (kept.unsure, kept.levels, kept.values) == (n, ("a", "b"), (0.0, 1.0))
     walked = finished_run.read(several / "studies" / "steps-age")
     assert list(walked.seen.about(walked.known).people) == ["age"]

@@ -50,7 +50,7 @@ class Tags(HTMLParser):
 
 
 def test_the_page_shows_every_number_and_no_name(rated, tmp_path):
-    found = rater_report.page(rater_report.from_kept(rated), resamples=0)
+    found = rater_report.page(rater_report.from_stored(rated), resamples=0)
     path = rater_page.write(found, Pictures(rated).png, tmp_path / "out")
     content, text = json.loads((tmp_path / "out" / "raters.json").read_text()), path.read_text()
     assert content["facts"]["answers"] == 2 * 3 * 30
@@ -74,7 +74,7 @@ def test_the_page_shows_every_number_and_no_name(rated, tmp_path):
 
 def test_galleries_without_room_are_counted(rated, monkeypatch):
     monkeypatch.setattr(rater_page, "LARGEST", 1)
-    whole = rater_report.page(rater_report.from_kept(rated), resamples=0)
+    whole = rater_report.page(rater_report.from_stored(rated), resamples=0)
     page, addresses = rater_page.choose(whole, Pictures(rated).png)
     text = rater_page.build(page, addresses)
     assert (page.galleries, page.galleries_left_out, addresses) == ([], 3, {})
@@ -83,12 +83,12 @@ def test_galleries_without_room_are_counted(rated, monkeypatch):
 
 def test_rules_about_what_was_not_asked_are_refused(rated):
     with pytest.raises(UnknownName, match="age"):
-        rater_report.page(rater_report.from_kept(rated), [parse_rule("age<0.2")])
+        rater_report.page(rater_report.from_stored(rated), [parse_rule("age<0.2")])
 
 
 def test_without_answers_there_is_no_page(folder):
     with pytest.raises(BadInput, match="expected answers about single images, got none"):
-        rater_report.page(rater_report.from_kept(folder))
+        rater_report.page(rater_report.from_stored(folder))
 
 
 def test_raters_are_the_reference(rated):
@@ -114,7 +114,7 @@ def test_raters_are_the_reference(rated):
         both = np.isfinite(grid[:, 0]) & np.isfinite(grid[:, -1])
         assert effect.estimate == pytest.approx((grid[both, -1] - grid[both, 0]).mean())
         assert made.results["studies"][0]["truth"] == "smile>=0.5 (as raters saw it)"
-        page = rater_report.page(rater_report.from_kept(rated), resamples=0)
+        page = rater_report.page(rater_report.from_stored(rated), resamples=0)
         assert page.galleries[-1].title.startswith("Farthest from people")
     finally:
         (rated / "reference.json").unlink()
@@ -124,7 +124,7 @@ def test_a_truth_of_its_own_is_kept(tmp_path):
     run = tmp_path / "run"
     options = {"image_size": 32, "quiet": True, "control": False, "truth": "glasses"}
     auditing.audit(audited.brightness, vary=["glasses"], subjects=1, out=run, **options)
-    with pytest.raises(BadInput, match="expected a run without a truth of its own, got glasses"):
+    with pytest.raises(BadInput, match="expected a run without a truth, got glasses"):
         rater_report.judge(run, "smile>0.5")
 
 

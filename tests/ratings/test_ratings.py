@@ -69,8 +69,8 @@ def test_a_folder_that_is_no_run(tmp_path):
 
 def test_a_column_study_says_of_which_study_a_row_is(several, tmp_path):
     assert refusal(several, csv(tmp_path / "seen.csv", id=IDS, age=range(6))) == (
-        f"{tmp_path / 'seen.csv'}: expected a column study beside id, since {several} has 2 studies with images of "
-        "their own (experiment, steps-age), got none; add it"
+        f"{tmp_path / 'seen.csv'}: expected a column study next to id, since {several} has 2 studies with separate "
+        "images (experiment, steps-age), got none; add it"
     )
     odd = csv(tmp_path / "odd.csv", id=IDS[:2], study=["experiment", "steps"], age=[1, 2])
     assert refusal(several, odd) == f"{odd}: expected studies experiment, steps-age, got steps; fix them"

@@ -46,8 +46,8 @@ def test_an_effect_that_chance_can_explain():
     text = sentence(estimate=0.02, low=-0.011, high=0.051, p_adjusted=0.3)
     assert "changes the miss rate" in text
     assert text.endswith(
-        "by +2 points (95% interval −1 to 5), which after the correction "
-        "for many tests is not statistically different from zero (adjusted p 0.300)."
+        "by +2 points (95% interval −1 to 5), which after correction "
+        "for multiple tests is not statistically different from zero (adjusted p 0.300)."
     )
 
 
@@ -124,7 +124,7 @@ def test_how_many_tests():
     text = plain_text(family_words(document(results)))
     # 19 effects, one of them without estimate; five with an adjusted p of at most 0.05
     assert text == (
-        "Of 18 tests, 5 stay significant at the 5% level after the correction for many tests (Holm method). "
+        "5 of 18 tests are significant at the 5% level after correction for multiple tests (Holm method). "
         "Not estimable: 1 of the effects, for the reasons under Exclusions."
     )
 

@@ -50,32 +50,32 @@ class Taken:
     replayed: bool
 
 
-def answer(project: Project, rater: int, given: Given, now: float) -> Taken:
+def answer(project: Project, rater: int, sent: Given, now: float) -> Taken:
     """Keep an answer. Raises Refused with the reason where it cannot be taken."""
 
     def work(connection: Connection) -> Taken:
         _hold(connection, rater)
-        row = _task(connection, rater, given.task)
+        row = _task(connection, rater, sent.task)
         question = project.questionnaire.named(row.question)
-        values = _values(question, row.flipped, given)
-        if before := _sent_before(connection, rater, given.key):
-            same = (before.task_id, before.kind, before.value, before.detail) == (given.task, *values)
+        values = _values(question, row.flipped, sent)
+        if before := _sent_before(connection, rater, sent.key):
+            same = (before.task_id, before.kind, before.value, before.detail) == (sent.task, *values)
             if not same:
                 raise Refused("this key stands for another answer: send a new one")
             return Taken(before.id, replayed=True)
         if row.state == "answered":
             raise Refused("this task is answered: take the answer back first")
-        kept = _add(connection, rater, given, values, now)
-        connection.execute(tasks.update().where(tasks.c.id == row.id).values(state="answered", answer_id=kept))
+        number = _add(connection, rater, sent, values, now)
+        connection.execute(tasks.update().where(tasks.c.id == row.id).values(state="answered", answer_id=number))
         if not row.repeat:
             recount(connection, [row.item_id], project.questionnaire.plan.stop)
-        return Taken(kept, replayed=False)
+        return Taken(number, replayed=False)
 
     return project.database.write(work)
 
 
 def undo(project: Project, rater: int, key: str, now: float) -> Task | None:
-    """Take the rater's last answer back and lease its task anew; None where there is nothing to take back."""
+    """Take the rater's last answer back and lease its task again; None where there is nothing to take back."""
     lease = project.questionnaire.plan.lease_minutes * 60
 
     def work(connection: Connection) -> Task | None:
@@ -105,7 +105,7 @@ def undo(project: Project, rater: int, key: str, now: float) -> Task | None:
 
 
 def _hold(connection: Connection, rater: int) -> None:
-    """One request of a rater at a time, and none of a rater who was shut out."""
+    """One request of a rater at a time, and none of an excluded rater."""
     state = connection.execute(sa.select(raters.c.state).where(raters.c.id == rater).with_for_update()).scalar()
     if state in (None, "excluded"):
         raise Refused("this rater takes no part any more")
@@ -123,18 +123,18 @@ def _task(connection: Connection, rater: int, task: int) -> Any:
     return row
 
 
-def _values(question: RaterQuestion, flipped: bool, given: Given) -> tuple[Kind, int | None, int | None]:
+def _values(question: RaterQuestion, flipped: bool, sent: Given) -> tuple[Kind, int | None, int | None]:
     """What is kept: the kind, the level (sides put right) and the follow-up's. Raises Refused."""
-    if given.value is None:
+    if sent.value is None:
         if not question.skip:
             raise Refused("this question has to be answered")
         return "skip", None, None
-    if not 0 <= given.value < len(question.levels):
-        raise Refused(f"expected a level from 0 to {len(question.levels) - 1}, got {given.value}")
+    if not 0 <= sent.value < len(question.levels):
+        raise Refused(f"expected a level from 0 to {len(question.levels) - 1}, got {sent.value}")
     details = len(question.follow_up.levels) if question.follow_up else 0
-    if (given.detail is None) == bool(details) or not 0 <= (given.detail or 0) < max(details, 1):
+    if (sent.detail is None) == bool(details) or not 0 <= (sent.detail or 0) < max(details, 1):
         raise Refused("expected an answer to the follow-up question where there is one, and only there")
-    return "answer", (1 - given.value if flipped else given.value), given.detail
+    return "answer", (1 - sent.value if flipped else sent.value), sent.detail
 
 
 def _sent_before(connection: Connection, rater: int, key: str) -> Any:
@@ -142,15 +142,15 @@ def _sent_before(connection: Connection, rater: int, key: str) -> Any:
 
 
 def _add(
-    connection: Connection, rater: int, given: Given, values: tuple[Kind, int | None, int | None], now: float
+    connection: Connection, rater: int, sent: Given, values: tuple[Kind, int | None, int | None], now: float
 ) -> int:
     kind, value, detail = values
-    time = given.milliseconds
-    made = connection.execute(
+    time = sent.milliseconds
+    inserted = connection.execute(
         answers.insert().values(
-            task_id=given.task,
+            task_id=sent.task,
             rater_id=rater,
-            key=given.key,
+            key=sent.key,
             kind=kind,
             value=value,
             detail=detail,
@@ -158,4 +158,4 @@ def _add(
             given=now,
         )
     )
-    return int((made.inserted_primary_key or (0,))[0])
+    return int((inserted.inserted_primary_key or (0,))[0])

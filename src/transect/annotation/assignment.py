@@ -84,8 +84,8 @@ def expire(database: Database, plan: Plan, now: float) -> int:
             .with_for_update(skip_locked=True)
         ).all()
         if rows:
-            connection.execute(tasks.update().where(tasks.c.id.in_([one.id for one in rows])).values(state="expired"))
-        for item in sorted(one.item_id for one in rows if not one.repeat):
+            connection.execute(tasks.update().where(tasks.c.id.in_([row.id for row in rows])).values(state="expired"))
+        for item in sorted(row.item_id for row in rows if not row.repeat):
             connection.execute(items.update().where(items.c.id == item).values(taken=items.c.taken - 1))
         return len(rows)
 
@@ -122,7 +122,7 @@ def _lease(connection: Connection, project: Project, rater: int, now: float) -> 
     ) + 1
     item = _regular(connection, project, rater)
     if item is None:
-        return False  # gold and repeats accompany the work, they do not go on without it
+        return False  # gold and repeats accompany the work and end with it
     if plan.gold_every and place % plan.gold_every == 0:
         gold = _gold(connection, rater)
         if gold is not None:
@@ -138,9 +138,9 @@ def _give(
     connection: Connection, project: Project, rater: int, item: int, place: int, now: float, repeat: bool = False
 ) -> bool:
     plan = project.questionnaire.plan
-    asked = _question(connection, project, item)
-    flipped = asked.sided and bool(zlib.crc32(f"{plan.seed}/{item}/{rater}/{repeat}".encode()) & 1)
-    values: dict[str, Any] = {
+    question = _question(connection, project, item)
+    flipped = question.sided and bool(zlib.crc32(f"{plan.seed}/{item}/{rater}/{repeat}".encode()) & 1)
+    values: dict[str, object] = {
         "place": place, "flipped": flipped, "state": "leased", "leased": now, "until": now + plan.lease_minutes * 60,
         "answer_id": None,
     }  # fmt: skip
@@ -173,9 +173,9 @@ def _regular(connection: Connection, project: Project, rater: int) -> int | None
     plan, blocks = project.questionnaire.plan, len(project.questionnaire.question)
     order = _blocks(plan, blocks, rater, connection)
     for attempt in range(_LOOKS):
-        found = next(filter(None, (_in_block(connection, plan, rater, block) for block in order)), None)
-        if found is not None or not _anything_open(connection, rater):
-            return found
+        item = next(filter(None, (_in_block(connection, plan, rater, block) for block in order)), None)
+        if item is not None or not _anything_open(connection, rater):
+            return item
         time.sleep(0.002 * attempt)  # what is open is locked: others are about to take it, or have just left it
     return None
 
@@ -188,7 +188,7 @@ def _anything_open(connection: Connection, rater: int) -> bool:
 
 
 def _blocks(plan: Plan, blocks: int, rater: int, connection: Connection) -> list[int]:
-    """Questions in the rater's order: the same circle from another start, or drawn anew for each task."""
+    """Questions in the rater's order: the same cycle from another start, or drawn again for each task."""
     if plan.order == "by-question":
         return [(rater + i) % blocks for i in range(blocks)]
     place = connection.execute(sa.select(sa.func.count()).where(tasks.c.rater_id == rater)).scalar_one()
@@ -215,9 +215,9 @@ def _in_block(connection: Connection, plan: Plan, rater: int, block: int) -> int
     for taken in _levels(connection, open_items):
         for side in (ahead, ~ahead):
             query = sa.select(items.c.id).where(*open_items, items.c.taken == taken, side, _not_had(rater))
-            found = connection.execute(query.order_by(along).limit(1).with_for_update(skip_locked=True)).scalar()
-            if found is not None:
-                return int(found)
+            item = connection.execute(query.order_by(along).limit(1).with_for_update(skip_locked=True)).scalar()
+            if item is not None:
+                return int(item)
     return None
 
 

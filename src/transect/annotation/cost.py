@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import statistics
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -20,17 +19,17 @@ def check_price(price: float) -> None:
         raise BadInput(f"--price: expected 0 or more for an answer, got {price:g}; fix it")
 
 
-def estimate(project: Project, price: float) -> dict[str, Any]:
+def estimate(project: Project, price: float) -> dict[str, object]:
     """Answers wanted in all, what they cost at `price` each, and what an hour earns at the median time of an answer.
 
     Items whose answer is known are asked as often as the others by a market's batch, and count. hourly_wage is None
-    where no answer was timed yet; times of raters who were shut out do not count. Raises BadInput as `check_price`
+    where no answer was timed yet; times of excluded raters do not count. Raises BadInput as `check_price`
     does.
     """
     check_price(price)
     with project.database.reading() as connection:
         wanted = connection.execute(sa.select(sa.func.coalesce(sa.func.sum(items.c.wanted), 0))).scalar_one()
-    times = [one.milliseconds / 1000 for one in rows(project.database) if one.milliseconds and not one.excluded]
+    times = [row.milliseconds / 1000 for row in rows(project.database) if row.milliseconds and not row.excluded]
     seconds = statistics.median(times) if times else None
     return {
         "answers_wanted": int(wanted),

@@ -1,4 +1,4 @@
-"""How many answers an item has or awaits, and whether it wants more; raters who were shut out do not count."""
+"""How many answers an item has or awaits, and whether it needs more; excluded raters do not count."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _BATCH: Final = 500
 
 
 def recount(connection: Connection, of: Iterable[int], stop: Stop | None) -> None:
-    """Count the tasks of items anew, and see which want more answers."""
+    """Recount the tasks of items and mark those that need more answers."""
     wanted = sorted(set(of))
     for start in range(0, len(wanted), _BATCH):
         _recount(connection, wanted[start : start + _BATCH], stop)
 
 
 def _recount(connection: Connection, some: list[int], stop: Stop | None) -> None:
-    # Locked before they are counted, so that whoever changes their tasks meanwhile changes the counts after this.
+    # Locked before they are counted, so that concurrent changes of their tasks change the counts after this.
     locked = sa.select(items.c.id, items.c.taken, items.c.done).where(items.c.id.in_(some)).order_by(items.c.id)
     before = connection.execute(locked.with_for_update()).all()
     counted = (
@@ -37,25 +37,27 @@ def _recount(connection: Connection, some: list[int], stop: Stop | None) -> None
             raters.c.state != "excluded",
         )
     )
-    taken, said = Counter[int](), defaultdict[int, list[int | None]](list)
+    taken, values_by_item = Counter[int](), defaultdict[int, list[int | None]](list)
     for item, state, value in connection.execute(counted):
         taken[item] += 1
         if state == "answered":
-            said[item].append(value)
+            values_by_item[item].append(value)
     for item, *counts in before:
-        now = [taken[item], agreed(said[item], stop)]
+        now = [taken[item], reaches_agreement(values_by_item[item], stop)]
         if counts != now:
             connection.execute(items.update().where(items.c.id == item).values(taken=now[0], done=now[1]))
 
 
-def agreed(said: list[int | None], stop: Stop | None) -> bool:
-    """Whether a stop rule wants no further answers; those who cannot tell agree with nobody.
+def reaches_agreement(values: list[int | None], stop: Stop | None) -> bool:
+    """Whether a stop rule wants no further answers; a "cannot tell" agrees with no answer.
 
-    >>> agreed([1, 1, 0], Stop(after=3, agreement=0.6)), agreed([1, 1, None], Stop(after=3, agreement=1.0))
-    (True, False)
+    >>> reaches_agreement([1, 1, 0], Stop(after=3, agreement=0.6))
+    True
+    >>> reaches_agreement([1, 1, None], Stop(after=3, agreement=1.0))
+    False
     """
-    if stop is None or len(said) < stop.after:
+    if stop is None or len(values) < stop.after:
         return False
-    told = Counter(one for one in said if one is not None)
-    most = max(told.values(), default=0)
-    return most >= stop.agreement * len(said) - 1e-9
+    counts = Counter(value for value in values if value is not None)
+    most = max(counts.values(), default=0)
+    return most >= stop.agreement * len(values) - 1e-9

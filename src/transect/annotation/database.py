@@ -116,7 +116,7 @@ class Database:
         config.set_main_option("script_location", str(resources.files(__package__) / "migrations"))
         config.set_main_option("path_separator", "os")
         head = ScriptDirectory.from_config(config).get_current_head()
-        known = {one.revision for one in ScriptDirectory.from_config(config).walk_revisions()}
+        known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
 
         def work(connection: Connection) -> None:
             if not self.is_sqlite:
@@ -146,8 +146,8 @@ class Database:
 
 def read_setting(connection: Connection, name: str) -> str | None:
     """What is kept under a name."""
-    found = connection.execute(sa.select(schema.settings.c.value).where(schema.settings.c.name == name)).scalar()
-    return None if found is None else str(found)
+    value = connection.execute(sa.select(schema.settings.c.value).where(schema.settings.c.name == name)).scalar()
+    return None if value is None else str(value)
 
 
 def write_setting(connection: Connection, name: str, value: str) -> None:

@@ -1,4 +1,4 @@
-"""Faces that show the levels of a question, rendered by FaceWorld once and kept beside the run."""
+"""Faces that show the levels of a question, rendered once by FaceWorld and stored in the run's folder."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _POSE: Final = {
 """All examples show one subject from the front, so that a level differs from the next in nothing else."""
 
 
-def check_examples(asked: Questionnaire) -> None:
+def check_examples(questionnaire: Questionnaire) -> None:
     """Raises BadInput in one line for a setting that the world does not have, or out of its range."""
     from transect.generators.faceworld.attributes import attribute
 
-    for question in asked.question:
+    for question in questionnaire.question:
         try:
             for setting, value in (each for level in question.levels for each in level.example.items()):
                 attribute(setting).check(value)
@@ -34,15 +34,15 @@ def check_examples(asked: Questionnaire) -> None:
             raise BadInput(f"question {question.name}: example: {error}") from None
 
 
-def render_examples(asked: Questionnaire, run: Path) -> Path:
+def render_examples(questionnaire: Questionnaire, run: Path) -> Path:
     """The folder of pictures `<question>-<level>.png`; those of the same settings are made once.
 
     Raises BadInput as `check_examples` does.
     """
-    check_examples(asked)
+    check_examples(questionnaire)
     wanted = {
         f"{question.name}-{place}": level.example
-        for question in asked.question
+        for question in questionnaire.question
         for place, level in enumerate(question.levels)
         if level.example
     }

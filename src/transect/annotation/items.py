@@ -1,4 +1,4 @@
-"""Which images are put to which question: every image, or pairs of them, and those whose answer is known."""
+"""The images of each question: every image, or pairs of them, and those whose answer is known."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import itertools
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from transect.annotation.pictures import Picture, Pictures
 from transect.annotation.questions import Plan, Questionnaire, RaterQuestion
@@ -22,49 +22,49 @@ class Unit(NamedTuple):
     second: str = ""
 
 
-def rows_of(asked: Questionnaire, pictures: Pictures) -> list[dict[str, Any]]:
+def rows_of(questionnaire: Questionnaire, pictures: Pictures) -> list[dict[str, object]]:
     """Rows of the table of items, in an order that depends on the plan's seed alone.
 
     Raises BadInput for pairs or known answers of images that are not there.
     """
-    made: list[dict[str, Any]] = []
-    for block, question in enumerate(asked.question):
+    rows: list[dict[str, object]] = []
+    for block, question in enumerate(questionnaire.question):
         gold = _gold(question, pictures)
-        chosen = None if question.pairs or not asked.plan.per_cell else _sampled(pictures, asked.plan)
-        units = [one for one in dict.fromkeys(_units(question, pictures)) if one not in gold]
-        units = units if chosen is None else [one for one in units if one in chosen]
-        random.Random(f"{asked.plan.seed}/{question.name}").shuffle(units)  # noqa: S311  (an order, no secret)
+        chosen = None if question.pairs or not questionnaire.plan.per_cell else _sampled(pictures, questionnaire.plan)
+        units = [unit for unit in dict.fromkeys(_units(question, pictures)) if unit not in gold]
+        units = units if chosen is None else [unit for unit in units if unit in chosen]
+        random.Random(f"{questionnaire.plan.seed}/{question.name}").shuffle(units)  # noqa: S311  (an order, no secret)
         for position, unit in enumerate([*units, *gold]):
-            made.append(
+            rows.append(
                 {
                     **unit._asdict(),
                     "question": question.name,
                     "block": block,
                     "position": position,
                     "gold": gold.get(unit),
-                    "wanted": asked.plan.ratings,
+                    "wanted": questionnaire.plan.ratings,
                     "taken": 0,
                     "done": False,
                 }
             )
-    return made
+    return rows
 
 
 def _sampled(pictures: Pictures, plan: Plan) -> set[Unit]:
     """So many images of each cell of each study, the same for all questions; all where there are fewer."""
     cells: dict[tuple[str, int], list[Unit]] = {}
-    for one in pictures.all:
-        cells.setdefault((one.study, one.cell), []).append(Unit(one.study, one.id))
-    made: set[Unit] = set()
+    for picture in pictures.all:
+        cells.setdefault((picture.study, picture.cell), []).append(Unit(picture.study, picture.id))
+    sample: set[Unit] = set()
     for (study, cell), units in cells.items():
         draw = random.Random(f"{plan.seed}/{study}/{cell}")  # noqa: S311  (a sample, no secret)
-        made |= set(draw.sample(units, min(plan.per_cell, len(units))))
-    return made
+        sample |= set(draw.sample(units, min(plan.per_cell, len(units))))
+    return sample
 
 
 def _units(question: RaterQuestion, pictures: Pictures) -> Iterator[Unit]:
     if not question.pairs:
-        yield from (Unit(one.study, one.id) for one in pictures.all)
+        yield from (Unit(picture.study, picture.id) for picture in pictures.all)
     elif question.pairs in ("ends", "neighbours"):
         yield from _within_subjects(pictures.all, question.pairs == "ends", question.name)
     else:
@@ -73,15 +73,15 @@ def _units(question: RaterQuestion, pictures: Pictures) -> Iterator[Unit]:
 
 def _within_subjects(pictures: Sequence[Picture], ends: bool, name: str) -> Iterator[Unit]:
     """The first and the last image of each subject, or each and the next."""
-    found = False
-    for _, group in itertools.groupby(sorted(pictures), key=lambda one: (one.study, one.subject)):
-        row = sorted(group, key=lambda one: one.cell)
+    any_pair = False
+    for _, group in itertools.groupby(sorted(pictures), key=lambda picture: (picture.study, picture.subject)):
+        row = sorted(group, key=lambda picture: picture.cell)
         chosen: Iterable[tuple[Picture, Picture]] = [(row[0], row[-1])] if ends else itertools.pairwise(row)
-        for one, other in chosen:
-            if one.id != other.id:
-                found = True
-                yield Unit(one.study, one.id, other.id)
-    if not found:
+        for left, other in chosen:
+            if left.id != other.id:
+                any_pair = True
+                yield Unit(left.study, left.id, other.id)
+    if not any_pair:
         raise BadInput(
             f"question {name}: expected subjects with several images, since it is about pairs, got one image of each; "
             "name a CSV file of pairs, or another question"
@@ -106,13 +106,13 @@ def _from_file(path: Path, pictures: Pictures) -> Iterator[Unit]:
 
 
 def _gold(question: RaterQuestion, pictures: Pictures) -> dict[Unit, int]:
-    names = [one.name for one in question.levels]
-    made = {}
-    for one in question.gold:
-        for image in filter(None, (one.image, one.second)):
-            _check(one.study, image, pictures, f"gold of question {question.name}")
-        made[Unit(one.study, one.image, one.second)] = names.index(one.answer)
-    return made
+    names = [level.name for level in question.levels]
+    gold = {}
+    for answer in question.gold:
+        for image in filter(None, (answer.image, answer.second)):
+            _check(answer.study, image, pictures, f"gold of question {question.name}")
+        gold[Unit(answer.study, answer.image, answer.second)] = names.index(answer.answer)
+    return gold
 
 
 def _check(study: str, image: str, pictures: Pictures, where: str) -> None:

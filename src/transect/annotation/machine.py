@@ -30,24 +30,24 @@ class AttributeRater:
 
     name = "machine-attributes"
 
-    def __init__(self, asked: Sequence[RaterQuestion], device: str = "cpu") -> None:
+    def __init__(self, questions: Sequence[RaterQuestion], device: str = "cpu") -> None:
         from transect.perceptual.features import WEIGHTS
 
-        self._asked, self._device = {one.name: one for one in asked}, device
+        self._asked, self._device = {each.name: each for each in questions}, device
         self.facts = {"rater": self.name, "weights": WEIGHTS.name, "weights_sha256": sha256(WEIGHTS)}
 
     def rate(self, images: Images, question: Question) -> Annotations:
         """The level of each image. Raises BadInput for a question about no attribute that the network reads."""
         from transect.perceptual.features import read
 
-        asked = _of(self._asked, question)
+        rated = _of(self._asked, question)
         readings = read(images.pixels, device=self._device)
-        if asked.attribute not in readings or asked.levels[0].value is None:
+        if rated.attribute not in readings or rated.levels[0].value is None:
             raise BadInput(
                 f"question {question.name}: expected levels with values of an attribute that the network reads, got "
-                f"{asked.attribute or 'none'}; use clip:FOLDER, or leave it to people"
+                f"{rated.attribute or 'none'}; use clip:FOLDER, or leave it to people"
             )
-        apart = np.abs(readings[asked.attribute][:, None] - np.asarray(asked.values))
+        apart = np.abs(readings[rated.attribute][:, None] - np.asarray(rated.values))
         return _annotations(self.name, question, apart.argmin(axis=1))
 
 
@@ -96,13 +96,13 @@ class ClipRater:
                 f"question {question.name}: expected texts of {most} tokens at most with each level, got {longest}; "
                 "shorten the question for this model"
             )
-        found = []
+        shares = []
         with torch.inference_mode():
             for start in range(0, len(images), _AT_ONCE):
                 pixels = self._pixels(images.pixels[start : start + _AT_ONCE])
-                made = self._model(pixel_values=pixels.to(self._device), **tokens)
-                found.append(made.logits_per_image.softmax(dim=1).double().cpu().numpy())
-        return np.concatenate(found) if found else np.empty((0, len(texts)))
+                output = self._model(pixel_values=pixels.to(self._device), **tokens)
+                shares.append(output.logits_per_image.softmax(dim=1).double().cpu().numpy())
+        return np.concatenate(shares) if shares else np.empty((0, len(texts)))
 
     def rate(self, images: Images, question: Question) -> Annotations:
         """The most probable level of each image. Raises BadInput for a question without levels."""
@@ -114,18 +114,18 @@ class ClipRater:
         from PIL import Image
 
         side, mean, spread = self._shape
-        made = []
-        for one in pixels:
-            image = Image.fromarray(one)
+        crops = []
+        for picture in pixels:
+            image = Image.fromarray(picture)
             scale = side / min(image.size)
             image = image.resize([max(side, round(k * scale)) for k in image.size], Image.Resampling.BICUBIC)
             left, top = ((k - side) // 2 for k in image.size)
-            made.append(np.asarray(image.crop((left, top, left + side, top + side)), dtype=np.float32) / 255)
-        return torch.from_numpy(((np.stack(made) - mean) / spread).transpose(0, 3, 1, 2).astype(np.float32))
+            crops.append(np.asarray(image.crop((left, top, left + side, top + side)), dtype=np.float32) / 255)
+        return torch.from_numpy(((np.stack(crops) - mean) / spread).transpose(0, 3, 1, 2).astype(np.float32))
 
 
 def _check(folder: Path) -> None:
-    """Raises BadInput unless the folder has settings and safetensors, and refers to no code of its own."""
+    """Raises BadInput unless the folder has settings and safetensors, and refers to no custom code."""
     settings = folder / "config.json"
     if not settings.is_file() or not (folder / "model.safetensors").is_file():
         raise BadInput(f"{folder}: expected config.json and model.safetensors of a saved CLIP, found no such files")
@@ -135,7 +135,7 @@ def _check(folder: Path) -> None:
         except (ValueError, OSError) as error:
             raise BadInput(f"{file}: expected JSON, got {error}; save the model again") from None
         if isinstance(content, dict) and "auto_map" in content:
-            raise BadInput(f"{file}: expected settings, found a reference to code of its own; it is not run")
+            raise BadInput(f"{file}: expected settings, found a reference to custom code; it is not run")
     if (kind := json.loads(settings.read_text(encoding="utf-8")).get("model_type")) != "clip":
         raise BadInput(f"{settings}: expected a model of type clip, found {kind!r}; give another folder")
 
@@ -145,26 +145,26 @@ def _preprocessing(folder: Path) -> tuple[int, Float[np.ndarray, " 3"], Float[np
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     side = int(config.get("vision_config", {}).get("image_size", 224))
     path = folder / "preprocessor_config.json"
-    given = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    mean = given.get("image_mean", [0.48145466, 0.4578275, 0.40821073])
-    spread = given.get("image_std", [0.26862954, 0.26130258, 0.27577711])
+    settings = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    mean = settings.get("image_mean", [0.48145466, 0.4578275, 0.40821073])
+    spread = settings.get("image_std", [0.26862954, 0.26130258, 0.27577711])
     return side, np.asarray(mean, dtype=np.float64), np.asarray(spread, dtype=np.float64)
 
 
-def open_rater(text: str, asked: Sequence[RaterQuestion], device: str = "cpu") -> AttributeRater | ClipRater:
+def open_rater(text: str, questions: Sequence[RaterQuestion], device: str = "cpu") -> AttributeRater | ClipRater:
     """The machine that a text names: attributes, or clip:FOLDER. Raises UnknownName for another."""
     kind, _, folder = text.partition(":")
     if kind == "clip" and folder:
         return ClipRater(Path(folder), device)
     if text == "attributes":
-        return AttributeRater(asked, device)
+        return AttributeRater(questions, device)
     raise UnknownName("rater", text, ("attributes", "clip:FOLDER"))
 
 
-def _of(asked: dict[str, RaterQuestion], question: Question) -> RaterQuestion:
-    if question.name not in asked:
-        raise UnknownName("question", question.name, asked)
-    return asked[question.name]
+def _of(questions: dict[str, RaterQuestion], question: Question) -> RaterQuestion:
+    if question.name not in questions:
+        raise UnknownName("question", question.name, questions)
+    return questions[question.name]
 
 
 def _annotations(name: str, question: Question, levels: np.ndarray) -> Annotations:

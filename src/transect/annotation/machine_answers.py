@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from PIL import Image
 
-from transect.annotation.machine import AttributeRater, open_rater
+from transect.annotation.machine import AttributeRater, ClipRater, open_rater
 from transect.annotation.pictures import Pictures
 from transect.annotation.questions import RaterQuestion, load
 from transect.errors import BadInput
@@ -36,45 +36,57 @@ def write(
     path = out or run / "annotations" / "machine.parquet"
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise BadInput(f"--out {path}: expected a name that ends in .csv or .parquet; choose one")
-    asked, pictures = load(questions).question, Pictures(run)
-    machine = open_rater(rater, asked, device)
-    found: dict[str, list[np.ndarray]] = {}
-    left_out = {one.name: "about pairs" for one in asked if one.pairs}
+    asked_questions, pictures = load(questions).question, Pictures(run)
+    machine = open_rater(rater, asked_questions, device)
+    answers: dict[str, list[np.ndarray]] = {}
+    left_out = {question.name: "about pairs" for question in asked_questions if question.pairs}
     for start in range(0, len(pictures.all), _AT_ONCE):
         places = pictures.all[start : start + _AT_ONCE]
-        batch = Images(np.stack([_pixels(pictures.png(one.study, one.id)) for one in places]))
-        for one in asked:
-            if one.name not in left_out:
-                _ask(machine, one, batch, found, left_out)
-    if not found:
-        told = "; ".join(f"{name}: {why}" for name, why in left_out.items())
-        raise BadInput(f"--rater {rater}: expected a question that it can answer, got none ({told})")
-    columns: dict[str, Any] = {"id": [one.id for one in pictures.all]}
+        batch = Images(np.stack([_pixels(pictures.png(picture.study, picture.id)) for picture in places]))
+        for question in asked_questions:
+            if question.name not in left_out:
+                _ask(machine, question, batch, answers, left_out)
+    if not answers:
+        reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
+        raise BadInput(f"--rater {rater}: expected a question that it can answer, got none ({reasons})")
+    columns: dict[str, list[str] | np.ndarray] = {"id": [picture.id for picture in pictures.all]}
     if len(pictures.runs) > 1:
-        columns["study"] = [one.study for one in pictures.all]
-    columns |= {name: np.concatenate(parts) for name, parts in found.items()}
+        columns["study"] = [picture.study for picture in pictures.all]
+    columns |= {name: np.concatenate(parts) for name, parts in answers.items()}
     table = pa.table(columns).replace_schema_metadata({MACHINE: json.dumps(machine.facts).encode()})
-    table = kept_in(table, {one.name: _question(one) for one in asked if one.name in found})
+    table = kept_in(
+        table, {question.name: _question(question) for question in asked_questions if question.name in answers}
+    )
     _save(table, path)
-    return {"out": str(path), "rows": len(table), "questions": ", ".join(found), "left_out": left_out, **machine.facts}
+    return {
+        "out": str(path),
+        "rows": len(table),
+        "questions": ", ".join(answers),
+        "left_out": left_out,
+        **machine.facts,
+    }
 
 
 def _ask(
-    machine: Any, one: RaterQuestion, batch: Images, found: dict[str, list[np.ndarray]], left_out: dict[str, str]
+    machine: AttributeRater | ClipRater,
+    question: RaterQuestion,
+    batch: Images,
+    answers: dict[str, list[np.ndarray]],
+    left_out: dict[str, str],
 ) -> None:
     try:
-        said = machine.rate(batch, one.record)
+        ratings = machine.rate(batch, question.record)
     except BadInput as error:
-        if not isinstance(machine, AttributeRater) or one.name in found:
+        if not isinstance(machine, AttributeRater) or question.name in answers:
             raise
-        left_out[one.name] = str(error)
+        left_out[question.name] = str(error)
         return
-    found.setdefault(one.name, []).append(np.asarray(one.values)[said.value.astype(int)])
+    answers.setdefault(question.name, []).append(np.asarray(question.values)[ratings.value.astype(int)])
 
 
-def _question(one: RaterQuestion) -> RatedQuestion:
-    levels = tuple(each.name for each in one.levels)
-    return RatedQuestion(one.text, one.attribute, one.scale, levels, one.values, one.places)
+def _question(question: RaterQuestion) -> RatedQuestion:
+    levels = tuple(each.name for each in question.levels)
+    return RatedQuestion(question.text, question.attribute, question.scale, levels, question.values, question.places)
 
 
 def _pixels(png: bytes) -> np.ndarray:

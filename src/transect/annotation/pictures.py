@@ -36,12 +36,12 @@ class Pictures:
     def __init__(self, folder: Path) -> None:
         studies = sorted(path.parent for path in folder.glob("studies/*/run.json"))
         self.runs: Mapping[str, FinishedRun] = {
-            one.name if studies else "": FinishedRun(one) for one in studies or [folder]
+            path.name if studies else "": FinishedRun(path) for path in studies or [folder]
         }
         self._places: dict[tuple[str, str], tuple[int, int, str]] = {}
         self._parts: OrderedDict[tuple[str, int], list[bytes]] = OrderedDict()
         self._lock = threading.Lock()
-        self.all = tuple(one for study, run in self.runs.items() for one in self._index(study, run))
+        self.all = tuple(picture for study, run in self.runs.items() for picture in self._index(study, run))
         if not self.all:
             raise BadInput(f"{folder}: expected a run with images, got none; run an audit first")
 
@@ -69,7 +69,7 @@ class Pictures:
             held -= sum(map(len, rows))
 
     def _index(self, study: str, run: FinishedRun) -> list[Picture]:
-        made = []
+        pictures = []
         parts = run.spec.parts
         if not run.has_all("images", parts):
             run.read_table("images", parts)  # says what is missing
@@ -77,9 +77,9 @@ class Pictures:
             table = run.read_part("images", part)
             if table["image"].null_count:
                 without = table["id"].to_pylist()[table["image"].to_pylist().index(None)]
-                raise BadInput(f"{run.path}: expected a picture of every image, got none of {without}; make it anew")
+                raise BadInput(f"{run.path}: expected a picture of every image, got none of {without}; render it again")
             columns = (table[name].to_pylist() for name in ("id", "subject", "cell", "sha256"))
             for row, (image, subject, cell, digest) in enumerate(zip(*columns, strict=True)):
                 self._places[study, str(image)] = part, row, str(digest)[:_DIGITS]
-                made.append(Picture(study, str(image), int(subject), int(cell)))
-        return made
+                pictures.append(Picture(study, str(image), int(subject), int(cell)))
+        return pictures

@@ -14,7 +14,7 @@ def complaint(text: str, error: ValidationError, model: type[BaseModel]) -> str:
     """The first thing that is wrong, with its line and key, after the file's name."""
     errors = error.errors(include_url=False)
     # A misspelt key is why another is missing.
-    first = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
+    first = next((error for error in errors if error["type"] == "extra_forbidden"), errors[0])
     loc = tuple(part for part in first["loc"] if not (isinstance(part, str) and "[" in part))
     key, line = ".".join(str(part) for part in loc), line_of(text, loc)
     place = f", line {line}" if line else ""
@@ -37,27 +37,27 @@ def line_of(text: str, loc: Sequence[str | int]) -> int:
     5
     """
     lines = text.splitlines()
-    start, end, found = 0, len(lines), 0
+    start, end, after = 0, len(lines), 0
     path = ""
     for part in loc:
         if isinstance(part, int):
             headers = [i for i in range(len(lines)) if re.match(rf"\s*\[\[\s*{re.escape(path)}\s*\]\]", lines[i])]
             if part < len(headers):
-                start, found = headers[part], headers[part] + 1
+                start, after = headers[part], headers[part] + 1
                 end = headers[part + 1] if part + 1 < len(headers) else len(lines)
-            elif found:  # within an inline array: as many lines with a brace further
+            elif after:  # within an inline array: as many lines with a brace further
                 braces = [i for i in range(start, end) if "{" in lines[i]]
-                found = braces[part] + 1 if part < len(braces) else found
-                start = found - 1
+                after = braces[part] + 1 if part < len(braces) else after
+                start = after - 1
             continue
         path = f"{path}.{part}" if path else part
         key = re.compile(rf"""(?:^|[\s{{,.])["']?{re.escape(part)}["']?\s*=""")
         header = re.compile(rf"\s*\[+\s*(?:[\w.]+\.)?{re.escape(part)}\s*\]+")
         for i in range(start, end):
             if header.match(lines[i]) or key.search(lines[i].split("#")[0]):
-                start, found = i, i + 1
+                start, after = i, i + 1
                 break
-    return found
+    return after
 
 
 def _fields(model: Any, loc: Sequence[str | int]) -> list[str]:
@@ -68,9 +68,9 @@ def _fields(model: Any, loc: Sequence[str | int]) -> list[str]:
     return list(getattr(model, "model_fields", {}))
 
 
-def _model_in(annotation: Any) -> Any:
+def _model_in(annotation: object) -> object:
     """The table that an annotation such as `tuple[Level, ...]` or `Stop | None` is about."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    inner = (_model_in(one) for one in getattr(annotation, "__args__", ()))
-    return next((one for one in inner if one is not None), None)
+    inner = (_model_in(argument) for argument in getattr(annotation, "__args__", ()))
+    return next((model for model in inner if model is not None), None)

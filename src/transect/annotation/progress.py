@@ -58,31 +58,32 @@ def is_paused(connection: Connection, rater: int) -> bool:
 
 def status(project: Project, now: float) -> dict[str, Any]:
     """What the organiser wants to see: progress by question, speed, a row per rater; None where nothing is known."""
-    said = rows(project.database)
+    given_rows = rows(project.database)
     with project.database.reading() as connection:
         per_question = [
-            _of_question(connection, one.name) | _agreement(said, one) for one in project.questionnaire.question
+            _of_question(connection, question.name) | _agreement(given_rows, question)
+            for question in project.questionnaire.question
         ]
         under_way = connection.execute(sa.select(sa.func.count()).where(tasks.c.state == "leased")).scalar_one()
-        kept = connection.execute(sa.select(sa.func.count()).select_from(answers)).scalar_one()
+        row_count = connection.execute(sa.select(sa.func.count()).select_from(answers)).scalar_one()
         people = connection.execute(sa.select(raters).order_by(raters.c.id)).all()
         paused = read_setting(connection, "paused") == "1"
     by_rater: dict[str, list[Row]] = {}
-    for one in said:
-        by_rater.setdefault(one.rater, []).append(one)
-    recent = sum(0 <= now - one.given <= _RECENT for one in said)
+    for row in given_rows:
+        by_rater.setdefault(row.rater, []).append(row)
+    recent = sum(0 <= now - row.given <= _RECENT for row in given_rows)
     return {
         "paused": paused,
-        "answers": len(said),
-        "rows_kept": kept,
+        "answers": len(given_rows),
+        "rows_kept": row_count,
         "under_way": under_way,
         "per_minute": recent / (_RECENT / 60),
-        "seconds_each": _median([one.milliseconds / 1000 for one in said if one.milliseconds is not None]),
+        "seconds_each": _median([row.milliseconds / 1000 for row in given_rows if row.milliseconds is not None]),
         "questions": per_question,
         "raters": [
-            {"id": one.id, "name": one.name, "state": one.state, "consented": one.consented is not None}
-            | _of_rater(by_rater.get(one.name, []))
-            for one in people
+            {"id": rater.id, "name": rater.name, "state": rater.state, "consented": rater.consented is not None}
+            | _of_rater(by_rater.get(rater.name, []))
+            for rater in people
         ],
     }
 
@@ -106,36 +107,36 @@ def _of_question(connection: Connection, name: str) -> dict[str, Any]:
     return {"question": name, "items": count, "wanted": int(wanted), "answered": int(answered), "closed": int(closed)}
 
 
-def _sum(what: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+def _sum(what: sa.ColumnElement[int]) -> sa.ColumnElement[int]:
     return sa.func.coalesce(sa.func.sum(what), 0)
 
 
-def _agreement(said: list[Row], question: RaterQuestion) -> dict[str, float | None]:
-    ratings = matrix(said, question.name).ratings
+def _agreement(given_rows: list[Row], question: RaterQuestion) -> dict[str, float | None]:
+    ratings = matrix(given_rows, question.name).ratings
     valued = valued_as(ratings, level_values(question))
     alpha = krippendorff_alpha(valued, question.scale, resamples=0).value
     both = {"percent_agreement": percent_agreement(ratings), "alpha": alpha}
     return {name: value if math.isfinite(value) else None for name, value in both.items()}
 
 
-def _of_rater(said: list[Row]) -> dict[str, Any]:
+def _of_rater(given_rows: list[Row]) -> dict[str, Any]:
     """Answers, seconds, how often known answers are met and repeats agree; None where there is nothing to compare."""
-    known = [one.value == one.gold for one in said if one.gold is not None]
-    first = {(one.study, one.first, one.second, one.question): one.value for one in said if not one.repeat}
+    known = [row.value == row.gold for row in given_rows if row.gold is not None]
+    first = {(row.study, row.first, row.second, row.question): row.value for row in given_rows if not row.repeat}
     again = [
-        first[key] == one.value
-        for one in said
-        if one.repeat and (key := (one.study, one.first, one.second, one.question)) in first
+        first[key] == row.value
+        for row in given_rows
+        if row.repeat and (key := (row.study, row.first, row.second, row.question)) in first
     ]
     return {
-        "answers": len(said),
-        "cannot_tell": sum(one.value is None for one in said),
-        "seconds_each": _median([one.milliseconds / 1000 for one in said if one.milliseconds is not None]),
+        "answers": len(given_rows),
+        "cannot_tell": sum(row.value is None for row in given_rows),
+        "seconds_each": _median([row.milliseconds / 1000 for row in given_rows if row.milliseconds is not None]),
         "known_right": statistics.fmean(known) if known else None,
         "known_asked": len(known),
         "repeats_equal": statistics.fmean(again) if again else None,
         "repeats_asked": len(again),
-        "last": max((one.given for one in said), default=None),
+        "last": max((row.given for row in given_rows), default=None),
     }
 
 
@@ -144,5 +145,5 @@ def _median(values: list[float]) -> float | None:
 
 
 def pause(database: Database, on: bool) -> None:
-    """Stop giving out tasks, or go on."""
+    """Stop giving out tasks, or resume."""
     database.set({"paused": "1" if on else "0"})

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar, final
+from typing import Final, TypeVar, final
 
 import sqlalchemy as sa
 from pydantic import ValidationError
@@ -37,7 +37,7 @@ class Project:
 
 
 def default_database(run: Path) -> Path:
-    """The embedded database beside a run.
+    """The embedded database in a run's folder.
 
     >>> default_database(Path("runs/smile")).as_posix()
     'runs/smile/annotations/annotation.sqlite'
@@ -53,8 +53,8 @@ def open_project(
     begin: else a run without one is refused, and nothing is made. Raises BadInput where the database is of another run,
     or other questions are asked than those begun with.
     """
-    given = load(questions) if questions else None
-    return _open(run, address or default_database(run), given, Pictures(run), begin)
+    questionnaire = load(questions) if questions else None
+    return _open(run, address or default_database(run), questionnaire, Pictures(run), begin)
 
 
 def change(run: Path, address: str | Path | None, questions: tuple[str, ...], work: Callable[[Project], _T]) -> _T:
@@ -62,24 +62,26 @@ def change(run: Path, address: str | Path | None, questions: tuple[str, ...], wo
 
     Hence `work` is done twice then, first on a database that is thrown away. Raises as `open_project` does, and `work`.
     """
-    given, pictures = load(questions) if questions else None, Pictures(run)
+    questionnaire, pictures = load(questions) if questions else None, Pictures(run)
     there = address or default_database(run)
     with tempfile.TemporaryDirectory() as folder:
         for each in [there] if _is_begun(there) else [Path(folder) / FILE, there]:
-            project = _open(run, each, given, pictures, begin=True)
+            project = _open(run, each, questionnaire, pictures, begin=True)
             try:
-                made = work(project)
+                result = work(project)
             finally:
                 project.database.close()
-    return made
+    return result
 
 
-def _open(run: Path, address: str | Path, given: Questionnaire | None, pictures: Pictures, begin: bool) -> Project:
+def _open(
+    run: Path, address: str | Path, questionnaire: Questionnaire | None, pictures: Pictures, begin: bool
+) -> Project:
     database = Database(address, make=begin)
     try:
         if not begin and database.setting("questionnaire") is None:
             raise NotBegun(database.address)
-        return Project(database, _begin(database, given, pictures, run), pictures)
+        return Project(database, _begin(database, questionnaire, pictures, run), pictures)
     except BaseException:
         database.close()
         raise
@@ -96,35 +98,35 @@ def _is_begun(address: str | Path) -> bool:
         database.close()
 
 
-def text_of(asked: Questionnaire) -> str:
+def text_of(questionnaire: Questionnaire) -> str:
     """The questionnaire as it is kept."""
-    return canonical_json(asked.model_dump(mode="json"))
+    return canonical_json(questionnaire.model_dump(mode="json"))
 
 
-def _begin(database: Database, given: Questionnaire | None, pictures: Pictures, run: Path) -> Questionnaire:
+def _begin(database: Database, questionnaire: Questionnaire | None, pictures: Pictures, run: Path) -> Questionnaire:
     identity = _identity(pictures)
 
     def work(connection: sa.Connection) -> Questionnaire:
-        kept = read_setting(connection, "questionnaire")
-        if kept is None:
-            asked = given or load()
+        stored = read_setting(connection, "questionnaire")
+        if stored is None:
+            current = questionnaire or load()
             write_setting(connection, "run", identity)
-            write_setting(connection, "questionnaire", text_of(asked))
-            connection.execute(schema.items.insert(), rows_of(asked, pictures))
-            return asked
+            write_setting(connection, "questionnaire", text_of(current))
+            connection.execute(schema.items.insert(), rows_of(current, pictures))
+            return current
         if read_setting(connection, "run") != identity:
             raise BadInput(
                 f"{database.address}: expected the ratings of {run}, got those of other images; name another"
             )
-        asked = _kept(database, kept)
-        if given is not None and given != asked:
-            differing = differing_keys(asked.model_dump(mode="json"), given.model_dump(mode="json"))
+        current = _kept(database, stored)
+        if questionnaire is not None and questionnaire != current:
+            differing = differing_keys(current.model_dump(mode="json"), questionnaire.model_dump(mode="json"))
             raise BadInput(
-                f"{database.address}: expected the questions that it was begun with "
-                f"({', '.join(one.name for one in asked.question)}), got others (differs in {', '.join(differing)}); "
-                "leave --questions out, or name another --database"
+                f"{database.address}: expected the questions that it was created with "
+                f"({', '.join(question.name for question in current.question)}), got others "
+                f"(differs in {', '.join(differing)}); leave --questions out, or name another --database"
             )
-        return asked
+        return current
 
     return database.write(work)
 
@@ -144,11 +146,11 @@ def _kept(database: Database, text: str) -> Questionnaire:
 def _identity(pictures: Pictures) -> str:
     """One text per run and its images, whatever their folder is called."""
     hashes = {study: run.spec_hash for study, run in pictures.runs.items()}
-    listed = hashlib.sha256(canonical_json([list(one) for one in pictures.all]).encode()).hexdigest()
+    listed = hashlib.sha256(canonical_json([list(picture) for picture in pictures.all]).encode()).hexdigest()
     return canonical_json({"specs": hashes, "images": listed})
 
 
-def settings_of(database: Database) -> dict[str, Any]:
+def settings_of(database: Database) -> dict[str, object]:
     """All settings, by name."""
     with database.reading() as connection:
         rows = connection.execute(sa.select(schema.settings.c.name, schema.settings.c.value))

@@ -12,9 +12,18 @@ import tomllib
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, final
+from typing import Annotated, Final, Literal, final
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from transect.annotation.places import complaint
 from transect.errors import BadInput, UnknownName
@@ -90,15 +99,15 @@ class RaterQuestion(_Table):
 
     @field_validator("levels", mode="before")
     @classmethod
-    def _plain_levels(cls, levels: Any) -> Any:
+    def _plain_levels(cls, levels: object) -> object:
         """A level may be its name alone; levels without a key get the digits in order."""
         if not isinstance(levels, list):
             return levels
-        made = [{"name": one} if isinstance(one, str) else one for one in levels]
-        for place, one in enumerate(made):
-            if isinstance(one, dict) and "key" not in one and place < len(_KEYS):
-                made[place] = {**one, "key": _KEYS[place]}
-        return made
+        plain = [{"name": level} if isinstance(level, str) else level for level in levels]
+        for place, level in enumerate(plain):
+            if isinstance(level, dict) and "key" not in level and place < len(_KEYS):
+                plain[place] = {**level, "key": _KEYS[place]}
+        return plain
 
     @field_validator("name")
     @classmethod
@@ -109,38 +118,38 @@ class RaterQuestion(_Table):
 
     @field_validator("levels")
     @classmethod
-    def _distinct_levels(cls, levels: tuple[Level, ...], info: Any) -> tuple[Level, ...]:
-        """Databases begun before go on, also where keys differ in case alone."""
+    def _distinct_levels(cls, levels: tuple[Level, ...], info: ValidationInfo) -> tuple[Level, ...]:
+        """Existing databases stay valid, even where keys differ only in case."""
         from_file = bool((info.context or {}).get(_FILE))
-        keys = [one.key.lower() if from_file else one.key for one in levels if one.key]
-        names = [one.name for one in levels]
+        keys = [level.key.lower() if from_file else level.key for level in levels if level.key]
+        names = [level.name for level in levels]
         for what, each, more in (("key", keys, " (a capital is no other key)"), ("name", names, "")):
-            if twice := [one for one in each if each.count(one) > 1]:
-                raise ValueError(f"expected a {what} of its own for every level, got {twice[0]!r} twice{more}")
+            if twice := [text for text in each if each.count(text) > 1]:
+                raise ValueError(f"expected a different {what} for every level, got {twice[0]!r} twice{more}")
         if taken := [key for key in keys if key in RESERVED]:
             raise ValueError(f"expected other keys than the page's own, got {taken[0]!r} ({RESERVED[taken[0]]})")
-        if None in [one.value for one in levels] and any(one.value is not None for one in levels):
+        if None in [level.value for level in levels] and any(level.value is not None for level in levels):
             raise ValueError("expected a value for every level or for none")
         return levels
 
     @field_validator("levels")
     @classmethod
-    def _distinct_values(cls, levels: tuple[Level, ...], info: Any) -> tuple[Level, ...]:
-        """In files alone: databases begun before go on, and take levels of equal values for one answer."""
+    def _distinct_values(cls, levels: tuple[Level, ...], info: ValidationInfo) -> tuple[Level, ...]:
+        """Only in files: existing databases stay valid and treat levels of equal values as one answer."""
         of: dict[float, str] = {}
-        for one in levels if (info.context or {}).get(_FILE) else ():
-            if one.value is not None and of.setdefault(one.value, one.name) != one.name:
-                both = f"{one.value:g} of {of[one.value]} and {one.name}"
-                raise ValueError(f"expected a value of its own for every level, got {both}; leave one out")
+        for level in levels if (info.context or {}).get(_FILE) else ():
+            if level.value is not None and of.setdefault(level.value, level.name) != level.name:
+                both = f"{level.value:g} of {of[level.value]} and {level.name}"
+                raise ValueError(f"expected a different value for every level, got {both}; leave one out")
         return levels
 
     @model_validator(mode="after")
     def _consistent(self) -> RaterQuestion:
-        names = {one.name for one in self.levels}
-        for one in self.gold:
-            if one.answer not in names:
-                raise ValueError(f"expected a gold answer among {', '.join(sorted(names))}, got {one.answer!r}")
-            if bool(one.second) != bool(self.pairs):
+        names = {level.name for level in self.levels}
+        for gold in self.gold:
+            if gold.answer not in names:
+                raise ValueError(f"expected a gold answer among {', '.join(sorted(names))}, got {gold.answer!r}")
+            if bool(gold.second) != bool(self.pairs):
                 raise ValueError("expected `second` for the gold of pairs, and only there")
         if self.sided and (not self.pairs or len(self.levels) != 2):
             raise ValueError("expected pairs and two levels, the first image and the second, where sided = true")
@@ -149,7 +158,7 @@ class RaterQuestion(_Table):
     @property
     def record(self) -> Question:
         """The question as the other stages know it."""
-        return Question(self.name, self.text, tuple(one.name for one in self.levels))
+        return Question(self.name, self.text, tuple(level.name for level in self.levels))
 
     @property
     def places(self) -> tuple[float, ...]:
@@ -160,8 +169,8 @@ class RaterQuestion(_Table):
     @property
     def values(self) -> tuple[float, ...]:
         """Each level in the attribute's units; where none are stated, as `places`."""
-        stated = [one.value for one in self.levels]
-        return self.places if stated[0] is None else tuple(float(one or 0.0) for one in stated)
+        stated = [level.value for level in self.levels]
+        return self.places if stated[0] is None else tuple(float(value or 0.0) for value in stated)
 
 
 @final
@@ -177,10 +186,10 @@ class Plan(_Table):
     """How many answers, in which order, and how attention is tested.
 
     ratings: per image and question. order: one question after another, each rater beginning with another, or mixed.
-    gold_every, repeat_every: every so many tasks one with a known answer, or one that the rater has had; 0: none. Where
+    gold_every, repeat_every: every N tasks one with a known answer, or one that the rater has had; 0: none. Where
     both fall on one task, the repeat comes next.
     lease_minutes: how long a task waits for its rater. break_every: tasks after which a break is suggested.
-    per_cell: so many images of each cell of the design, drawn by the seed; 0: all. Pairs are always asked in whole.
+    per_cell: N images of each cell of the design, drawn by the seed; 0: all. All pairs are always asked.
     """
 
     ratings: int = Field(default=5, ge=1, le=1000)
@@ -201,7 +210,7 @@ class Questionnaire(_Table):
     title: _Text = "What do you see?"
     instructions: str = (
         "You see one picture and one question at a time. Answer what you see at first sight; there is no right or "
-        "wrong. Press the key that stands beside an answer, or click it. U takes the last answer back."
+        "wrong. Press the key shown next to an answer, or click it. U takes the last answer back."
     )
     consent: str = (
         "Taking part is voluntary, and you can stop at any time by closing the page. We keep your answers and how long "
@@ -213,18 +222,18 @@ class Questionnaire(_Table):
 
     @field_validator("question")
     @classmethod
-    def _distinct(cls, asked: tuple[RaterQuestion, ...]) -> tuple[RaterQuestion, ...]:
-        names = [one.name for one in asked]
+    def _distinct(cls, questions: tuple[RaterQuestion, ...]) -> tuple[RaterQuestion, ...]:
+        names = [question.name for question in questions]
         if twice := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"expected every question's name once, got {twice[0]!r} twice")
-        return asked
+        return questions
 
     def named(self, name: str) -> RaterQuestion:
         """The question of that name. Raises UnknownName."""
-        for one in self.question:
-            if one.name == name:
-                return one
-        raise UnknownName("question", name, [one.name for one in self.question])
+        for question in self.question:
+            if question.name == name:
+                return question
+        raise UnknownName("question", name, [question.name for question in self.question])
 
 
 def load(names: Sequence[str | Path] = ("paper",)) -> Questionnaire:
@@ -236,26 +245,32 @@ def load(names: Sequence[str | Path] = ("paper",)) -> Questionnaire:
     ['skin_tone', 'quality', 'condition']
     """
     read = [_read(name) for name in names]
-    made = [parse(*one) for one in read]
-    if len(made) == 1:
-        return made[0]
-    plan = next((one.plan for one in made if "plan" in one.model_fields_set), Plan())
-    questions = [each for one in made for each in one.question]
+    questionnaires = [parse(*pair) for pair in read]
+    if len(questionnaires) == 1:
+        return questionnaires[0]
+    plan = next(
+        (questionnaire.plan for questionnaire in questionnaires if "plan" in questionnaire.model_fields_set), Plan()
+    )
+    questions = [each for questionnaire in questionnaires for each in questionnaire.question]
     try:
         Questionnaire._distinct(tuple(questions))
     except ValueError as error:
         raise BadInput(f"{', '.join(where for _, where in read)}: question: {error}; rename one") from None
-    texts = {key: text for key in _TEXTS if (text := _text(key, names, made)) is not None}
-    return made[0].model_copy(update={"plan": plan, "question": tuple(questions), **texts})
+    texts = {key: text for key in _TEXTS if (text := _text(key, names, questionnaires)) is not None}
+    return questionnaires[0].model_copy(update={"plan": plan, "question": tuple(questions), **texts})
 
 
-def _text(key: str, names: Sequence[str | Path], made: Sequence[Questionnaire]) -> str | None:
+def _text(key: str, names: Sequence[str | Path], questionnaires: Sequence[Questionnaire]) -> str | None:
     """What the first file says under a key, one's own before a shipped one; None where no file says anything."""
-    said = [(str(n), str(getattr(one, key))) for n, one in zip(names, made, strict=True) if key in one.model_fields_set]
-    own = [one for one in said if one[0] not in SHIPPED]
-    if other := [where for where, text in own if text != own[0][1]]:
-        raise BadInput(f"{own[0][0]}, {other[0]}: {key}: expected one, got two that differ; keep one")
-    return next((text for _, text in own or said), None)
+    stated = [
+        (str(n), str(getattr(questionnaire, key)))
+        for n, questionnaire in zip(names, questionnaires, strict=True)
+        if key in questionnaire.model_fields_set
+    ]
+    specific = [pair for pair in stated if pair[0] not in SHIPPED]
+    if other := [where for where, text in specific if text != specific[0][1]]:
+        raise BadInput(f"{specific[0][0]}, {other[0]}: {key}: expected one, got two that differ; keep one")
+    return next((text for _, text in specific or stated), None)
 
 
 def load_file(path: Path) -> Questionnaire:

@@ -38,7 +38,7 @@ def check_count(count: int) -> None:
 
 
 def invite(database: Database, count: int, now: float) -> list[Invited]:
-    """Make so many raters. Raises BadInput as `check_count` does."""
+    """Create `count` raters. Raises BadInput as `check_count` does."""
     check_count(count)
     table = schema.raters
 
@@ -47,23 +47,26 @@ def invite(database: Database, count: int, now: float) -> list[Invited]:
             connection.execute(sa.text("LOCK TABLE raters IN SHARE ROW EXCLUSIVE MODE"))
         # Numbers that came with imported answers are taken, too.
         numbers = [_NUMBERED.fullmatch(name) for name in connection.execute(sa.select(table.c.name)).scalars()]
-        there = max((int(found[1]) for found in numbers if found), default=0)
-        made = [Invited(f"rater-{there + i + 1:04d}", secrets.token_urlsafe(32)) for i in range(count)]
-        rows = [{"name": one.name, "token_hash": hash_of(one.token), "state": "active", "created": now} for one in made]
+        there = max((int(match[1]) for match in numbers if match), default=0)
+        invitations = [Invited(f"rater-{there + i + 1:04d}", secrets.token_urlsafe(32)) for i in range(count)]
+        rows = [
+            {"name": invitation.name, "token_hash": hash_of(invitation.token), "state": "active", "created": now}
+            for invitation in invitations
+        ]
         connection.execute(table.insert(), rows)
-        return made
+        return invitations
 
     return database.write(work)
 
 
 def by_token(database: Database, token: str) -> int | None:
-    """The rater that a token is of; None where it is nobody's, or the rater was shut out."""
+    """The rater of a token; None for an unknown token or an excluded rater."""
     table = schema.raters
     with database.reading() as connection:
-        found = connection.execute(
+        rater = connection.execute(
             sa.select(table.c.id).where(table.c.token_hash == hash_of(token), table.c.state != "excluded")
         ).scalar()
-    return None if found is None else int(found)
+    return None if rater is None else int(rater)
 
 
 def consent(database: Database, rater: int, now: float) -> None:
@@ -79,7 +82,7 @@ def consent(database: Database, rater: int, now: float) -> None:
 def set_state(project: Project, rater: int, state: str) -> bool:
     """Make a rater active, paused or excluded; whether there is such a rater. Raises BadInput for another state.
 
-    Who is shut out gives back what they hold, and their answers keep no item from others' any more; let back in, their
+    An excluded rater gives back what they hold, and their answers keep no item from others; readmitted, their
     answers count again.
     """
     if state not in ("active", "paused", "excluded"):

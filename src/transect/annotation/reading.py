@@ -59,19 +59,19 @@ class Matrix(NamedTuple):
     ratings: Float[np.ndarray, "units raters"]
 
 
-def matrix(said: Sequence[Row], question: str, repeats: bool = False) -> Matrix:
-    """The answers of raters who were not shut out, without known ones; `repeats`: the second ones of repeated items."""
+def matrix(all_rows: Sequence[Row], question: str, repeats: bool = False) -> Matrix:
+    """The answers of raters who are not excluded, without known ones; `repeats`: the second ones of repeated items."""
     chosen = [
-        one
-        for one in said
-        if one.question == question and one.repeat == repeats and one.gold is None and not one.excluded
+        row
+        for row in all_rows
+        if row.question == question and row.repeat == repeats and row.gold is None and not row.excluded
     ]
-    units = tuple(dict.fromkeys((one.study, one.first, one.second) for one in chosen))
-    raters = tuple(sorted({one.rater for one in chosen}))
+    units = tuple(dict.fromkeys((row.study, row.first, row.second) for row in chosen))
+    raters = tuple(sorted({row.rater for row in chosen}))
     row = {unit: place for place, unit in enumerate(units)}
     column = {rater: place for place, rater in enumerate(raters)}
-    made = np.full((len(units), len(raters)), np.nan)
-    for one in chosen:
-        if one.value is not None:
-            made[row[one.study, one.first, one.second], column[one.rater]] = one.value
-    return Matrix(units, raters, made)
+    ratings = np.full((len(units), len(raters)), np.nan)
+    for answer in chosen:
+        if answer.value is not None:
+            ratings[row[answer.study, answer.first, answer.second], column[answer.rater]] = answer.value
+    return Matrix(units, raters, ratings)

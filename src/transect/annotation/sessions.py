@@ -37,7 +37,7 @@ class Session(NamedTuple):
 
 
 def begin(database: Database, rater: int | None, now: float) -> str:
-    """Log somebody in; returns the cookie's value. Sessions that ended are swept out."""
+    """Log a person in; returns the cookie's value. Expired sessions are deleted."""
     token = secrets.token_urlsafe(32)
     table = schema.sessions
     row = {
@@ -57,7 +57,7 @@ def begin(database: Database, rater: int | None, now: float) -> str:
 
 
 def find(database: Database, token: str, now: float) -> Session | None:
-    """The session of a cookie; None where there is none, it ended, or the rater was shut out."""
+    """The session of a cookie; None where there is none, it expired, or the rater is excluded."""
     table, raters = schema.sessions, schema.raters
     query = (
         sa.select(table.c.rater_id, table.c.csrf, raters.c.state, raters.c.consented)
@@ -65,10 +65,10 @@ def find(database: Database, token: str, now: float) -> Session | None:
         .where(table.c.token_hash == hash_of(token), table.c.expires >= now)
     )
     with database.reading() as connection:
-        found = connection.execute(query).one_or_none()
-    if found is None or found.state == "excluded":
+        row = connection.execute(query).one_or_none()
+    if row is None or row.state == "excluded":
         return None
-    return Session(found.rater_id, found.csrf, found.consented is not None)
+    return Session(row.rater_id, row.csrf, row.consented is not None)
 
 
 def end(database: Database, token: str) -> None:
@@ -77,47 +77,49 @@ def end(database: Database, token: str) -> None:
     database.write(lambda connection: connection.execute(table.delete().where(table.c.token_hash == hash_of(token))))
 
 
-def given_password() -> str | None:
+def environment_password() -> str | None:
     """That of TRANSECT_ADMIN_PASSWORD, if it is set. Raises BadInput for one that is shorter than 8 characters."""
-    given = os.environ.get(_VARIABLE)
-    if given is not None and len(given) < _SHORTEST:
-        raise BadInput(f"{_VARIABLE}: expected {_SHORTEST} characters or more, got {len(given)}; choose a longer one")
-    return given
+    password = os.environ.get(_VARIABLE)
+    if password is not None and len(password) < _SHORTEST:
+        raise BadInput(
+            f"{_VARIABLE}: expected {_SHORTEST} characters or more, got {len(password)}; choose a longer one"
+        )
+    return password
 
 
 def set_password(database: Database) -> str | None:
     """The administrator's password: that of TRANSECT_ADMIN_PASSWORD, the one that was set before, or a new one.
 
     Returns a new one, to be shown once; None otherwise. Sessions of the administrator end where it changes. Raises
-    BadInput as `given_password` does.
+    BadInput as `environment_password` does.
     """
-    given, kept = given_password(), database.setting(_SETTING)
-    if given is None:
-        if kept is not None:
+    password, stored = environment_password(), database.setting(_SETTING)
+    if password is None:
+        if stored is not None:
             return None
         new = secrets.token_urlsafe(16)
         database.set({_SETTING: _hashed(new)})
         return new
-    if kept is None or not _is(given, kept):
-        database.set({_SETTING: _hashed(given)})
+    if stored is None or not _is(password, stored):
+        database.set({_SETTING: _hashed(password)})
         table = schema.sessions
         database.write(lambda connection: connection.execute(table.delete().where(table.c.rater_id.is_(None))))
     return None
 
 
-def is_password(database: Database, given: str) -> bool:
+def is_password(database: Database, password: str) -> bool:
     """Whether it is the administrator's password."""
-    kept = database.setting(_SETTING)
-    return kept is not None and _is(given, kept)
+    stored = database.setting(_SETTING)
+    return stored is not None and _is(password, stored)
 
 
 def _hashed(password: str) -> str:
     salt = secrets.token_bytes(16)
-    made = hashlib.scrypt(password.encode(), salt=salt, **_COST)
-    return f"scrypt${base64.b64encode(salt).decode()}${base64.b64encode(made).decode()}"
+    digest = hashlib.scrypt(password.encode(), salt=salt, **_COST)
+    return f"scrypt${base64.b64encode(salt).decode()}${base64.b64encode(digest).decode()}"
 
 
-def _is(password: str, kept: str) -> bool:
-    _, salt, made = kept.split("$")
+def _is(password: str, stored: str) -> bool:
+    _, salt, digest = stored.split("$")
     tried = hashlib.scrypt(password.encode(), salt=base64.b64decode(salt), **_COST)
-    return hmac.compare_digest(tried, base64.b64decode(made))
+    return hmac.compare_digest(tried, base64.b64decode(digest))

@@ -1,4 +1,4 @@
-"""Raters that are simulated by a stated psychometric model, so that a whole study can be tried without people.
+"""Raters that are simulated by a stated psychometric model, so that you can try a whole study without people.
 
 A rater sees x = truth + bias + drift * t + noise, where t counts their answers, noise is normal, and answers the level
 whose thresholds x lies between; a share `lapse` of answers is any level, all equally likely. With equal noise this is
@@ -11,7 +11,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -47,7 +47,7 @@ class Psychometric:
             raise BadInput(f"expected noise of 0 or more and a lapse of 0 to 1, got {self.noise} and {self.lapse}")
 
     def probabilities(self, truth: ArrayLike, answered: int = 0) -> Float[np.ndarray, "*n levels"]:
-        """How probable each level is for a truth, after so many answers."""
+        """How probable each level is for a truth, after `answered` answers."""
         x = np.asarray(truth, dtype=np.float64)[..., None] + self.bias + self.drift * answered
         gaps = np.asarray(self.thresholds) - x
         with np.errstate(over="ignore"):  # next to no noise: infinitely many standard deviations away
@@ -104,7 +104,7 @@ class SimulatedRater:
     """
 
     def __init__(
-        self, name: str, models: Mapping[str, Psychometric], truth: Callable[[np.ndarray], Any], seed: int = 0
+        self, name: str, models: Mapping[str, Psychometric], truth: Callable[[np.ndarray], ArrayLike], seed: int = 0
     ) -> None:
         self.name, self._models, self._truth, self._seed = name, models, truth, seed
 
@@ -112,7 +112,7 @@ class SimulatedRater:
         """Answers to one question about each image. Raises BadInput for a question that the rater has no model of."""
         if question.name not in self._models:
             raise BadInput(f"question {question.name}: expected one of {', '.join(self._models)}; add a model of it")
-        seeds = [seed_of(self._seed, self.name, question.name, zlib.crc32(one.tobytes())) for one in images.pixels]
-        said = answers(self._models[question.name], self._truth(images.pixels), seeds)
+        seeds = [seed_of(self._seed, self.name, question.name, zlib.crc32(image.tobytes())) for image in images.pixels]
+        levels = answers(self._models[question.name], self._truth(images.pixels), seeds)
         n = len(images)
-        return Annotations(question, np.arange(n), (self.name,) * n, said.astype(np.float64))
+        return Annotations(question, np.arange(n), (self.name,) * n, levels.astype(np.float64))

@@ -1,1 +1,1 @@
-"""What people saw on the images of a run, and rules by which images are left out."""
+"""Ratings of a run's images, and rules by which images are left out."""

@@ -1,8 +1,8 @@
-"""Raters' validation that a later stage requires: the file of `transect annotate validate`, and what it vouches for.
+"""The validation by raters that a later stage requires: the file of `transect annotate validate` and what it covers.
 
-DIR/required_validation.json   the validation, as it was given, beside a run that requires it
+DIR/required_validation.json   a copy of the validation, in the folder of a run that requires it
 
-A generator that does not meet its gates is refused. So is a condition before anything is made of it; of images that are
+A generator that does not meet its gates is refused. So is a condition, before rendering; of images that are
 there already, those of a condition that fails are left out and counted.
 """
 
@@ -53,48 +53,50 @@ def read(path: Path) -> Required:
     """The validation in a file. Raises BadInput for a file that cannot be read or holds none."""
     try:
         text = path.read_bytes()
-        made = json.loads(text)
+        content = json.loads(text)
     except (OSError, ValueError) as error:
-        told = getattr(error, "strerror", None) or str(error)
-        raise BadInput(f"{_OPTION} {path}: expected a validation by raters, got {told}; {_MAKE_ONE}") from None
-    studies = made if isinstance(made, dict) else {}
-    if not studies or not all(_is_one(one) for one in studies.values()):
+        reason = getattr(error, "strerror", None) or str(error)
+        raise BadInput(f"{_OPTION} {path}: expected a validation by raters, got {reason}; {_MAKE_ONE}") from None
+    studies = content if isinstance(content, dict) else {}
+    if not studies or not all(_is_one(entry) for entry in studies.values()):
         raise BadInput(f"{_OPTION} {path}: expected a validation by raters, got another file; {_MAKE_ONE}")
     return Required(path, studies, text)
 
 
-def _is_one(entry: Any) -> bool:
+def _is_one(entry: object) -> bool:
     return (
         isinstance(entry, dict)
         and set(_KEYS) <= entry.keys()
         and all(isinstance(entry[name], dict) for name in ("generator", "failures", "gates"))
         and isinstance(entry["groups"], list)
-        and all(isinstance(one, dict) and _is_group(one) for one in entry["groups"])
+        and all(isinstance(group, dict) and _is_group(group) for group in entry["groups"])
     )
 
 
-def _is_group(one: Mapping[str, Any]) -> bool:
-    if not set(_GROUP) <= one.keys() or not isinstance(one["failures"], list):
+def _is_group(group: Mapping[str, object]) -> bool:
+    if not set(_GROUP) <= group.keys() or not isinstance(group["failures"], list):
         return False
-    of_all = not one["attribute"]  # of no level
-    return isinstance(one["attribute"], str) and (of_all or isinstance(one["level"], int | float))
+    of_all = not group["attribute"]  # of no level
+    return isinstance(group["attribute"], str) and (of_all or isinstance(group["level"], int | float))
 
 
-def given(path: str | Path | None, studies: Sequence[tuple[World, Mapping[str, Sequence[float]]]]) -> Required | None:
+def required_for(
+    path: str | Path | None, studies: Sequence[tuple[World, Mapping[str, Sequence[float]]]]
+) -> Required | None:
     """The validation in a file, which all of these worlds met with the levels that they are set to; None without one.
 
     Photographs are left alone. Raises BadInput as `read` and `check`, and where there are photographs alone.
     """
     if path is None:
         return None
-    found = read(Path(path))
-    asked = [(generator_entry(world), levels) for world, levels in studies]
-    made = [(generator, levels) for generator, levels in asked if not generator.of_photographs]
-    if not made:
-        raise _no_generator(found)
-    for generator, levels in made:
-        check(found, generator, levels)
-    return found
+    required = read(Path(path))
+    entries = [(generator_entry(world), levels) for world, levels in studies]
+    generated = [(generator, levels) for generator, levels in entries if not generator.of_photographs]
+    if not generated:
+        raise _no_generator(required)
+    for generator, levels in generated:
+        check(required, generator, levels)
+    return required
 
 
 def check(required: Required, generator: GeneratorDescription, levels: Mapping[str, Sequence[float]]) -> None:
@@ -114,7 +116,7 @@ def check(required: Required, generator: GeneratorDescription, levels: Mapping[s
 
 def check_range(required: Required, generator: GeneratorDescription, name: str, low: float, high: float) -> None:
     """As `check`, of all values from low to high: those that were rated between them are set too."""
-    rated = [g["level"] for one in entries_of(required, generator) for g in one["groups"] if g["attribute"] == name]
+    rated = [g["level"] for entry in entries_of(required, generator) for g in entry["groups"] if g["attribute"] == name]
     inside = [value for value in rated if low <= value <= high]
     check(required, generator, {name: sorted({low, *inside, high})})
 
@@ -124,24 +126,24 @@ def entries_of(required: Required, generator: GeneratorDescription) -> list[Mapp
 
     Raises BadInput where it is about others, or where a gate of all images is not met.
     """
-    wanted, found = _described(generator.facts), []
-    for one in required.studies.values():
-        if _described(one["generator"]) == wanted:
-            found.append(one)
-    if not found:
+    wanted, entries = _described(generator.facts), []
+    for entry in required.studies.values():
+        if _described(entry["generator"]) == wanted:
+            entries.append(entry)
+    if not entries:
         other = _described(next(iter(required.studies.values()))["generator"])
-        told = _differing(other, wanted)
+        difference = _differing(other, wanted)
         raise BadInput(
-            f"{_OPTION} {required.path}: expected a validation of this generator, got one with {told}; have images of "
-            "this one rated"
+            f"{_OPTION} {required.path}: expected a validation of this generator, got one with {difference}; "
+            "have images of this one rated"
         )
-    failed = [text for one in found for text in one["failures"].values()]
+    failed = [text for entry in entries for text in entry["failures"].values()]
     if failed:
         raise BadInput(
             f"{_OPTION} {required.path}: expected a generator that met every gate, got {'; '.join(failed)}; fix the "
             "generator"
         )
-    return found
+    return entries
 
 
 def _described(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,37 +151,43 @@ def _described(facts: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in plain.items() if key != _ANYWHERE}
 
 
-def _differing(other: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+def _differing(other: Mapping[str, object], wanted: Mapping[str, object]) -> str:
     """The first keys that differ, for a message; hashes only where nothing else does."""
     keys = [key for key in {**wanted, **other} if other.get(key) != wanted.get(key)]
     plain = [key for key in keys if not isinstance({**wanted, **other}[key], dict | list) and "sha256" not in key]
-    told = [f"{key} {other.get(key, 'none')} instead of {wanted.get(key, 'none')}" for key in plain[:3]]
-    return ", ".join(told or [f"another {key}" for key in keys[:3]])
+    differences = [f"{key} {other.get(key, 'none')} instead of {wanted.get(key, 'none')}" for key in plain[:3]]
+    return ", ".join(differences or [f"another {key}" for key in keys[:3]])
 
 
 def _failing(
     required: Required, generator: GeneratorDescription, name: str, values: Sequence[float]
 ) -> dict[float, str]:
-    """Values whose condition fails, and what fails. Raises BadInput for one that nobody rated."""
-    groups = [one for entry in entries_of(required, generator) for one in entry["groups"] if one["attribute"] == name]
+    """Values whose condition fails, and what fails. Raises BadInput for an unrated value."""
+    groups = [
+        group for entry in entries_of(required, generator) for group in entry["groups"] if group["attribute"] == name
+    ]
     # Where two studies rated one level, it has to pass in both.
-    rated = {float(one["level"]): one for one in sorted(groups, key=lambda one: bool(one["failures"])) if one["rated"]}
-    found = {}
+    rated = {
+        float(group["level"]): group
+        for group in sorted(groups, key=lambda group: bool(group["failures"]))
+        if group["rated"]
+    }
+    failing = {}
     for value in values:
         around = _around(value, rated)
         if not around:
-            told = f"{min(rated):g} to {max(rated):g}" if rated else "no level of it"
+            rated_range = f"{min(rated):g} to {max(rated):g}" if rated else "no level of it"
             raise BadInput(
-                f"{_OPTION} {required.path}: expected images with {name} {value:g} to have been rated, got {told}; "
-                "have some rated, or vary it between those"
+                f"{_OPTION} {required.path}: expected images with {name} {value:g} to have been rated, got "
+                f"{rated_range}; have some rated, or vary it between those"
             )
         failed = [f"{name} {at:g} ({', '.join(rated[at]['failures'])})" for at in around if rated[at]["failures"]]
         if failed:
-            found[float(value)] = " and ".join(failed)
-    return found
+            failing[float(value)] = " and ".join(failed)
+    return failing
 
 
-def _around(value: float, rated: Mapping[float, Any]) -> list[float]:
+def _around(value: float, rated: Mapping[float, object]) -> list[float]:
     """The rated level that a value is, else those next to it on both sides; nothing outside of them.
 
     >>> _around(0.5, {0.0: None, 1.0: None}), _around(1.0, {0.0: None, 1.0: None}), _around(2.0, {0.0: None, 1.0: None})
@@ -190,48 +198,48 @@ def _around(value: float, rated: Mapping[float, Any]) -> list[float]:
     return exact or ([max(below), min(above)] if below and above else [])
 
 
-def keep(folder: Path, required: Required | None) -> None:
-    """Put the validation beside a run, whose report then holds to it; None leaves what is there."""
+def store(folder: Path, required: Required | None) -> None:
+    """Store the validation in a run's folder, so that its report applies it; None leaves what is there."""
     if required is not None:
         write_atomically(folder / FILE, required.text)
 
 
 def attach(folder: Path, required: Required) -> None:
-    """Put it beside a finished run, or every study under it; photographs are left alone.
+    """Store it in a finished run's folder, or in every study under it; photographs are left alone.
 
     Raises BadInput, and writes nothing, where it is not about these runs, or the generator failed.
     """
     runs = sorted(path.parent for path in folder.glob("studies/*/run.json")) or [folder]
     specs = {run: read_spec(run) for run in runs}
-    made = {run: spec for run, spec in specs.items() if not spec.generator.of_photographs}
-    if not made:
+    generated = {run: spec for run, spec in specs.items() if not spec.generator.of_photographs}
+    if not generated:
         raise _no_generator(required)
-    for spec in made.values():
+    for spec in generated.values():
         for name, values in spec.design.levels.items():
             _failing(required, spec.generator, name, values)
         entries_of(required, spec.generator)
-    for run in made:
-        keep(run, required)
+    for run in generated:
+        store(run, required)
 
 
 def _no_generator(required: Required) -> BadInput:
     return BadInput(f"{_OPTION} {required.path}: expected images of a generator, got photographs; leave it out")
 
 
-def kept(folder: Path) -> Required | None:
-    """The validation beside a run; None where none is required. Raises BadInput for a file that holds none."""
+def stored(folder: Path) -> Required | None:
+    """The validation in a run's folder; None where none is required. Raises BadInput for a file that holds none."""
     path = folder / FILE
     return read(path) if path.exists() else None
 
 
 def reasons(folder: Path, spec: RunSpec, images: pa.Table) -> np.ndarray:
-    """Why each image of a run is left out, "" where it is not: its condition failed in the validation beside it."""
-    made, required = np.full(len(images), "", dtype=object), kept(folder)
+    """Why each image of a run is left out, "" where it is not: its condition failed in the stored validation."""
+    reasons, required = np.full(len(images), "", dtype=object), stored(folder)
     if required is None:
-        return made
+        return reasons
     intended = columns.columns_of(images, "intended")
     for name, values in spec.design.levels.items():
         for value, text in _failing(required, spec.generator, name, values).items():
-            hit = np.isclose(intended[name], value, rtol=1e-6, atol=1e-9) & (made == "")
-            made[hit] = f"condition failed in raters' validation: {text}"
-    return made
+            hit = np.isclose(intended[name], value, rtol=1e-6, atol=1e-9) & (reasons == "")
+            reasons[hit] = f"condition failed in raters' validation: {text}"
+    return reasons

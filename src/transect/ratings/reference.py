@@ -1,6 +1,6 @@
-"""What counts as right where no physical truth exists: the mean or majority of what raters saw.
+"""What counts as correct where no physical truth exists: the mean or majority of the ratings.
 
-DIR/reference.json   {"truth": TEXT}, beside a run; changes no image, no answer and no rating
+DIR/reference.json   {"truth": TEXT}, in a run's folder; changes no image, no answer and no rating
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from transect.runs.folder import write_atomically
 FILE: Final = "reference.json"
 
 
-def keep(folder: Path, truth: Truth) -> None:
-    """Put the reference beside a run, so that its report says the same when it is made again."""
+def store(folder: Path, truth: Truth) -> None:
+    """Store the reference in a run's folder, so that a later report uses it too."""
     write_atomically(folder / FILE, json.dumps({"truth": truth.text}).encode())
 
 
-def kept(folder: Path, known: Mapping[str, Attribute]) -> Truth | None:
-    """The reference beside a run; None where there is none. Raises BadInput for a file that holds none."""
+def stored(folder: Path, known: Mapping[str, Attribute]) -> Truth | None:
+    """The reference in a run's folder; None where there is none. Raises BadInput for a file that holds none."""
     path = folder / FILE
     if not path.exists():
         return None
     try:
         text = str(json.loads(path.read_text(encoding="utf-8"))["truth"])
     except (ValueError, TypeError, KeyError):
-        raise BadInput(f"{path}: expected a reference; delete it, or give --reference anew") from None
+        raise BadInput(f"{path}: expected a reference; delete it, or give --reference again") from None
     return parse(text, known)
 
 
@@ -53,8 +53,8 @@ def parse(text: str, known: Mapping[str, Attribute]) -> Truth:
 
 def _name(text: str) -> str:
     """The attribute of a text whose value may be a level's name."""
-    found = re.match(r"\s*([A-Za-z_]\w*)", text)
-    return found[1] if found else Truth.parse(text).attribute
+    match = re.match(r"\s*([A-Za-z_]\w*)", text)
+    return match[1] if match else Truth.parse(text).attribute
 
 
 def labels(
@@ -62,7 +62,7 @@ def labels(
 ) -> Float[np.ndarray, " n"]:
     """The reference answer of each image: raters' mean for a number, else the side of it or their majority, 0 or 1.
 
-    seen: mean ratings (of levels in no order the most common ones); NaN: nobody said, or a tie, and the image has no
+    seen: mean ratings (of levels in no order the most common ones); NaN: no answer, or a tie, and the image has no
     reference. Raises BadInput where a yes or no is wanted and the reference is a number.
 
     >>> labels(Truth.parse("gender>=0.5"), np.array([0.2, 0.7, np.nan]), Task.BINARY, None)
@@ -70,10 +70,10 @@ def labels(
     """
     if task is Task.REGRESSION and not truth.comparison:
         return seen
-    made, _ = truth.as_rated(seen, attribute)
-    if len(made) != len(seen):
+    answers, _ = truth.as_rated(seen, attribute)
+    if len(answers) != len(seen):
         raise BadInput(
             f"--reference {truth.text}: expected a yes or no for a {task} target, got a number; compare it with a "
             f"value, for example '{truth.attribute}>=0.5'"
         )
-    return made
+    return answers

@@ -1,12 +1,12 @@
-"""What was seen, beside a run: values by image, people's single answers, and rules by which images are left out.
+"""Ratings of a run's images: values by image, people's single answers, and rules by which images are left out.
 
 DIR/perceived.parquet   id, and one column per perceived attribute, in the units of the attribute; a row per image
 DIR/ratings.parquet     people's single answers: id, rater, and one column per attribute; an image as often as answered
 DIR/pruning.json        the rules, as they were given
 
-All are the user's own and change no image and no answer: with them the same run is analysed anew. Where a folder holds
-several studies, a column `study` says of which each row is. Beside a single run rows of other studies are not kept; how
-many there were stands in the metadata of the Parquet file.
+All come from the user and change no image and no answer: with them the same run is analysed again. Where a folder holds
+several studies, a column `study` names the study of each row. In a single run's folder rows of other studies are not
+kept; the metadata of the Parquet file holds their number.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,18 @@ from jaxtyping import Float
 from transect.effects.perception import mean_ratings, most_common_ratings
 from transect.effects.pruning import AS_PUBLISHED, Pruning, Rule, prune
 from transect.errors import BadInput
-from transect.ratings.tables import ID, PEOPLE, PERCEIVED, RATER, STUDY, Columns, aligned, answered, checked, read_table
+from transect.ratings.tables import (
+    ID,
+    PEOPLE,
+    PERCEIVED,
+    RATER,
+    STUDY,
+    Columns,
+    aligned,
+    check_columns,
+    read_table,
+    single_answers,
+)
 from transect.records import Annotations, Attribute
 from transect.runs.folder import FinishedRun, write_atomically
 from transect.runs.rated_questions import RatedQuestion, names_by_attribute, of_study, questions_of
@@ -50,10 +61,10 @@ class Ratings:
 
     columns: perceived values by attribute [n]; reasons [n]: why an image is left out, "" where it is not. pruning:
     which images are left after each step of the rules; None without rules. people: people's mean answers by attribute
-    [n], for levels in no order the most common one, NaN for images that nobody rated. unknown, unknown_people: ids of
+    [n], for levels in no order the most common one, NaN for unrated images. unknown, unknown_people: ids of
     rows, of either kind, that are of no image of the run and are not used. answers: people's single answers, by
     attribute. elsewhere, elsewhere_people: rows, of either kind, of other studies, by their names. left_out: raters
-    who were shut out before, and their answers; None where the file does not say. gated [n]: why images are left out
+    excluded before, and their answers; None where the file does not say. gated [n]: why images are left out
     whatever the rules say, since raters' validation does not vouch for them; empty where none was required. asked,
     asked_people: what columns of either kind are answers to, where their own file says so.
     """
@@ -83,17 +94,17 @@ class Ratings:
             self,
             columns={columns[name]: values for name, values in self.columns.items() if name in columns},
             people={people[name]: values for name, values in self.people.items() if name in people},
-            answers={people[name]: said for name, said in self.answers.items() if name in people},
+            answers={people[name]: answers for name, answers in self.answers.items() if name in people},
         )
 
     def unordered(self, known: Mapping[str, Attribute]) -> dict[str, Attribute]:
-        """Questions with levels in no order, about no attribute of the run, as attributes of their own."""
-        made = {
-            name: one.as_attribute(name)
-            for name, one in {**self.asked, **self.asked_people}.items()
+        """Questions with levels in no order, about no attribute of the run, as separate attributes."""
+        attributes = {
+            name: question.as_attribute(name)
+            for name, question in {**self.asked, **self.asked_people}.items()
             if name not in known
         }
-        return {name: one for name, one in made.items() if one is not None}
+        return {name: attribute for name, attribute in attributes.items() if attribute is not None}
 
     def called(self, name: str, known: Mapping[str, Attribute]) -> str:
         """What `about` calls a question: its attribute, or its own name."""
@@ -108,22 +119,23 @@ class Ratings:
 
     def _called(self, known: Mapping[str, Attribute]) -> tuple[dict[str, str], dict[str, str]]:
         columns, people = (
-            _names(each, asked, known) for each, asked in ((self.columns, self.asked), (self.people, self.asked_people))
+            _names(each, questions, known)
+            for each, questions in ((self.columns, self.asked), (self.people, self.asked_people))
         )
         return columns, people
 
     def reasons_after(self, steps: int) -> np.ndarray:
-        """Why images are left out by the first so many steps of the rules; "" where they are not."""
+        """Why images are left out by the first `steps` steps of the rules; "" where they are not."""
         reasons = np.full(len(self.reasons), "", dtype=object)
-        made = self.pruning
+        pruning = self.pruning
         before = np.ones(len(reasons), dtype=bool)
-        for step, left in zip(made.steps[:steps], made.after[:steps], strict=True) if made else ():
+        for step, left in zip(pruning.steps[:steps], pruning.after[:steps], strict=True) if pruning else ():
             reasons[before & ~left] = f"pruned by {step.name}"
             before = left
         return np.where(self.gated == "", reasons, self.gated) if len(self.gated) else reasons
 
     def gating(self, reasons: np.ndarray) -> Ratings:
-        """The same, without the images that have a reason [n] of their own; "" keeps an image to the rules."""
+        """The same, without the images that have a reason [n] to be left out; "" applies the rules to an image."""
         if not (reasons != "").any():
             return self
         gated = replace(self, gated=reasons)
@@ -131,11 +143,13 @@ class Ratings:
 
 
 def _names(
-    columns: Mapping[str, Any], asked: Mapping[str, RatedQuestion], known: Mapping[str, Attribute]
+    columns: Mapping[str, object], questions: Mapping[str, RatedQuestion], known: Mapping[str, Attribute]
 ) -> dict[str, str]:
     """What the columns of a file are called, by what that file says of its questions; none for what cannot count."""
-    called = names_by_attribute(columns, asked, known)
-    odd = {name for name, one in asked.items() if one.unordered and one.as_attribute(name) is None} - set(known)
+    called = names_by_attribute(columns, questions, known)
+    odd = {
+        name for name, question in questions.items() if question.unordered and question.as_attribute(name) is None
+    } - set(known)
     return {name: called.get(name, name) for name in columns if name in called or name not in odd}
 
 
@@ -163,11 +177,11 @@ def parse_rules(texts: Sequence[str]) -> dict[str, tuple[Rule, ...]]:
     >>> {text: len(rules) for text, rules in parse_rules(["as-published", "age<0.2"]).items()}
     {'as-published': 5, 'age < 0.2': 1}
     """
-    made: dict[str, tuple[Rule, ...]] = {}
+    parsed: dict[str, tuple[Rule, ...]] = {}
     for text in texts:
         rules = AS_PUBLISHED if text.strip() == PUBLISHED else (parse_rule(text),)
-        made[PUBLISHED if rules is AS_PUBLISHED else rules[0].text] = rules
-    return made
+        parsed[PUBLISHED if rules is AS_PUBLISHED else rules[0].text] = rules
+    return parsed
 
 
 def check(perceived: str | Path | None, rules: Sequence[str], people: str | Path | None = None) -> None:
@@ -177,7 +191,7 @@ def check(perceived: str | Path | None, rules: Sequence[str], people: str | Path
 
 
 def attach(folder: Path, perceived: Path | None, rules: Sequence[str], people: Path | None = None) -> list[str]:
-    """Put what was seen and rules beside a run, or each study of a folder, after a look at whether they fit.
+    """Store ratings and rules in the folder of a run, or of each study, after checking that they fit.
 
     perceived: one row per image; people: one row per image and rater. Nothing is written where they do not fit.
     Returns a line for each study and file some of whose rows are of no image.
@@ -196,20 +210,20 @@ def attach(folder: Path, perceived: Path | None, rules: Sequence[str], people: P
             _write(run / name, rows)
         if parsed:
             write_atomically(run / PRUNING, json.dumps(list(parsed), indent=1).encode())
-    return [line for run, _, made in fitting for line in unknown_lines(run.name, made)]
+    return [line for run, _, ratings in fitting for line in unknown_lines(run.name, ratings)]
 
 
-def unknown_lines(study: str, made: Ratings) -> list[str]:
-    """What is said of rows that are of no image or of other studies, a line per file; nothing where there are none."""
+def unknown_lines(study: str, ratings: Ratings) -> list[str]:
+    """Messages on rows of no image or of other studies, a line per file; none where there are no such rows."""
     lines = []
-    for kind, rows in (("Ratings", made.unknown), ("People's answers", made.unknown_people)):
+    for kind, rows in (("Ratings", ratings.unknown), ("People's answers", ratings.unknown_people)):
         if rows:
-            told = f"{len(rows):,} ({_first(rows)})"
-            lines.append(f"{kind} whose id is of no image of {study}, and that are not used: {told}")
-    for kind, others in (("Ratings", made.elsewhere), ("People's answers", made.elsewhere_people)):
+            text = f"{len(rows):,} ({_first(rows)})"
+            lines.append(f"{kind} whose id is of no image of {study}, and that are not used: {text}")
+    for kind, others in (("Ratings", ratings.elsewhere), ("People's answers", ratings.elsewhere_people)):
         if others:
-            told = f"{sum(others.values()):,} ({_first(others)})"
-            lines.append(f"{kind} of other studies than {study}, and that are not used: {told}")
+            text = f"{sum(others.values()):,} ({_first(others)})"
+            lines.append(f"{kind} of other studies than {study}, and that are not used: {text}")
     return lines
 
 
@@ -223,33 +237,35 @@ def read(folder: Path, ids: Sequence[str]) -> Ratings:
 
     Raises BadInput for an id given twice, for ratings none of which is of these images, or a rule without a column.
     """
-    rules, made = kept_rules(folder), _seen(folder, ids, _attached(folder))
-    if rules and not (made.columns or made.people):
+    rules, ratings = stored_rules(folder), _seen(folder, ids, _attached(folder))
+    if rules and not (ratings.columns or ratings.people):
         raise BadInput(_nothing_to_prune(folder))
-    return _pruned(made, rules)
+    return _pruned(ratings, rules)
 
 
-_Files = dict[str, tuple[Any, Path]]
+_Files = dict[str, tuple[pa.Table, Path]]
 """Tables by the file of the run folder that they are kept in, and where each was read."""
 
 
 def _given(perceived: Path | None, people: Path | None) -> _Files:
     """The user's own files. Raises BadInput for one that cannot be read, or has not the columns that it should."""
     paths = {PERCEIVED: perceived, PEOPLE: people}
-    return {name: (checked(read_table(path), path, name), path) for name, path in paths.items() if path is not None}
+    return {
+        name: (check_columns(read_table(path), path, name), path) for name, path in paths.items() if path is not None
+    }
 
 
 def _attached(folder: Path) -> _Files:
-    """What is beside a run already."""
+    """The files that a run's folder holds already."""
     paths = {name: folder / name for name in (PERCEIVED, PEOPLE)}
-    return {name: (checked(read_table(path), path, name), path) for name, path in paths.items() if path.exists()}
+    return {name: (check_columns(read_table(path), path, name), path) for name, path in paths.items() if path.exists()}
 
 
 def _nothing_to_prune(folder: Path) -> str:
     return f"{folder}: expected ratings for --prune to look at, got none; give --perceived or --ratings too"
 
 
-def _write(path: Path, table: Any) -> None:
+def _write(path: Path, table: pa.Table) -> None:
     import pyarrow.parquet as pq
 
     sink = pa.BufferOutputStream()
@@ -258,52 +274,52 @@ def _write(path: Path, table: Any) -> None:
 
 
 def _fitting(
-    folder: Path, given: _Files, parsed: Mapping[str, tuple[Rule, ...]]
+    folder: Path, files_by_kind: _Files, parsed: Mapping[str, tuple[Rule, ...]]
 ) -> Iterator[tuple[Path, _Files, Ratings]]:
     """Each run that files or rules are for, its rows, and what they say. Raises BadInput where they do not fit."""
     runs = sorted(path.parent for path in folder.glob("studies/*/run.json"))
-    parted = {name: (dict(_rows_by_run(folder, runs, *file)), file[1]) for name, file in given.items()}
+    parted = {name: (dict(_rows_by_run(folder, runs, *file)), file[1]) for name, file in files_by_kind.items()}
     for run in runs or [folder]:
         files = {name: (rows[run], path) for name, (rows, path) in parted.items() if run in rows}
-        if given and not files:
+        if files_by_kind and not files:
             continue
-        made = _seen(run, _ids(run), {**_attached(run), **files})
-        if made.columns or made.people:
-            yield run, files, _pruned(made, parsed or kept_rules(run))
+        ratings = _seen(run, _ids(run), {**_attached(run), **files})
+        if ratings.columns or ratings.people:
+            yield run, files, _pruned(ratings, parsed or stored_rules(run))
 
 
-def _rows_by_run(folder: Path, runs: Sequence[Path], table: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+def _rows_by_run(folder: Path, runs: Sequence[Path], table: pa.Table, path: Path) -> Iterator[tuple[Path, pa.Table]]:
     """Runs and the rows of the table that are theirs."""
     if STUDY not in table.column_names:
         if len(runs) > 1:
             raise BadInput(
-                f"{path}: expected a column {STUDY} beside id, since {folder} has {len(runs)} studies with images "
-                f"of their own ({', '.join(run.name for run in runs)}), got none; add it"
+                f"{path}: expected a column {STUDY} next to id, since {folder} has {len(runs)} studies with separate "
+                f"images ({', '.join(run.name for run in runs)}), got none; add it"
             )
         yield from ((run, table) for run in runs or [folder])
         return
-    named = [str(one) for one in table[STUDY].to_pylist()]
+    named = [str(study) for study in table[STUDY].to_pylist()]
     called = {run: run.name for run in runs} or {folder: FinishedRun(folder).spec.name}
     if runs and (others := sorted(set(named) - set(called.values()))):
         raise BadInput(f"{path}: expected studies {', '.join(called.values())}, got {', '.join(others[:3])}; fix them")
     for run, name in called.items():
-        rows = table.filter(pa.array([one == name for one in named], pa.bool_())).drop_columns([STUDY])
-        # What nobody was asked about a study's images is no rating of them.
+        rows = table.filter(pa.array([study == name for study in named], pa.bool_())).drop_columns([STUDY])
+        # A column without answers about a study's images is no rating of them.
         rows = rows.select([c for c in rows.column_names if c in (ID, RATER) or rows[c].null_count < len(rows)])
         if set(rows.column_names) - {ID, RATER}:
             rows = of_study(rows, name)
-            yield run, rows if runs else _counting(rows, Counter(one for one in named if one != name))
+            yield run, rows if runs else _counting(rows, Counter(study for study in named if study != name))
         elif not runs:
             raise BadInput(f"{path}: expected ratings of {name}, got none in its column {STUDY}; fix it")
 
 
-def _counting(rows: Any, others: Mapping[str, int]) -> Any:
-    """The table, with how many rows of each other study there were beside it."""
+def _counting(rows: pa.Table, others: Mapping[str, int]) -> pa.Table:
+    """The table, with the number of rows of each other study in its metadata."""
     metadata = {**(rows.schema.metadata or {}), _ELSEWHERE: json.dumps(others).encode()}
     return rows.replace_schema_metadata(metadata) if others else rows
 
 
-def _elsewhere(table: Any) -> dict[str, int]:
+def _elsewhere(table: pa.Table) -> dict[str, int]:
     """What `_counting` wrote."""
     return dict(json.loads((table.schema.metadata or {}).get(_ELSEWHERE, b"{}")))
 
@@ -311,7 +327,7 @@ def _elsewhere(table: Any) -> dict[str, int]:
 def _ids(folder: Path) -> list[str]:
     """The ids of one run's images."""
     run = FinishedRun(folder)
-    return [str(one) for one in run.read_table("images", run.spec.parts, without=("image",))["id"].to_pylist()]
+    return [str(image) for image in run.read_table("images", run.spec.parts, without=("image",))["id"].to_pylist()]
 
 
 def _seen(folder: Path, ids: Sequence[str], files: _Files) -> Ratings:
@@ -320,37 +336,39 @@ def _seen(folder: Path, ids: Sequence[str], files: _Files) -> Ratings:
     columns, unknown = aligned(*files[PERCEIVED], ids) if PERCEIVED in files else none
     people, unknown_people = none
     answers: dict[str, Annotations] = {}
-    asked, asked_people = (questions_of(files[kind][0]) if kind in files else {} for kind in (PERCEIVED, PEOPLE))
+    questions, asked_people = (questions_of(files[kind][0]) if kind in files else {} for kind in (PERCEIVED, PEOPLE))
     if PEOPLE in files:
         unordered = {attribute.name for attribute in FinishedRun(folder).spec.nominal}
-        unordered |= {name for name, one in asked_people.items() if one.unordered or one.attribute in unordered}
-        answers, unknown_people = answered(*files[PEOPLE], ids)
+        unordered |= {
+            name for name, question in asked_people.items() if question.unordered or question.attribute in unordered
+        }
+        answers, unknown_people = single_answers(*files[PEOPLE], ids)
         people = {
-            name: (most_common_ratings if name in unordered else mean_ratings)(said, len(ids))
-            for name, said in answers.items()
+            name: (most_common_ratings if name in unordered else mean_ratings)(answers_of_one, len(ids))
+            for name, answers_of_one in answers.items()
         }
     elsewhere = {name: _elsewhere(table) for name, (table, _) in files.items()}
     return Ratings(
         columns, np.full(len(ids), "", dtype=object), None, unknown, people, unknown_people, answers,
-        elsewhere.get(PERCEIVED, {}), elsewhere.get(PEOPLE, {}), _left_out(files), asked=asked,
+        elsewhere.get(PERCEIVED, {}), elsewhere.get(PEOPLE, {}), _left_out(files), asked=questions,
         asked_people=asked_people,
     )  # fmt: skip
 
 
 def _left_out(files: _Files) -> tuple[int, int] | None:
-    told = json.loads((files[PEOPLE][0].schema.metadata or {}).get(LEFT_OUT, b"null")) if PEOPLE in files else None
-    return None if told is None else (int(told[0]), int(told[1]))
+    counts = json.loads((files[PEOPLE][0].schema.metadata or {}).get(LEFT_OUT, b"null")) if PEOPLE in files else None
+    return None if counts is None else (int(counts[0]), int(counts[1]))
 
 
-def _pruned(made: Ratings, rules: Mapping[str, tuple[Rule, ...]]) -> Ratings:
+def _pruned(ratings: Ratings, rules: Mapping[str, tuple[Rule, ...]]) -> Ratings:
     """The ratings, and which rule left an image out first."""
     if not rules:
-        return made
-    columns = {**made.people, **made.columns}
+        return ratings
+    columns = {**ratings.people, **ratings.columns}
     if PUBLISHED in rules:
         check_published(columns)
     steps = prune(columns, [rule for each in rules.values() for rule in each])
-    pruned = replace(made, pruning=steps)
+    pruned = replace(ratings, pruning=steps)
     return replace(pruned, reasons=pruned.reasons_after(len(steps.steps)))
 
 
@@ -373,7 +391,7 @@ def _outside(values: Float[np.ndarray, " n"]) -> bool:
     return bool(((known < 0) | (known > 1)).any())
 
 
-def kept_rules(folder: Path) -> dict[str, tuple[Rule, ...]]:
-    """The rules kept beside a run, each by its text."""
+def stored_rules(folder: Path) -> dict[str, tuple[Rule, ...]]:
+    """The rules stored in a run's folder, each by its text."""
     path = folder / PRUNING
     return parse_rules(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}

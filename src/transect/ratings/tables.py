@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,7 @@ Columns = dict[str, Float[np.ndarray, " n"]]
 """Values by attribute, in the order of a run's images."""
 
 
-def read_table(path: Path) -> Any:
+def read_table(path: Path) -> pa.Table:
     """The table in a CSV or Parquet file. Raises BadInput for one that cannot be read."""
     try:
         if path.suffix.lower() == ".csv":
@@ -38,7 +38,7 @@ def read_table(path: Path) -> Any:
         raise BadInput(f"{path}: expected a readable CSV or Parquet of ratings, got {error}; fix the file") from None
 
 
-def checked(table: Any, path: Path, kept_as: str) -> Any:
+def check_columns(table: pa.Table, path: Path, kept_as: str) -> pa.Table:
     """The table, if it has ids, columns, and no name twice. Raises BadInput otherwise."""
     names = table.column_names
     beside = {ID, STUDY} if kept_as == PERCEIVED else {ID, STUDY, RATER}
@@ -50,9 +50,9 @@ def checked(table: Any, path: Path, kept_as: str) -> Any:
     return table
 
 
-def aligned(table: Any, path: Path, ids: Sequence[str]) -> tuple[Columns, tuple[str, ...]]:
+def aligned(table: pa.Table, path: Path, ids: Sequence[str]) -> tuple[Columns, tuple[str, ...]]:
     """Columns of the table in the order of the ids, NaN for an image that has no row; ids of no image."""
-    named = [str(one) for one in table[ID].to_pylist()]
+    named = [str(image) for image in table[ID].to_pylist()]
     if len(set(named)) < len(named):
         raise BadInput(
             f"{path}: expected every id once, got some twice; average an image's ratings, or give single answers as "
@@ -60,33 +60,37 @@ def aligned(table: Any, path: Path, ids: Sequence[str]) -> tuple[Columns, tuple[
         )
     rows, unknown = _images_of(named, ids, path)
     attributes, values = read_columns(table.drop_columns([ID]))
-    found = np.full((len(ids), len(attributes)), np.nan)
-    found[rows[rows >= 0]] = np.where(np.isfinite(values), values, np.nan)[rows >= 0]
-    return {name: found[:, column] for column, name in enumerate(attributes)}, unknown
+    ratings = np.full((len(ids), len(attributes)), np.nan)
+    ratings[rows[rows >= 0]] = np.where(np.isfinite(values), values, np.nan)[rows >= 0]
+    return {name: ratings[:, column] for column, name in enumerate(attributes)}, unknown
 
 
-def answered(table: Any, path: Path, ids: Sequence[str]) -> tuple[dict[str, Annotations], tuple[str, ...]]:
+def single_answers(table: pa.Table, path: Path, ids: Sequence[str]) -> tuple[dict[str, Annotations], tuple[str, ...]]:
     """People's answers by attribute, of the places of their images among the ids; ids of no image."""
-    named = [str(one) for one in table[ID].to_pylist()]
+    named = [str(image) for image in table[ID].to_pylist()]
     image, unknown = _images_of(named, ids, path)
-    raters = [str(one) for one in (table[RATER].to_pylist() if RATER in table.column_names else range(len(table)))]
+    raters = [str(rater) for rater in (table[RATER].to_pylist() if RATER in table.column_names else range(len(table)))]
     of = image >= 0
     chosen = tuple(rater for rater, known in zip(raters, of, strict=True) if known)
     if len(set(zip(image[of].tolist(), chosen, strict=True))) < len(chosen):
         raise BadInput(f"{path}: expected one row per image and rater, got several of one rater; keep one")
-    names, values = read_columns(table.select([one for one in table.column_names if one not in (ID, RATER)]))
-    made = {
+    names, values = read_columns(
+        table.select([column_name for column_name in table.column_names if column_name not in (ID, RATER)])
+    )
+    answers = {
         name: Annotations(Question(name, name), image[of], chosen, values[of, column])
         for column, name in enumerate(names)
     }
-    return made, unknown
+    return answers, unknown
 
 
 def _images_of(named: Sequence[str], ids: Sequence[str], path: Path) -> tuple[Int[np.ndarray, " r"], tuple[str, ...]]:
     """The place of each row's image among the ids, -1 for one of another run; ids of those rows."""
-    places = {one: place for place, one in enumerate(ids)}
-    found = np.array([places.get(one, -1) for one in named], dtype=np.int64)
-    if (found < 0).all():
-        told = ", ".join(named[:3]) or "no row"
-        raise BadInput(f"{path}: expected ratings of this run's images, such as {ids[0]}, got {told}; check the ids")
-    return found, tuple(one for one, place in zip(named, found, strict=True) if place < 0)
+    places = {image: place for place, image in enumerate(ids)}
+    rows = np.array([places.get(image, -1) for image in named], dtype=np.int64)
+    if (rows < 0).all():
+        examples = ", ".join(named[:3]) or "no row"
+        raise BadInput(
+            f"{path}: expected ratings of this run's images, such as {ids[0]}, got {examples}; check the ids"
+        )
+    return rows, tuple(image for image, place in zip(named, rows, strict=True) if place < 0)

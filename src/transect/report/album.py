@@ -104,9 +104,9 @@ def choose(gallery: Gallery, budget: int) -> Gallery:
     faces, for_faces = _faces_fitting(gallery.faces, int(FACES_SHARE * budget))
     budget -= for_faces
     failures_cost = sum(_cost(example.png) for example in gallery.failures)
-    kept = min(failures_cost, int(FAILURES_SHARE * budget))
-    flips, for_flips = _fitting(gallery.flips, min(int(FLIPS_SHARE * budget), budget - kept))
-    strips, for_strips = _fitting(gallery.strips, budget - kept - for_flips)
+    for_failures = min(failures_cost, int(FAILURES_SHARE * budget))
+    flips, for_flips = _fitting(gallery.flips, min(int(FLIPS_SHARE * budget), budget - for_failures))
+    strips, for_strips = _fitting(gallery.strips, budget - for_failures - for_flips)
     spent = for_flips + for_strips
     failures: list[Example] = []
     for example in gallery.failures:
@@ -196,14 +196,16 @@ def _moving(entries: list[ExampleEntry]) -> set[str]:
 
 def mean_faces(shown: Gallery) -> tuple[Faces, ...]:
     """The mean faces of all targets of all studies."""
-    found: dict[tuple[str, str, str], list[FacePair]] = {}
+    pairs: dict[tuple[str, str, str], list[FacePair]] = {}
     for number, face in enumerate(shown.faces):
         name = f"{spaced(face.by)}: {face.group}" if face.by else "all images"
         name = face.group if "×" in face.by else name  # it names the attributes itself
         right, wrong = (_address(png) if png else "" for png in (face.right_png, face.wrong_png))
         pair = FacePair(pointer("gallery", "faces", number), name, right, wrong)
-        found.setdefault((face.study, face.target, face.measure), []).append(pair)
-    return tuple(Faces(*whose, FOUND if whose[2] == "detection" else RIGHT, tuple(own)) for whose, own in found.items())
+        pairs.setdefault((face.study, face.target, face.measure), []).append(pair)
+    return tuple(
+        Faces(*whose, FOUND if whose[2] == "detection" else RIGHT, tuple(group)) for whose, group in pairs.items()
+    )
 
 
 def _address(png: bytes) -> str:

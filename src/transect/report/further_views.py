@@ -93,12 +93,12 @@ def further(document: Document, study: int) -> Further:
 def alarms(document: Document) -> tuple[Markup, ...]:
     """A loud sentence for each negative control that shows an effect after adjustment."""
     alpha = document.results.family.alpha
-    made = []
+    sentences = []
     for index, row in enumerate(document.results.negative_controls):
         if row.p_adjusted is None or row.p_adjusted > alpha:
             continue
         place = pointer("negative_controls", index)
-        made.append(
+        sentences.append(
             Markup(
                 "<strong>A negative control shows an effect.</strong> {}, which says nothing about a face, changes "
                 "the {} of {} by {} (interval {} to {}): the target reacts to something irrelevant, or the images "
@@ -111,7 +111,7 @@ def alarms(document: Document) -> tuple[Markup, ...]:
                 *(document.number(f"{place}/{end}", effect_style(row.unit), none="none") for end in ("low", "high")),
             )
         )
-    return tuple(made)
+    return tuple(sentences)
 
 
 def _task(document: Document, row: ComparedEntry) -> str:

@@ -153,9 +153,9 @@ def _curves(document: Document, study: int) -> tuple[tuple[str, str, tuple[Panel
     task = tasks.pop() if len(tasks) == 1 else ""
     drawn = []
     for outcome in document.results.studies[study].outcomes:
-        found = panels(document, study, outcome)
-        if found:
-            drawn.append((found[0].words, outcome_meaning(outcome, task), found))
+        drawn_panels = panels(document, study, outcome)
+        if drawn_panels:
+            drawn.append((drawn_panels[0].words, outcome_meaning(outcome, task), drawn_panels))
     return tuple(drawn)
 
 
@@ -169,12 +169,12 @@ def _methods(document: Document) -> dict[str, list[str]]:
         "Tests": [("effects", i, "test_method", e.test_method) for i, e in enumerate(results.effects)],
         "Intervals of rates": [("rates", i, "method", r.method) for i, r in enumerate(results.rates)],
     }
-    return {name: _first_places(found) for name, found in rows.items()}
+    return {name: _first_places(places) for name, places in rows.items()}
 
 
-def _first_places(found: list[tuple[str, int, str, str]]) -> list[str]:
+def _first_places(rows: list[tuple[str, int, str, str]]) -> list[str]:
     first: dict[str, str] = {}
-    for table, index, key, text in found:
+    for table, index, key, text in rows:
         if text:
             first.setdefault(text, pointer(table, index, key))
     return list(first.values())

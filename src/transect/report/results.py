@@ -304,10 +304,10 @@ def read(results: Mapping[str, Any]) -> Results:
     except ValidationError as failure:
         first = failure.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "results"
-        found = f", got {first['input']!r:.60}" if first["type"] not in ("missing", "value_error") else ""
+        value = f", got {first['input']!r:.60}" if first["type"] not in ("missing", "value_error") else ""
         count = f" ({failure.error_count()} such places)" if failure.error_count() > 1 else ""
         raise BadInput(
-            f"results do not fit results.schema.json at {place}: {first['msg']}{found}{count}; fix what wrote them"
+            f"results do not fit results.schema.json at {place}: {first['msg']}{value}{count}; fix what wrote them"
         ) from None
 
 
@@ -362,8 +362,8 @@ def significant(effect: EffectEntry, alpha: float) -> bool:
 
 
 def _mean_face(face: MeanFace) -> MeanFaceEntry:
-    told = {name: getattr(face, name) for name in ("study", "target", "measure", "by", "group")}
-    return MeanFaceEntry(**told, right=face.right, wrong=face.wrong)
+    labels = {name: getattr(face, name) for name in ("study", "target", "measure", "by", "group")}
+    return MeanFaceEntry(**labels, right=face.right, wrong=face.wrong)
 
 
 def _strips(strips: Sequence[Strip]) -> list[StripEntry]:

@@ -73,15 +73,15 @@ class Shown:
         )
 
 
-def answer_texts(predictions: Predictions, said: Float[np.ndarray, " n"]) -> list[str]:
+def answer_texts(predictions: Predictions, values: Float[np.ndarray, " n"]) -> list[str]:
     """What to print under each image: why it failed, found or not, the class, or the score."""
-    return [failure or _answer(predictions, row, said[row]) for row, failure in enumerate(predictions.failures)]
+    return [failure or _answer(predictions, row, values[row]) for row, failure in enumerate(predictions.failures)]
 
 
-def _answer(predictions: Predictions, row: int, said: float) -> str:
+def _answer(predictions: Predictions, row: int, value: float) -> str:
     scores = predictions.scores[row]
     if predictions.task is Task.DETECTION:
-        return "found" if said else "not found"
+        return "found" if value else "not found"
     if predictions.task is Task.EMBEDDING:
         return "embedded"
     if predictions.task is Task.REGRESSION:
@@ -89,7 +89,7 @@ def _answer(predictions: Predictions, row: int, said: float) -> str:
     if predictions.task is Task.MULTICLASS:
         best = int(np.argmax(scores))
         return predictions.labels[best] if predictions.labels else f"class {best}"
-    return ("yes" if said else "no") + (f" ({scores[0]:.2f})" if len(scores) == 1 else "")
+    return ("yes" if value else "no") + (f" ({scores[0]:.2f})" if len(scores) == 1 else "")
 
 
 def distance_texts(
@@ -99,12 +99,12 @@ def distance_texts(
 
     match: 1 and 0, NaN without a threshold.
     """
-    made = []
+    texts = []
     for failure, far, same in zip(predictions.failures, distance.tolist(), match.tolist(), strict=True):
         answer = "embedded" if np.isnan(far) else f"distance {far:.3f}"
         verdict = "" if np.isnan(same) or np.isnan(far) else ": match" if same else ": no match"
-        made.append(failure or answer + verdict)
-    return made
+        texts.append(failure or answer + verdict)
+    return texts
 
 
 def choose(shown: Shown, png_of: Callable[[Sequence[int]], Mapping[int, bytes]]) -> Gallery:
@@ -125,19 +125,19 @@ def choose(shown: Shown, png_of: Callable[[Sequence[int]], Mapping[int, bytes]])
 def _flips(shown: Shown) -> list[tuple[str, list[int]]]:
     """Title and rows of the pairs along the attribute: a subject's own image, and the nearest step where it flips."""
     ((name, levels),) = shown.design.levels.items()
-    steps, said = np.array(levels), shown.said.reshape(shown.design.subjects, -1)
+    steps, values = np.array(levels), shown.said.reshape(shown.design.subjects, -1)
     zero = int(np.flatnonzero(steps == 0)[0])
     nearest = np.lexsort((-steps, np.abs(steps)))  # of two equally near ones the higher
-    found = []
+    flips = []
     for before, way in ((0.0, "S 0→1, from no to yes"), (1.0, "S 1→0, from yes to no")):
-        turned = (said[:, [zero]] == before) & (said == 1 - before)
+        turned = (values[:, [zero]] == before) & (values == 1 - before)
         subjects = np.flatnonzero(turned.any(axis=1)).tolist()
         chosen = subjects[:MAXIMUM_PAIRS]
         ends = [(subject, nearest[np.argmax(turned[subject][nearest])]) for subject in chosen]
         rows = [int(subject * len(steps) + step) for subject, end in ends for step in (zero, end)]
         title = f"{name.replace('_', ' ')}, {way}: {_counted(len(chosen), len(subjects))} whose answer flips so"
-        found += [(title, rows)] if rows else []
-    return found
+        flips += [(title, rows)] if rows else []
+    return flips
 
 
 def _counted(shown: int, total: int) -> str:
@@ -149,12 +149,12 @@ def _counted(shown: int, total: int) -> str:
 def _strips(shown: Shown, name: str) -> list[tuple[str, list[int]]]:
     """Title and rows of the strips along one attribute."""
     rows = rows_along(shown.design, name)
-    said = shown.said[rows]
-    changes = np.nanmax(said, axis=-1, initial=-np.inf) > np.nanmin(said, axis=-1, initial=np.inf)
+    values = shown.said[rows]
+    changes = np.nanmax(values, axis=-1, initial=-np.inf) > np.nanmin(values, axis=-1, initial=np.inf)
     subject, combination = np.unravel_index(int(np.argmax(changes)), changes.shape)
     where = (int(subject), int(combination))
     if not changes.any():
-        known = "; no subject's answer changes" if np.isfinite(said).any() else ""
+        known = "; no subject's answer changes" if np.isfinite(values).any() else ""
         return [_strip(name, rows, (0, 0), f"the first subject{known}")]
     if where == (0, 0):
         return [_strip(name, rows, where, "the first subject, whose answer changes")]
@@ -181,9 +181,9 @@ def _strip(name: str, rows: Int[np.ndarray, "s c k"], where: tuple[int, int], wh
 
 def stored_images(read_part: Callable[[int], pa.Table], rows_per_part: int, rows: Sequence[int]) -> dict[int, bytes]:
     """The PNGs of some rows, reading each part once."""
-    found: dict[int, bytes] = {}
+    pictures: dict[int, bytes] = {}
     for part in sorted({row // rows_per_part for row in rows}):
         images = read_part(part)["image"]
         wanted = [row for row in rows if row // rows_per_part == part]
-        found |= {row: images[row - part * rows_per_part].as_py() for row in wanted}
-    return found
+        pictures |= {row: images[row - part * rows_per_part].as_py() for row in wanted}
+    return pictures

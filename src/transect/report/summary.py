@@ -56,9 +56,9 @@ def notice(document: Document) -> Markup | None:
     if document.results.world.photometry_validated:
         return None
     return Markup(
-        "<strong>The photometry of this world is not yet validated.</strong> The images come from {}, whose rendering "
-        "of skin, light and camera does not yet pass its check against measured photographs: a part of an effect may "
-        "belong to the rendering and not to the target."
+        "<strong>The photometry of this world is not yet validated.</strong> The images come from {}, whose "
+        "rendering of skin, light and camera does not yet pass its check against measured photographs: part of "
+        "an effect may come from the rendering and not from the target."
     ).format(document.text("/world/name"))
 
 
@@ -73,7 +73,7 @@ def asked(document: Document, study: int) -> Markup:
     if entry.basis == "experimental":
         template = Markup("{}{} images of {} rendered subjects, each at every combination of {}, were shown to {}.")
     else:
-        template = Markup("{}{} images of {} subjects, whose {} come as in the population, were shown to {}.")
+        template = Markup("{}{} images of {} subjects, whose {} are as sampled from the population, were shown to {}.")
     sentence = template.format(
         opening,
         document.number(f"{place}/images", "count"),
@@ -150,7 +150,7 @@ def _uncertain(document: Document, study: int, index: int, subject: Markup) -> M
         subject,
         _size(document, index, signed=True),
         _interval(document, index),
-        "" if effect.p_adjusted is None else " after the correction for many tests",
+        "" if effect.p_adjusted is None else " after correction for multiple tests",
         _p_words(document, index),
     )
 
@@ -206,17 +206,17 @@ def _p_words(document: Document, index: int) -> Markup:
 
 
 def family_words(document: Document) -> Markup:
-    """How many tests were made, how many stand, and how many could not be made."""
+    """How many tests there are, how many are significant, and how many effects are not estimable."""
     family = document.results.family
     tests = "test" if family.size == 1 else "tests"
-    stay = "stays" if family.significant == 1 else "stay"
+    verb = "is" if family.significant == 1 else "are"
     opening = Markup(
-        "Of {} {}, {} {} significant at the {}% level after the correction for many tests ({} method)."
+        "{} of {} {} {} significant at the {}% level after correction for multiple tests ({} method)."
     ).format(
+        document.number("/family/significant", "count"),
         document.number("/family/size", "count"),
         tests,
-        document.number("/family/significant", "count"),
-        stay,
+        verb,
         document.number("/family/alpha", "percent", 0),
         correction(document),
     )

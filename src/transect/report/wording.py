@@ -55,9 +55,9 @@ def outcome_words(outcome: str, unit: str = "proportion", task: str = "") -> str
 def outcome_meaning(outcome: str, task: str = "") -> str:
     """What one outcome counts, in a clause; empty for an outcome of the user's own."""
     if outcome == "answer" and task == "detection":
-        return "share of images on which the detector finds what it looks for"
+        return "share of images in which the detector finds what it looks for"
     if outcome == "miss" and task == "detection":
-        return "share of images on which the detector has no box on what is there"
+        return "share of images in which the detector misses what is there"
     return _OUTCOME_MEANINGS.get(outcome, "")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -30,8 +30,8 @@ class Card(BaseModel):
     label: str
     classes: list[str]
     threshold: float
-    preprocess: dict[str, Any]
-    training: dict[str, Any]
+    preprocess: dict[str, object]
+    training: dict[str, object]
 
 
 def load(path: str, *, name: str, threshold: float | None = None, device: str = "cpu") -> ModelTarget:
@@ -46,11 +46,11 @@ def load(path: str, *, name: str, threshold: float | None = None, device: str = 
     card = _card(place)
     file = place.parent / card.weights
     if Path(card.weights).name != card.weights:
-        raise BadInput(f"{place}: weights: expected a file beside the card, got {card.weights!r}; put it there")
+        raise BadInput(f"{place}: weights: expected a file next to the card, got {card.weights!r}; put it there")
     weights = weights_of(file)
-    if (found := model_files.sha256(file)) != card.weights_sha256:
+    if (sha256 := model_files.sha256(file)) != card.weights_sha256:
         raise BadInput(
-            f"{file}: expected the weights that {place.name} names, found others ({found[:12]}…); train anew"
+            f"{file}: expected the weights that {place.name} names, found others ({sha256[:12]}…); train again"
         )
     binary = len(card.classes) == 2
     network = ResNet(card.architecture, 1 if binary else len(card.classes))
@@ -65,7 +65,7 @@ def load(path: str, *, name: str, threshold: float | None = None, device: str = 
     output = output if threshold is None else replace(output, threshold=threshold)
     facts = {
         "file": file.name,
-        "sha256": found,
+        "sha256": sha256,
         "label": card.label,
         "classes": card.classes,
         "training": card.training,
@@ -83,6 +83,6 @@ def _card(path: Path) -> Card:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: expected TOML: {error}") from None
     except ValidationError as error:
-        one = error.errors(include_url=False)[0]
-        place = ".".join(map(str, one["loc"]))
-        raise BadInput(f"{path}: {place}: {one['msg'][0].lower()}{one['msg'][1:]}; train it anew") from None
+        fault = error.errors(include_url=False)[0]
+        place = ".".join(map(str, fault["loc"]))
+        raise BadInput(f"{path}: {place}: {fault['msg'][0].lower()}{fault['msg'][1:]}; train it again") from None

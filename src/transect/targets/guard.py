@@ -1,6 +1,6 @@
-"""A target that fails on an image fails on that image alone: the run goes on, and the failure is counted.
+"""A target that fails on an image fails on that image alone: the run continues, and the failure is counted.
 
-A call that outlasts its time is abandoned: its thread cannot be killed in Python, so it goes on in the background as
+A call that outlasts its time is abandoned: its thread cannot be killed in Python, so it continues in the background as
 a daemon, with a copy of the images, until it ends or the program does. The next call gets a fresh thread.
 """
 
@@ -11,7 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import TypeVar, final
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from transect.errors import (
 )
 from transect.protocols import Target
 from transect.records import Images, Predictions, Task, declared
+from transect.targets.capabilities import labels_of, patience_of
 from transect.targets.output import as_predictions
 from transect.targets.validation import ONE_COLUMN, row_fault, structure_fault
 
@@ -45,7 +46,7 @@ def guarded(
     """The target's answers, with each failure where it belongs.
 
     timeout: seconds per image; a call about m images may take m times as long, or longer where the target has a
-    `patience` (seconds per image) of its own, since it waits and tries again. batch: images per call. An image on
+    `patience` attribute (seconds per image), since it waits and tries again. batch: images per call. An image on
     which the target raises, hangs, or returns NaN, infinity, a wrong shape, count or type has NaN scores, no boxes and
     the reason in `failures`; rows of another width than the labels (or than most rows) fail too. A call that fails as a
     whole is asked again image by image, so that no good image is lost. `budget` counts answers and failures as they
@@ -63,22 +64,25 @@ def guarded(
     """
     if batch < 1 or not timeout > 0:
         raise BadInput(f"guard: expected batch >= 1 and timeout > 0 seconds, got {batch} and {timeout:g}")
-    timeout = max(timeout, float(getattr(target, "patience", 0.0)))
+    timeout = max(timeout, patience_of(target))
     starts = range(0, len(images), batch)
     count = budget.add if budget else _uncounted
     rows = [row for start in starts for row in _rows(target, images.take(slice(start, start + batch)), timeout, count)]
-    made = _assemble(target, rows)
+    predictions = _assemble(target, rows)
     if budget:
-        budget.found_later([why for why, row in zip(made.failures, rows, strict=True) if why and not row.reason])
-    return made
+        budget.found_later([why for why, row in zip(predictions.failures, rows, strict=True) if why and not row.reason])
+    return predictions
 
 
-def attempt(work: Callable[[], Any], timeout: float) -> tuple[Any, str]:
-    """The result of `work` in a thread of its own, and "" or the reason why there is none.
+_Result = TypeVar("_Result")
+
+
+def attempt(work: Callable[[], _Result], timeout: float) -> tuple[_Result | None, str]:
+    """The result of `work` in a separate thread, and "" or the reason why there is none.
 
     timeout: seconds in all. Raises what must pass through; see the module about threads that are abandoned.
     """
-    result: list[Any] = []
+    result: list[_Result] = []
     failure: list[BaseException] = []
 
     def run() -> None:
@@ -189,7 +193,7 @@ def _rows(target: Target, images: Images, timeout: float, count: Callable[[Seque
     copy = Images(images.pixels.copy(), boxes)
     answer, reason = attempt(lambda: as_predictions(target.predict(copy), target, n), timeout * n)
     reason = reason or structure_fault(answer, Task(target.task), n)
-    if not reason:
+    if isinstance(answer, Predictions) and not reason:
         return _counted(list(_sound_rows(answer)), count)
     if n == 1:
         return _counted([_Row(np.zeros(0), _NO_BOXES, short(reason))], count)
@@ -217,7 +221,7 @@ def _assemble(target: Target, rows: Sequence[_Row]) -> Predictions:
     rows = [_of_width(row, width) for row in rows]
     scores = np.array([row.scores for row in rows]).reshape(len(rows), width)
     boxes = tuple(row.boxes for row in rows) if task is Task.DETECTION else None
-    labels = getattr(target, "labels", ()) or next((row.labels for row in rows if row.labels), ())
+    labels = labels_of(target) or next((row.labels for row in rows if row.labels), ())
     return Predictions(task, scores, tuple(row.reason for row in rows), boxes, tuple(labels))
 
 
@@ -231,7 +235,7 @@ def _width(target: Target, rows: Sequence[_Row]) -> int:
     """Columns of scores: one, as many as labels, or what most valid rows have (the fewer in a tie); 1 without any."""
     if target.task in ONE_COLUMN:
         return 1
-    if labels := getattr(target, "labels", ()):
+    if labels := labels_of(target):
         return len(labels)
     counts = Counter(len(row.scores) for row in rows if not row.reason)
     return min(counts, key=lambda width: (-counts[width], width), default=1)

@@ -95,7 +95,7 @@ def _weights(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.safetensors"))
 
 
-def _config(folder: Path) -> Mapping[str, Any]:
+def _config(folder: Path) -> Mapping[str, object]:
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -156,7 +156,7 @@ def _network(folder: Path, device: str) -> Any:
         raise BadInput(f"device: expected one that PyTorch has, got {device!r} ({_first_line(error)})") from None
 
 
-def _processor(folder: Path) -> Any:
+def _processor(folder: Path) -> object:
     library: Any = importlib.import_module("transformers")
     try:
         return library.AutoImageProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from transect.records import Images, Predictions
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
 
-Run = Callable[[np.ndarray], Any]
+Run = Callable[[np.ndarray], object]
 """A batch of model inputs to raw outputs."""
 
 
@@ -21,7 +21,7 @@ class ModelTarget:
     """A Target made of a function, a PyTorch module or an ONNX session.
 
     run gets what `preprocess` makes of the pixels, or the uint8 pixels [n, h, w, 3] themselves where it is None;
-    `output` says how its answer is read. facts: what else describes the model (file, hash, versions), as JSON has it.
+    `output` says how its answer is read. facts: what else describes the model (file, hash, versions), as JSON values.
     """
 
     def __init__(
@@ -30,15 +30,15 @@ class ModelTarget:
         run: Run,
         output: OutputSpec | None = None,
         preprocess: Preprocess | None = None,
-        facts: Mapping[str, Any] | None = None,
+        facts: Mapping[str, object] | None = None,
     ) -> None:
         self._run, self._preprocess, self._facts = run, preprocess, dict(facts or {})
         self._output = output or OutputSpec()
         self.name, self.task, self.labels = name, self._output.task, self._output.labels
         self.threshold, self.positive = self._output.threshold, self._output.positive_column
 
-    def describe(self) -> dict[str, Any]:
-        """Settings, preprocessing, file and versions, as JSON has them."""
+    def describe(self) -> dict[str, object]:
+        """Settings, preprocessing, file and versions, as JSON values."""
         preprocess = {"text": "uint8 pixels as they are"} if self._preprocess is None else self._preprocess.describe()
         return {**self._output.describe(), "preprocess": preprocess, **self._facts}
 
@@ -49,5 +49,5 @@ class ModelTarget:
         if predictions.boxes is None or self._preprocess is None:
             return predictions
         shape = images.pixels.shape[1], images.pixels.shape[2]
-        boxes = tuple(self._preprocess.boxes_to_image(one, shape) for one in predictions.boxes)
+        boxes = tuple(self._preprocess.boxes_to_image(image_boxes, shape) for image_boxes in predictions.boxes)
         return replace(predictions, boxes=boxes)

@@ -6,7 +6,6 @@ import importlib
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from transect.errors import BadInput, UnknownName
 
@@ -15,7 +14,7 @@ class NoSuchModule(BadInput):
     """There is no module of that name (a module that exists and fails to import is plain BadInput)."""
 
 
-def import_object(reference: str) -> Any:
+def import_object(reference: str) -> object:
     """The object that `module:attribute` names; dots in the attribute go deeper.
 
     The working folder is searched after everything that is installed, so that it cannot shadow a library.
@@ -28,13 +27,13 @@ def import_object(reference: str) -> Any:
     module_name, colon, attribute = reference.partition(":")
     if not colon or not module_name or not attribute:
         raise BadInput(f"expected module:attribute, got {reference!r}")
-    found: Any = _module(module_name)
+    value: object = _module(module_name)
     for part in attribute.split("."):
-        if not hasattr(found, part):
-            known = [name for name in dir(found) if not name.startswith("_")]
+        if not hasattr(value, part):
+            known = [name for name in dir(value) if not name.startswith("_")]
             raise UnknownName(f"attribute of {module_name}", part, known)
-        found = getattr(found, part)
-    return found
+        value = getattr(value, part)
+    return value
 
 
 def _module(name: str) -> ModuleType:

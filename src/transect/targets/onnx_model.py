@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
@@ -14,7 +14,10 @@ from transect.targets.model import ModelTarget
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
 
-_DTYPES: dict[str, Any] = {
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
+_DTYPES: dict[str, type[np.generic]] = {
     "tensor(float)": np.float32,
     "tensor(float16)": np.float16,
     "tensor(double)": np.float64,
@@ -75,7 +78,7 @@ class _ImageInput:
     """The model's one input. batch, height, width: 0 where free. assumed: the settings that the model did not tell."""
 
     name: str
-    dtype: Any
+    dtype: type[np.generic]
     batch: int
     preprocess: Preprocess
     assumed: tuple[str, ...]
@@ -86,19 +89,19 @@ class _ImageInput:
         ready = rounded.astype(self.dtype)
         size = self.batch or len(ready)
         cut = [ready[start : start + size] for start in range(0, len(ready), size)]
-        return [np.concatenate([one, one[-1:].repeat(size - len(one), axis=0)]) for one in cut]
+        return [np.concatenate([batch, batch[-1:].repeat(size - len(batch), axis=0)]) for batch in cut]
 
-    def agree(self, given: Preprocess, path: Path) -> Preprocess:
+    def agree(self, stated: Preprocess, path: Path) -> Preprocess:
         """The given preprocessing with the model's size where it names none; BadInput where they contradict."""
-        own = self.preprocess
+        stored = self.preprocess
         for key in ("size",) if "layout" in self.assumed else ("layout", "channels", "size"):
-            wanted, got = getattr(own, key), getattr(given, key)
+            wanted, got = getattr(stored, key), getattr(stated, key)
             if None not in (wanted, got) and got != wanted:
                 raise BadInput(f"preprocess: {key}: {path.name} expects {wanted}, got {got}")
-        return replace(given, size=given.size or own.size)
+        return replace(stated, size=stated.size or stored.size)
 
 
-def _session(path: Path, threads: int) -> Any:
+def _session(path: Path, threads: int) -> InferenceSession:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -107,16 +110,18 @@ def _session(path: Path, threads: int) -> Any:
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime's own error classes are private
-        found = model_files.kind_of(path)
+        kind = model_files.kind_of(path)
         text = (str(error).splitlines() or [""])[0][:160]
-        raise BadInput(f"model file {path}: expected an ONNX model, found {found}: {text}") from None
+        raise BadInput(f"model file {path}: expected an ONNX model, found {kind}: {text}") from None
 
 
-def _inspect(session: Any, path: Path) -> _ImageInput:
+def _inspect(session: InferenceSession, path: Path) -> _ImageInput:
     inputs = session.get_inputs()
     if len(inputs) != 1 or len(inputs[0].shape) != 4 or inputs[0].type not in _DTYPES:
-        found = ", ".join(f"{one.name} {one.type} {one.shape}" for one in inputs)
-        raise BadInput(f"model file {path}: expected one input of images, [n, 3, h, w] or [n, h, w, 3], found {found}")
+        listing = ", ".join(f"{each.name} {each.type} {each.shape}" for each in inputs)
+        raise BadInput(
+            f"model file {path}: expected one input of images, [n, 3, h, w] or [n, h, w, 3], found {listing}"
+        )
     batch, *rest = (size if isinstance(size, int) else 0 for size in inputs[0].shape)
     layout, channels, height, width = _layout(rest)
     if channels not in (0, 1, 3):
@@ -135,14 +140,16 @@ def _layout(sizes: list[int]) -> tuple[Literal["NCHW", "NHWC"], int, int, int]:
     return "NCHW", sizes[0], sizes[1], sizes[2]
 
 
-def _metadata(session: Any, path: Path, dtype: Any, channels: int) -> tuple[dict[str, Any], list[str]]:
+def _metadata(
+    session: InferenceSession, path: Path, dtype: type[np.generic], channels: int
+) -> tuple[dict[str, Any], list[str]]:
     """Channel order and range as the model's metadata tell them, and which of them had to be assumed."""
-    told = {key.lower(): text.lower() for key, text in session.get_modelmeta().custom_metadata_map.items()}
+    metadata = {key.lower(): text.lower() for key, text in session.get_modelmeta().custom_metadata_map.items()}
     assumed = []
-    if told.get("image.colorspacegamma") == "linear":
+    if metadata.get("image.colorspacegamma") == "linear":
         raise BadInput(f"model file {path}: expects linear light, Transect gives sRGB: wrap it in a Python function")
-    order = _ORDERS.get(told.get("image.bitmappixelformat", ""))
-    span = _RANGES.get(told.get("image.nominalpixelrange", ""))
+    order = _ORDERS.get(metadata.get("image.bitmappixelformat", ""))
+    span = _RANGES.get(metadata.get("image.nominalpixelrange", ""))
     if order is None or (order == "gray") != (channels == 1):
         order = "gray" if channels == 1 else "RGB"
         assumed += ["channel_order"] if order == "RGB" else []
@@ -152,8 +159,8 @@ def _metadata(session: Any, path: Path, dtype: Any, channels: int) -> tuple[dict
     return {"channel_order": order, "range": span}, assumed
 
 
-def _output_name(session: Any, wanted: str | None) -> str:
-    names = [one.name for one in session.get_outputs()]
+def _output_name(session: InferenceSession, wanted: str | None) -> str:
+    names = [output.name for output in session.get_outputs()]
     if wanted is not None and wanted not in names:
         raise UnknownName("output", wanted, names)
     return wanted or str(names[0])

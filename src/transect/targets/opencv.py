@@ -83,7 +83,7 @@ def load(
         f"opencv:{name}",
         finder,
         kind=kind,
-        box_convention=next((one for part, one in _CONVENTIONS.items() if part in name), None),
+        box_convention=next((convention for part, convention in _CONVENTIONS.items() if part in name), None),
         settings=settings,
         threads=threads,
     )
@@ -112,10 +112,10 @@ def _finder(file: Path, settings: dict[str, Any]) -> Callable[[], Find]:
             gray = cv2.cvtColor(np.ascontiguousarray(image), cv2.COLOR_RGB2GRAY)
             gray = cv2.equalizeHist(gray) if settings["equalize"] else gray
             smallest = (round(settings["min_size"] * factor),) * 2
-            found, _, weights = classifier.detectMultiScale3(
+            rectangles, _, weights = classifier.detectMultiScale3(
                 gray, settings["scale_factor"], settings["min_neighbors"], 0, smallest, outputRejectLevels=True
             )
-            corner = np.reshape(found, (-1, 4)).astype(np.float64)
+            corner = np.reshape(rectangles, (-1, 4)).astype(np.float64)
             margin = np.reshape(weights, (-1, 1)).astype(np.float64) - last_stage
             return np.hstack([corner[:, :2] / factor, (corner[:, :2] + corner[:, 2:]) / factor, margin])
 

@@ -56,7 +56,7 @@ class OutputSpec:
         """Number of the column that counts as yes; None where none is stated."""
         return self.labels.index(self.positive) if isinstance(self.positive, str) else self.positive
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Every setting, in JSON's types."""
         return {
             "task": self.task.value,
@@ -78,7 +78,7 @@ class OutputSpec:
         """
         return self._detections(raw, n) if self.task is Task.DETECTION else self._scores(raw, n)
 
-    def _scores(self, raw: Any, n: int) -> Predictions:
+    def _scores(self, raw: object, n: int) -> Predictions:
         matrix = self._matrix(raw, n)
         faults = [score_fault(row, Task.EMBEDDING) for row in matrix]  # an infinite logit is no certainty, but a fault
         matrix[[bool(fault) for fault in faults]] = 0.0
@@ -107,7 +107,7 @@ class OutputSpec:
             return _softmax(scores) if self.task is Task.MULTICLASS else _logistic(scores)
         return scores
 
-    def _detections(self, raw: Any, n: int) -> Predictions:
+    def _detections(self, raw: object, n: int) -> Predictions:
         if not isinstance(raw, Sequence | np.ndarray) or isinstance(raw, str) or len(raw) != n:
             length = f"{len(raw)} entries" if hasattr(raw, "__len__") else type(raw).__name__
             raise BadInput(f"expected a list of boxes for each of {n} images, got {length}")
@@ -139,7 +139,7 @@ def detections(boxes: Sequence[Boxes], failures: tuple[str, ...] = ()) -> Predic
     return Predictions(Task.DETECTION, np.array(scores, dtype=np.float64).reshape(-1, 1), failures, tuple(boxes))
 
 
-def to_array(raw: Any) -> Float[np.ndarray, ...]:
+def to_array(raw: object) -> Float[np.ndarray, ...]:
     """float64 from a tensor, array or list of numbers. Raises BadInput for anything else."""
     if hasattr(raw, "detach"):
         raw = raw.detach().cpu().double().numpy()
@@ -152,7 +152,7 @@ def to_array(raw: Any) -> Float[np.ndarray, ...]:
     return array.astype(np.float64)
 
 
-def _boxes_or_reason(raw: Any) -> tuple[Boxes, str]:
+def _boxes_or_reason(raw: object) -> tuple[Boxes, str]:
     nothing = np.zeros((0, 5))
     try:
         boxes = _boxes(raw)

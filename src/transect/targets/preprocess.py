@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, final
@@ -21,6 +21,8 @@ from PIL import Image
 
 from transect.errors import BadInput
 
+_Table = Mapping[str, Any]
+"""Settings as TOML holds them, before they are checked."""
 _FILTERS = {
     "nearest": Image.Resampling.NEAREST,
     "box": Image.Resampling.BOX,
@@ -76,14 +78,14 @@ class Preprocess:
         return cls.from_mapping(inner, str(path))
 
     @classmethod
-    def from_mapping(cls, table: Mapping[str, Any], source: str = "preprocess") -> Preprocess:
+    def from_mapping(cls, table: _Table, source: str = "preprocess") -> Preprocess:
         """Read from plain values (lists for tuples). Raises BadInput naming `source` and key."""
         defaults = {field.name: field.default for field in fields(cls)}
         for key in table:
             if key not in defaults:
                 near = difflib.get_close_matches(key, defaults, n=1) or list(defaults)
                 raise BadInput(f"{source}: unknown key {key!r}: did you mean {', '.join(near)}?")
-        values = {key: _plain(key, value) for key, value in table.items()}
+        values: _Table = {key: _plain(key, value) for key, value in table.items()}
         fault = _fault({**defaults, **values})
         if fault:
             raise BadInput(f"{source}: {fault}")
@@ -94,8 +96,8 @@ class Preprocess:
         """Channels that the model gets: 1 for gray, 3 otherwise."""
         return 1 if self.channel_order == "gray" else 3
 
-    def describe(self) -> dict[str, Any]:
-        """Every setting, as JSON has it, with the resizing library and the line of text."""
+    def describe(self) -> dict[str, object]:
+        """Every setting as a JSON value, with the resizing library and the line of text."""
         settings = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
         return {**settings, "resized_by": f"Pillow {PIL.__version__}", "text": str(self)}
 
@@ -148,7 +150,7 @@ def _numbers(values: tuple[float, ...]) -> str:
     return " ".join(f"{value:g}" for value in values)
 
 
-def _plain(key: str, value: Any) -> Any:
+def _plain(key: str, value: object) -> object:
     """TOML's lists as tuples; one number for size, mean or std stands for all."""
     if isinstance(value, list):
         return tuple(value)
@@ -157,7 +159,7 @@ def _plain(key: str, value: Any) -> Any:
     return (value,) if key in ("mean", "std") and isinstance(value, int | float) else value
 
 
-def _fault(settings: Mapping[str, Any]) -> str:
+def _fault(settings: _Table) -> str:
     """What is wrong with the settings, naming the key; "" for nothing."""
     for key, allowed in _CHOICES.items():
         if settings[key] not in allowed:
@@ -172,7 +174,7 @@ def _fault(settings: Mapping[str, Any]) -> str:
     return _channel_fault(settings)
 
 
-def _channel_fault(settings: Mapping[str, Any]) -> str:
+def _channel_fault(settings: _Table) -> str:
     allowed = (1,) if settings["channel_order"] == "gray" else (1, 3)
     for key in ("mean", "std"):
         values = settings[key]
@@ -181,7 +183,7 @@ def _channel_fault(settings: Mapping[str, Any]) -> str:
     return f"std: expected numbers above 0, got {settings['std']!r}" if min(settings["std"]) <= 0 else ""
 
 
-def _all(values: Any, count: int, good: Any) -> bool:
+def _all(values: object, count: int, good: Callable[[Any], bool]) -> bool:
     return isinstance(values, tuple) and len(values) == count and all(map(good, values))
 
 

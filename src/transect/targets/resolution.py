@@ -7,6 +7,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +28,12 @@ _DETECTORS = {"opencv": "transect.targets.opencv", "dlib": "transect.targets.dli
 _MODELS = {"torch": "transect.targets.torch_model", "onnx": "transect.targets.onnx_model"}
 _CLASSIFIER = "classifier"
 _CARD = "classifier.toml"  # training.classifier.CARD, whose import takes PyTorch
+_Options = dict[str, Any]
+"""Settings of a target as a user states them; the loader of each kind checks them."""
 _OUTPUT = ("task", "labels", "output", "threshold", "positive")
 
 
-def resolve(spec: str, **options: Any) -> Target:
+def resolve(spec: str, **options: object) -> Target:
     """The target that `spec` names.
 
     | spec | target |
@@ -106,7 +109,7 @@ def _with_prefix(spec: str) -> str:
     )
 
 
-def as_target(model: Any, *, name: str = "", preprocess: Any = None, **options: Any) -> Target:
+def as_target(model: Any, *, name: str = "", preprocess: object = None, **options: object) -> Target:
     """A target made of a Python object.
 
     A Target comes back as it is; its `predict` may return Predictions or plain arrays, which are read by its own task,
@@ -139,14 +142,14 @@ def as_target(model: Any, *, name: str = "", preprocess: Any = None, **options: 
     return ModelTarget(name, model, output, _preprocess(preprocess), _code_facts(model))
 
 
-def _detector(module: str, argument: str, options: dict[str, Any]) -> Target:
+def _detector(module: str, argument: str, options: _Options) -> Target:
     load = importlib.import_module(module).load
     _check_options(argument, options, _keywords(load))
     target: Target = load(argument, **options)
     return target
 
 
-def _over_http(path: str, options: dict[str, Any]) -> Target:
+def _over_http(path: str, options: dict[str, object]) -> Target:
     if options:
         raise BadInput(f"{path} holds every setting of its target: expected no {', '.join(options)} option")
     from transect.targets.http.target import load
@@ -154,7 +157,7 @@ def _over_http(path: str, options: dict[str, Any]) -> Target:
     return load(path)
 
 
-def _hugging_face(argument: str, spec: str, options: dict[str, Any]) -> Target:
+def _hugging_face(argument: str, spec: str, options: _Options) -> Target:
     _check_options(spec, options, huggingface.Options._fields)
     if "task" in options:
         options["task"] = _task(options["task"])
@@ -163,14 +166,14 @@ def _hugging_face(argument: str, spec: str, options: dict[str, Any]) -> Target:
     return huggingface.load(argument, name=_shown(spec), options=huggingface.Options(**options))
 
 
-def _trained(argument: str, spec: str, options: dict[str, Any]) -> Target:
+def _trained(argument: str, spec: str, options: _Options) -> Target:
     from transect.targets.classifier import load
 
     _check_options(spec, options, ("threshold", "device"))
     return load(argument, name=_shown(spec), **options)
 
 
-def _model(module: str, argument: str, spec: str, options: dict[str, Any]) -> Target:
+def _model(module: str, argument: str, spec: str, options: _Options) -> Target:
     load = importlib.import_module(module).load
     output, rest = _output_spec(options)
     preprocess = _preprocess(rest.pop("preprocess", None))
@@ -190,7 +193,7 @@ def _shown(spec: str) -> str:
     return f"{scheme}:{source}{at}{Path(weights).name}"
 
 
-def _python_object(spec: str, reference: str, options: dict[str, Any]) -> Target:
+def _python_object(spec: str, reference: str, options: _Options) -> Target:
     known = [info.name for info in available()]
     hint = "see: transect targets; your own: module:attribute"
     if not all(reference.partition(":")):
@@ -204,7 +207,7 @@ def _python_object(spec: str, reference: str, options: dict[str, Any]) -> Target
     return as_target(model, **{"name": spec, **options})
 
 
-def _plugin(entry: Any, argument: str, options: dict[str, Any]) -> Target:
+def _plugin(entry: EntryPoint, argument: str, options: _Options) -> Target:
     """The Target that an entry point is, or that it returns when called with the argument (if any) and the options."""
     try:
         target = entry.load()
@@ -217,7 +220,7 @@ def _plugin(entry: Any, argument: str, options: dict[str, Any]) -> Target:
     return target
 
 
-def _output_spec(options: Mapping[str, Any]) -> tuple[OutputSpec, dict[str, Any]]:
+def _output_spec(options: Mapping[str, Any]) -> tuple[OutputSpec, _Options]:
     """The options that state how an output is read, and the others."""
     rest = {key: value for key, value in options.items() if key not in _OUTPUT}
     settings = {key: value for key, value in options.items() if key in _OUTPUT and value is not None}
@@ -231,11 +234,11 @@ def _output_spec(options: Mapping[str, Any]) -> tuple[OutputSpec, dict[str, Any]
     return OutputSpec(**settings), rest
 
 
-def _task(value: Any) -> Task:
+def _task(value: object) -> Task:
     return Task(_choice("task", str(value), tuple(task.value for task in Task)))
 
 
-def _choice(key: str, value: Any, allowed: tuple[str, ...]) -> str:
+def _choice(key: str, value: object, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise UnknownName(key, str(value), allowed)
     return str(value)
@@ -251,7 +254,7 @@ def _preprocess(settings: object) -> Preprocess | None:
     raise BadInput(f"preprocess: expected settings or the path of a TOML file, got {type(settings).__name__}")
 
 
-def _unchanged(target: Target, options: Mapping[str, Any]) -> Target:
+def _unchanged(target: Target, options: Mapping[str, object]) -> Target:
     stated = [key for key, value in options.items() if value is not None]
     if stated:
         raise BadInput(f"{target.name} is a Target and has its own settings: it takes no {', '.join(stated)}")
@@ -264,18 +267,18 @@ def _is_module(kind: type) -> bool:
     return torch is not None and issubclass(kind, torch.nn.Module)
 
 
-def _code_facts(obj: Callable[..., Any]) -> dict[str, Any]:
+def _code_facts(obj: Callable[..., object]) -> dict[str, object]:
     """Where a function comes from, and a digest of its code, so that changed code is another target."""
     module, name = getattr(obj, "__module__", ""), getattr(obj, "__qualname__", type(obj).__qualname__)
     return {"function": f"{module}:{name}", "code_sha256": fingerprint(obj)}
 
 
-def _keywords(load: Callable[..., Any]) -> tuple[str, ...]:
+def _keywords(load: Callable[..., object]) -> tuple[str, ...]:
     parameters = inspect.signature(load).parameters.values()
     return tuple(parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY)
 
 
-def _check_options(target: str, options: Mapping[str, Any], accepted: tuple[str, ...]) -> None:
+def _check_options(target: str, options: Mapping[str, object], accepted: tuple[str, ...]) -> None:
     for key in options:
         if key not in accepted:
             raise UnknownName(f"option of {target}", key, accepted or ("none",), "it takes no others")

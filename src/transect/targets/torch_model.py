@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -55,7 +55,7 @@ def of_module(
     output: OutputSpec,
     preprocess: Preprocess | None = None,
     device: str = "cpu",
-    facts: Mapping[str, Any] | None = None,
+    facts: Mapping[str, object] | None = None,
 ) -> ModelTarget:
     """A module as a target, in evaluation mode; without `preprocess` it gets RGB in [0, 1] as [n, 3, h, w]."""
     import torch
@@ -67,31 +67,31 @@ def of_module(
 def _runner(module: torch.nn.Module, device: str) -> Run:
     import torch
 
-    def run(inputs: np.ndarray) -> Any:
+    def run(inputs: np.ndarray) -> object:
         with torch.inference_mode():
             return _logits(module(torch.from_numpy(inputs).to(device)))
 
     return run
 
 
-def _logits(raw: Any) -> Any:
+def _logits(raw: object) -> object:
     """What transformers' image classifiers wrap in an object with `logits`; anything else as it is."""
     if isinstance(raw, Mapping) and "logits" in raw:
         return raw["logits"]
     return getattr(raw, "logits", raw)
 
 
-def _instance(found: Any, argument: str) -> torch.nn.Module:
+def _instance(value: object, argument: str) -> torch.nn.Module:
     import torch
 
-    if not isinstance(found, torch.nn.Module) and callable(found):
+    if not isinstance(value, torch.nn.Module) and callable(value):
         try:
-            found = found()
+            value = value()
         except Exception as error:
             raise BadInput(f"torch:{argument}: calling it without arguments raised {error!r}") from error
-    if not isinstance(found, torch.nn.Module):
-        raise BadInput(f"torch:{argument}: expected an nn.Module or what makes one, got {type(found).__name__}")
-    return found
+    if not isinstance(value, torch.nn.Module):
+        raise BadInput(f"torch:{argument}: expected an nn.Module or what makes one, got {type(value).__name__}")
+    return value
 
 
 def _torch_script(path: Path, device: str) -> torch.nn.Module:
@@ -112,7 +112,7 @@ def _torch_script(path: Path, device: str) -> torch.nn.Module:
     return module
 
 
-def _state(path: Path) -> dict[str, Any]:
+def _state(path: Path) -> dict[str, torch.Tensor]:
     kind = model_files.kind_of(path)
     if kind == "a safetensors file":
         return _safetensors(path)
@@ -121,7 +121,7 @@ def _state(path: Path) -> dict[str, Any]:
     return _state_dict(path)
 
 
-def _safetensors(path: Path) -> dict[str, Any]:
+def _safetensors(path: Path) -> dict[str, torch.Tensor]:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -131,7 +131,7 @@ def _safetensors(path: Path) -> dict[str, Any]:
         raise BadInput(f"model file {path}: damaged safetensors: {_first_line(error)}") from None
 
 
-def _state_dict(path: Path) -> dict[str, Any]:
+def _state_dict(path: Path) -> dict[str, torch.Tensor]:
     import torch
 
     try:
@@ -149,7 +149,7 @@ def _state_dict(path: Path) -> dict[str, Any]:
     return {str(key): value for key, value in state.items()}
 
 
-def _fit(module: torch.nn.Module, state: dict[str, Any], path: Path) -> None:
+def _fit(module: torch.nn.Module, state: dict[str, torch.Tensor], path: Path) -> None:
     if state and all(key.startswith("module.") for key in state):  # as DataParallel saves it
         state = {key.removeprefix("module."): value for key, value in state.items()}
     wanted = module.state_dict()
@@ -166,7 +166,7 @@ def _fit(module: torch.nn.Module, state: dict[str, Any], path: Path) -> None:
     module.load_state_dict(state)
 
 
-def _file_facts(path: Path) -> dict[str, Any]:
+def _file_facts(path: Path) -> dict[str, object]:
     return {"file": path.name, "sha256": model_files.sha256(path)}
 
 

@@ -1,11 +1,9 @@
 """Is an answer a valid answer? One set of rules for models' raw outputs, the guard and the conformance suite.
 
-Reasons carry no numbers of their own image, so that equal faults can be counted together.
+Reasons carry no numbers of the single image, so that equal faults can be counted together.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -21,7 +19,7 @@ ROUNDING = 1e-6
 """How far a probability may lie outside [0, 1] by float32 rounding."""
 
 
-def structure_fault(answer: Any, task: Task, n: int) -> str:
+def structure_fault(answer: object, task: Task, n: int) -> str:
     """What makes the whole answer unusable for n images, "" if nothing."""
     if not isinstance(answer, Predictions):
         return f"wrong type: expected Predictions, got {type(answer).__name__}"
@@ -55,7 +53,7 @@ def score_fault(scores: Float[np.ndarray, " k"], task: Task) -> str:
     return ""
 
 
-def box_fault(boxes: Any) -> str:
+def box_fault(boxes: object) -> str:
     """What is wrong with the boxes [m, 5] of one image, "" if nothing."""
     if not isinstance(boxes, np.ndarray) or boxes.ndim != 2 or boxes.shape[1] != 5 or boxes.dtype.kind != "f":
         return "boxes of a wrong shape: expected floats [m, 5]"
@@ -89,5 +87,5 @@ def _companion_fault(answer: Predictions, n: int) -> str:
     return ""
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     return f"{value.dtype} array" if isinstance(value, np.ndarray) else type(value).__name__

@@ -47,8 +47,8 @@ def test_what_is_missing_for_a_model_is_said():
     one = answers(Design({}, 16), answers=WRONG, truth=np.zeros(16), values=VALUES, truth_attribute="smile")
     made = checked(models.section(one, ["fractional", "ols"]))
     assert made["warnings"] == [
-        "No fractional logit: it needs the share of raters who say yes about smile; give single answers as --ratings "
-        "(means, as --perceived, tell it of two levels alone)"
+        "No fractional logit: it needs the share of raters who say yes about smile; give single answers with "
+        "--ratings (means, as with --perceived, suffice for two levels only)"
     ]
     assert [table["title"] for table in made["tables"]] == ["Least squares"]
     beyond = answers(
@@ -83,7 +83,7 @@ def test_studies_that_take_no_model_are_named_with_the_reason():
 
 def test_models_that_no_study_takes_are_refused():
     experiment = answers(Design({"smile": (0.0, 1.0)}, 8), answers=WRONG, truth=np.zeros(16))
-    with pytest.raises(BadInput, match="--model poisson, gee: expected errors of images as they come"):
+    with pytest.raises(BadInput, match="--model poisson, gee: expected errors of observed images"):
         build([experiment], ["poisson", "gee"])
     assert "models" not in [one.key for one in build([experiment])]
 

@@ -101,7 +101,7 @@ def test_slopes_of_numbers_are_told_for_a_standard_deviation():
     # at equal smile the slope is the same line: both sides of smile hold two ages, .1 a year apart
     adjusted = [row for row in rows(made, "E-values, adjusted") if "slope" in row["compared"]]
     assert [row["standardised difference"] for row in adjusted] == [pytest.approx(d)]
-    assert "one standard deviation" in made["text"][1]
+    assert "per standard deviation" in made["text"][1]
 
 
 def test_slopes_of_errors_are_ratios_of_rates():

@@ -132,8 +132,9 @@ def test_the_machine_is_chosen_for_each_quantity_and_named():
     # of age the machine is 2 years off everywhere: the mean of all images is that of the ages
     age = next(as_rows(each)[0] for each in made["tables"] if each["title"].startswith("Mean rating of age ("))
     assert age["with the machine"] == pytest.approx(50, abs=1)
-    assert [line.split(" stand alone: ")[0] for line in made["warnings"]] == [
-        "People's ratings of smile", "People's ratings of hair style",
+    assert [line.split(": ")[0] for line in made["warnings"]] == [
+        "No machine ratings complement people's ratings of smile",
+        "No machine ratings complement people's ratings of hair style",
     ]  # fmt: skip
     assert made["warnings"][1].endswith("levels in no order have no mean")
     # with the truth's attribute rated by image too, the machine's errors are those by that rating

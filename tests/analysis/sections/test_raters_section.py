@@ -23,11 +23,11 @@ def test_who_answered_and_how_far_they_agree():
     who = rows(made, "Who answered")
     assert who[0] == {
         "question": "smile", "raters": 3, "answers": 8, "images rated": 3, "not rated": 1,
-        "answers an image, median": 3, "cannot tell": 2,
+        "answers per image, median": 3, "cannot tell": 2,
     }  # fmt: skip
     assert (who[1]["raters"], who[1]["answers"]) == (1, 7)
     assert who[2]["question"] == "repeats answered the same: 3 of 4"
-    (agreed,) = rows(made, "How far they agree")
+    (agreed,) = rows(made, "Agreement between raters")
     assert agreed["equal pairs"] == pytest.approx(4 / 7)  # 1 of 3, 0 of 1 and 3 of 3 pairs
     # Spreads: sqrt(2)/3 of a range of 2, a half of it, and 0: the middle one is sqrt(2)/6 = .236.
     assert agreed["median spread"] == pytest.approx(2**0.5 / 6)
@@ -39,7 +39,7 @@ def test_nobody_is_named():
     made = raters.section("run", [rated_of("smile", said, 2)], Excluded(), resamples=0)
     assert "Ada" not in str(made)
     assert "Ben" not in str(made)
-    assert made.warnings == ["Whether raters were left out before these answers were given is not known"]
+    assert made.warnings == ["It is not known whether raters were left out before these answers were supplied"]
 
 
 def test_answers_of_unknown_raters_are_kept_in_slots():
@@ -51,7 +51,7 @@ def test_answers_of_unknown_raters_are_kept_in_slots():
     section = checked(raters.section("run", [made], Excluded(), resamples=0))
     assert rows(section, "Who answered")[0]["raters"] is None
     assert rows(section, "Each rater") == []
-    assert "Who answered smile is not known" in section["warnings"]
+    assert "The raters of smile are not known" in section["warnings"]
 
 
 def test_means_and_majorities():

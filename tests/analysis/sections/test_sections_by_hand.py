@@ -28,7 +28,7 @@ def test_adjustment():
     assert table["age: 60"]["log odds"] == pytest.approx(0, abs=1e-6)
     assert table["smile: yes"]["images"] == 8
     assert table["smile: yes"]["SD by subject"] > 0
-    smile, age = rows(made, "Differences of the error rate")
+    smile, age = rows(made, "Differences in the error rate")
     # three estimators agree where age is the same in both groups: 3/4 - 1/4
     for estimator in ("unadjusted", "OLS", "g-computation"):
         assert smile[f"{estimator}, points"] == pytest.approx(0.5)
@@ -49,7 +49,7 @@ def test_an_attribute_of_several_levels_is_adjusted_for_level_by_level():
         glasses += [1] * on + [0] * off
         wrong += [1] * on_wrong + [0] * (on - on_wrong) + [1] * off_wrong + [0] * (off - off_wrong)
     one = answers(Design({}, 48), answers=wrong, truth=np.zeros(48), values={"glasses": glasses, "hair": hair})
-    glasses_row, hair_row = rows(checked(adjustment.section(one)), "Differences of the error rate")
+    glasses_row, hair_row = rows(checked(adjustment.section(one)), "Differences in the error rate")
     assert glasses_row["unadjusted, points"] == pytest.approx(11 / 20 - 9 / 28)
     assert glasses_row["OLS, points"] == pytest.approx(0, abs=1e-12)
     assert glasses_row["g-computation, points"] == pytest.approx(0, abs=1e-8)
@@ -74,7 +74,7 @@ def test_thresholds():
     assert [table["off", 0.5, "error"][end] for end in ("low", "high")] == pytest.approx(list(map(float, wilson(2, 4))))
     # from 0.4 on only the false alarm is left, as few as anywhere; 0.4 is the smallest such threshold
     assert (table["all", 0.4, "error"]["rate"], table["off", 0.4, "FNR"]["rate"]) == (0.125, 0.0)
-    assert "0.4, whose errors are those of the images that chose it" in made["text"][0]
+    assert "0.4, measured on the images that selected it" in made["text"][0]
     assert len(made["figures"]) == len(made["tables"]) == 1, "the truth's own attribute groups by the truth"
     panels = made["figures"][0]["panels"]
     assert [panel["heading"] for panel in panels] == ["Error", "FPR", "FNR"]
@@ -97,7 +97,7 @@ def test_a_target_that_cuts_no_score_has_its_own_decision_and_no_boundary():
         )
         headings = [panel["heading"] for panel in walked["figures"][0]["panels"]]
         assert headings == ["Score, all subjects", "Classification, all subjects"]
-        assert "which is not how this target answers" in walked["text"][0]
+        assert "this target does not answer with probabilities" in walked["text"][0]
 
 
 def test_an_attribute_of_the_truth_alone_has_no_section():

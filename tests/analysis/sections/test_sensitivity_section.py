@@ -79,7 +79,7 @@ def test_a_band_of_the_users():
     assert (row["S"], row["subjects"]) == (pytest.approx(0.05), 2)
     assert "0.55 < score < 0.85 at λ = 0, as asked for" in made["text"][0]
     (warning,) = made["warnings"]
-    assert warning.startswith("The band 0.55 to 0.85 does not hold the target's threshold, 0.5")
+    assert warning.startswith("The band 0.55 to 0.85 does not contain the target's threshold, 0.5")
 
 
 def test_a_band_of_the_users_serves_targets_whose_scores_are_no_probabilities():

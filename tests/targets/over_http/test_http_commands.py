@@ -176,7 +176,7 @@ def test_an_audit_counts_what_had_no_answer_by_group(tmp_path):
     assert table["rows"][0][0::5] == ["all images", 6]
     assert table["rows"][0][1] == 0.5
     assert [row[0] for row in table["rows"]] == ["all images", "glasses: off", "glasses: on"]
-    assert "What had no answer" in (tmp_path / "run" / "report.html").read_text()
+    assert "Images without an answer" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_a_search_says_its_price_and_stops(tmp_path):

@@ -351,7 +351,7 @@ def test_resolve_takes_a_file_and_no_options_beside_it(tmp_path):
     with serving() as server:
         file = write(tmp_path, server.url)
         assert resolve(str(file)).name == "acme"
-        with pytest.raises(Exception, match="says itself how it is asked and read: expected no task beside it"):
+        with pytest.raises(Exception, match="holds every setting of its target: expected no task option"):
             resolve(str(file), task="binary")
 
 

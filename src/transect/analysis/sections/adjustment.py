@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from jaxtyping import Float
@@ -21,45 +21,47 @@ from transect.report.records import Figure, Panel, Section, Series, Table
 SHOWN: Final = 24
 """Levels that the figure shows, largest coefficients first; the table has them all."""
 _TEXT: Final = (
-    "L2-regularised logistic regression of the errors (C = 1) on one indicator per level, as published: a coefficient"
-    " is the change of the log odds of an error where the level holds, the others equal, shrunk toward 0. Bars are "
-    "SDs over {resamples:,} bootstraps of images, as published, and of subjects, as recommended: images of one "
-    "subject resemble each other."
+    "L2-regularised logistic regression of errors (C = 1) on one indicator per level, as published. A "
+    "coefficient is the change in the log odds of an error where the level holds, all else equal, shrunk "
+    "toward 0. Bars are SDs over {resamples:,} bootstraps of images, as published, and of subjects, as "
+    "recommended because images of one subject resemble each other."
 )
 _BESIDE: Final = (
-    "Each attribute is split at its median (or off and on) and all others are adjusted for: differences of the error "
-    "rate, which are causal only if nothing that is missing here moves both the attribute and the errors. Attributes "
-    "of more than two levels are adjusted for by an indicator per level."
+    "Each attribute is split at its median (or into off and on) and adjusted for all others. Differences in "
+    "the error rate are causal only if no unlisted variable affects both the attribute and the errors. "
+    "Attributes with more than two levels are adjusted for by an indicator per level."
 )
 
 
-def section(one: Answers) -> Section:
+def section(answers: Answers) -> Section:
     """The section of one target in one study."""
-    held = {} if one.perceived else one.held
-    given = {**(one.perceived or one.values), **held}
-    columns = {name: values for name, values in given.items() if np.isfinite(values).any()}
+    held = {} if answers.perceived else answers.held
+    columns_of = {**(answers.perceived or answers.values), **held}
+    columns = {name: values for name, values in columns_of.items() if np.isfinite(values).any()}
     warnings = [
-        f"No image has a value of {words(name)}: it is left out ({len(one.errors):,} images)"
-        for name in given
+        f"No image has a value of {words(name)}: it is left out ({len(answers.errors):,} images)"
+        for name in columns_of
         if name not in columns
     ]
-    kind = "perceived attributes" if one.perceived else "attributes"
+    kind = "perceived attributes" if answers.perceived else "attributes"
     head = Section(
         key="adjustment",
-        study=one.study,
-        title=f"Errors of {one.target} by {kind}, adjusted",
+        study=answers.study,
+        title=f"Errors of {answers.target} by {kind}, adjusted",
         text=[_TEXT.format(resamples=RESAMPLES), _BESIDE],
     )
     if not columns:
         return replace(head, warnings=warnings)
-    levels = _levels(one.known, columns)
-    made = balakrishnan(one.errors, columns, one.subjects, levels=levels, resamples=RESAMPLES, seed=one.design.seed)
+    levels = _levels(answers.known, columns)
+    fit = balakrishnan(
+        answers.errors, columns, answers.subjects, levels=levels, resamples=RESAMPLES, seed=answers.design.seed
+    )
     return replace(
         head,
-        warnings=[*warnings, *([made.reason] if made.reason else [])],
-        figures=[] if made.reason else [_figure(made)],
-        tables=[_coefficients(made), _side_by_side(one, columns, held)],
-        sources=[made.source, MEANS_SOURCE, OLS_SOURCE, G_SOURCE, AIPW_SOURCE, CROSS_FITTING],
+        warnings=[*warnings, *([fit.reason] if fit.reason else [])],
+        figures=[] if fit.reason else [_figure(fit)],
+        tables=[_coefficients(fit), _side_by_side(answers, columns, held)],
+        sources=[fit.source, MEANS_SOURCE, OLS_SOURCE, G_SOURCE, AIPW_SOURCE, CROSS_FITTING],
     )
 
 
@@ -74,18 +76,18 @@ def _name(level: str) -> str:
     return words(level)
 
 
-def _figure(made: CoefficientTable) -> Figure:
+def _figure(fit: CoefficientTable) -> Figure:
     series = []
-    for name, spread in (("SD by image (as published)", made.image_sd), ("SD by subject", made.subject_sd)):
-        rows = list(zip(made.names, made.coefficients, spread, made.images, made.notes, strict=True))[:SHOWN]
+    for name, spread in (("SD by image (as published)", fit.image_sd), ("SD by subject", fit.subject_sd)):
+        rows = list(zip(fit.names, fit.coefficients, spread, fit.images, fit.notes, strict=True))[:SHOWN]
         points = [
             point(value, low=value - sd, high=value + sd, label=_name(level), n=int(n), reason=note)
             for level, value, sd, n, note in rows
         ]
         series.append(Series(name=name, points=points))
     panel = Panel(heading="Levels", y_words="log odds of an error", unit="number", series=series)
-    left = len(made.names) - SHOWN
-    more = f" ({SHOWN} largest of {len(made.names)})" if left > 0 else ""
+    left = len(fit.names) - SHOWN
+    more = f" ({SHOWN} largest of {len(fit.names)})" if left > 0 else ""
     return Figure(
         kind="rows",
         title=f"Coefficients, sorted by size{more}",
@@ -94,7 +96,7 @@ def _figure(made: CoefficientTable) -> Figure:
     )
 
 
-def _coefficients(made: CoefficientTable) -> Table:
+def _coefficients(fit: CoefficientTable) -> Table:
     columns = [
         ("level", "text"),
         ("log odds", "number"),
@@ -102,16 +104,16 @@ def _coefficients(made: CoefficientTable) -> Table:
         ("SD by subject", "number"),
     ]
     columns += [("images", "count"), ("note", "text")]
-    rows = zip(made.names, made.coefficients, made.image_sd, made.subject_sd, made.images, made.notes, strict=True)
-    dropped = {one.unit: one.resamples_dropped for one in (made.by_image, made.by_subject)}
+    rows = zip(fit.names, fit.coefficients, fit.image_sd, fit.subject_sd, fit.images, fit.notes, strict=True)
+    dropped = {unit.unit: unit.resamples_dropped for unit in (fit.by_image, fit.by_subject)}
     title = "Coefficients"
     if any(dropped.values()):
         title += (
             f" (resamples without an error left out: {dropped['image']} of images, {dropped['subject']} of subjects)"
         )
-    left_out = "; ".join(f"{_plain(reason)}: {n:,}" for reason, n in made.by_image.excluded.items())
+    left_out = "; ".join(f"{_plain(reason)}: {n:,}" for reason, n in fit.by_image.excluded.items())
     title += f"; images left out: {left_out or 'none'}"
-    return table(title, columns, [[_name(a), b, c, d, int(e), made.reason or f] for a, b, c, d, e, f in rows])
+    return table(title, columns, [[_name(a), b, c, d, int(e), fit.reason or f] for a, b, c, d, e, f in rows])
 
 
 def _plain(reason: str) -> str:
@@ -119,36 +121,38 @@ def _plain(reason: str) -> str:
     return words(reason.partition(": ")[0]) if reason.startswith("no value of ") else reason
 
 
-def _side_by_side(one: Answers, columns: Mapping[str, Float[np.ndarray, " _"]], held: Collection[str]) -> Table:
+def _side_by_side(answers: Answers, columns: Mapping[str, Float[np.ndarray, " _"]], held: Collection[str]) -> Table:
     """A row per attribute that is compared; the columns of `held` are adjusted for and have none."""
     shown = {name: values for name, values in columns.items() if name not in held}
-    parted = splits(one, shown, {name: columns[name] for name in columns if name in held})
-    left = whole(one, shown, parted)
+    parted = splits(answers, shown, {name: columns[name] for name in columns if name in held})
+    left = whole(answers, shown, parted)
     rows: list[list[object]] = []
     for name in shown:
         if name in parted:
-            rows.append([words(name), parted[name].told, *_estimates(one, name, parted[name])])
+            rows.append([words(name), parted[name].told, *_estimates(answers, name, parted[name])])
         else:
-            told = left[name] + (": see the coefficients" if left[name].endswith("levels") else "")
-            rows.append([words(name), told, *[None, ""] * 4])
+            reason = left[name] + (": see the coefficients" if left[name].endswith("levels") else "")
+            rows.append([words(name), reason, *[None, ""] * 4])
     heads = [("attribute", "text"), ("compared", "text")]
     for estimator in ("unadjusted", "OLS", "g-computation", "AIPW"):
         heads += [(f"{estimator}, points", "points"), (f"{estimator}: 95 %", "text")]
-    return table("Differences of the error rate by four estimators", heads, rows)
+    return table("Differences in the error rate by four estimators", heads, rows)
 
 
-def _estimates(one: Answers, name: str, split: Split) -> list[Any]:
-    labels, clusters = Labels(one.target, "error", "proportion"), one.subjects
+def _estimates(answers: Answers, name: str, split: Split) -> list[object]:
+    labels, clusters = Labels(answers.target, "error", "proportion"), answers.subjects
     cells: list[object] = []
     chosen, varied = split.chosen, split.others
-    made = [difference_in_means(one.errors, {name: chosen}, clusters=clusters, labels=labels)]
+    effects = [difference_in_means(answers.errors, {name: chosen}, clusters=clusters, labels=labels)]
     if varied:
-        made.append(ols(one.errors, {name: chosen, **varied}, clusters=clusters, labels=labels)[0])
-        made.append(g_computation(one.errors, {name: chosen}, varied, clusters=clusters, labels=labels))
-        made.append(aipw(one.errors, {name: chosen}, varied, clusters=clusters, labels=labels, seed=one.design.seed))
-    for effect in made:
+        effects.append(ols(answers.errors, {name: chosen, **varied}, clusters=clusters, labels=labels)[0])
+        effects.append(g_computation(answers.errors, {name: chosen}, varied, clusters=clusters, labels=labels))
+        effects.append(
+            aipw(answers.errors, {name: chosen}, varied, clusters=clusters, labels=labels, seed=answers.design.seed)
+        )
+    for effect in effects:
         cells += [number(effect.estimate), _ends(effect)]
-    return cells + [None, "nothing to adjust for"] * (4 - len(made))
+    return cells + [None, "nothing to adjust for"] * (4 - len(effects))
 
 
 def _ends(effect: Effect) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, SupportsFloat, final
+from typing import TYPE_CHECKING, SupportsFloat, final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -14,6 +14,9 @@ from transect.effects.verification import Verified
 from transect.records import Annotations, Attribute, Design, Task
 from transect.report.records import Point, Table, column_unit
 from transect.runs.spec import StepSize
+
+if TYPE_CHECKING:
+    from transect.effects.observational import Groups
 
 
 @final
@@ -154,11 +157,11 @@ def words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def compared(one: Answers) -> tuple[str, Float[np.ndarray, " n"]]:
+def compared(answers: Answers) -> tuple[str, Float[np.ndarray, " n"]]:
     """What is counted on one target, in words, and its values: errors where the truth is known, else answers."""
-    if one.binary:
-        return ("error rate", one.errors) if one.judged else ("rate of yes", one.answers)
-    return ("mean error", one.errors) if np.isfinite(one.errors).any() else ("mean answer", one.scores)
+    if answers.binary:
+        return ("error rate", answers.errors) if answers.judged else ("rate of yes", answers.answers)
+    return ("mean error", answers.errors) if np.isfinite(answers.errors).any() else ("mean answer", answers.scores)
 
 
 def nominal(attribute: Attribute | None) -> bool:
@@ -182,13 +185,15 @@ def covariates(
     >>> {name: column.tolist() for name, column in covariates({"hair": hair}, {"hair": np.array([1.0, 2.0])}).items()}
     {'hair: long': [0.0, 1.0]}
     """
-    made: dict[str, Float[np.ndarray, " _"]] = {}
+    covariates_of: dict[str, Float[np.ndarray, " _"]] = {}
     for name, values in columns.items():
         known = values[np.isfinite(values)]
         if len(np.unique(known)) < 2:
             continue
-        made |= _indicators(attributes[name], name, values) if nominal(attributes.get(name)) else {name: values}
-    return made
+        covariates_of |= (
+            _indicators(attributes[name], name, values) if nominal(attributes.get(name)) else {name: values}
+        )
+    return covariates_of
 
 
 def _indicators(attribute: Attribute, name: str, values: Float[np.ndarray, " n"]) -> dict[str, Float[np.ndarray, " n"]]:
@@ -196,9 +201,9 @@ def _indicators(attribute: Attribute, name: str, values: Float[np.ndarray, " n"]
 
     known = values[np.isfinite(values)]
     whole = bool(np.isin(known, range(len(attribute.levels))).all())
-    made = one_hot({name: values}, levels={name: attribute.levels} if whole else None)
-    present = [place for place in range(len(made.names)) if np.nansum(made.x[:, place]) > 0]
-    return {made.names[place]: made.x[:, place] for place in present[1:]}
+    indicators = one_hot({name: values}, levels={name: attribute.levels} if whole else None)
+    present = [place for place in range(len(indicators.names)) if np.nansum(indicators.x[:, place]) > 0]
+    return {indicators.names[place]: indicators.x[:, place] for place in present[1:]}
 
 
 _TERCILES = 3
@@ -222,7 +227,7 @@ def grouped(attribute: Attribute, values: Float[np.ndarray, " n"]) -> np.ndarray
     return np.asarray(names[groups.index])
 
 
-def _range(groups: Any, place: int) -> str:
+def _range(groups: Groups, place: int) -> str:
     if not groups.bounds:
         return str(groups.attribute.label(groups.centers[place]))
     low, high = groups.bounds[place]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from transect.analysis.sections.answers import Answers, grouped, number, point, table, words
 from transect.effects.distributions import SOURCE, UNBALANCED, Distribution, distributions, smd
-from transect.effects.perception import correlations
+from transect.effects.perception import Correlations, correlations
 from transect.report.records import Figure, Panel, Section, Series, Table
 
 _MOST_PANELS: Final = 9
@@ -18,39 +18,43 @@ _BALAKRISHNAN: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
 )
 _TEXT: Final = (
-    "In an experiment attributes are set so that they do not go together; in a population or in photographs they do, "
-    "and an unadjusted difference mixes them. Standardised differences beyond {limit:g} are commonly called "
-    "unbalanced."
+    "An experiment sets attributes independently of each other. In a population or in photographs they are "
+    "correlated, and an unadjusted difference mixes their effects. Standardised differences beyond {limit:g} "
+    "are commonly called unbalanced."
 )
 
 
-def section(found: Sequence[Answers]) -> Section | None:
+def section(answer_sets: Sequence[Answers]) -> Section | None:
     """One section over the studies, grouped by one attribute; None where there is nothing to group or to compare."""
-    by = _group_attribute(found)
+    by = _group_attribute(answer_sets)
     if by is None:
         return None
     return Section(
         key="balance",
         title=f"Attributes by {words(by)}",
         text=[_TEXT.format(limit=UNBALANCED)],
-        figures=_violins(found, by),
-        tables=[_differences(found, by), _pairs(found)],
+        figures=_violins(answer_sets, by),
+        tables=[_differences(answer_sets, by), _pairs(answer_sets)],
         sources=[_BALAKRISHNAN, SOURCE],
     )
 
 
-def _group_attribute(found: Sequence[Answers]) -> str | None:
+def _group_attribute(answer_sets: Sequence[Answers]) -> str | None:
     """The truth's attribute where it is there, else the first that the studies share."""
-    names = [name for name in found[0].values if all(name in one.values and name in one.attributes for one in found)]
-    if len({name for one in found for name in one.values}) < 2 or not names:
+    names = [
+        name
+        for name in answer_sets[0].values
+        if all(name in answers.values and name in answers.attributes for answers in answer_sets)
+    ]
+    if len({name for answers in answer_sets for name in answers.values}) < 2 or not names:
         return None
-    wanted = next((one.truth_attribute for one in found if one.truth_attribute in names), names[0])
-    return wanted if all(np.isfinite(one.values[wanted]).any() for one in found) else None
+    wanted = next((answers.truth_attribute for answers in answer_sets if answers.truth_attribute in names), names[0])
+    return wanted if all(np.isfinite(answers.values[wanted]).any() for answers in answer_sets) else None
 
 
-def _halves(one: Answers, by: str) -> np.ndarray:
+def _halves(answers: Answers, by: str) -> np.ndarray:
     """Two groups or the named levels: a range is parted at its middle value."""
-    attribute, values = one.attributes[by], one.values[by]
+    attribute, values = answers.attributes[by], answers.values[by]
     if attribute.discrete:
         return grouped(attribute, values)
     known = values[np.isfinite(values)]
@@ -63,21 +67,21 @@ def _halves(one: Answers, by: str) -> np.ndarray:
     return np.asarray(names)
 
 
-def _violins(found: Sequence[Answers], by: str) -> list[Figure]:
+def _violins(answer_sets: Sequence[Answers], by: str) -> list[Figure]:
     """One figure per study, one panel per other attribute that varies."""
     figures = []
-    for one in found:
-        groups = _halves(one, by)
+    for answers in answer_sets:
+        groups = _halves(answers, by)
         panels = []
-        for name, values in one.values.items():
+        for name, values in answers.values.items():
             if name != by and np.isfinite(values).any() and np.nanmax(values) > np.nanmin(values):
                 panels.append(_panel(name, distributions({name: values}, groups)))
         if panels:
             caption = (
-                "(a shape's widest place spans its width; dot and bar: median and quartiles; the numbers are images)"
+                "(each shape is scaled to its widest place; dot and bar: median and quartiles; the numbers are images)"
             )
             more = f", the first {_MOST_PANELS} of {len(panels)}" if len(panels) > _MOST_PANELS else ""
-            title = f"{one.study}: distributions by {words(by)}{more}"
+            title = f"{answers.study}: distributions by {words(by)}{more}"
             figures.append(
                 Figure(
                     kind="violins",
@@ -90,58 +94,61 @@ def _violins(found: Sequence[Answers], by: str) -> list[Figure]:
     return figures
 
 
-def _panel(name: str, made: Sequence[Distribution]) -> Panel:
+def _panel(name: str, distributions: Sequence[Distribution]) -> Panel:
     points = [
         point(
-            one.quartiles[1],
-            low=one.quartiles[0],
-            high=one.quartiles[2],
-            label=one.group,
-            n=one.n,
-            counts=[int(count) for count in one.counts],
-            reason="" if one.n else "no image",
+            distribution.quartiles[1],
+            low=distribution.quartiles[0],
+            high=distribution.quartiles[2],
+            label=distribution.group,
+            n=distribution.n,
+            counts=[int(count) for count in distribution.counts],
+            reason="" if distribution.n else "no image",
         )
-        for one in made
+        for distribution in distributions
     ]
     series = [Series(name="", points=points)]
     return Panel(
         heading=words(name),
         y_words=words(name),
         unit="number",
-        edges=made[0].edges.tolist(),
+        edges=distributions[0].edges.tolist(),
         series=series,
     )
 
 
-def _differences(found: Sequence[Answers], by: str) -> Table:
+def _differences(answer_sets: Sequence[Answers], by: str) -> Table:
     """Last group against first, a column per study."""
-    names = [name for name in dict.fromkeys(name for one in found for name in one.values) if name != by]
+    names = [name for name in dict.fromkeys(name for answers in answer_sets for name in answers.values) if name != by]
     rows = []
     for name in names:
         cells: list[object] = [words(name)]
-        for one in found:
-            cells.append(_smd(one, by, name))
+        for answers in answer_sets:
+            cells.append(_smd(answers, by, name))
         rows.append(cells)
     heads = [
         ("attribute", "text"),
-        *((f"{one.study} ({int(np.isfinite(one.values[by]).sum()):,} images)", "number") for one in found),
+        *(
+            (f"{answers.study} ({int(np.isfinite(answers.values[by]).sum()):,} images)", "number")
+            for answers in answer_sets
+        ),
     ]
     return table(f"Standardised differences between the first and the last group of {words(by)}", heads, rows)
 
 
-def _smd(one: Answers, by: str, name: str) -> float | None:
-    if name not in one.values:
+def _smd(answers: Answers, by: str, name: str) -> float | None:
+    if name not in answers.values:
         return None
-    groups = _halves(one, by)
+    groups = _halves(answers, by)
     chosen = sorted({group for group in groups.tolist() if group})
     if len(chosen) < 2:
         return None
-    return number(smd(one.values[name][groups == chosen[0]], one.values[name][groups == chosen[-1]]))
+    return number(smd(answers.values[name][groups == chosen[0]], answers.values[name][groups == chosen[-1]]))
 
 
-def _pairs(found: Sequence[Answers]) -> Table:
+def _pairs(answer_sets: Sequence[Answers]) -> Table:
     """Correlations of pairs, a column per study, the strongest first."""
-    matrices = [(one.study, correlations(one.values)) for one in found]
+    matrices = [(answers.study, correlations(answers.values)) for answers in answer_sets]
     names = list(dict.fromkeys(name for _, matrix in matrices for name in matrix.names))
     found_pairs: list[tuple[str, list[float | None]]] = []
     for i, first in enumerate(names):
@@ -158,7 +165,7 @@ def _pairs(found: Sequence[Answers]) -> Table:
     )
 
 
-def _correlation(matrix: Any, first: str, second: str) -> float | None:
+def _correlation(matrix: Correlations, first: str, second: str) -> float | None:
     if first not in matrix.names or second not in matrix.names:
         return None
     return number(float(matrix.values[matrix.names.index(first), matrix.names.index(second)]))

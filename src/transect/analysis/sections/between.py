@@ -15,28 +15,29 @@ from transect.report.records import Figure, Panel, Section, Series, Table
 
 _CLASSES: Final = {"all": "both", "0": "no", "1": "yes"}
 _TEXT: Final = (
-    "A check before the rest is read (Denton et al. 2019): each line joins two subjects of the world, and images are "
-    "rendered at even shares of the way. Where the target puts both ends into one class, the images between should "
-    "keep it. Where many do not, what lies between two faces of a class is something else to the target, and a step "
-    "along an attribute may change its answer for no reason of the attribute's. Intervals are by line."
+    "Read this check first (Denton et al. 2019). Each line joins two subjects of the world, and images are "
+    "rendered at even steps along it. Where the target puts both ends into one class, the images between "
+    "should keep that class. Where many do not, the target's answer varies between two faces of one class, and "
+    "a step along an attribute may change the answer for reasons other than the attribute. Intervals are by "
+    "line."
 )
 
 
-def section(one: Answers) -> Section:
+def section(answers: Answers) -> Section:
     """The section of one target; `one` holds a line per subject, its ends first and last."""
-    grid = one.grid(one.answers)
+    grid = answers.grid(answers.answers)
     ends, inner = grid[:, [0, -1]], grid[:, 1:-1]
     known = np.isfinite(ends).all(axis=1)
     same = known & (ends[:, 0] == ends[:, 1])
-    made = interpolation_consistency(np.where(same, ends[:, 0], np.nan), inner)
+    consistency = interpolation_consistency(np.where(same, ends[:, 0], np.nan), inner)
     return Section(
         key="interpolation",
-        study=one.study,
-        title=f"Between two subjects of one class: {one.target}",
+        study=answers.study,
+        title=f"Between two subjects of one class: {answers.target}",
         text=[_TEXT],
         warnings=[] if same.any() else ["No line has both ends in one class: there is nothing to check."],
-        figures=[_figure(one, ends, inner, same)] if same.any() else [],
-        tables=[_shares(made), _lines(known, same)],
+        figures=[_figure(answers, ends, inner, same)] if same.any() else [],
+        tables=[_shares(consistency), _lines(known, same)],
         sources=[SOURCE],
     )
 
@@ -55,12 +56,12 @@ def unfinished() -> Section:
     )
 
 
-def _shares(made: Mapping[str, Any]) -> Table:
+def _shares(consistency: Mapping[str, Any]) -> Table:
     heads = [("class of both ends", "text"), ("images that keep it", "proportion")]
     heads += [("low", "proportion"), ("high", "proportion"), ("lines", "count"), ("images", "count")]
     rows = [
         [_CLASSES[name], row["share"], row["low"], row["high"], row["lines"], row["images"]]
-        for name, row in made.items()
+        for name, row in consistency.items()
     ]
     return table("Images between two ends of one class", heads, rows)
 
@@ -74,18 +75,20 @@ def _lines(known: np.ndarray, same: np.ndarray) -> Table:
     return table("Lines", [("lines", "text"), ("number", "count")], rows)
 
 
-def _figure(one: Answers, ends: Float[np.ndarray, "n 2"], inner: Float[np.ndarray, "n k"], same: np.ndarray) -> Figure:
+def _figure(
+    answers: Answers, ends: Float[np.ndarray, "n 2"], inner: Float[np.ndarray, "n k"], same: np.ndarray
+) -> Figure:
     """Shares along the way, a line of the figure per class."""
-    shares = next(iter(one.design.levels.values()))[1:-1]
+    shares = next(iter(answers.design.levels.values()))[1:-1]
     series = []
     for label, name in ((0.0, "both ends no"), (1.0, "both ends yes")):
         rows = inner[same & (ends[:, 0] == label)]
         if not len(rows):
             continue
         counts = np.isfinite(rows).sum(axis=0)
-        kept = (rows == label).sum(axis=0)
-        low, high = wilson(kept, counts)
-        share = np.divide(kept, counts, out=np.full(len(counts), np.nan), where=counts > 0)
+        same_class = (rows == label).sum(axis=0)
+        low, high = wilson(same_class, counts)
+        share = np.divide(same_class, counts, out=np.full(len(counts), np.nan), where=counts > 0)
         columns = zip(shares, share, low, high, counts, strict=True)
         points = [point(v, low=lo, high=hi, x=float(x), n=int(n)) for x, v, lo, hi, n in columns]
         series.append(Series(name=name, points=points))

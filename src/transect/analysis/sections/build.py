@@ -26,55 +26,57 @@ from transect.report.records import Section
 from transect.runs.progress import stage
 
 
-def build(found: Sequence[Answers], asked: Sequence[str] = ()) -> list[Section]:
+def build(answer_sets: Sequence[Answers], models_wanted: Sequence[str] = ()) -> list[Section]:
     """The sections of all targets of all studies, as entries of `results.json`.
 
     asked: names of `MODELS`, by which errors are adjusted beside the estimators that every report has.
 
     Raises UnknownName for another model, BadInput where no study takes a model that was asked for.
     """
-    chosen = check(asked)
-    if chosen and not any(_modelled(one) for one in found):
+    chosen = check(models_wanted)
+    if chosen and not any(_modelled(answers) for answers in answer_sets):
         raise BadInput(
             f"--model {', '.join(chosen)}: expected errors of observed images, or of images that --perceived says "
             "what was seen on, got none; leave it out, or give --perceived (and --truth where errors are not known)"
         )
-    targets = list(dict.fromkeys(one.target for one in found))
-    made: list[Section] = []
+    targets = list(dict.fromkeys(answers.target for answers in answer_sets))
+    sections: list[Section] = []
     for target in targets:
         stage(f"sections about {target}")
-        own = [one for one in found if one.target == target]
-        made += _of_target(own, chosen)
-    plain = [one for one in found if one.target == targets[0] and not one.steps] if targets else []
-    if plain and any(not one.design.levels for one in plain) and (made_one := balance.section(plain)):
-        made.append(made_one)
-    return made
+        of_target = [answers for answers in answer_sets if answers.target == target]
+        sections += _of_target(of_target, chosen)
+    plain = (
+        [answers for answers in answer_sets if answers.target == targets[0] and not answers.steps] if targets else []
+    )
+    if plain and any(not answers.design.levels for answers in plain) and (balance_section := balance.section(plain)):
+        sections.append(balance_section)
+    return sections
 
 
-def _modelled(one: Answers) -> bool:
+def _modelled(answers: Answers) -> bool:
     """Whether errors are adjusted: those of images as they come, or by what was seen on images that were made."""
-    return not one.steps and one.judged and bool(one.perceived or not one.design.levels)
+    return not answers.steps and answers.judged and bool(answers.perceived or not answers.design.levels)
 
 
-def _of_target(own: Sequence[Answers], chosen: Sequence[str]) -> list[Section]:
-    made: list[Section] = []
-    if stepped := [one for one in own if one.steps]:
-        made.append(sensitivity.section(stepped))
-    plain = [one for one in own if not one.steps]
-    made += [found for one in plain if (found := unanswered.section(one))]
-    made += [found for one in plain if (found := interrogation.section(one))]
-    made += [found for one in plain if (found := verification.section(one))]
-    experiments = [one for one in plain if one.design.levels]
-    observations = [one for one in plain if not one.design.levels]
+def _of_target(answer_sets: Sequence[Answers], chosen: Sequence[str]) -> list[Section]:
+    sections: list[Section] = []
+    if stepped := [answers for answers in answer_sets if answers.steps]:
+        sections.append(sensitivity.section(stepped))
+    plain = [answers for answers in answer_sets if not answers.steps]
+    sections += [section for answers in plain if (section := unanswered.section(answers))]
+    sections += [section for answers in plain if (section := interrogation.section(answers))]
+    sections += [section for answers in plain if (section := verification.section(answers))]
+    experiments = [answers for answers in plain if answers.design.levels]
+    observations = [answers for answers in plain if not answers.design.levels]
     for experiment in experiments:
-        made += [found for one in observations if (found := comparison.section(experiment, one))]
-    made += [perceived.section(one) for one in experiments if one.perceived]
-    for one in filter(_modelled, own):
-        made += [adjustment.section(one), *([models.section(one, chosen)] if chosen else [])]
-    if chosen and (untaken := [one for one in own if not _modelled(one)]):
-        made.append(models.refused(untaken))
-    made += [found for one in plain if (found := people.section(one))]
-    made += [found for one in plain if (found := other_raters.section(one))]
-    made += [found for one in observations if (found := confounding.section(one))]
-    made += [thresholds.section(one) for one in plain if thresholds.has_section(one)]
-    return made
+        sections += [section for answers in observations if (section := comparison.section(experiment, answers))]
+    sections += [perceived.section(answers) for answers in experiments if answers.perceived]
+    for answers in filter(_modelled, answer_sets):
+        sections += [adjustment.section(answers), *([models.section(answers, chosen)] if chosen else [])]
+    if chosen and (untaken := [answers for answers in answer_sets if not _modelled(answers)]):
+        sections.append(models.refused(untaken))
+    sections += [section for answers in plain if (section := people.section(answers))]
+    sections += [section for answers in plain if (section := other_raters.section(answers))]
+    sections += [section for answers in observations if (section := confounding.section(answers))]
+    sections += [thresholds.section(answers) for answers in plain if thresholds.has_section(answers)]
+    return sections

@@ -21,13 +21,14 @@ _SOURCE: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
 )
 _TEXT: Final = (
-    "The experiment shows every subject in every cell; the observation has what came, and a cell may hold few images "
-    "or none. An observed image belongs to the cell whose levels are nearest to its values. Where the two differ, "
-    "something that goes along with the attributes in the population may do it, or the faces may differ otherwise."
+    "The experiment shows every subject in every cell. The observation has the images that were collected, and "
+    "a cell may hold few or none. An observed image belongs to the cell whose levels are nearest to its "
+    "values. Where the two differ, the cause may be something correlated with the attributes in the "
+    "population, or other differences between the faces."
 )
 _OUTSIDE: Final = (
-    "{n:,} of the {of:,} observed images are in no cell: a value is missing, the image was pruned, or its level is one "
-    "that the experiment lacks."
+    "{n:,} of the {of:,} observed images are in no cell: a value is missing, the image was pruned, or its "
+    "level is not in the experiment."
 )
 
 
@@ -43,10 +44,14 @@ def shared(experiment: Answers, observation: Answers) -> list[str]:
     return names
 
 
-def _alike(one: Attribute, other: Attribute | None) -> bool:
-    if other is None or one.discrete != other.discrete:
+def _alike(attribute: Attribute, other: Attribute | None) -> bool:
+    if other is None or attribute.discrete != other.discrete:
         return False
-    return not one.discrete or set(one.levels) <= set(other.levels) or len(one.levels) == len(other.levels) == 2
+    return (
+        not attribute.discrete
+        or set(attribute.levels) <= set(other.levels)
+        or len(attribute.levels) == len(other.levels) == 2
+    )
 
 
 def section(experiment: Answers, observation: Answers) -> Section | None:
@@ -102,17 +107,17 @@ def _nearest(experiment: Answers, side: Answers, name: str) -> Float[np.ndarray,
     if side is experiment:
         axis = list(experiment.design.levels).index(name)
         return np.asarray(np.array(list(itertools.product(*experiment.design.levels.values())))[side.cells, axis])
-    values, own, other = side.values[name], experiment.attributes[name], side.attributes[name]
-    if own.discrete:
-        return _by_name(values, own, other)
-    found = levels[np.argmin(np.abs(np.nan_to_num(values)[:, None] - levels), axis=1)]
-    return np.where(np.isfinite(values), found, np.nan)
+    values, attribute, other = side.values[name], experiment.attributes[name], side.attributes[name]
+    if attribute.discrete:
+        return _by_name(values, attribute, other)
+    nearest = levels[np.argmin(np.abs(np.nan_to_num(values)[:, None] - levels), axis=1)]
+    return np.where(np.isfinite(values), nearest, np.nan)
 
 
-def _by_name(values: Float[np.ndarray, " n"], own: Attribute, other: Attribute) -> Float[np.ndarray, " n"]:
+def _by_name(values: Float[np.ndarray, " n"], attribute: Attribute, other: Attribute) -> Float[np.ndarray, " n"]:
     """Levels of the same name; of two binary attributes with other names, the first and the second."""
     places: Mapping[int, float] = {
-        k: float(own.levels.index(name)) for k, name in enumerate(other.levels) if name in own.levels
+        k: float(attribute.levels.index(name)) for k, name in enumerate(other.levels) if name in attribute.levels
     } or {k: float(k) for k in range(len(other.levels))}
     table = np.array([places.get(k, np.nan) for k in range(len(other.levels))])
     known = np.isfinite(values)
@@ -130,8 +135,8 @@ def _rate(values: Float[np.ndarray, " n"], rows: Bool[np.ndarray, " n"], side: A
     if side.binary:
         low, high = intervals.wilson_clustered(sums[:, None], counts[:, None])
     else:
-        made = intervals.mean_interval(sums[:, None], counts[:, None], seed=side.design.seed)
-        low, high = made.low, made.high
+        interval = intervals.mean_interval(sums[:, None], counts[:, None], seed=side.design.seed)
+        low, high = interval.low, interval.high
     return point(float(sums.sum() / n), low=float(low[0]), high=float(high[0]), label=label, n=n, reason="")
 
 

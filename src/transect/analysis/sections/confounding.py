@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from jaxtyping import Float
@@ -18,15 +18,16 @@ from transect.effects.samples import Labels
 from transect.report.records import Section, Table
 
 _TEXT: Final = (
-    "Attributes that come as they are may go along with something that is not in the table. These numbers say how "
-    "strong that would have to be; none says whether it is there. An experiment needs none of them.",
-    "An E-value of 2 reads: something hidden that goes with both the attribute and the {counted} at a risk ratio of 2 "
-    "could explain the whole estimate, anything weaker could not; an E-value of the interval of 1 means that the "
-    "interval holds no effect already. Slopes are per standard deviation of the attribute; a larger step has "
-    "a larger E-value.",
-    "A robustness value of 10 % reads: something hidden that explains 10 % of what is left of both the attribute and "
-    "the {counted} could bring the adjusted difference to 0, anything weaker could not. The partial R² is what the "
-    "attribute itself explains of what is left.",
+    "Attributes that were observed, not set, may be correlated with something that is not in the table. These "
+    "numbers show how strong such a hidden factor would have to be; none shows whether it exists. An "
+    "experiment needs none of them.",
+    "How to read an E-value of 2: something hidden that is associated with both the attribute and the "
+    "{counted} at a risk ratio of 2 could explain the whole estimate; anything weaker could not. An E-value of "
+    "1 for the interval means that the interval already includes no effect. Slopes are per standard deviation "
+    "of the attribute; a larger step has a larger E-value.",
+    "How to read a robustness value of 10 %: something hidden that explains 10 % of the remaining variance of "
+    "both the attribute and the {counted} could bring the adjusted difference to 0; anything weaker could not. "
+    "The partial R² is the share of the remaining variance that the attribute itself explains.",
 )
 _RATIO: Final = "risk ratio"
 _STANDARDISED: Final = "standardised difference"
@@ -34,88 +35,88 @@ _ROUNDING: Final = 1e-20
 """Of squares; what is left of a line through every point."""
 
 
-def section(one: Answers) -> Section | None:
+def section(answers: Answers) -> Section | None:
     """The section of one target in one observation; None where it has no answer or no attribute that varies."""
-    counted, values = compared(one)
+    counted, values = compared(answers)
     if not np.isfinite(values).any():
         return None
-    contrasts = _contrasts(one, values)
-    adjusted = _adjusted(one, values)
+    contrasts = _contrasts(answers, values)
+    adjusted = _adjusted(answers, values)
     if not contrasts and not adjusted:
         return None
-    measure = _RATIO if one.binary else _STANDARDISED
+    measure = _RATIO if answers.binary else _STANDARDISED
     tables = [_e_values(f"E-values of the unadjusted contrasts: {counted}", measure, contrasts)]
     if adjusted:
         tables.append(_e_values(f"E-values, adjusted for all other attributes: {counted}", measure, adjusted))
-        tables.append(_robustness(one, counted, values))
+        tables.append(_robustness(answers, counted, values))
     return Section(
         key="confounding",
-        study=one.study,
-        title=f"Hidden confounding: {one.target}",
+        study=answers.study,
+        title=f"Hidden confounding: {answers.target}",
         text=[text.format(counted=counted) for text in _TEXT[: 3 if adjusted else 2]],
         figures=[],
         tables=tables,
-        sources=[E_VALUE, POISSON_SOURCE, PARTIAL_R2] if one.binary else [E_VALUE, PARTIAL_R2],
+        sources=[E_VALUE, POISSON_SOURCE, PARTIAL_R2] if answers.binary else [E_VALUE, PARTIAL_R2],
     )
 
 
-def _contrasts(one: Answers, values: Float[np.ndarray, " n"]) -> list[list[object]]:
+def _contrasts(answers: Answers, values: Float[np.ndarray, " n"]) -> list[list[object]]:
     """A row per contrast: each level against the first, or the last range against the first, and the slope."""
     rows = []
-    for name, column in one.values.items():
-        groups = cut(one.attributes[name], column)
+    for name, column in answers.values.items():
+        groups = cut(answers.attributes[name], column)
         last = len(groups.centers) - 1
-        for to in range(1, last + 1) if one.attributes[name].discrete else [last] * (last > 0):
+        for to in range(1, last + 1) if answers.attributes[name].discrete else [last] * (last > 0):
             chosen = np.where(groups.index == to, 1.0, np.where(groups.index == 0, 0.0, np.nan))
-            rows.append(_row(one, f"{words(name)}: {groups.label(0)} to {groups.label(to)}", values, chosen, {}))
-        rows += [_row(one, told, values, scaled, {}) for told, scaled in _slopes(one, name, column)]
+            rows.append(_row(answers, f"{words(name)}: {groups.label(0)} to {groups.label(to)}", values, chosen, {}))
+        rows += [_row(answers, label, values, scaled, {}) for label, scaled in _slopes(answers, name, column)]
     return rows
 
 
-def _slopes(one: Answers, name: str, column: Float[np.ndarray, " n"]) -> list[tuple[str, Float[np.ndarray, " n"]]]:
+def _slopes(answers: Answers, name: str, column: Float[np.ndarray, " n"]) -> list[tuple[str, Float[np.ndarray, " n"]]]:
     """An attribute with a range, in standard deviations from its mean; nothing where two values are all it has."""
     known = column[np.isfinite(column)]
-    if one.attributes[name].discrete or len(np.unique(known)) < 3:
+    if answers.attributes[name].discrete or len(np.unique(known)) < 3:
         return []
     size = float(known.std(ddof=1))
-    unit = one.attributes[name].unit
-    told = f"{words(name)}: slope, per standard deviation ({size:.3g}{' ' + unit if unit else ''})"
-    return [(told, (column - known.mean()) / size)]
+    unit = answers.attributes[name].unit
+    label = f"{words(name)}: slope, per standard deviation ({size:.3g}{' ' + unit if unit else ''})"
+    return [(label, (column - known.mean()) / size)]
 
 
-def _adjusted(one: Answers, values: Float[np.ndarray, " n"]) -> list[list[object]]:
+def _adjusted(answers: Answers, values: Float[np.ndarray, " n"]) -> list[list[object]]:
     """A row per attribute that varies and is no list of names, parted in two, all others held equal."""
-    parted = {name: split for name, split in splits(one, one.values, one.held).items() if split.others}
+    parted = {name: split for name, split in splits(answers, answers.values, answers.held).items() if split.others}
     rows = []
     for name, split in parted.items():
-        sides = [(f"{words(name)}: {split.told}", split.chosen), *_slopes(one, name, one.values[name])]
-        rows += [_row(one, told, values, column, split.others) for told, column in sides]
-    return rows + [[name, *[None] * 6, why] for name, why in _left(one, parted)] if rows else []
+        sides = [(f"{words(name)}: {split.told}", split.chosen), *_slopes(answers, name, answers.values[name])]
+        rows += [_row(answers, label, values, column, split.others) for label, column in sides]
+    return rows + [[name, *[None] * 6, why] for name, why in _left(answers, parted)] if rows else []
 
 
-def _left(one: Answers, parted: Mapping[str, Split]) -> list[tuple[str, str]]:
+def _left(answers: Answers, parted: Mapping[str, Split]) -> list[tuple[str, str]]:
     """Attributes without two sides, and why."""
-    return [(words(name), f"no two sides: {why}") for name, why in whole(one, one.values, parted).items()]
+    return [(words(name), f"no two sides: {why}") for name, why in whole(answers, answers.values, parted).items()]
 
 
 def _row(
-    one: Answers,
+    answers: Answers,
     name: str,
     values: Float[np.ndarray, " n"],
     chosen: Float[np.ndarray, " n"],
     others: Mapping[str, Float[np.ndarray, " _"]],
-) -> list[Any]:
+) -> list[object]:
     """Ratio (or standardised difference), its ends, E-values of both, images, note."""
-    low, middle, high, n, reason = _measured(one, values, chosen, others)
-    made = EValue(np.nan, np.nan)
+    low, middle, high, n, reason = _measured(answers, values, chosen, others)
+    e = EValue(np.nan, np.nan)
     if np.isfinite(middle):
-        made = e_value(middle, low, high, scale=_RATIO if one.binary else "standardized difference")
+        e = e_value(middle, low, high, scale=_RATIO if answers.binary else "standardized difference")
     ends = [number(low), number(high)]
-    return [name, number(middle), *ends, number(made.point), number(made.limit), n, reason]
+    return [name, number(middle), *ends, number(e.point), number(e.limit), n, reason]
 
 
 def _measured(
-    one: Answers,
+    answers: Answers,
     values: Float[np.ndarray, " n"],
     chosen: Float[np.ndarray, " n"],
     others: Mapping[str, Float[np.ndarray, " _"]],
@@ -124,12 +125,12 @@ def _measured(
 
     chosen: 0 or 1, or the attribute in standard deviations.
     """
-    if one.binary:
-        effect = poisson(values, {"chosen": chosen, **others}, clusters=one.subjects)[0]
+    if answers.binary:
+        effect = poisson(values, {"chosen": chosen, **others}, clusters=answers.subjects)[0]
         ends = np.exp([effect.low, effect.estimate, effect.high])
     else:
-        given = {"chosen": chosen, **others}
-        effect = ols(values, given, clusters=one.subjects)[0]
+        columns = {"chosen": chosen, **others}
+        effect = ols(values, columns, clusters=answers.subjects)[0]
         ends = np.array([effect.low, effect.estimate, effect.high]) / _spread(values, chosen)
     low, middle, high = ends.tolist()
     return low, middle, high, effect.n_images, effect.reason.replace("chosen", "the group")
@@ -152,25 +153,25 @@ def _e_values(title: str, measure: str, rows: list[list[object]]) -> Table:
     return table(title, heads, rows)
 
 
-def _robustness(one: Answers, counted: str, values: Float[np.ndarray, " n"]) -> Table:
-    style = "points" if one.binary else "number"
+def _robustness(answers: Answers, counted: str, values: Float[np.ndarray, " n"]) -> Table:
+    style = "points" if answers.binary else "number"
     heads = [
         ("compared", "text"),
-        ("adjusted difference" + (", points" if one.binary else ""), style),
+        ("adjusted difference" + (", points" if answers.binary else ""), style),
         ("low", style),
         ("high", style),
     ]
     heads += [("partial R²", "proportion"), ("robustness value", "proportion")]
     heads += [("robustness value of the interval", "proportion"), ("images", "count"), ("note", "text")]
     rows = []
-    labels = Labels(one.target, counted, "proportion" if one.binary else "score")
-    parted = {name: split for name, split in splits(one, one.values, one.held).items() if split.others}
+    labels = Labels(answers.target, counted, "proportion" if answers.binary else "score")
+    parted = {name: split for name, split in splits(answers, answers.values, answers.held).items() if split.others}
     for name, split in parted.items():
-        given = {name: split.chosen, **split.others}
-        made = linear_robustness(values, given, clusters=one.subjects, labels=labels)
-        found, effect = made.robustness, made.effect
-        shares = [found.partial_r2, found.value, found.significant] if found else [None] * 3
+        columns = {name: split.chosen, **split.others}
+        fit = linear_robustness(values, columns, clusters=answers.subjects, labels=labels)
+        robustness, effect = fit.robustness, fit.effect
+        shares = [robustness.partial_r2, robustness.value, robustness.significant] if robustness else [None] * 3
         ends = [number(end) for end in (effect.estimate, effect.low, effect.high)]
-        rows.append([f"{words(name)}: {split.told}", *ends, *shares, effect.n_images, made.reason])
-    rows += [[name, *[None] * 7, why] for name, why in _left(one, parted)]
+        rows.append([f"{words(name)}: {split.told}", *ends, *shares, effect.n_images, fit.reason])
+    rows += [[name, *[None] * 7, why] for name, why in _left(answers, parted)]
     return table(f"Robustness of adjusted differences: {counted}", heads, rows)

@@ -38,51 +38,52 @@ class Deviations:
     binary: bool
 
 
-def deviations(one: Answers, truth: Truth, rated: Rated) -> Deviations | None:
+def deviations(answers: Answers, truth: Truth, rated: Rated) -> Deviations | None:
     """What lies farthest from people's mean answer; None where the target gives no answer that could be compared.
 
     Where people are asked about more than two levels their mean's place on the scale stands for a share of yes, as in
     the paper; of levels without order it is the share of answers that agree with the truth.
     """
-    if one.task is Task.REGRESSION:
+    if answers.task is Task.REGRESSION:
         if truth.comparison:
             return None
-        model, people, binary = one.scores, rated.mean, False
-    elif one.task is Task.EMBEDDING:
+        model, people, binary = answers.scores, rated.mean, False
+    elif answers.task is Task.EMBEDDING:
         return None
     else:
-        known = one.scores[np.isfinite(one.scores)]
-        probable = one.cut and len(known) > 0 and bool(((known >= 0) & (known <= 1)).all())
-        model, people, binary = (one.scores if probable else one.answers), _yes(truth, rated), True
+        known = answers.scores[np.isfinite(answers.scores)]
+        probable = answers.cut and len(known) > 0 and bool(((known >= 0) & (known <= 1)).all())
+        model, people, binary = (answers.scores if probable else answers.answers), _yes(truth, rated), True
     gap = model - people
     order = np.argsort(-np.abs(np.nan_to_num(gap)), kind="stable")
     over, under = (order[(sign * gap[order]) > 0][:MOST] for sign in (1, -1))
-    return Deviations(one.study, one.target, truth.text, model, people, over, under, binary)
+    return Deviations(answers.study, answers.target, truth.text, model, people, over, under, binary)
 
 
 def _yes(truth: Truth, rated: Rated) -> Float[np.ndarray, " n"]:
     """How far people's answers lie towards yes, 0 to 1."""
     if truth.comparison in ("==", "!=") or rated.scale == "nominal":
         answers = Truth(truth.text, rated.name, truth.comparison, truth.value).of({rated.name: rated.ratings.ravel()})
-        said = answers.reshape(rated.ratings.shape)
-        known = np.isfinite(said)
+        grid = answers.reshape(rated.ratings.shape)
+        known = np.isfinite(grid)
         n = known.sum(axis=1)
-        sums = np.where(known, said, 0.0).sum(axis=1)
+        sums = np.where(known, grid, 0.0).sum(axis=1)
         return np.asarray(np.divide(sums, n, out=np.full(len(n), np.nan), where=n > 0))
     share = (rated.mean - rated.low) / rated.width
     return 1 - share if truth.comparison in ("<", "<=") else share
 
 
-def section(found: Deviations, ids: list[str]) -> Section:
+def section(differences: Deviations, ids: list[str]) -> Section:
     """Both directions as a table; the pictures stand in a gallery of the page on the raters."""
     heads = [("image", "text"), ("the model", "number"), ("people, mean", "number"), ("apart", "number")]
     tables = []
-    for title, rows in (("The model above people", found.over), ("The model below people", found.under)):
+    for title, rows in (("The model above people", differences.over), ("The model below people", differences.under)):
         cells = [
-            [ids[k], found.model[k], found.people[k], abs(found.model[k] - found.people[k])] for k in rows.tolist()
+            [ids[k], differences.model[k], differences.people[k], abs(differences.model[k] - differences.people[k])]
+            for k in rows.tolist()
         ]
         tables.append(table(title, heads, cells))
-    gap = np.abs(found.model - found.people)
+    gap = np.abs(differences.model - differences.people)
     both = gap[np.isfinite(gap)]
     mean = float(both.mean()) if len(both) else np.nan
     summary = [
@@ -95,12 +96,12 @@ def section(found: Deviations, ids: list[str]) -> Section:
     tables.insert(0, table("How far apart", summary, [[len(both), len(gap) - len(both), mean, largest]]))
     return Section(
         key="deviations",
-        study=found.study,
-        title=f"Farthest from people's answers: {found.target}",
+        study=differences.study,
+        title=f"Farthest from people's answers: {differences.target}",
         text=[
-            f"The truth asked about is {words(found.text)}. People's mean answer is the reference, as where no "
-            "physical truth exists; the images on which the model lies farthest from it come first (Balakrishnan et "
-            "al. 2020, Fig. 17). What is far from a few people's mean may be their error too."
+            f"The truth is {words(differences.text)}. People's mean answer is the reference, as where no "
+            "physical truth exists. Images on which the model deviates most from it come first (Balakrishnan "
+            "et al. 2020, Fig. 17). A deviation from the mean of a few people may also be their error."
         ],
         warnings=[],
         figures=[],

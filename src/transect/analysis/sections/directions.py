@@ -17,24 +17,25 @@ SOURCES: Final = (
     "Denton et al. 2019, Detecting bias with generative counterfactual face attribute augmentation, arXiv:1906.06439",
 )
 _TEXT: Final = (
-    "The generator is a learned one: each attribute was set along a direction of its latent space that was fitted to "
-    "labels, and moved so that the other fitted attributes keep their values there. Intended values are values along "
-    "those directions: a label's own unit for continuous attributes, the signed distance from the hyperplane for "
-    "binary ones (yes above 0). What an image shows may differ, and attributes that were not fitted may change along."
+    "This is a learned generator. Each attribute was set along a direction of its latent space that was fitted "
+    "to labels, adjusted so that the other fitted attributes keep their values. Intended values are values "
+    "along those directions: a label's unit for continuous attributes, the signed distance from the hyperplane "
+    "for binary ones (yes above 0). An image may show something else, and attributes that were not fitted may "
+    "change as well."
 )
 _LOCAL: Final = (
-    "The generator is a learned one: each attribute was set along a path that follows the gradient of a model of "
-    "labels in its latent space (kernel ridge regression), so that models of the other fitted attributes keep their "
-    "values. Intended values are the labels that the models predict, a share of yes for binary ones. What an image "
-    "shows may differ, and attributes that were not fitted may change along."
+    "This is a learned generator. Each attribute was set along a path that follows the gradient of a model of "
+    "labels in its latent space (kernel ridge regression), adjusted so that models of the other fitted "
+    "attributes keep their values. Intended values are the labels that the models predict, a share of yes for "
+    "binary ones. An image may show something else, and attributes that were not fitted may change as well."
 )
 _PHOTOGRAPHS: Final = (
-    "Subjects are inverted photographs: their images are what the generator makes of the codes that were found, not "
-    "the photographs themselves. Limits of edits are set by subjects that the generator drew."
+    "Subjects are inverted photographs: their images are what the generator renders from the inverted codes, "
+    "not the photographs themselves. Limits of edits are set by subjects sampled from the generator."
 )
 _QUALITY: Final = (
-    "Quality is of labels that the fit did not see: balanced accuracy (one half for none) or R² (zero for none). Seen "
-    "between: where those labels see little and much of an attribute."
+    "Quality is measured on labels that the fit did not see: balanced accuracy (one half means no skill) or R² "
+    "(zero means no skill). Seen between: where those labels show little and much of an attribute."
 )
 
 
@@ -44,13 +45,13 @@ def limits(spec: RunSpec) -> list[str]:
     if not fitted:
         return []
     along = "labels that fitted models predict" if _is_local(fitted) else "values along directions fitted to labels"
-    made = [f"Intended values are {along}; what images show is for raters to see."]
-    if told := spec.generator.photographs:
-        made.append(
-            f"Subjects are {told['count']:,} photographs as an inversion found them; {told['failed']:,} more failed and"
-            " are left out."
+    sentences = [f"Intended values are {along}; what images show is for raters to judge."]
+    if photographs := spec.generator.photographs:
+        sentences.append(
+            f"Subjects are {photographs['count']:,} inverted photographs; {photographs['failed']:,} more could "
+            "not be inverted and are left out."
         )
-    return [*made, *[f"{text[0].upper()}{text[1:]}." for text in _leaks(fitted)]]
+    return [*sentences, *[f"{text[0].upper()}{text[1:]}." for text in _leaks(fitted)]]
 
 
 def section(spec: RunSpec) -> list[Section]:
@@ -94,11 +95,11 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
     cells = []
     for row in rows:
         origin = row["origin"]
-        balanced = ", ".join(words(one) for one in origin.get("balanced_on", ())) or "nothing"
-        told = [words(row["name"]), str(origin.get("labels", "")), str(origin.get("method", "")), balanced]
+        balanced = ", ".join(words(name) for name in origin.get("balanced_on", ())) or "nothing"
+        cells_of = [words(row["name"]), str(origin.get("labels", "")), str(origin.get("method", "")), balanced]
         shown = [row["low"], row["high"], row["shown_low"], row["shown_high"]]
-        cells.append([*told, row["labels"], row["held_out"], row["quality"], row["quality_measure"], *shown])
-    return table("Directions", heads, [[*row[:-4], *[_nan(one) for one in row[-4:]]] for row in cells])
+        cells.append([*cells_of, row["labels"], row["held_out"], row["quality"], row["quality_measure"], *shown])
+    return table("Directions", heads, [[*row[:-4], *[_nan(name) for name in row[-4:]]] for row in cells])
 
 
 def _nan(value: float | None) -> float:
@@ -111,7 +112,7 @@ def _is_local(fitted: Mapping[str, Any]) -> bool:
 
 def _origin(fitted: Mapping[str, Any], photographs: Mapping[str, Any]) -> Table:
     origin = fitted["origin"]
-    made = [
+    rows = [
         ["latent space", str(fitted["space"])],
         ["fitted on generator", str(origin.get("generator", {}).get("name", "not said"))],
         ["labels from", str(origin.get("source", "not said"))],
@@ -119,12 +120,12 @@ def _origin(fitted: Mapping[str, Any], photographs: Mapping[str, Any]) -> Table:
         ["true values known", "yes, by the world's causal model" if fitted.get("truth_known") else "no"],
     ]
     if photographs:
-        made += [
+        rows += [
             ["inverted photographs", f"{photographs['count']:,}, in space {photographs['space']}"],
             ["inversions that failed, left out", f"{photographs['failed']:,}"],
             ["file of inversions, SHA-256", str(photographs["sha256"])],
         ]
-    return table("Where they come from", [("what", "text"), ("is", "text")], made)
+    return table("Origin of the directions", [("what", "text"), ("is", "text")], rows)
 
 
 def _figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
@@ -141,5 +142,5 @@ def _figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
         series = [Series(name="", points=points)]
         panels.append(Panel(heading=name, y_words=f"held-out {name}", unit=unit, series=series))
     caption = "(the numbers are labels that the fit did not see)"
-    title = "How well do directions read labels that they were not fitted to?"
+    title = "How well do directions predict labels that they were not fitted to?"
     return Figure(kind="bars", title=title, caption=caption, same_axis=False, panels=panels)

@@ -37,14 +37,14 @@ SOURCE: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
 )
 _TEXT: Final = (
-    "An image that was moved in a latent space may show something else than was set. Each was compared with the "
-    "subject's own, unedited image, and every limit is what unedited images of other subjects show. An image that "
-    "fails a gate is counted here by cell; it is kept in every figure of this report."
+    "An image that was edited in a latent space may not show what was set. Each edited image was compared with "
+    "the subject's unedited image; every limit comes from unedited images of other subjects. An image that "
+    "fails a gate is counted here by cell, and it is included in every figure of this report."
 )
 _SHIPPED: Final = (
-    "What no other model was named for was read by the network that ships, which was taught on rendered faces and also "
-    "labelled the pictures to which the directions were fitted: an edit that shows it what was set, and onlookers "
-    "something else, passes. Attributes without a direction are not read."
+    "Attributes without a model named by --check-attribute were read by the network that ships with Transect. "
+    "It was trained on rendered faces and also labelled the images to which the directions were fitted, so an "
+    "edit that satisfies this network but not people passes. Attributes without a direction are not read."
 )
 _MEANINGS: Final = {
     SHIFT: f"the reading is as near to the expected as in {KEPT:g} % of unedited images, or within {LEAST_SHIFT:g} SD",
@@ -70,7 +70,7 @@ def section(spec: RunSpec, attributes: Mapping[str, Attribute], edits: pa.Table,
     return Section(
         key=KEY,
         study=spec.name,
-        title="Did the images become what was set, and nothing else?",
+        title="Do the images show what was set, and nothing else?",
         text=[_TEXT, *([_SHIPPED] if spec.edits and spec.edits.shipped else [])],
         warnings=_warnings(failed, cells, labels, gates),
         figures=[_coverage_figure(failed, cells, labels)],
@@ -91,26 +91,26 @@ def _label(cell: Mapping[str, float], attributes: Mapping[str, Attribute]) -> st
 def _warnings(
     failed: Bool[np.ndarray, " n"], cells: Int[np.ndarray, " n"], labels: Sequence[str], gates: Sequence[str]
 ) -> list[str]:
-    made = []
+    warnings = []
     if failed.any():
-        made.append(
+        warnings.append(
             f"{int(failed.sum()):,} of {len(failed):,} images fail a gate: they do not show what was set, or show more."
         )
     poor = [label for number, label in enumerate(labels) if failed[cells == number].mean() > 1 - FEW]
     if poor:
         named = "; ".join(poor[:3]) + (f"; and {len(poor) - 3} more" if len(poor) > 3 else "")
-        made.append(
+        warnings.append(
             f"Most images fail in {len(poor)} of {len(labels)} cells, which the generator does not reach: {named}."
         )
     if SHIFT not in gates:
-        made.append("Whether images show what was set was not measured: give --check-attribute NAME=TARGET.")
-    return made
+        warnings.append("Whether images show what was set was not measured: give --check-attribute NAME=TARGET.")
+    return warnings
 
 
 def _gates(fails: Mapping[str, np.ndarray], unknown: Mapping[str, np.ndarray], limits: Mapping[str, Any]) -> Table:
     heads = [("gate", "text"), ("an image passes where", "text"), ("images", "count"), ("fail", "count")]
     heads += [("share", "proportion"), ("low", "proportion"), ("high", "proportion"), ("not measured", "text")]
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     for gate in GATES:
         reasons = [text if name == gate else f"{words(name.partition(': ')[2])}: {text}"
                    for name, text in limits["reasons"].items() if name.partition(":")[0] == gate]  # fmt: skip
@@ -190,22 +190,23 @@ def _coverage_figure(failed: Bool[np.ndarray, " n"], cells: Int[np.ndarray, " n"
 def _drifts(edits: pa.Table, rows: Int[np.ndarray, " n"]) -> list[Table]:
     """How far each attribute that was not set moved; nothing where none is read."""
     names = [name.removeprefix("drift.") for name in edits.column_names if name.startswith("drift.")]
-    found: list[list[Any]] = []
+    drifts: list[tuple[str, float | None, float | None, float, int, int]] = []
     for name in names:
         moved = edits[f"drift.{name}"].to_numpy()[rows]
         known = moved[np.isfinite(moved)]
         lost = len(moved) - len(known)
-        told = [known.mean(), np.percentile(known, 95), (known > MOST_DRIFT).mean()] if len(known) else [np.nan] * 3
+        shares = [known.mean(), np.percentile(known, 95), (known > MOST_DRIFT).mean()] if len(known) else [np.nan] * 3
         changes = bool(len(known)) and bool(np.isin(known, (0.0, 1.0)).all()) and known.max() > 0
-        share = float((known > 0.5).mean()) if changes else told[2]
-        found.append([words(name), *(None if changes else one for one in told[:2]), share, len(known), lost])
-    if not found:
+        share = float((known > 0.5).mean()) if changes else shares[2]
+        mean, most = (None, None) if changes else shares[:2]
+        drifts.append((words(name), mean, most, share, len(known), lost))
+    if not drifts:
         return []
-    found.sort(key=lambda row: -(row[3] if row[3] == row[3] else 0))
+    drifts.sort(key=lambda row: -(row[3] if row[3] == row[3] else 0))
     heads = [("attribute", "text"), ("mean change, SD", "number"), ("95 % below, SD", "number")]
     heads += [("beyond the limit, or level changed", "proportion"), ("images", "count"), ("not read", "count")]
-    more = f": the {SHOWN} of {len(found)} that fail most" if len(found) > SHOWN else ""
-    return [table(f"Attributes that were not set{more}", heads, found[:SHOWN])]
+    more = f": the {SHOWN} of {len(drifts)} that fail most" if len(drifts) > SHOWN else ""
+    return [table(f"Attributes that were not set{more}", heads, drifts[:SHOWN])]
 
 
 def _draws(spec: RunSpec, edits: pa.Table, rows: Int[np.ndarray, " n"], failed: Bool[np.ndarray, " n"]) -> list[Table]:
@@ -215,10 +216,10 @@ def _draws(spec: RunSpec, edits: pa.Table, rows: Int[np.ndarray, " n"], failed: 
     subjects, first, place = np.unique(edits["subject"].to_numpy()[rows], return_index=True, return_inverse=True)
     draws = edits["draws"].to_numpy()[rows][first]
     still = np.bincount(place.reshape(-1), weights=failed, minlength=len(subjects)) > 0
-    made = [
+    lines = [
         ["subjects", len(subjects)],
         ["drawn again at least once", int((draws > 1).sum())],
         ["draws in all", int(draws.sum())],
-        ["still failing after the last draw, and kept", int(still.sum())],
+        ["still failing after the last draw, and included", int(still.sum())],
     ]
-    return [table("Subjects drawn again", [("what", "text"), ("number", "count")], made)]
+    return [table("Subjects drawn again", [("what", "text"), ("number", "count")], lines)]

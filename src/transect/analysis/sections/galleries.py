@@ -26,9 +26,9 @@ def by_score(
     study: str,
     ids: Sequence[str],
     subjects: Int[np.ndarray, " n"],
-    one: Rated,
+    question: Rated,
     rules: Sequence[Rule],
-    kept: Sequence[tuple[Rule, Float[np.ndarray, " n"]]] = (),
+    steps: Sequence[tuple[Rule, Float[np.ndarray, " n"]]] = (),
 ) -> PictureGallery:
     """Images by mean answer, from one end of the scale to the other (Figs. 8 and 10).
 
@@ -36,9 +36,9 @@ def by_score(
     whose mean a rule leaves out is marked. kept: rules that the run's report goes by, and the values [n] that they are
     judged on there, which may be in other units.
     """
-    edges = one.low + one.width * np.linspace(0, 1, BINS + 1)
-    means, mine = one.mean, [rule for rule in rules if rule.attribute == one.name]
-    theirs = [(rule, values) for rule, values in kept if rule.attribute == one.name]
+    edges = question.low + question.width * np.linspace(0, 1, BINS + 1)
+    means, mine = question.mean, [rule for rule in rules if rule.attribute == question.name]
+    theirs = [(rule, values) for rule, values in steps if rule.attribute == question.name]
     matched = [rule.applies(values) for rule, values in [*((rule, means) for rule in mine), *theirs]]
     cut = np.any(matched, axis=0) if matched else np.zeros(len(means), dtype=bool)
     groups = []
@@ -50,12 +50,12 @@ def by_score(
         label = f"{low:.3g} to {high:.3g}: {len(rows):,}".replace("-", "−")
         groups.append(PictureGroup(label, [_scored(study, ids, means, row, cut) for row in chosen]))
     bands = "; ".join([*(rule.text for rule in mine), *(f"{rule.text} {_KEPT}" for rule, _ in theirs)])
-    told = f" Images framed in red are left out by {bands}." if bands else " No rule leaves any of them out."
+    framed = f" Images framed in red are left out by {bands}." if bands else " No rule leaves any of them out."
     text = (
-        f"From mean answers at one end of the scale to the other, at most {EACH} images of each tenth, below its range "
-        f"and how many images it has.{told}"
+        f"Images by mean answer, from one end of the scale to the other: at most {EACH} images of each tenth, "
+        f"below its range and its number of images.{framed}"
     )
-    return PictureGallery(f"Faces by {words(one.name)}", text, "by-score", groups)
+    return PictureGallery(f"Faces by {words(question.name)}", text, "by-score", groups)
 
 
 def _different(rows: np.ndarray, subjects: np.ndarray) -> list[int]:
@@ -68,55 +68,65 @@ def _scored(study: str, ids: Sequence[str], means: np.ndarray, row: int, cut: np
     return _picture(study, ids[row], f"{means[row]:.2f}", "left out" if cut[row] else "")
 
 
-def _picture(study: str, image: str, said: str, left_out: str = "") -> RatedPicture:
-    return RatedPicture(study, image, said.replace("-", "−"), left_out)
+def _picture(study: str, image: str, seen: str, left_out: str = "") -> RatedPicture:
+    return RatedPicture(study, image, seen.replace("-", "−"), left_out)
 
 
-def side_by_side(study: str, ids: Sequence[str], shown: Shown, one: Rated) -> PictureGallery:
+def side_by_side(study: str, ids: Sequence[str], shown: Shown, question: Rated) -> PictureGallery:
     """A few subjects' images with what was intended and what was seen (Fig. 9b), those with most answers first."""
-    answers = np.isfinite(one.ratings).sum(axis=1)
+    answers = np.isfinite(question.ratings).sum(axis=1)
     subjects, place = np.unique(shown.subjects, return_inverse=True)
     many = np.argsort(-np.bincount(place, weights=answers), kind="stable")[:SHOWN]
-    attribute, means = shown.attributes[one.attribute], one.majority if one.scale == "nominal" else one.mean
+    attribute, means = (
+        shown.attributes[question.attribute],
+        question.majority if question.scale == "nominal" else question.mean,
+    )
     groups = []
     for k in many.tolist():
         rows = np.flatnonzero(place == k)
-        rows = rows[np.argsort(shown.intended[one.attribute][rows], kind="stable")]
+        intended = shown.intended[question.attribute]
+        rows = rows[np.argsort(intended[rows], kind="stable")]
         pictures = [
             _picture(
                 study,
                 ids[row],
-                f"intended {attribute.label(float(shown.intended[one.attribute][row]))}, {_seen(one, means[row])}",
+                f"intended {attribute.label(float(intended[row]))}, {_seen(question, means[row])}",
             )
             for row in rows[:24].tolist()
         ]
         groups.append(PictureGroup(f"subject {int(subjects[k])}", pictures))
-    text = "What was set on each image, and the mean of what people saw on it; levels in no order by the most common."
-    return PictureGallery(f"Intended and seen: {words(one.name)}", text, "rows", groups)
+    text = (
+        "What was set on each image, and the mean of what people saw on it; for levels in no order, the most "
+        "common answer."
+    )
+    return PictureGallery(f"Intended and seen: {words(question.name)}", text, "rows", groups)
 
 
-def _seen(one: Rated, value: float) -> str:
+def _seen(question: Rated, value: float) -> str:
     if not np.isfinite(value):
-        return "no majority" if one.scale == "nominal" else "not rated"
-    if one.scale == "nominal" and one.levels:
-        return f"seen {one.levels[one.values.index(float(value))]}"
+        return "no majority" if question.scale == "nominal" else "not rated"
+    if question.scale == "nominal" and question.levels:
+        return f"seen {question.levels[question.values.index(float(value))]}"
     return f"seen {value:.2f}"
 
 
-def farthest(found: Deviations, study: str, ids: Sequence[str]) -> PictureGallery:
+def farthest(differences: Deviations, study: str, ids: Sequence[str]) -> PictureGallery:
     """The images on which a model lies farthest from people, in both directions (Fig. 17)."""
-    directions: Mapping[str, np.ndarray] = {"the model above people": found.over, "the model below people": found.under}
+    directions: Mapping[str, np.ndarray] = {
+        "the model above people": differences.over,
+        "the model below people": differences.under,
+    }
     groups = [
         PictureGroup(
             name,
             [
-                _picture(study, ids[k], f"model {found.model[k]:.2f}, people {found.people[k]:.2f}")
+                _picture(study, ids[k], f"model {differences.model[k]:.2f}, people {differences.people[k]:.2f}")
                 for k in rows.tolist()
             ],
         )
         for name, rows in directions.items()
     ]
-    text = f"Answers about {found.text}, farthest first; people's are mean answers." + (
-        " 0 is no, 1 is yes." if found.binary else ""
+    text = f"Answers about {differences.text}, farthest first; people's answers are means." + (
+        " 0 is no, 1 is yes." if differences.binary else ""
     )
-    return PictureGallery(f"Farthest from people: {found.target}", text, "rows", groups)
+    return PictureGallery(f"Farthest from people: {differences.target}", text, "rows", groups)

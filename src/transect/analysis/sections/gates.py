@@ -32,14 +32,16 @@ def section(
     of each image that a failed condition leaves out.
     """
     counts = Counter(left_out)
-    judged = sum(one["groups"][0]["judged"] for one in entries)
+    judged = sum(entry["groups"][0]["judged"] for entry in entries)
     text = [
-        f"Raters judged {judged:,} images of this generator before (validation {sha256[:12]}), and it met every gate "
-        "over all images. Each level that is set has to meet the gates by itself too, and a value between two rated "
-        "levels is vouched for by both."
+        f"Raters judged {judged:,} images of this generator before (validation {sha256[:12]}), and it met every "
+        "gate over all images. Each level that is set must also meet the gates separately; a value between two "
+        "rated levels relies on both."
     ]
     if levels:
-        text.append(f"Images of a level that fails are counted and left out of every estimate: {len(left_out):,} here.")
+        text.append(
+            f"Images of a level that fails are counted and excluded from every estimate: {len(left_out):,} here."
+        )
     heads = [
         ("condition", "text"),
         ("judged", "count"),
@@ -65,9 +67,9 @@ def section(
 def _limits(entries: Sequence[Mapping[str, Any]]) -> list[list[object]]:
     """Each gate of each validation; those of several studies may have other limits."""
     rows: list[list[object]] = []
-    for one in entries:
+    for entry in entries:
         rows += [
-            [text, one["gates"].get(name), one["failures"].get(failure) or _met(failure, one)]
+            [text, entry["gates"].get(name), entry["failures"].get(failure) or _met(failure, entry)]
             for name, (text, failure) in _GATES.items()
         ]
     return [list(row) for row in dict.fromkeys(tuple(row) for row in rows)]
@@ -75,7 +77,7 @@ def _limits(entries: Sequence[Mapping[str, Any]]) -> list[list[object]]:
 
 def _met(gate: str, entry: Mapping[str, Any]) -> str:
     tests = entry.get("equal_quality", ())
-    if gate != "equal quality" or any(one["p"] is not None for one in tests):
+    if gate != "equal quality" or any(test["p"] is not None for test in tests):
         return "met"
     return f"not tested: {tests[0]['reason'] if tests else 'nothing varied'}"
 
@@ -83,8 +85,8 @@ def _met(gate: str, entry: Mapping[str, Any]) -> str:
 def _conditions(entries: Sequence[Mapping[str, Any]], levels: Mapping[str, Sequence[float]]) -> list[list[object]]:
     """All images, then the rated levels of what the study sets, of everything where it sets nothing."""
     rows = []
-    for one in entries:
-        for group in one["groups"]:
+    for entry in entries:
+        for group in entry["groups"]:
             name = group["attribute"]
             if name and levels and name not in levels:
                 continue

@@ -40,16 +40,18 @@ NO_FACE: Final = "no face"
 _ALL: Final = "all images"
 _EQUAL: Final = "all, weighted equally"
 _SAMPLER: Final = {
-    False: "The sampler: images as sampled from {population}, so that the rate of all images is that population's.",
+    False: (
+        "The sampler: images as sampled from {population}, so the rate over all images is the rate of that population."
+    ),
     True: "The sampler: every subject at every combination of the levels that were set.",
 }
 _TEXT: Final = (
-    "Errors are counted of all images and by condition, with 95 % intervals by subject. {sampler} “All, weighted "
-    "equally” gives every group of a condition the same weight, however often it was sampled.",
-    "A missed face has no attribute. So detection is a rate of its own, the attribute's errors are counted given "
-    "detection, and once more with every miss as an error.",
+    "Errors are counted over all images and by condition, with 95 % intervals by subject. {sampler} “All, "
+    "weighted equally” gives every group of a condition the same weight, however often it was sampled.",
+    "A missed face has no attribute. Detection is therefore a separate rate; the attribute's errors are "
+    "counted among detected faces, and again with every miss counted as an error.",
 )
-_DRAWN: Final = "Of {n} conditions those {shown} are drawn whose groups differ most; the tables have all."
+_DRAWN: Final = "The {shown} of {n} conditions whose groups differ most are drawn; the tables list all."
 
 
 @final
@@ -64,23 +66,25 @@ class FaceGroup:
     wrong: Bool[np.ndarray, " n"]
 
 
-def section(one: Answers) -> Section | None:
+def section(answers: Answers) -> Section | None:
     """The section of one target in one study; None where no answer is right or wrong."""
-    rates = _rates(one)
+    rates = _rates(answers)
     if not rates:
         return None
-    conditions = conditions_of(one)
-    shown = _shown(one, conditions, rates)
-    text = [_TEXT[0].format(sampler=_sampler(one))]
+    conditions = conditions_of(answers)
+    shown = _shown(answers, conditions, rates)
+    text = [_TEXT[0].format(sampler=_sampler(answers))]
     text += [_TEXT[1]] if any(rate.measure == GIVEN for rate in rates) else []
-    text += [_DRAWN.format(n=len(conditions), shown=len(shown))] if not one.by and len(shown) < len(conditions) else []
+    text += (
+        [_DRAWN.format(n=len(conditions), shown=len(shown))] if not answers.by and len(shown) < len(conditions) else []
+    )
     measured = list(dict.fromkeys(rate.measure for rate in rates))
     methods = {rate.method for rate in rates}
     return Section(
         key=KEY,
-        study=one.study,
-        target=one.target,
-        title=f"Errors by condition: {one.target}",
+        study=answers.study,
+        target=answers.target,
+        title=f"Errors by condition: {answers.target}",
         text=text,
         warnings=[],
         figures=[_figure(measured, rates, shown)],
@@ -90,20 +94,20 @@ def section(one: Answers) -> Section | None:
     )
 
 
-def face_groups(one: Answers) -> list[FaceGroup]:
+def face_groups(answers: Answers) -> list[FaceGroup]:
     """Whose mean faces are shown: of all images, then of each group of the conditions that are drawn."""
-    conditions, rates = conditions_of(one), _rates(one)
-    shown = _shown(one, conditions, rates) if rates else []
-    missed, wrong = misses_and_errors(one)
-    made = []
+    conditions, rates = conditions_of(answers), _rates(answers)
+    shown = _shown(answers, conditions, rates) if rates else []
+    missed, wrong = misses_and_errors(answers)
+    faces = []
     for measure, values in measures_of(missed, wrong).items():
         if measure == COUNTED or not rates:
             continue
-        made.append(_faces(measure, "", "", values, np.ones(len(values), dtype=np.bool_)))
+        faces.append(_faces(measure, "", "", values, np.ones(len(values), dtype=np.bool_)))
         for by in shown:
             one_of = conditions[by]
-            made += [_faces(measure, by, name, values, one_of.codes == i) for i, name in enumerate(one_of.groups)]
-    return [group for group in made if group.right.any() or group.wrong.any()]
+            faces += [_faces(measure, by, name, values, one_of.codes == i) for i, name in enumerate(one_of.groups)]
+    return [group for group in faces if group.right.any() or group.wrong.any()]
 
 
 def _faces(
@@ -112,54 +116,54 @@ def _faces(
     return FaceGroup(measure, by, group, rows & (values == 0), rows & (values == 1))
 
 
-def conditions_of(one: Answers) -> dict[str, Condition]:
+def conditions_of(answers: Answers) -> dict[str, Condition]:
     """Each image's group by attribute, but the truth's own: a level, or a third of the values that came.
 
     What was asked for with `by` comes last: where several were named, all their combinations as one.
     """
-    levels = one.design.levels
-    names = [name for name in one.values if name != one.truth_attribute and name in one.attributes]
-    chosen = dict.fromkeys([*names, *one.by])
-    made = {name: _set(one, name) if name in levels else _as_it_comes(one, name) for name in chosen}
-    if len(one.by) > 1:
-        made[crossing(one.by)] = crossed({name: made[name] for name in one.by})
-    return made
+    levels = answers.design.levels
+    names = [name for name in answers.values if name != answers.truth_attribute and name in answers.attributes]
+    chosen = dict.fromkeys([*names, *answers.by])
+    conditions = {name: _set(answers, name) if name in levels else _as_it_comes(answers, name) for name in chosen}
+    if len(answers.by) > 1:
+        conditions[crossing(answers.by)] = crossed({name: conditions[name] for name in answers.by})
+    return conditions
 
 
-def misses_and_errors(one: Answers) -> tuple[Float[np.ndarray, " n"] | None, Float[np.ndarray, " n"] | None]:
+def misses_and_errors(answers: Answers) -> tuple[Float[np.ndarray, " n"] | None, Float[np.ndarray, " n"] | None]:
     """Misses and wrong attributes: float64 [n], 1 or 0, NaN where it is not known; None where there is no such thing.
 
     A detector misses faces. Another target misses one where it says itself that it found none; a target that never says
     so has wrong attributes alone.
     """
-    if not one.judged:
+    if not answers.judged:
         return None, None
-    if one.task is Task.DETECTION:
-        return np.where(one.truth == 1, one.errors, np.nan), None
-    unseen = np.array([declared(why) and category(why) == NO_FACE for why in one.failures], dtype=np.bool_)
+    if answers.task is Task.DETECTION:
+        return np.where(answers.truth == 1, answers.errors, np.nan), None
+    unseen = np.array([declared(why) and category(why) == NO_FACE for why in answers.failures], dtype=np.bool_)
     if not unseen.any():
-        return None, one.errors
-    unseen &= np.isfinite(one.truth)
-    return np.where(unseen, 1.0, np.where(np.isfinite(one.errors), 0.0, np.nan)), one.errors
+        return None, answers.errors
+    unseen &= np.isfinite(answers.truth)
+    return np.where(unseen, 1.0, np.where(np.isfinite(answers.errors), 0.0, np.nan)), answers.errors
 
 
-def _rates(one: Answers) -> tuple[ErrorRate, ...]:
-    missed, wrong = misses_and_errors(one)
+def _rates(answers: Answers) -> tuple[ErrorRate, ...]:
+    missed, wrong = misses_and_errors(answers)
     known = [column for column in (missed, wrong) if column is not None and np.isfinite(column).any()]
-    return error_rates(missed, wrong, conditions_of(one), one.subjects) if known else ()
+    return error_rates(missed, wrong, conditions_of(answers), answers.subjects) if known else ()
 
 
-def _set(one: Answers, name: str) -> Condition:
+def _set(answers: Answers, name: str) -> Condition:
     """The levels that were set."""
-    attribute, levels = one.attributes[name], one.design.levels[name]
-    place = np.array([levels.index(cell[name]) for cell in one.design.cells()], dtype=np.int64)
-    return Condition(tuple(attribute.label(level) for level in levels), place[one.cells])
+    attribute, levels = answers.attributes[name], answers.design.levels[name]
+    place = np.array([levels.index(cell[name]) for cell in answers.design.cells()], dtype=np.int64)
+    return Condition(tuple(attribute.label(level) for level in levels), place[answers.cells])
 
 
-def _as_it_comes(one: Answers, name: str) -> Condition:
+def _as_it_comes(answers: Answers, name: str) -> Condition:
     """Levels that occur, or thirds of the values."""
-    known = {**one.others, **one.attributes}
-    groups = cut(known[name], {**one.held, **one.values}[name])
+    known = {**answers.others, **answers.attributes}
+    groups = cut(known[name], {**answers.held, **answers.values}[name])
     ends = [f"{low:.3g} to {high:.3g}" for low, high in groups.bounds]
     names = ends or [groups.label(place) for place in range(len(groups.centers))]
     present = [place for place in range(len(names)) if (groups.index == place).any()]
@@ -169,14 +173,14 @@ def _as_it_comes(one: Answers, name: str) -> Condition:
     return Condition(tuple(names[place] for place in present), codes)
 
 
-def _sampler(one: Answers) -> str:
-    return _SAMPLER[bool(one.design.levels)].format(population=one.design.population or "the world")
+def _sampler(answers: Answers) -> str:
+    return _SAMPLER[bool(answers.design.levels)].format(population=answers.design.population or "the world")
 
 
-def _shown(one: Answers, conditions: Mapping[str, Condition], rates: Sequence[ErrorRate]) -> list[str]:
+def _shown(answers: Answers, conditions: Mapping[str, Condition], rates: Sequence[ErrorRate]) -> list[str]:
     """What was asked for, or else the conditions whose groups differ most in a measure."""
-    if one.by:
-        return [crossing(one.by)]
+    if answers.by:
+        return [crossing(answers.by)]
     return sorted(conditions, key=lambda name: -_spread(name, rates))[:SHOWN]
 
 
@@ -184,8 +188,8 @@ def _spread(name: str, rates: Sequence[ErrorRate]) -> float:
     """Largest difference between two groups' rates of one measure."""
     spreads = [0.0]
     for measure in {rate.measure for rate in rates}:
-        own = [rate.rate for rate in rates if (rate.measure, rate.by) == (measure, name) and rate.group]
-        known = [value for value in own if np.isfinite(value)]
+        rates_of = [rate.rate for rate in rates if (rate.measure, rate.by) == (measure, name) and rate.group]
+        known = [value for value in rates_of if np.isfinite(value)]
         spreads.append(float(np.ptp(known)) if known else 0.0)
     return max(spreads)
 
@@ -206,7 +210,7 @@ def _figure(measured: Sequence[str], rates: Sequence[ErrorRate], shown: Sequence
         )
         for measure in measured
     ]
-    title = "How often does it err, and in which group?"
+    title = "How often is the target wrong, and in which group?"
     return Figure(
         kind="rows",
         title=title,
@@ -231,7 +235,17 @@ def _table(measure: str, rates: Sequence[ErrorRate]) -> Table:
     ]
     heads += [("errors", "count"), ("images that count", "count"), ("subjects", "count"), ("left out", "count")]
     rows = [
-        [_label(one), one.rate, one.low, one.high, one.errors, one.images, one.subjects, one.left_out, one.reason]
-        for one in rates
+        [
+            _label(rate),
+            rate.rate,
+            rate.low,
+            rate.high,
+            rate.errors,
+            rate.images,
+            rate.subjects,
+            rate.left_out,
+            rate.reason,
+        ]
+        for rate in rates
     ]
     return table(f"Errors: {measure}", [*heads, ("note", "text")], rows)

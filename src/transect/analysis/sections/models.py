@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float
+from numpy.typing import ArrayLike
 
 from transect.analysis.sections.answers import Answers, number, table, words
 from transect.analysis.sections.splits import Split, splits, whole
@@ -22,21 +23,22 @@ from transect.effects.generalized import (
 )
 from transect.effects.linear import OLS_SOURCE, ols
 from transect.effects.perception import fractional_errors
+from transect.effects.samples import Columns
 from transect.errors import UnknownName
 from transect.records import Effect
 from transect.report.records import Section, Table
 
 _TEXT: Final = (
-    "Each attribute is split at its median (or off and on) and all others are held equal; errors are clustered by "
-    "subject. An odds ratio of 2 doubles the odds of an error, a risk ratio of 2 its rate: of a common outcome the "
-    "odds ratio is the farther from 1. Both are causal only where attributes were set, or nothing that is missing here "
-    "moves both the attribute and the errors."
+    "Each attribute is split at its median (or into off and on), with all others held equal; errors are "
+    "clustered by subject. An odds ratio of 2 doubles the odds of an error, a risk ratio of 2 its rate; for a "
+    "common outcome the odds ratio is farther from 1. Both are causal only where attributes were set, or where "
+    "no unlisted variable affects both the attribute and the errors."
 )
 _FRACTIONAL: Final = (
-    "The fractional logit is of |score − mean rating|, 0 to 1, so that an image on which raters disagree counts as "
-    "half right either way; {n:,} of {of:,} images have both."
+    "The fractional logit is of |score − mean rating|, 0 to 1: an image on which raters disagree counts as "
+    "half right either way. {n:,} of {of:,} images have both."
 )
-_SHARES: Final = "give single answers as --ratings (means, as --perceived, tell it of two levels alone)"
+_SHARES: Final = "give single answers with --ratings (means, as with --perceived, suffice for two levels only)"
 _BALAKRISHNAN: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
 )
@@ -53,7 +55,7 @@ class Model:
     sources: tuple[str, ...]
 
 
-def _gee(y: Any, x: Any, clusters: Any) -> Sequence[Effect]:
+def _gee(y: ArrayLike, x: Columns, clusters: ArrayLike) -> Sequence[Effect]:
     return gee_logit(y, x, clusters)
 
 
@@ -76,25 +78,25 @@ def check(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def section(one: Answers, models: Sequence[str]) -> Section:
+def section(answers: Answers, models: Sequence[str]) -> Section:
     """The section of one judged target in one study, a table per model that was asked for."""
-    kind = "perceived attributes" if one.perceived else "attributes"
-    columns = one.perceived or one.values
-    parted = splits(one, columns, {} if one.perceived else one.held)
-    left = whole(one, columns, parted)
+    kind = "perceived attributes" if answers.perceived else "attributes"
+    columns = answers.perceived or answers.values
+    parted = splits(answers, columns, {} if answers.perceived else answers.held)
+    left = whole(answers, columns, parted)
     text, warnings, tables = [_TEXT], [], []
     for name in models:
-        outcomes, reason = (one.errors, "") if name != "fractional" else _fractions(one)
+        outcomes, reason = (answers.errors, "") if name != "fractional" else _fractions(answers)
         if reason:
             warnings.append(f"No fractional logit: {reason}")
             continue
         if name == "fractional":
             text.append(_FRACTIONAL.format(n=int(np.isfinite(outcomes).sum()), of=len(outcomes)))
-        tables.append(_table(one, MODELS[name], outcomes, parted, left))
+        tables.append(_table(answers, MODELS[name], outcomes, parted, left))
     return Section(
         key="models",
-        study=one.study,
-        title=f"Errors of {one.target} by {kind}: chosen models",
+        study=answers.study,
+        title=f"Errors of {answers.target} by {kind}: chosen models",
         text=text,
         warnings=warnings if parted else [*warnings, "No attribute varies in two groups: no model"],
         figures=[],
@@ -111,34 +113,34 @@ def refused(untaken: Sequence[Answers]) -> Section:
         study=first.study,
         title=f"Errors of {first.target}: chosen models",
         text=[],
-        warnings=[f"No model of {one.study}: {_why_not(one)}" for one in untaken],
+        warnings=[f"No model of {answers.study}: {_why_not(answers)}" for answers in untaken],
         figures=[],
         tables=[],
         sources=[],
     )
 
 
-def _why_not(one: Answers) -> str:
-    if one.steps:
+def _why_not(answers: Answers) -> str:
+    if answers.steps:
         return "its images are steps from each subject's own value; see the sensitivities"
-    if not one.judged:
-        return "errors of the target are not known there; --truth says what the right answer is"
-    return "attributes were set, and contrasts within subjects need no model; --perceived says what people saw instead"
+    if not answers.judged:
+        return "errors of the target are not known there; state the right answer with --truth"
+    return "attributes were set, and contrasts within subjects need no model; model what people saw with --perceived"
 
 
-def _fractions(one: Answers) -> tuple[Float[np.ndarray, " _"], str]:
+def _fractions(answers: Answers) -> tuple[Float[np.ndarray, " _"], str]:
     """|score - share of yes in the mean rating| of each image, or why there is none."""
-    if not len(one.people_yes) or not np.isfinite(one.people_yes).any():
-        about = f"about {words(one.truth_attribute)}" if one.truth_attribute else "about what the truth is"
+    if not len(answers.people_yes) or not np.isfinite(answers.people_yes).any():
+        about = f"about {words(answers.truth_attribute)}" if answers.truth_attribute else "about what the truth is"
         return np.empty(0), f"it needs the share of raters who say yes {about}; {_SHARES}"
-    known = one.scores[np.isfinite(one.scores)]
+    known = answers.scores[np.isfinite(answers.scores)]
     if not len(known) or known.min() < 0 or known.max() > 1:
-        return np.empty(0), f"the scores of {one.target} are no probabilities from 0 to 1"
-    return fractional_errors(one.scores, one.people_yes), ""
+        return np.empty(0), f"the scores of {answers.target} are no probabilities from 0 to 1"
+    return fractional_errors(answers.scores, answers.people_yes), ""
 
 
 def _table(
-    one: Answers,
+    answers: Answers,
     model: Model,
     outcomes: Float[np.ndarray, " n"],
     parted: Mapping[str, Split],
@@ -155,7 +157,7 @@ def _table(
     heads += [("images", "count"), ("note", "text")]
     rows = []
     for name, split in parted.items():
-        effect = model.fit(outcomes, {name: split.chosen, **split.others}, clusters=one.subjects)[0]
+        effect = model.fit(outcomes, {name: split.chosen, **split.others}, clusters=answers.subjects)[0]
         place = np.exp if model.ratio else np.asarray
         ends = [number(float(place(end))) for end in (effect.estimate, effect.low, effect.high)]
         means = [_mean(outcomes, split.chosen == side) for side in (1.0, 0.0)]

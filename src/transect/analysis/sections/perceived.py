@@ -22,24 +22,25 @@ _EXACT: Final = 1e12
 MOST_BARS: Final = 6
 """Perceived attributes whose names find room side by side; more are listed one below the other."""
 _TEXT: Final = (
-    "Each row of the matrix is a manipulation, from its first level to its last: the mean change of every perceived "
-    "attribute, subject by subject. A clean manipulation moves only its own. Levels in no order are no numbers: each "
-    "is set instead of the first, and each that is perceived is a share of its own, from 0 to 1.",
-    "The intended values were set by us and serve as instruments for the perceived ones, so that a manipulation that "
-    "drags another attribute along can be told apart. This holds if an intended value changes the answer only through"
-    " the perceived attributes listed: something unlisted that rides along (earrings) breaks it. A varied attribute "
-    "without such a rating (not rated, or of more than two levels, one indicator per level) is no instrument: its "
-    "intended values are held equal.",
+    "Each row of the matrix is a manipulation, from its first level to its last: the mean change of every "
+    "perceived attribute, subject by subject. A clean manipulation moves only its own attribute. Levels in no "
+    "order are not numbers: each is compared with the first, and each that is perceived is a share, from 0 to "
+    "1.",
+    "The intended values were set and serve as instruments for the perceived ones, which separates the effects "
+    "of a manipulation that also moves another attribute. This holds if an intended value changes the answer "
+    "only through the perceived attributes listed; an unlisted change that comes with it (earrings) breaks it. "
+    "A varied attribute without such a rating (not rated, or with more than two levels, one indicator per "
+    "level) is not an instrument: its intended values are held equal.",
 )
 
 
-def section(one: Answers) -> Section:
+def section(answers: Answers) -> Section:
     """The section of one target in one experiment with ratings."""
-    matrix, between = _matrix(one)
+    matrix, between = _matrix(answers)
     return Section(
         key="perceived",
-        study=one.study,
-        title=f"Perceived attributes: {one.target}",
+        study=answers.study,
+        title=f"Perceived attributes: {answers.target}",
         text=list(_TEXT),
         warnings=[
             f"Images rated between two levels of {words(name)}, which are in no order, are left out of the matrix: "
@@ -47,55 +48,57 @@ def section(one: Answers) -> Section:
             for name, n in between.items()
         ],
         figures=[_figure(matrix)],
-        tables=[_matrix_table(matrix), _instrumented(one)],
+        tables=[_matrix_table(matrix), _instrumented(answers)],
         sources=[DENTON, SOURCE, CONDITIONAL_F, OLS_SOURCE, PROBIT_SOURCE],
     )
 
 
-def _matrix(one: Answers) -> tuple[PerceptionMatrix, dict[str, int]]:
+def _matrix(answers: Answers) -> tuple[PerceptionMatrix, dict[str, int]]:
     """The matrix, and how many ratings of each attribute are between levels in no order."""
-    columns, between = _columns(one)
+    columns, between = _columns(answers)
     before, after = {}, {}
-    for axis, name in enumerate(one.design.levels):
-        for called, places in _manipulations(one, name).items():
-            ends = {seen: _at_end(one, values, axis, places) for seen, values in columns.items()}
+    for axis, name in enumerate(answers.design.levels):
+        for called, places in _manipulations(answers, name).items():
+            ends = {seen: _at_end(answers, values, axis, places) for seen, values in columns.items()}
             before[called] = {seen: end[0] for seen, end in ends.items()}
             after[called] = {seen: end[1] for seen, end in ends.items()}
-    return perception_sensitivity(before, after, seed=one.design.seed), between
+    return perception_sensitivity(before, after, seed=answers.design.seed), between
 
 
-def _manipulations(one: Answers, name: str) -> dict[str, tuple[int, int]]:
+def _manipulations(answers: Answers, name: str) -> dict[str, tuple[int, int]]:
     """What is set instead of what, and the two places among the levels: the ends, or each level against the first."""
-    own = one.attributes[name]
-    if not nominal(own):
+    attribute = answers.attributes[name]
+    if not nominal(attribute):
         return {name: (0, -1)}
-    first, *others = (own.label(value) for value in one.design.levels[name])
+    first, *others = (attribute.label(value) for value in answers.design.levels[name])
     return {f"{name}: {other} instead of {first}": (0, place) for place, other in enumerate(others, start=1)}
 
 
-def _columns(one: Answers) -> tuple[dict[str, Float[np.ndarray, " n"]], dict[str, int]]:
+def _columns(answers: Answers) -> tuple[dict[str, Float[np.ndarray, " n"]], dict[str, int]]:
     """Perceived values as columns that have a mean: an indicator per level that was seen where levels have no order."""
     columns: dict[str, Float[np.ndarray, " n"]] = {}
     between: dict[str, int] = {}
-    for name, values in one.perceived.items():
-        own = one.known.get(name)
-        if own is None or not nominal(own):
+    for name, values in answers.perceived.items():
+        attribute = answers.known.get(name)
+        if attribute is None or not nominal(attribute):
             columns[name] = values
             continue
-        whole = np.isin(values, range(len(own.levels)))
+        whole = np.isin(values, range(len(attribute.levels)))
         if odd := int((np.isfinite(values) & ~whole).sum()):
             between[name] = odd
         for place in np.unique(values[whole]).astype(int).tolist():
-            columns[f"{name}: {own.levels[place]}"] = np.where(whole, (values == place).astype(np.float64), np.nan)
+            columns[f"{name}: {attribute.levels[place]}"] = np.where(
+                whole, (values == place).astype(np.float64), np.nan
+            )
     return columns, between
 
 
 def _at_end(
-    one: Answers, values: Float[np.ndarray, " n"], axis: int, ends: tuple[int, int]
+    answers: Answers, values: Float[np.ndarray, " n"], axis: int, ends: tuple[int, int]
 ) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, " s"]]:
     """Each subject's mean at either end of an attribute, over the cells that were rated at both."""
-    grid = np.moveaxis(values.reshape(one.design.subjects, *one.design.shape), axis + 1, 1)
-    first, last = (grid[:, end].reshape(one.design.subjects, -1) for end in ends)
+    grid = np.moveaxis(values.reshape(answers.design.subjects, *answers.design.shape), axis + 1, 1)
+    first, last = (grid[:, end].reshape(answers.design.subjects, -1) for end in ends)
     both = np.isfinite(first) & np.isfinite(last)
     n = both.sum(axis=1)
     sums = (np.where(both, part, 0.0).sum(axis=1) for part in (first, last))
@@ -161,48 +164,54 @@ def _matrix_table(matrix: PerceptionMatrix) -> Table:
     return table("Perception sensitivity", heads, rows)
 
 
-def _instrumented(one: Answers) -> Table:
+def _instrumented(answers: Answers) -> Table:
     """Least squares on perceived values beside two-stage least squares and the control function."""
-    rated = [name for name in one.design.levels if name in one.perceived]
-    refused = {name: reason for name in rated if (reason := _no_number(one, name))}
+    rated = [name for name in answers.design.levels if name in answers.perceived]
+    refused = {name: reason for name in rated if (reason := _no_number(answers, name))}
     names = [name for name in rated if name not in refused]
-    counted, unit = (one.errors, "error") if one.judged else (one.answers if one.binary else one.scores, "answer")
-    labels = Labels(one.target, unit, "proportion" if one.binary else "score", "experimental")
-    rows = _instrumented_rows(one, counted, names, labels) if names else []
+    counted, unit = (
+        (answers.errors, "error")
+        if answers.judged
+        else (answers.answers if answers.binary else answers.scores, "answer")
+    )
+    labels = Labels(answers.target, unit, "proportion" if answers.binary else "score", "experimental")
+    rows = _instrumented_rows(answers, counted, names, labels) if names else []
     rows += [[words(name), *[None, reason] * 3, None] for name, reason in refused.items()]
-    style = "points" if one.binary else "number"
+    style = "points" if answers.binary else "number"
     heads = [("perceived attribute", "text")]
     for estimator in ("least squares", "two-stage least squares", "control function"):
         heads += [(estimator, style), (f"{estimator}: 95 %", "text")]
     title = f"Effect on the {unit} per unit of the perceived value"
-    if held := [words(name) for name in one.design.levels if name not in names]:
+    if held := [words(name) for name in answers.design.levels if name not in names]:
         title += f", intended {', '.join(held)} held equal"
     return table(title, [*heads, ("first-stage F", "number")], rows)
 
 
-def _no_number(one: Answers, name: str) -> str:
+def _no_number(answers: Answers, name: str) -> str:
     """Why a rated attribute has no effect per unit. One that nobody rated would leave no image for the others."""
-    if not np.isfinite(one.perceived[name]).any():
+    if not np.isfinite(answers.perceived[name]).any():
         return "no image was rated"
-    own = one.known.get(name)
-    return f"{len(own.levels)} levels: no effect per unit" if own is not None and nominal(own) else ""
+    attribute = answers.known.get(name)
+    return f"{len(attribute.levels)} levels: no effect per unit" if attribute is not None and nominal(attribute) else ""
 
 
 def _instrumented_rows(
-    one: Answers, counted: Float[np.ndarray, " n"], names: list[str], labels: Labels
+    answers: Answers, counted: Float[np.ndarray, " n"], names: list[str], labels: Labels
 ) -> list[list[object]]:
     """A row per attribute: their intended values are instruments, those of the other varied ones covariates."""
-    settings = np.array([[cell[name] for name in one.design.levels] for cell in one.design.cells()])[one.cells]
-    intended = {name: settings[:, k] for k, name in enumerate(one.design.levels)}
-    held = covariates(one.attributes, {name: column for name, column in intended.items() if name not in names})
+    settings = np.array([[cell[name] for name in answers.design.levels] for cell in answers.design.cells()])[
+        answers.cells
+    ]
+    intended = {name: settings[:, k] for k, name in enumerate(answers.design.levels)}
+    held = covariates(answers.attributes, {name: column for name, column in intended.items() if name not in names})
     held = {f"intended {name}": column for name, column in held.items()}
-    seen, instruments = ({name: columns[name] for name in names} for columns in (one.perceived, intended))
-    given: dict[str, Any] = {"clusters": one.subjects, "labels": labels}
-    plain = ols(counted, {**seen, **held}, **given)[: len(names)]
-    repaired = instrumental(counted, seen, instruments, exogenous=held or None, **given)
+    seen, instruments = ({name: columns[name] for name in names} for columns in (answers.perceived, intended))
+    options: dict[str, Any] = {"clusters": answers.subjects, "labels": labels}
+    plain = ols(counted, {**seen, **held}, **options)[: len(names)]
+    repaired = instrumental(counted, seen, instruments, exogenous=held or None, **options)
     curved: Sequence[Effect | None] = [None] * len(names)
-    if one.binary:
-        curved = control_function(counted, seen, instruments, exogenous=held or None, **given)
+    if answers.binary:
+        curved = control_function(counted, seen, instruments, exogenous=held or None, **options)
     rows = []
     for name, first, second, third in zip(names, plain, repaired, curved, strict=True):
         cells = [*_cells(first), *_cells(second), *(_cells(third) if third else [None, ""])]
@@ -216,7 +225,7 @@ def _strength(effect: Effect) -> float | str | None:
     return "exact" if f is not None and f > _EXACT else f
 
 
-def _cells(effect: Effect) -> list[Any]:
+def _cells(effect: Effect) -> list[object]:
     factor = 100 if effect.unit.startswith(("proportion", "probability")) else 1
     ends = f"{factor * effect.low:+.3g} to {factor * effect.high:+.3g}".replace("-", "−")
     return [number(effect.estimate), ends if np.isfinite(effect.low) else effect.reason]

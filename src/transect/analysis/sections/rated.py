@@ -19,12 +19,12 @@ EVERYTHING: Final = "all images"
 BY_IMAGE: Final = "a value per image"
 OF_PEOPLE: Final = "people's single answers"
 _RATED: Final = (
-    "Ratings are stored with the run and change no image and no answer. An image without a rating is left out only "
-    "where the rating is needed; a rule cannot judge it and keeps it."
+    "Ratings are stored with the run and change no image and no answer. An image without a rating is left out "
+    "only where the rating is needed; rules cannot judge it and keep it."
 )
 _PRUNED: Final = (
-    "Images are left out step by step, by rules that look at ratings alone. Every other number of this page is of the "
-    "images that are left at the end; here each contrast is estimated again after each step. In an experiment, a rule "
+    "Rules leave images out step by step, by ratings alone. All other numbers on this page are of the images "
+    "that remain at the end; here each contrast is estimated again after each step. In an experiment, a rule "
     "on a perceived value that the manipulation moves selects on a consequence of the treatment."
 )
 
@@ -69,8 +69,8 @@ def _rated(kinds: Mapping[str, Mapping[str, Float[np.ndarray, " n"]]], unordered
         for name, values in columns.items():
             known = values[np.isfinite(values)]
             spread = (known.mean(), known.min(), known.max()) if len(known) else (np.nan,) * 3
-            told: list[object] = [None, None, None, "levels in no order"] if name in unordered else [*spread, ""]
-            rows.append([words(name), kind, len(known), len(values) - len(known), *told])
+            cells: list[object] = [None, None, None, "levels in no order"] if name in unordered else [*spread, ""]
+            rows.append([words(name), kind, len(known), len(values) - len(known), *cells])
     return table("Ratings", heads, rows)
 
 
@@ -78,7 +78,7 @@ def _steps(pruning: Pruning) -> Table:
     """A row per rule, so that what each matches can be seen; the counts of its step stand in the step's first row."""
     heads = [("step", "text"), ("rule", "text"), ("images that match", "count"), ("not rated", "count")]
     heads += [("left out at this step", "count"), ("images left", "count")]
-    rows: list[list[object]] = [[EVERYTHING, "", None, None, None, len(pruning.kept)]]
+    rows: list[list[object]] = [[EVERYTHING, "", None, None, None, len(pruning.remaining)]]
     for step in pruning.steps:
         counts: tuple[int | None, int | None] = (step.removed, step.left)
         for rule, n in step.matched.items():

@@ -20,10 +20,10 @@ BINS: Final = 20
 _WIDEST: Final = 0.5
 """The largest standard deviation that answers can have, in ranges of the scale: half at either end."""
 _TEXT: Final = (
-    "Raters go by numbers; nobody is named here. Agreement is the share of pairs of answers about one image that are "
-    "equal; Krippendorff's α takes off what chance would give, with a bootstrap interval by image. The spread is the "
-    "standard deviation of the answers about one image, in ranges of the scale (Balakrishnan et al. 2020, Fig. 8); how "
-    "each rater goes with the mean of the others says whether somebody answered blindly."
+    "Raters appear as numbers, not names. Agreement is the share of pairs of answers about one image that are "
+    "equal; Krippendorff's α corrects it for chance, with a bootstrap interval by image. The spread is the "
+    "standard deviation of the answers about one image, in ranges of the scale (Balakrishnan et al. 2020, Fig. "
+    "8). The correlation of each rater with the mean of the others shows whether somebody answered blindly."
 )
 
 
@@ -94,7 +94,7 @@ class Excluded:
 
 def section(study: str, rated: Sequence[Rated], excluded: Excluded, resamples: int = 1000) -> Section:
     """The section on the raters of one study."""
-    ordered = [one for one in rated if one.scale != "nominal"]
+    ordered = [question for question in rated if question.scale != "nominal"]
     return Section(
         key="raters",
         study=study,
@@ -108,28 +108,32 @@ def section(study: str, rated: Sequence[Rated], excluded: Excluded, resamples: i
 
 
 def _warnings(rated: Sequence[Rated], excluded: Excluded) -> list[str]:
-    made = [f"One answer an image to {words(one.name)}: agreement cannot be estimated" for one in rated if _single(one)]
-    made += [f"Who answered {words(one.name)} is not known" for one in rated if one.anonymous]
+    warnings = [
+        f"One answer per image to {words(question.name)}: agreement cannot be estimated"
+        for question in rated
+        if _single(question)
+    ]
+    warnings += [f"The raters of {words(question.name)} are not known" for question in rated if question.anonymous]
     if excluded.raters is None:
-        made.append("Whether raters were left out before these answers were given is not known")
-    return made
+        warnings.append("It is not known whether raters were left out before these answers were supplied")
+    return warnings
 
 
-def _single(one: Rated) -> bool:
-    return bool((np.isfinite(one.ratings).sum(axis=1) <= 1).all())
+def _single(question: Rated) -> bool:
+    return bool((np.isfinite(question.ratings).sum(axis=1) <= 1).all())
 
 
 def _who(rated: Sequence[Rated], excluded: Excluded) -> Table:
     heads = [("question", "text"), ("raters", "count"), ("answers", "count"), ("images rated", "count")]
-    heads += [("not rated", "count"), ("answers an image, median", "number"), ("cannot tell", "count")]
+    heads += [("not rated", "count"), ("answers per image, median", "number"), ("cannot tell", "count")]
     rows: list[list[object]] = []
-    for one in rated:
-        known = np.isfinite(one.ratings)
+    for question in rated:
+        known = np.isfinite(question.ratings)
         n = known.sum(axis=1)
         each = float(np.median(n[n > 0])) if n.any() else np.nan
-        people = None if one.anonymous else int(known.any(axis=0).sum())
+        people = None if question.anonymous else int(known.any(axis=0).sum())
         counts = [int(n.sum()), int((n > 0).sum()), int((n == 0).sum())]
-        rows.append([words(one.name), people, *counts, each, one.unsure])
+        rows.append([words(question.name), people, *counts, each, question.unsure])
     if excluded.raters is not None:
         rows.append(["left out with their rater", excluded.raters, excluded.answers, None, None, None, None])
     for name, (met, of) in excluded.checks.items():
@@ -146,15 +150,21 @@ def _agreement(rated: Sequence[Rated], resamples: int) -> Table:
     ]
     heads += [("α: low", "number"), ("α: high", "number"), ("median spread", "number"), ("note", "text")]
     rows = []
-    for one in rated:
-        alpha = krippendorff_alpha(one.ratings, one.scale, resamples=resamples)
-        apart = spread(one.ratings, one.low, one.low + one.width)
-        median = float(np.nanmedian(apart)) if np.isfinite(apart).any() and one.scale != "nominal" else np.nan
+    for question in rated:
+        alpha = krippendorff_alpha(question.ratings, question.scale, resamples=resamples)
+        apart = spread(question.ratings, question.low, question.low + question.width)
+        median = float(np.nanmedian(apart)) if np.isfinite(apart).any() and question.scale != "nominal" else np.nan
         rows.append(
-            [words(one.name), one.scale, percent_agreement(one.ratings), alpha.value, alpha.low, alpha.high, median,
-             alpha.reason]
-        )  # fmt: skip
-    return table("How far they agree", heads, rows)
+            [
+                words(question.name),
+                question.scale,
+                percent_agreement(question.ratings),
+                *(alpha.value, alpha.low, alpha.high),
+                median,
+                alpha.reason,
+            ]
+        )
+    return table("Agreement between raters", heads, rows)
 
 
 def _reliability(rated: Sequence[Rated]) -> Table:
@@ -165,31 +175,36 @@ def _reliability(rated: Sequence[Rated]) -> Table:
     ]
     heads += [("median", "number"), ("most", "number"), ("bias in levels, least", "number"), ("most bias", "number")]
     rows: list[list[object]] = []
-    for one in rated:
-        if one.anonymous:
+    for question in rated:
+        if question.anonymous:
             continue
-        made = rater_reliability(one.ratings)
-        known, bias = made.correlation[np.isfinite(made.correlation)], made.bias[np.isfinite(made.bias)] / one.level
+        reliability = rater_reliability(question.ratings)
+        known, bias = (
+            reliability.correlation[np.isfinite(reliability.correlation)],
+            reliability.bias[np.isfinite(reliability.bias)] / question.level,
+        )
         ends = [float(f(known)) if len(known) else np.nan for f in (np.min, np.median, np.max)]
         ends += [float(f(bias)) if len(bias) else np.nan for f in (np.min, np.max)]
-        rows.append([words(one.name), len(known), *ends])
+        rows.append([words(question.name), len(known), *ends])
     return table("Each rater against the mean of the others", heads, rows)
 
 
 def _spreads(rated: Sequence[Rated]) -> Figure:
-    found = {one.name: spread(one.ratings, one.low, one.low + one.width) for one in rated}
-    labels = {one.name: f"{words(one.name)} [{len(one.values)}]" for one in rated}
-    title = "How far answers about one image lie apart"
+    spreads = {
+        question.name: spread(question.ratings, question.low, question.low + question.width) for question in rated
+    }
+    labels = {question.name: f"{words(question.name)} [{len(question.values)}]" for question in rated}
+    title = "Spread of the answers about one image"
     caption = (
         "(standard deviation of an image's answers, in ranges of the scale; in brackets the answers to choose from)"
     )
-    return _violins(title, caption, "standard deviation", {labels[name]: x for name, x in found.items()}, _WIDEST)
+    return _violins(title, caption, "standard deviation", {labels[name]: x for name, x in spreads.items()}, _WIDEST)
 
 
 def _means(rated: Sequence[Rated]) -> Figure:
-    found = {words(one.name): (one.mean - one.low) / one.width for one in rated}
-    title, caption = "Where mean answers lie", "(0 and 1 are the ends of each scale; the numbers are images)"
-    return _violins(title, caption, "mean answer", found, 1.0)
+    means = {words(question.name): (question.mean - question.low) / question.width for question in rated}
+    title, caption = "Distribution of mean answers", "(0 and 1 are the ends of each scale; the numbers are images)"
+    return _violins(title, caption, "mean answer", means, 1.0)
 
 
 def _violins(
@@ -210,51 +225,51 @@ def _violins(
 
 def _histograms(rated: Sequence[Rated]) -> list[Figure]:
     """Images by mean answer, for what raters say of the picture itself: how fake, or how good, it looks."""
-    made = []
-    for one in rated:
-        if one.name not in ("fakeness", "quality"):
+    histograms = []
+    for question in rated:
+        if question.name not in ("fakeness", "quality"):
             continue
         caption = "(images whose mean answer is nearest to each answer that could be given)"
-        title = f"Images by mean {words(one.name)}"
-        panel = Panel(heading=title, y_words="images", series=[Series(name="", points=histogram(one))])
-        made.append(Figure(kind="bars", title=title, caption=caption, panels=[panel]))
-    return made
+        title = f"Images by mean {words(question.name)}"
+        panel = Panel(heading=title, y_words="images", series=[Series(name="", points=histogram(question))])
+        histograms.append(Figure(kind="bars", title=title, caption=caption, panels=[panel]))
+    return histograms
 
 
-def histogram(one: Rated) -> list[Point]:
+def histogram(question: Rated) -> list[Point]:
     """Images by the answer that their mean is nearest to; a mean halfway counts to the higher one."""
-    known = one.mean[np.isfinite(one.mean)]
-    middles = (np.asarray(one.values[1:]) + np.asarray(one.values[:-1])) / 2
-    counts = np.bincount(np.searchsorted(middles, known, side="right"), minlength=len(one.values))
-    names = one.levels or tuple(f"{value:g}" for value in one.values)
+    known = question.mean[np.isfinite(question.mean)]
+    middles = (np.asarray(question.values[1:]) + np.asarray(question.values[:-1])) / 2
+    counts = np.bincount(np.searchsorted(middles, known, side="right"), minlength=len(question.values))
+    names = question.levels or tuple(f"{value:g}" for value in question.values)
     return [point(int(n), label=name, n=int(n)) for name, n in zip(names, counts, strict=True)]
 
 
-def rated_of(name: str, said: Annotations, n_images: int, **known: Any) -> Rated:
+def rated_of(name: str, annotations: Annotations, n_images: int, **known: Any) -> Rated:
     """Answers about images 0 to n_images - 1 as a table of images by raters.
 
     known: attribute, scale, levels and `ends` of its scale, where the study has the attribute or the question is known;
     otherwise the answers given are the scale. Levels are dropped where answers are none of them. Where nobody gave two
     answers, raters are taken to be unknown.
     """
-    told = np.isfinite(said.value)
-    image, value = said.image[told], said.value[told]
-    names = [rater for rater, kept in zip(said.rater, told, strict=True) if kept]
+    has_value = np.isfinite(annotations.value)
+    image, value = annotations.image[has_value], annotations.value[has_value]
+    names = [rater for rater, answered in zip(annotations.rater, has_value, strict=True) if answered]
     raters = {rater: place for place, rater in enumerate(dict.fromkeys(names))}
     anonymous = len(raters) == len(names) > 1
     column = _slots(image) if anonymous else np.array([raters[rater] for rater in names], dtype=np.int64)
-    made = np.full((n_images, int(column.max(initial=-1)) + 1), np.nan)
-    made[image, column] = value
-    values = tuple(float(one) for one in np.unique([*value, *known.pop("ends", ())])) or (0.0,)
+    ratings = np.full((n_images, int(column.max(initial=-1)) + 1), np.nan)
+    ratings[image, column] = value
+    values = tuple(float(answer) for answer in np.unique([*value, *known.pop("ends", ())])) or (0.0,)
     if len(known.get("levels", ())) != len(values):
         known["levels"] = ()
-    return Rated(name, made, values, anonymous=anonymous, **known)
+    return Rated(name, ratings, values, anonymous=anonymous, **known)
 
 
 def _slots(image: Int[np.ndarray, " r"]) -> Int[np.ndarray, " r"]:
     """How many answers about the same image come before each."""
     order = np.argsort(image, kind="stable")
     first = np.searchsorted(image[order], image[order])
-    made = np.empty(len(image), dtype=np.int64)
-    made[order] = np.arange(len(image)) - first
-    return made
+    slots = np.empty(len(image), dtype=np.int64)
+    slots[order] = np.arange(len(image)) - first
+    return slots

@@ -24,39 +24,45 @@ class Split:
 
 
 def splits(
-    one: Answers, columns: Mapping[str, Float[np.ndarray, " _"]], held: Mapping[str, Float[np.ndarray, " _"]]
+    answers: Answers, columns: Mapping[str, Float[np.ndarray, " _"]], held: Mapping[str, Float[np.ndarray, " _"]]
 ) -> dict[str, Split]:
     """Every attribute that varies and has no more than two names, parted at its median (or off and on).
 
     columns: values by attribute, as perceived or as they are; all others of them are held equal, and so is `held`, by
     which nothing is compared.
     """
-    made, everything = {}, {**columns, **held}
+    parts, everything = {}, {**columns, **held}
     for name, values in columns.items():
         known = values[np.isfinite(values)]
-        if len(np.unique(known)) < 2 or nominal(one.known.get(name)):
+        if len(np.unique(known)) < 2 or nominal(answers.known.get(name)):
             continue
-        own = one.known[name] if named(one.known, name, values) else None
-        others = covariates(one.known, {other: column for other, column in everything.items() if other != name})
-        made[name] = Split(_told(own, values), half(values), others)
-    return made
+        attribute = answers.known[name] if named(answers.known, name, values) else None
+        others = covariates(answers.known, {other: column for other, column in everything.items() if other != name})
+        parts[name] = Split(_told(attribute, values), half(values), others)
+    return parts
 
 
-def whole(one: Answers, columns: Mapping[str, Float[np.ndarray, " _"]], parted: Mapping[str, Split]) -> dict[str, str]:
+def whole(
+    answers: Answers, columns: Mapping[str, Float[np.ndarray, " _"]], parted: Mapping[str, Split]
+) -> dict[str, str]:
     """Why the attributes that `splits` left out have no two sides, in words."""
-    made = {}
+    reasons = {}
     for name, values in columns.items():
         if name not in parted:
             known = values[np.isfinite(values)]
-            levels = one.known[name].levels if nominal(one.known.get(name)) else ()
-            made[name] = f"{len(levels)} levels" if len(np.unique(known)) > 1 else "does not vary"
-    return made
+            levels = answers.known[name].levels if nominal(answers.known.get(name)) else ()
+            reasons[name] = f"{len(levels)} levels" if len(np.unique(known)) > 1 else "does not vary"
+    return reasons
 
 
 def named(attributes: Mapping[str, Attribute], name: str, values: Float[np.ndarray, " n"]) -> bool:
     """Whether every value is a level of the attribute."""
-    own = attributes.get(name)
-    return own is not None and own.discrete and bool(np.isin(values[np.isfinite(values)], range(len(own.levels))).all())
+    attribute = attributes.get(name)
+    return (
+        attribute is not None
+        and attribute.discrete
+        and bool(np.isin(values[np.isfinite(values)], range(len(attribute.levels))).all())
+    )
 
 
 def half(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:

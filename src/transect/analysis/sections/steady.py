@@ -17,67 +17,67 @@ from transect.experiment.canaries import EACH, FALSE_ALARMS, FOLDER, LIMIT, dist
 from transect.report.records import Figure, Panel, Section, Series, Table
 
 _TEXT: Final = (
-    "The first images of the audit were asked about again after every {every} answers, past the answers that are kept. "
-    "While the run went on, evidence for a change was counted after every round: a target that never changes ever "
-    f"reaches {LIMIT:g} with a probability of at most {EACH:.1%}, however many rounds there are. At the end another "
-    f"test takes the likeliest point of change and asks how often calls in a random order would show one as clear; "
-    f"p of at most {EACH:g} counts. So of targets that never change, also of those whose answers vary by chance, at "
-    f"most {FALSE_ALARMS:.0%} are said to have changed.",
-    "Both presume that chance calls are independent of each other. A change within the last round, or of answers to "
+    "After every {every} answers the target was asked about the first images of the audit again, bypassing stored "
+    "answers. During the run, evidence for a change was counted after every round: a target that never changes ever "
+    f"reaches {LIMIT:g} with a probability of at most {EACH:.1%}, however many rounds there are. At the end a second "
+    "test takes the likeliest point of change and computes how often calls in a random order would show one as clear; "
+    f"p of at most {EACH:g} counts. Of targets that never change, including those whose answers vary by chance, at "
+    f"most {FALSE_ALARMS:.0%} are reported as changed.",
+    "Both tests assume that chance varies each call independently. A change within the last round, or in answers to "
     "other images alone, can stay unseen; so can any change behind a provider's own store of answers.",
 )
 
 
-def section(kept: Mapping[str, Any]) -> Section:
+def section(canaries: Mapping[str, Any]) -> Section:
     """The section of one target, from what a run keeps of its canaries."""
-    found, said = tested(kept), warnings(kept)
+    change, alarms = tested(canaries), warnings(canaries)
     return Section(
         key="steady",
-        target=kept["target"],
-        title=f"Did its answers stay the same? {kept['target']}",
-        text=[*([] if said else [_verdict(kept, found)]), _TEXT[0].format(every=kept["every"]), _TEXT[1]],
-        warnings=said,
-        figures=[_figure(kept)],
-        tables=[_test(kept, found, changed=bool(said)), _rounds(kept)],
+        target=canaries["target"],
+        title=f"Did its answers stay the same? {canaries['target']}",
+        text=[*([] if alarms else [_verdict(canaries, change)]), _TEXT[0].format(every=canaries["every"]), _TEXT[1]],
+        warnings=alarms,
+        figures=[_figure(canaries)],
+        tables=[_test(canaries, change, changed=bool(alarms)), _rounds(canaries)],
         sources=[SOURCE, ONLINE],
     )
 
 
-def _verdict(kept: Mapping[str, Any], found: Change) -> str:
-    if found.reason:
-        return f"Unknown: {found.reason}."
-    other, _ = _otherwise(kept)
+def _verdict(canaries: Mapping[str, Any], change: Change) -> str:
+    if change.reason:
+        return f"Unknown: {change.reason}."
+    other, _ = _otherwise(canaries)
     if not other.any():
-        return "Nothing speaks against it: every image that was asked about again was answered as at first."
+        return "No sign of a change: every repeated image was answered as in the first round."
     return "Some answers differed from the first, but no more than chance explains."
 
 
-def _otherwise(kept: Mapping[str, Any]) -> tuple[Float[np.ndarray, " t"], Float[np.ndarray, " t"]]:
+def _otherwise(canaries: Mapping[str, Any]) -> tuple[Float[np.ndarray, " t"], Float[np.ndarray, " t"]]:
     """Per round: images answered otherwise than in the first round, and images that both answered."""
-    first = distances_of(kept)[:, 0, :]
+    first = distances_of(canaries)[:, 0, :]
     return (first > 0).sum(axis=0).astype(np.float64), np.isfinite(first).sum(axis=0).astype(np.float64)
 
 
-def _test(kept: Mapping[str, Any], found: Change, *, changed: bool) -> Table:
+def _test(canaries: Mapping[str, Any], change: Change, *, changed: bool) -> Table:
     rows = [
-        ["evidence for a change, the largest while the run went on", float(evidence_of(kept).max())],
-        ["p of a change at the likeliest point, at the end", found.p],
-        *([["rounds before that point", found.after]] if changed else []),
-        ["rounds", len(kept["rounds"])],
-        ["images asked about again", kept["images"]],
+        ["evidence for a change, the largest during the run", float(evidence_of(canaries).max())],
+        ["p of a change at the likeliest point, at the end", change.p],
+        *([["rounds before that point", change.after]] if changed else []),
+        ["rounds", len(canaries["rounds"])],
+        ["images asked about again", canaries["images"]],
     ]
-    title = f"Tests for a change ({found.reason})" if found.reason else "Tests for a change"
+    title = f"Tests for a change ({change.reason})" if change.reason else "Tests for a change"
     return table(title, [("what", "text"), ("value", "number")], rows)
 
 
-def _rounds(kept: Mapping[str, Any]) -> Table:
-    distances, (other, known), evidence = distances_of(kept), _otherwise(kept), evidence_of(kept)
+def _rounds(canaries: Mapping[str, Any]) -> Table:
+    distances, (other, known), evidence = distances_of(canaries), _otherwise(canaries), evidence_of(canaries)
     heads = [("after N answers", "count"), ("answers that differ from the first", "count")]
-    heads += [("answered then and at first", "count"), ("mean distance from the first", "number")]
+    heads += [("answered then and in the first round", "count"), ("mean distance from the first", "number")]
     heads += [("evidence until then", "number")]
     rows = [
-        [number * kept["every"], other[place], known[place], _mean(distances[:, 0, place]), float(evidence[place])]
-        for place, number in enumerate(kept["rounds"])
+        [number * canaries["every"], other[place], known[place], _mean(distances[:, 0, place]), float(evidence[place])]
+        for place, number in enumerate(canaries["rounds"])
     ]
     return table("Rounds", heads, rows)
 
@@ -87,11 +87,11 @@ def _mean(values: Float[np.ndarray, " images"]) -> float:
     return float(known.mean()) if len(known) else float("nan")
 
 
-def _figure(kept: Mapping[str, Any]) -> Figure:
+def _figure(canaries: Mapping[str, Any]) -> Figure:
     """Shares of the images themselves, so that there is no interval."""
-    other, known = _otherwise(kept)
+    other, known = _otherwise(canaries)
     shares = np.divide(other, known, out=np.full(len(known), np.nan), where=known > 0)
-    places = [float(number * kept["every"]) for number in kept["rounds"]]
+    places = [float(number * canaries["every"]) for number in canaries["rounds"]]
     points = [point(share, x=x, n=int(n)) for x, share, n in zip(places, shares, known, strict=True)]
     panel = Panel(
         heading="Images asked about again",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -17,88 +17,93 @@ _SOURCE: Final = (
     "Balakrishnan et al. 2020, Towards causal benchmarking of bias in face analysis algorithms, arXiv:2007.06570"
 )
 _TEXT: Final = (
-    "A group's errors may be many at one threshold and few at another. The table has the target's own {own} and the "
-    "threshold with the fewest errors over all images, {best:.3g}, whose errors are those of the images that chose it. "
-    "{more}Of {n} attributes those {shown} are shown whose groups differ most."
+    "A group may have many errors at one threshold and few at another. The table has the target's own {own} "
+    "and the threshold with the fewest errors over all images, {best:.3g}, measured on the images that "
+    "selected it. {more}"
 )
+_DRAWN: Final = "The {shown} of {n} attributes whose groups differ most are shown."
 _NO_CUT: Final = (
-    "The target does not decide by a cut of its score (a detector counts its boxes, a multiclass target takes the "
-    "largest of its scores), so that no threshold of the curves is its decision. "
+    "The target does not decide by a cut of its score (a detector counts its boxes, a multiclass target takes "
+    "the largest of its scores), so no threshold of the curves is its decision. "
 )
 
 
-def has_section(one: Answers) -> bool:
+def has_section(answers: Answers) -> bool:
     """Whether there are scores to cut, of images whose truth is yes and of others, and groups to compare."""
-    known = one.scores[np.isfinite(one.scores) & np.isfinite(one.truth)]
-    both = len(np.unique(one.truth[np.isfinite(one.truth)])) == 2
-    return one.judged and len(np.unique(known)) > 2 and both and bool(_names(one))
+    known = answers.scores[np.isfinite(answers.scores) & np.isfinite(answers.truth)]
+    both = len(np.unique(answers.truth[np.isfinite(answers.truth)])) == 2
+    return answers.judged and len(np.unique(known)) > 2 and both and bool(_names(answers))
 
 
-def _names(one: Answers) -> list[str]:
+def _names(answers: Answers) -> list[str]:
     """Attributes whose groups are compared: not the truth's own."""
-    return [name for name in one.values if name != one.truth_attribute and name in one.attributes]
+    return [name for name in answers.values if name != answers.truth_attribute and name in answers.attributes]
 
 
-def section(one: Answers) -> Section:
+def section(answers: Answers) -> Section:
     """The section of one target in one study."""
-    names = _names(one)
-    groups = {name: grouped(one.attributes[name], one.values[name]) for name in names}
-    shown = sorted(names, key=lambda name: -_spread(one, groups[name]))[:ATTRIBUTES]
-    best = threshold_curves(one.scores, one.truth).best
-    told = {"own": "threshold", "more": ""} if one.cut else {"own": "decision", "more": _NO_CUT}
+    names = _names(answers)
+    groups = {name: grouped(answers.attributes[name], answers.values[name]) for name in names}
+    shown = sorted(names, key=lambda name: -_spread(answers, groups[name]))[:ATTRIBUTES]
+    best = threshold_curves(answers.scores, answers.truth).best
+    words_of = {"own": "threshold", "more": ""} if answers.cut else {"own": "decision", "more": _NO_CUT}
+    drawn = _DRAWN.format(n=len(names), shown=len(shown))
     return Section(
         key="thresholds",
-        study=one.study,
-        title=f"Thresholds of {one.target}",
-        text=[_TEXT.format(best=best, n=len(names), shown=len(shown), **told)],
-        figures=[_figure(one, name, groups[name]) for name in shown],
-        tables=[_table(one, name, groups[name], best) for name in shown],
+        study=answers.study,
+        title=f"Thresholds of {answers.target}",
+        text=[(_TEXT.format(best=best, **words_of) + (drawn if len(shown) < len(names) else "")).rstrip()],
+        figures=[_figure(answers, name, groups[name]) for name in shown],
+        tables=[_table(answers, name, groups[name], best) for name in shown],
         sources=[_SOURCE],
     )
 
 
-def _spread(one: Answers, groups: np.ndarray) -> float:
+def _spread(answers: Answers, groups: np.ndarray) -> float:
     """Largest difference of the error rate between two groups."""
     rates = [
-        float(np.nanmean(one.errors[groups == name]))
+        float(np.nanmean(answers.errors[groups == name]))
         for name in np.unique(groups.astype(str))
-        if name and np.isfinite(one.errors[groups == name]).any()
+        if name and np.isfinite(answers.errors[groups == name]).any()
     ]
     return max(rates) - min(rates) if rates else 0.0
 
 
-def _figure(one: Answers, name: str, groups: np.ndarray) -> Figure:
-    known = one.scores[np.isfinite(one.scores)]
+def _figure(answers: Answers, name: str, groups: np.ndarray) -> Figure:
+    known = answers.scores[np.isfinite(answers.scores)]
     cuts = np.linspace(known.min(), known.max(), _POINTS)
-    made = threshold_curves(one.scores, one.truth, groups, thresholds=cuts)
+    curves = threshold_curves(answers.scores, answers.truth, groups, thresholds=cuts)
     panels = []
-    for heading, rates in (("Error", made.error), ("FPR", made.fpr), ("FNR", made.fnr)):
+    for heading, rates in (("Error", curves.error), ("FPR", curves.fpr), ("FNR", curves.fnr)):
         series = [
             Series(name=group, points=[point(float(rate), x=float(cut)) for cut, rate in zip(cuts, row, strict=True)])
-            for group, row in zip(made.groups, rates, strict=True)
+            for group, row in zip(curves.groups, rates, strict=True)
         ]
         panels.append(Panel(heading=heading, x_words="threshold", y_words="rate", unit="proportion", series=series))
     return Figure(kind="curves", title=f"Errors against the threshold by {words(name)}", panels=panels)
 
 
-def _table(one: Answers, name: str, groups: np.ndarray, best: float) -> Table:
-    cuts = list(dict.fromkeys([one.threshold, best] if one.cut else [best]))
-    rows = [_row(row) for row in at_thresholds(one.scores, one.truth, groups, thresholds=cuts, clusters=one.subjects)]
+def _table(answers: Answers, name: str, groups: np.ndarray, best: float) -> Table:
+    cuts = list(dict.fromkeys([answers.threshold, best] if answers.cut else [best]))
+    rows = [
+        _row(row)
+        for row in at_thresholds(answers.scores, answers.truth, groups, thresholds=cuts, clusters=answers.subjects)
+    ]
     title = f"at {len(cuts)} thresholds"
-    if not one.cut:
+    if not answers.cut:
         # Answers of 0 and 1, cut between, are the decisions themselves.
-        own = at_thresholds(one.answers, one.truth, groups, thresholds=[0.5], clusters=one.subjects)
-        rows = [[row.group, "own decision", *_row(row)[2:]] for row in own] + [
+        rates = at_thresholds(answers.answers, answers.truth, groups, thresholds=[0.5], clusters=answers.subjects)
+        rows = [[row.group, "own decision", *_row(row)[2:]] for row in rates] + [
             [group, f"cut of the score at {cut:.4g}", *more] for group, cut, *more in rows
         ]
         title = "by the target's decision and at a cut of its score"
-    columns = [("group", "text"), ("threshold", "number" if one.cut else "text"), ("measure", "text")]
+    columns = [("group", "text"), ("threshold", "number" if answers.cut else "text"), ("measure", "text")]
     columns += [("rate", "proportion"), ("low", "proportion"), ("high", "proportion")]
     columns += [("images", "count"), ("note", "text")]
     return table(f"Errors by {words(name)} {title}", columns, rows)
 
 
-def _row(row: GroupRate) -> list[Any]:
+def _row(row: GroupRate) -> list[object]:
     return [
         row.group,
         row.threshold,

@@ -16,12 +16,13 @@ from transect.report.records import Figure, Panel, Section, Series, Table
 REFUSED: Final = "refused"
 ERROR: Final = "error"
 _TEXT: Final = (
-    "An image without a valid answer is neither right nor wrong, and is left out of all other rates. If it happens "
-    "more often in one group than in another, that is a finding about the target, and the other rates are of the "
-    "images that remain. So each kind is counted here over all images that were sent, with a 95 % interval by subject.",
-    "What the answer itself says (no face, unsafe content and the like) and what was refused (HTTP 4xx) are the "
-    "target's doing. Errors are whatever else went wrong, also on the way there: whether a call is tried again depends "
-    "on the status alone and not on the image, and an image whose tries are used up is counted here.",
+    "An image without a valid answer is neither right nor wrong, and is left out of all other rates. If this "
+    "happens more often in one group than in another, it is a finding about the target, and the other rates "
+    "cover only the images that remain. Each kind is therefore counted here over all images that were sent, "
+    "with a 95 % interval by subject.",
+    "Answers that name a reason (no face, unsafe content and the like) and refused calls (HTTP 4xx) are the "
+    "target's doing. Errors are all other failures, also on the way to the target: whether a call is retried "
+    "depends on the status alone and not on the image, and an image whose retries are used up is counted here.",
 )
 
 
@@ -36,23 +37,23 @@ def kind_of(reason: str) -> str:
     return category(reason) if declared(reason) or category(reason) == REFUSED else ERROR
 
 
-def section(one: Answers) -> Section | None:
+def section(answers: Answers) -> Section | None:
     """The section of one target in one study; None where every image has an answer."""
-    kinds = np.array([kind_of(reason) for reason in one.failures], dtype=object)
+    kinds = np.array([kind_of(reason) for reason in answers.failures], dtype=object)
     named = [kind for kind in dict.fromkeys(sorted(kinds, key=lambda kind: (kind == ERROR, kind))) if kind]
     if not named:
         return None
-    groups = _groups(one)
-    rates = {kind: [_rate(kinds == kind, one.subjects, rows) for _, _, rows in groups] for kind in named}
+    groups = _groups(answers)
+    rates = {kind: [_rate(kinds == kind, answers.subjects, rows) for _, _, rows in groups] for kind in named}
     return Section(
         key="unanswered",
-        study=one.study,
-        target=one.target,
-        title=f"What had no answer: {one.target}",
+        study=answers.study,
+        target=answers.target,
+        title=f"Images without an answer: {answers.target}",
         text=list(_TEXT),
         warnings=[],
         figures=[_figure(groups, rates)],
-        tables=[_table(kind, groups, rates[kind]) for kind in named] + [_reasons(one)],
+        tables=[_table(kind, groups, rates[kind]) for kind in named] + [_reasons(answers)],
         sources=[SOURCES[WILSON], SOURCES[WILSON_CLUSTERED]],
     )
 
@@ -62,13 +63,13 @@ _Group = tuple[str, str, Bool[np.ndarray, " n"]]
 _Numbers = tuple[float, float, float, int, int]
 
 
-def _groups(one: Answers) -> list[_Group]:
-    made: list[_Group] = [("", "all images", np.ones(len(one.failures), dtype=np.bool_))]
-    for name, values in one.values.items():
-        named = grouped(one.attributes[name], values)
+def _groups(answers: Answers) -> list[_Group]:
+    groups: list[_Group] = [("", "all images", np.ones(len(answers.failures), dtype=np.bool_))]
+    for name, values in answers.values.items():
+        named = grouped(answers.attributes[name], values)
         order = dict.fromkeys(named[np.argsort(np.where(np.isfinite(values), values, np.inf), kind="stable")])
-        made += [(name, group, np.asarray(named == group)) for group in order if group]
-    return made
+        groups += [(name, group, np.asarray(named == group)) for group in order if group]
+    return groups
 
 
 def _rate(hit: Bool[np.ndarray, " n"], subjects: Int[np.ndarray, " n"], rows: Bool[np.ndarray, " n"]) -> _Numbers:
@@ -91,11 +92,11 @@ def _table(kind: str, groups: list[_Group], rates: list[_Numbers]) -> Table:
     return table(f"Outcome: {kind}", heads, [[_label(g), *r] for g, r in zip(groups, rates, strict=True)])
 
 
-def _reasons(one: Answers) -> Table:
-    found = [reason for reason in one.failures if reason]
-    counts = {reason: found.count(reason) for reason in sorted(set(found))}
+def _reasons(answers: Answers) -> Table:
+    reasons = [reason for reason in answers.failures if reason]
+    counts = {reason: reasons.count(reason) for reason in sorted(set(reasons))}
     rows = [[reason, kind_of(reason), n] for reason, n in sorted(counts.items(), key=lambda pair: -pair[1])]
-    return table("Reasons, word for word", [("reason", "text"), ("outcome", "text"), ("images", "count")], rows)
+    return table("Reasons, verbatim", [("reason", "text"), ("outcome", "text"), ("images", "count")], rows)
 
 
 def _figure(groups: list[_Group], rates: dict[str, list[_Numbers]]) -> Figure:
@@ -107,5 +108,5 @@ def _figure(groups: list[_Group], rates: dict[str, list[_Numbers]]) -> Figure:
         series = [Series(name="share of images", points=points)]
         panels.append(Panel(heading=kind, y_words="share of images", unit="proportion", series=series))
     caption = "(share of the images sent, %, with 95 % intervals)"
-    title = "How often was there no answer, and in which group?"
+    title = "How often is there no answer, and in which group?"
     return Figure(kind="rows", title=title, caption=caption, panels=panels)

@@ -15,56 +15,58 @@ from transect.effects.observational import associations, cut
 from transect.effects.verification import SOURCES, Threshold, Verified
 from transect.records import Attribute
 from transect.report.records import Figure, Panel, Point, Section, Series, Table
+from transect.report.wording import counted
 
 _TEXT: Final = (
-    "Each image is compared with its subject's reference image: the same subject at the first level of every attribute "
-    "that is edited{within}. All else is held: pose, light, background and noise are the same, so that an image of no "
-    "edit has distance 0, and a non-match is what the edit did. Two photographs of one person differ in far more: the "
-    "rates are therefore what an edit alone can do, and no forecast of how often people are rejected.",
+    "Each image is compared with its subject's reference image: the same subject at the first level of every "
+    "attribute that is edited{within}. All else is held: pose, light, background and noise are the same, so an "
+    "image without an edit has distance 0, and a non-match is caused by the edit. Two photographs of one "
+    "person differ far more: the rates show what an edit alone can do, and do not predict how often people are "
+    "rejected.",
     "A match is a cosine distance below the threshold. {threshold}",
-    "Edits are shown one at a time, others at their first level; intervals are of 95 %, by subject. The first image "
-    "always matches itself, so that a rate is the edit's effect, and is not tested against 0.",
-    "For whom: groups of an attribute that was set are the same subjects, and their difference is caused by it; groups "
-    "of one that came with the subjects are other people, and it is an association. The {tests} of differences are a "
-    "family of their own (Holm).",
+    "Edits are shown one at a time, with others at their first level; intervals are 95 %, by subject. The "
+    "first image always matches itself, so a rate is the edit's effect and is not tested against 0.",
+    "For whom: groups of an attribute that was set are the same subjects, so the attribute causes their "
+    "difference; groups of one that came with the subjects are other people, so their difference is an "
+    "association. The {tests} of differences are a separate family (Holm).",
 )
 _FOUND: Final = (
-    "The threshold {value:.4g} ({low:.4g} to {high:.4g}) was found, so that at most {requested:g} of {n:,} comparisons "
-    "of different subjects' reference images match: {false} did. Its interval is from the false match rate's, by both "
-    "subjects of a comparison (Woodruff 1952). Rates below hold this threshold fixed; the last columns of the "
-    "table by edit say what they would be at the ends of its interval."
+    "The threshold {value:.4g} ({low:.4g} to {high:.4g}) was chosen so that at most {requested:g} of {n:,} "
+    "comparisons of different subjects' reference images match: {false} did. Its interval comes from that of "
+    "the false match rate, by both subjects of a comparison (Woodruff 1952). Rates below hold this threshold "
+    "fixed; the last columns of the table by edit show them at the ends of its interval."
 )
 _STATED: Final = (
     "The threshold {value:.4g} was stated. Of {n:,} comparisons of different subjects' reference images {false} match."
 )
-_LEFT: Final = "Reference images of the first {n:,} subjects are compared; {left:,} more are not."
+_LEFT: Final = "Only reference images of the first {n:,} subjects are compared; {left:,} more are not."
 _RENDERED: Final = (
-    "Subjects of a generator are less different, to a network that learned from photographs, than people are: a "
-    "threshold that was found here is of these images and not the one that a service uses."
+    "To a network that learned from photographs, a generator's subjects differ less than people do: a "
+    "threshold chosen here is for these images and not the one that a service uses."
 )
 _Row = dict[str, Any]
 
 
-def section(one: Answers) -> Section | None:
+def section(answers: Answers) -> Section | None:
     """The section of one embedding target in one experiment; None without a threshold."""
-    found = one.verified
-    if found is None:
+    verified = answers.verified
+    if verified is None:
         return None
-    edits = list(_edits(one, found))
-    rates = [_edit_row(one, found, name, level, mask) for name, level, mask in edits]
-    groups = [row for edit in edits for row in _by_groups(one, found, *edit)]
+    edits = list(_edits(answers, verified))
+    rates = [_edit_row(answers, verified, name, level, mask) for name, level, mask in edits]
+    groups = [row for edit in edits for row in _by_groups(answers, verified, *edit)]
     tests = _adjusted(groups)
     return Section(
         key="verification",
-        study=one.study,
-        target=one.target,
-        title=f"Does verification break, and for whom: {one.target}",
-        text=_text(found, tests),
-        warnings=[found.threshold.reason] if found.threshold.reason else [],
+        study=answers.study,
+        target=answers.target,
+        title=f"Does verification break, and for whom: {answers.target}",
+        text=_text(verified, tests),
+        warnings=[verified.threshold.reason] if verified.threshold.reason else [],
         figures=[_figure(rates, groups)],
         tables=[
-            _false_matches(one, found),
-            _edit_table(found, rates),
+            _false_matches(answers, verified),
+            _edit_table(verified, rates),
             _group_table(groups),
             _difference_table(groups),
         ],
@@ -72,54 +74,57 @@ def section(one: Answers) -> Section | None:
     )
 
 
-def _text(found: Verified, tests: int) -> list[str]:
-    at = found.threshold
-    within = ", and at the same level of " + " and ".join(map(words, found.within)) if found.within else ""
+def _text(verified: Verified, tests: int) -> list[str]:
+    at = verified.threshold
+    within = ", and at the same level of " + " and ".join(map(words, verified.within)) if verified.within else ""
     numbers = {"value": at.value, "low": at.low, "high": at.high, "requested": at.requested, "n": at.n}
     template = _STATED if np.isnan(at.requested) else _FOUND
-    said = at.reason or template.format(false=f"{at.false_matches:,}", **numbers)
-    lines = [line.format(within=within, threshold=said, tests=f"{tests} tests") for line in _TEXT]
+    sentence = at.reason or template.format(false=f"{at.false_matches:,}", **numbers)
+    lines = [line.format(within=within, threshold=sentence, tests=counted(tests, "test")) for line in _TEXT]
     return [*lines, *([_LEFT.format(n=at.n_subjects, left=at.left_out)] if at.left_out else []), _RENDERED]
 
 
 _Edit = tuple[str, float, Bool[np.ndarray, " n"]]
 
 
-def _edits(one: Answers, found: Verified) -> Iterator[_Edit]:
+def _edits(answers: Answers, verified: Verified) -> Iterator[_Edit]:
     """Each edited attribute, each level of it but the first, and the images where it alone is edited."""
-    cells = one.design.shape
-    places = np.indices(cells).reshape(len(cells), -1)[:, one.cells]
-    names = list(one.design.levels)
-    edited = [axis for axis, name in enumerate(names) if name not in found.within]
+    cells = answers.design.shape
+    places = np.indices(cells).reshape(len(cells), -1)[:, answers.cells]
+    names = list(answers.design.levels)
+    edited = [axis for axis, name in enumerate(names) if name not in verified.within]
     for axis in edited:
         alone = np.all(
-            [places[other] == 0 for other in edited if other != axis] or [np.ones(len(one.cells), bool)], axis=0
+            [places[other] == 0 for other in edited if other != axis] or [np.ones(len(answers.cells), bool)], axis=0
         )
-        for place, level in enumerate(one.design.levels[names[axis]][1:], start=1):
+        for place, level in enumerate(answers.design.levels[names[axis]][1:], start=1):
             yield names[axis], level, np.asarray(alone & (places[axis] == place))
 
 
-def _edit_row(one: Answers, found: Verified, name: str, level: float, mask: Bool[np.ndarray, " n"]) -> _Row:
+def _edit_row(answers: Answers, verified: Verified, name: str, level: float, mask: Bool[np.ndarray, " n"]) -> _Row:
     """Non-match rate and mean distance after one edit."""
-    rate, low, high, n = _rate(one.subjects, found.non_match, mask)
-    ends = [_rate(one.subjects, _at(found, end), mask)[0] for end in (found.threshold.low, found.threshold.high)]
-    sums, counts = _sums(one.subjects, found.distance, mask)
-    far = intervals.mean_interval(sums[:, None], counts[:, None], seed=one.design.seed)
+    rate, low, high, n = _rate(answers.subjects, verified.non_match, mask)
+    ends = [
+        _rate(answers.subjects, _at(verified, end), mask)[0]
+        for end in (verified.threshold.low, verified.threshold.high)
+    ]
+    sums, counts = _sums(answers.subjects, verified.distance, mask)
+    far = intervals.mean_interval(sums[:, None], counts[:, None], seed=answers.design.seed)
     mean = sums.sum() / counts.sum() if counts.sum() else np.nan
-    edit = _edit_words(one, name, level)
+    edit = _edit_words(answers, name, level)
     distance = (mean, float(far.low[0]), float(far.high[0]))
-    missing = int((mask & ~np.isfinite(found.non_match)).sum())
+    missing = int((mask & ~np.isfinite(verified.non_match)).sum())
     return {"edit": edit, "rate": (rate, low, high), "distance": distance, "n": n, "missing": missing, "ends": ends}
 
 
-def _at(found: Verified, threshold: float) -> Float[np.ndarray, " n"]:
+def _at(verified: Verified, threshold: float) -> Float[np.ndarray, " n"]:
     """Non-matches at another threshold; NaN without one."""
-    known = np.isfinite(found.distance) & np.isfinite(threshold)
-    return np.where(known, found.distance >= threshold, np.nan)
+    known = np.isfinite(verified.distance) & np.isfinite(threshold)
+    return np.where(known, verified.distance >= threshold, np.nan)
 
 
-def _edit_words(one: Answers, name: str, level: float) -> str:
-    attribute, first = one.attributes[name], one.design.levels[name][0]
+def _edit_words(answers: Answers, name: str, level: float) -> str:
+    attribute, first = answers.attributes[name], answers.design.levels[name][0]
     return f"{words(name)}: {attribute.label(first)} to {attribute.label(level)}"
 
 
@@ -143,57 +148,59 @@ def _rate(
     return float(sums.sum() / counts.sum()), float(low[0]), float(high[0]), int(counts.sum())
 
 
-def _by_groups(one: Answers, found: Verified, name: str, level: float, mask: Bool[np.ndarray, " n"]) -> list[_Row]:
+def _by_groups(
+    answers: Answers, verified: Verified, name: str, level: float, mask: Bool[np.ndarray, " n"]
+) -> list[_Row]:
     """Rates of an edit in every group, and the difference of the last group (each level of names) from the first."""
-    edit = _edit_words(one, name, level)
-    rows = [row for group in found.within for row in _set_groups(one, found, mask, group)]
-    rows += [row for group in found.own for row in _own_groups(one, found, mask, group)]
+    edit = _edit_words(answers, name, level)
+    rows = [row for group in verified.within for row in _set_groups(answers, verified, mask, group)]
+    rows += [row for group in verified.own for row in _own_groups(answers, verified, mask, group)]
     return [{"edit": edit, **row} for row in rows]
 
 
-def _set_groups(one: Answers, found: Verified, mask: Bool[np.ndarray, " n"], group: str) -> list[_Row]:
+def _set_groups(answers: Answers, verified: Verified, mask: Bool[np.ndarray, " n"], group: str) -> list[_Row]:
     """Groups of an attribute that the experiment set: the same subjects in each."""
-    axis = list(one.design.levels).index(group)
-    place = np.unravel_index(one.cells, one.design.shape)[axis]
-    attribute, levels = one.attributes[group], one.design.levels[group]
-    shares = [_shares(one, found, mask & (place == k)) for k in range(len(levels))]
+    axis = list(answers.design.levels).index(group)
+    place = np.unravel_index(answers.cells, answers.design.shape)[axis]
+    attribute, levels = answers.attributes[group], answers.design.levels[group]
+    shares = [_shares(answers, verified, mask & (place == k)) for k in range(len(levels))]
     rows = []
     for k, level in enumerate(levels):
-        rate = _rate(one.subjects, found.non_match, mask & (place == k))
+        rate = _rate(answers.subjects, verified.non_match, mask & (place == k))
         row: _Row = {"group": words(group), "name": attribute.label(level), "rate": rate}
         if k:
             d = (shares[k] - shares[0])[:, None]
-            made = intervals.mean_difference_interval(d, binary=True, seed=one.design.seed)
-            p, _ = randomization.sign_flip(d, seed=one.design.seed)
+            interval = intervals.mean_difference_interval(d, binary=True, seed=answers.design.seed)
+            p, _ = randomization.sign_flip(d, seed=answers.design.seed)
             known = np.isfinite(d)
             estimate = float(d[known].mean()) if known.any() else np.nan
-            ends = (float(made.low[0]), float(made.high[0]))
+            ends = (float(interval.low[0]), float(interval.high[0]))
             names = f"{attribute.label(levels[0])} to {attribute.label(level)}"
             row |= {
                 "difference": (names, estimate, *ends, float(p[0]), int(known.sum())),
                 "basis": "set",
-                "reason": "" if made.methods[0] else "no two subjects whose difference varies",
+                "reason": "" if interval.methods[0] else "no two subjects whose difference varies",
             }
         rows.append(row)
     return rows
 
 
-def _shares(one: Answers, found: Verified, mask: Bool[np.ndarray, " n"]) -> Float[np.ndarray, " subjects"]:
+def _shares(answers: Answers, verified: Verified, mask: Bool[np.ndarray, " n"]) -> Float[np.ndarray, " subjects"]:
     """Each subject's share of non-matches among some of its images; NaN without one."""
-    known = mask & np.isfinite(found.non_match)
-    sums = one.grid(np.where(known, found.non_match, 0.0)).sum(axis=1)
-    counts = one.grid(known.astype(np.float64)).sum(axis=1)
+    known = mask & np.isfinite(verified.non_match)
+    sums = answers.grid(np.where(known, verified.non_match, 0.0)).sum(axis=1)
+    counts = answers.grid(known.astype(np.float64)).sum(axis=1)
     return np.asarray(np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0))
 
 
-def _own_groups(one: Answers, found: Verified, mask: Bool[np.ndarray, " n"], group: str) -> list[_Row]:
+def _own_groups(answers: Answers, verified: Verified, mask: Bool[np.ndarray, " n"], group: str) -> list[_Row]:
     """Groups of an attribute that came with the subjects: others in each."""
-    attribute: Attribute = found.known[group]
-    column, values, who = found.own[group][mask], found.non_match[mask], one.subjects[mask]
+    attribute: Attribute = verified.known[group]
+    column, values, who = verified.own[group][mask], verified.non_match[mask], answers.subjects[mask]
     groups = cut(attribute, column)
     none = np.where(np.isfinite(values), "", "failed").astype(object)
-    made = associations(values, none, groups, column, is_binary=True, subjects=who, seed=one.design.seed)
-    contrasts = {found.to: found for found in made if found.kind == "contrast"}
+    effects = associations(values, none, groups, column, is_binary=True, subjects=who, seed=answers.design.seed)
+    contrasts = {effect.to: effect for effect in effects if effect.kind == "contrast"}
     rows = []
     for k, center in enumerate(groups.centers):
         chosen = np.asarray(groups.index == k)
@@ -220,15 +227,15 @@ def _adjusted(groups: list[_Row]) -> int:
 
 def _figure(rates: list[_Row], groups: list[_Row]) -> Figure:
     """A panel with every edit, then one with its groups for each."""
-    made = [point(r["rate"][0], low=r["rate"][1], high=r["rate"][2], label=r["edit"], n=r["n"]) for r in rates]
-    panels = [_panel("Every edit, all subjects", made)]
+    points = [point(r["rate"][0], low=r["rate"][1], high=r["rate"][2], label=r["edit"], n=r["n"]) for r in rates]
+    panels = [_panel("Every edit, all subjects", points)]
     for edit in dict.fromkeys(row["edit"] for row in groups):
-        own = [row for row in groups if row["edit"] == edit]
-        made = [
+        rows = [row for row in groups if row["edit"] == edit]
+        points = [
             point(r["rate"][0], low=r["rate"][1], high=r["rate"][2], label=f"{r['group']} {r['name']}", n=r["rate"][3])
-            for r in own
+            for r in rows
         ]
-        panels.append(_panel(edit, made))
+        panels.append(_panel(edit, points))
     return Figure(
         kind="rows",
         title="How often does a person not verify after an edit?",
@@ -242,21 +249,21 @@ def _panel(heading: str, points: list[Point]) -> Panel:
     return Panel(heading=heading, y_words="non-match rate", unit="proportion", series=series)
 
 
-def _false_matches(one: Answers, found: Verified) -> Table:
+def _false_matches(answers: Answers, verified: Verified) -> Table:
     """What the threshold lets through: all reference images, and those at each level of what was compared within."""
-    at: Threshold = found.threshold
+    at: Threshold = verified.threshold
     rows: list[list[object]] = [["all", at.rate, at.rate_low, at.rate_high, at.false_matches, at.n]]
-    if found.within:
-        cells = list(one.design.cells())
+    if verified.within:
+        cells = list(answers.design.cells())
         for cell, *numbers in at.groups:
-            names = [f"{words(name)} {one.attributes[name].label(cells[cell][name])}" for name in found.within]
+            names = [f"{words(name)} {answers.attributes[name].label(cells[cell][name])}" for name in verified.within]
             rows.append([", ".join(names), *numbers])
     heads = [("reference images", "text"), ("false match rate", "proportion"), ("low", "proportion")]
     heads += [("high", "proportion"), ("false matches", "count"), ("comparisons", "count")]
     return table("False matches of different subjects at the threshold", heads, rows)
 
 
-def _edit_table(found: Verified, rates: list[_Row]) -> Table:
+def _edit_table(verified: Verified, rates: list[_Row]) -> Table:
     heads = [
         ("edit", "text"),
         ("non-match rate", "proportion"),
@@ -265,7 +272,7 @@ def _edit_table(found: Verified, rates: list[_Row]) -> Table:
     ]
     heads += [("mean distance", "number"), ("distance: low", "number"), ("distance: high", "number")]
     heads += [("images", "count"), ("without an answer", "count")]
-    ends = () if np.isnan(found.threshold.requested) else ("low", "high")
+    ends = () if np.isnan(verified.threshold.requested) else ("low", "high")
     heads += [(f"at threshold's {end}", "proportion") for end in ends]
     rows = [[r["edit"], *r["rate"], *r["distance"], r["n"], r["missing"], *r["ends"][: len(ends)]] for r in rates]
     return table("Non-matches by edit", heads, rows)

@@ -1,4 +1,4 @@
-"""How far raters agree, with each other and with themselves; functions over arrays [units, raters], NaN: no answer."""
+"""Agreement between raters and of each rater with themselves: functions over arrays [units, raters], NaN: no answer."""
 
 from transect.annotation.agreement.coefficients import (
     cohen_kappa,

@@ -1,4 +1,4 @@
-"""Percent agreement, kappas, the spread of answers on one image, and how each rater fits the others."""
+"""Percent agreement, kappas, the spread of answers on one image, and how each rater agrees with the others."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ COHEN: Final = (
 FLEISS: Final = "Fleiss 1971, Measuring nominal scale agreement among many raters, doi:10.1037/h0031619"
 
 
-def checked(ratings: ArrayLike) -> Float[np.ndarray, "units raters"]:
-    """Ratings as an array. Raises BadInput where they are no table of units by raters."""
-    made = np.asarray(ratings, dtype=np.float64)
-    if made.ndim != 2:
-        raise BadInput(f"ratings: expected [units, raters], got {made.ndim} axes; give NaN where there is no answer")
-    return made
+def ratings_array(ratings: ArrayLike) -> Float[np.ndarray, "units raters"]:
+    """Ratings as an array. Raises BadInput unless they are a table of units by raters."""
+    table = np.asarray(ratings, dtype=np.float64)
+    if table.ndim != 2:
+        raise BadInput(f"ratings: expected [units, raters], got {table.ndim} axes; give NaN where there is no answer")
+    return table
 
 
 def percent_agreement(ratings: ArrayLike) -> float:
     """Share of pairs of answers on the same unit that are equal, 0 to 1; NaN where no unit has two.
 
-    ratings [units, raters]: levels, NaN for no answer. Chance is not taken off: see `krippendorff_alpha`.
+    ratings [units, raters]: levels, NaN for no answer. Not corrected for chance: see `krippendorff_alpha`.
 
     >>> round(percent_agreement([[1, 1, 2], [0, 0, np.nan]]), 3)  # 1 of 3 pairs, and 1 of 1
     0.5
     """
-    levels, counts = _counts(checked(ratings))
+    levels, counts = _counts(ratings_array(ratings))
     _ = levels
     n = counts.sum(axis=1)
     pairs = float((n * (n - 1)).sum())
     return float((counts * (counts - 1)).sum() / pairs) if pairs else float("nan")
 
 
-def cohen_kappa(one: ArrayLike, other: ArrayLike, weights: Literal["none", "linear", "quadratic"] = "none") -> float:
+def cohen_kappa(first: ArrayLike, other: ArrayLike, weights: Literal["none", "linear", "quadratic"] = "none") -> float:
     """Cohen's kappa of two raters' answers [n] to the same units, NaN left out; -1 to 1.
 
     weights: how much a disagreement counts, by the distance between the values themselves. NaN where fewer
@@ -50,7 +50,7 @@ def cohen_kappa(one: ArrayLike, other: ArrayLike, weights: Literal["none", "line
     >>> round(cohen_kappa([0, 0, 1, 1], [0, 1, 1, 1]), 3)  # 3 of 4 agree, 2 of 4 by chance
     0.5
     """
-    both = np.stack([np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)], axis=1)
+    both = np.stack([np.asarray(first, dtype=np.float64), np.asarray(other, dtype=np.float64)], axis=1)
     both = both[np.isfinite(both).all(axis=1)]
     if not len(both):
         return float("nan")
@@ -73,23 +73,24 @@ def mean_cohen_kappa(ratings: ArrayLike, weights: Literal["none", "linear", "qua
     >>> mean_cohen_kappa([[0, 0, 0], [0, 1, 0], [1, 1, 1], [1, 1, 1]])  # .5, 1 and .5
     0.6666666666666666
     """
-    made = checked(ratings)
-    pairs = [cohen_kappa(made[:, i], made[:, j], weights) for i, j in combinations(range(made.shape[1]), 2)]
-    known = [one for one in pairs if np.isfinite(one)]
+    table = ratings_array(ratings)
+    pairs = [cohen_kappa(table[:, i], table[:, j], weights) for i, j in combinations(range(table.shape[1]), 2)]
+    known = [kappa for kappa in pairs if np.isfinite(kappa)]
     return float(np.mean(known)) if known else float("nan")
 
 
 def fleiss_kappa(ratings: ArrayLike) -> float:
-    """Fleiss' kappa of levels in no order [units, raters]; units with other numbers of answers count alike.
+    """Fleiss' kappa of levels in no order [units, raters]; units count equally, whatever their number of answers.
 
-    With as many answers on each unit it is the published one; NaN where no unit has two answers or all are alike.
+    With the same number of answers on each unit it is the published one; NaN where no unit has two answers or all
+    answers are equal.
     Source: Fleiss 1971.
 
     >>> round(fleiss_kappa([[0, 0, 1], [1, 1, 1], [0, 1, 1], [0, 0, 0]]), 3)  # P 2/3, by chance 1/2
     0.333
     """
-    made = checked(ratings)
-    _, counts = _counts(made)
+    table = ratings_array(ratings)
+    _, counts = _counts(table)
     n = counts.sum(axis=1)
     counts = counts[n > 1]
     if not len(counts):
@@ -111,17 +112,17 @@ def spread(ratings: ArrayLike, low: float = 0.0, high: float = 1.0) -> Float[np.
     >>> spread([[0.7, 0.7, 0.7]])
     array([0.])
     """
-    made = checked(ratings)
+    table = ratings_array(ratings)
     if not low < high:
         raise BadInput(f"scale: expected low < high, got {low:g} and {high:g}; give its ends")
-    known = np.isfinite(made)
+    known = np.isfinite(table)
     n = known.sum(axis=1)
-    values = np.where(known, made, 0.0)
+    values = np.where(known, table, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = values.sum(axis=1) / n
         variance = (np.where(known, values - mean[:, None], 0.0) ** 2).sum(axis=1) / n
-    lowest = np.where(known, made, np.inf).min(axis=1, initial=np.inf)
-    highest = np.where(known, made, -np.inf).max(axis=1, initial=-np.inf)
+    lowest = np.where(known, table, np.inf).min(axis=1, initial=np.inf)
+    highest = np.where(known, table, -np.inf).max(axis=1, initial=-np.inf)
     variance = np.where(lowest == highest, 0.0, variance)  # whatever the mean of equal answers is rounded to
     return np.where(n > 1, np.sqrt(variance) / (high - low), np.nan)
 
@@ -135,36 +136,36 @@ class Reliability(NamedTuple):
 
 
 def rater_reliability(ratings: ArrayLike) -> Reliability:
-    """How each rater goes with the mean of the others, over units that somebody else rated too.
+    """Each rater compared with the mean of the others, over units that another rater rated too.
 
     Correlations are NaN where a rater shares fewer than three units or one side does not vary; bias is the rater's mean
     minus that of the others, in the units of the ratings.
 
-    The first two below are each beside others whose mean is always 2:
+    Each of the first two below is compared with others whose mean is always 2:
 
     >>> made = rater_reliability([[1, 1, 3], [2, 2, 2], [3, 3, 1], [4, 4, 0]])
     >>> made.correlation.round(2).tolist(), made.bias.round(2).tolist()
     ([nan, nan, -1.0], [0.5, 0.5, -1.0])
     """
-    made = checked(ratings)
-    known = np.isfinite(made)
-    values = np.where(known, made, 0.0)
+    table = ratings_array(ratings)
+    known = np.isfinite(table)
+    values = np.where(known, table, 0.0)
     others = known.sum(axis=1, keepdims=True) - known
     with np.errstate(invalid="ignore", divide="ignore"):
         rest = (values.sum(axis=1, keepdims=True) - values) / others
     both = known & (others > 0)
-    columns = [(made[both[:, r], r], rest[both[:, r], r]) for r in range(made.shape[1])]
+    columns = [(table[both[:, r], r], rest[both[:, r], r]) for r in range(table.shape[1])]
     return Reliability(
-        np.array([_correlation(*one) for one in columns]),
+        np.array([_correlation(*pair) for pair in columns]),
         np.array([float(np.mean(mine - theirs)) if len(mine) else np.nan for mine, theirs in columns]),
         both.sum(axis=0).astype(np.int64),
     )
 
 
-def _correlation(one: np.ndarray, other: np.ndarray) -> float:
-    if len(one) < 3 or np.ptp(one) == 0 or np.ptp(other) < 1e-12:
+def _correlation(first: np.ndarray, other: np.ndarray) -> float:
+    if len(first) < 3 or np.ptp(first) == 0 or np.ptp(other) < 1e-12:
         return float("nan")
-    return float(np.corrcoef(one, other)[0, 1])
+    return float(np.corrcoef(first, other)[0, 1])
 
 
 def _counts(

@@ -1,4 +1,4 @@
-"""Dawid and Skene's model: what is true, and how each rater confuses the levels, at once."""
+"""Dawid and Skene's model: the true levels and each rater's confusion matrix, estimated together."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from transect.annotation.agreement.coefficients import checked
+from transect.annotation.agreement.coefficients import ratings_array
 from transect.errors import BadInput
 
 SOURCE: Final = (
@@ -41,30 +41,30 @@ class DawidSkene:
 def dawid_skene(
     ratings: ArrayLike, levels: int, *, iterations: int = 200, tolerance: float = 1e-8, prior_counts: float = 0.01
 ) -> DawidSkene:
-    """Fit the model by expectation-maximisation, begun at the shares of the raters' answers.
+    """Fit the model by expectation-maximization, starting from the shares of the raters' answers.
 
-    ratings [units, raters]: levels 0 to levels - 1, NaN for no answer. prior_counts: what is added to every cell of a
+    ratings [units, raters]: levels 0 to levels - 1, NaN for no answer. prior_counts: the count added to every cell of a
     confusion matrix, so that an answer never seen is improbable, not impossible. Raises BadInput for other values.
     Source: Dawid & Skene 1979.
 
     >>> dawid_skene([[0, 0, 1], [1, 1, 1], [0, 0, 1], [1, 1, 0]], levels=2).level
     array([0., 1., 0., 1.])
     """
-    made = checked(ratings)
-    known = np.isfinite(made)
-    told = made[known]
-    if levels < 2 or not np.isin(told, np.arange(levels)).all():
+    table = ratings_array(ratings)
+    known = np.isfinite(table)
+    answers = table[known]
+    if levels < 2 or not np.isin(answers, np.arange(levels)).all():
         raise BadInput(f"ratings: expected whole levels from 0 to {levels - 1}, got others; give indices of levels")
-    said = np.stack([made == level for level in range(levels)], axis=2).astype(float)  # [units, raters, levels]
+    indicators = np.stack([table == level for level in range(levels)], axis=2).astype(float)  # [units, raters, levels]
     rated = known.any(axis=1)
-    shares = said.sum(axis=1) / np.maximum(known.sum(axis=1), 1)[:, None]
+    shares = indicators.sum(axis=1) / np.maximum(known.sum(axis=1), 1)[:, None]
     steps = 0
     while True:
         steps += 1
         prior = shares[rated].mean(axis=0) if rated.any() else np.full(levels, 1 / levels)
-        confusion = np.einsum("ut,url->rtl", shares * rated[:, None], said) + prior_counts
+        confusion = np.einsum("ut,url->rtl", shares * rated[:, None], indicators) + prior_counts
         confusion /= confusion.sum(axis=2, keepdims=True)
-        log = np.log(np.maximum(prior, 1e-300)) + np.einsum("url,rtl->ut", said, np.log(confusion))
+        log = np.log(np.maximum(prior, 1e-300)) + np.einsum("url,rtl->ut", indicators, np.log(confusion))
         new = np.exp(log - log.max(axis=1, keepdims=True))
         new /= new.sum(axis=1, keepdims=True)
         moved = float(np.abs(new - shares)[rated].max(initial=0.0))

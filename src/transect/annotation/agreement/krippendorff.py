@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from transect.annotation.agreement.coefficients import checked
+from transect.annotation.agreement.coefficients import ratings_array
 
 SOURCE: Final = (
     "Krippendorff 2011, Computing Krippendorff's alpha-reliability, https://repository.upenn.edu/asc_papers/43"
@@ -34,28 +34,28 @@ class Alpha:
 def krippendorff_alpha(
     ratings: ArrayLike, metric: Metric = "ordinal", *, resamples: int = 1000, seed: int = 0
 ) -> Alpha:
-    """1 minus observed over expected disagreement: 1 where all agree, 0 where answers go by chance.
+    """1 minus observed over expected disagreement: 1 where all agree, 0 where agreement is at chance level.
 
-    ratings [units, raters]: values, NaN for no answer; units with fewer than two answers say nothing. The interval is
+    ratings [units, raters]: values, NaN for no answer; units with fewer than two answers are ignored. The interval is
     the 2.5 and 97.5 percentile over resampled units; resamples = 0 gives none. NaN with the reason where no unit has
-    two answers, or all answers are alike. Source: Krippendorff 2011.
+    two answers, or all answers are equal. Source: Krippendorff 2011.
 
     >>> round(krippendorff_alpha([[0, 0], [1, 1], [0, 1]], "nominal", resamples=0).value, 4)
     0.4444
     """
-    made = checked(ratings)
-    known = np.isfinite(made)
-    made = made[known.sum(axis=1) > 1]
-    n = int(np.isfinite(made).sum())
-    levels = np.unique(made[np.isfinite(made)])
-    if not len(made):
+    table = ratings_array(ratings)
+    known = np.isfinite(table)
+    table = table[known.sum(axis=1) > 1]
+    n = int(np.isfinite(table).sum())
+    levels = np.unique(table[np.isfinite(table)])
+    if not len(table):
         return Alpha(np.nan, np.nan, np.nan, 0, 0, "no unit has two answers")
     if len(levels) < 2:
-        return Alpha(np.nan, np.nan, np.nan, len(made), n, "all answers are alike")
-    pairs = _coincidences(made, levels)
+        return Alpha(np.nan, np.nan, np.nan, len(table), n, "all answers are equal")
+    pairs = _coincidences(table, levels)
     value = float(_alpha(pairs.sum(axis=0)[None], levels, metric)[0])
     low, high = _interval(pairs, levels, metric, resamples, seed)
-    return Alpha(value, low, high, len(made), n)
+    return Alpha(value, low, high, len(table), n)
 
 
 def _coincidences(
@@ -105,11 +105,11 @@ def _interval(
     # The same answers have the same interval in whatever order they come: by the counts, which tell all of a unit.
     order = np.lexsort(np.rint(pairs.sum(axis=2)).T)
     flat = pairs.reshape(len(pairs), k * k)[order]
-    made = []
+    batches = []
     for first in range(0, resamples, _BATCH):
         count = min(_BATCH, resamples - first)
         times = random.multinomial(len(pairs), np.full(len(pairs), 1 / len(pairs)), size=count)
-        made.append(_alpha((times @ flat).reshape(count, k, k), levels, metric))
-    found = np.concatenate(made)
-    found = found[np.isfinite(found)]
-    return (float(np.quantile(found, 0.025)), float(np.quantile(found, 0.975))) if len(found) else (np.nan, np.nan)
+        batches.append(_alpha((times @ flat).reshape(count, k, k), levels, metric))
+    alphas = np.concatenate(batches)
+    alphas = alphas[np.isfinite(alphas)]
+    return (float(np.quantile(alphas, 0.025)), float(np.quantile(alphas, 0.975))) if len(alphas) else (np.nan, np.nan)

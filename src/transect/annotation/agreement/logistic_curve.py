@@ -46,10 +46,10 @@ class LogisticCurve:
         return _curve(np.asarray(x, dtype=np.float64), self.start, self.end, self.middle, self.slope)
 
 
-def fit_logistic(x: ArrayLike, said: ArrayLike, low: float, high: float, level: float) -> LogisticCurve:
+def fit_logistic(x: ArrayLike, shares: ArrayLike, low: float, high: float, level: float) -> LogisticCurve:
     """The logistic curve through answers, by least squares, falling or rising.
 
-    x [n]: the place of each answer's image along the transect; said [n]: the answer; NaN is left out. low, high: ends
+    x [n]: the place of each answer's image along the transect; shares [n]: the answer; NaN is left out. low, high: ends
     of the answers' scale, between which the curve stays; level: distance of neighbouring levels.
 
     With fewer than five places the ends are the scale's own, since a curve through every mean says nothing. NaN with
@@ -59,7 +59,7 @@ def fit_logistic(x: ArrayLike, said: ArrayLike, low: float, high: float, level: 
     >>> round(made.start, 2), round(made.end, 2), round(made.middle, 2), made.near
     (0.0, 4.0, 2.5, 1.0)
     """
-    places, answers = np.asarray(x, dtype=np.float64), np.asarray(said, dtype=np.float64)
+    places, answers = np.asarray(x, dtype=np.float64), np.asarray(shares, dtype=np.float64)
     if places.shape != answers.shape or places.ndim != 1:
         raise BadInput(f"expected a place for each of {answers.size} answers, got {places.size}; pass one for each")
     if not (low < high and level > 0):
@@ -97,10 +97,10 @@ def _fit(
     best, least = (low, high, 0.5, 0.0), np.inf
     for ends in ((low, high), (high, low)):
         for slope in (4.0, 20.0):
-            made = _local(scaled, means, np.sqrt(counts), ends, slope, (low, high) if free else None)
-            cost = float((counts * (means - _curve(scaled, *made)) ** 2).sum())
+            curve = _local(scaled, means, np.sqrt(counts), ends, slope, (low, high) if free else None)
+            cost = float((counts * (means - _curve(scaled, *curve)) ** 2).sum())
             if cost < least - 1e-12:
-                best, least = made, cost
+                best, least = curve, cost
     start, end, middle, slope = best
     return start, end, first + span * middle, slope / span
 
@@ -115,21 +115,23 @@ def _local(
 ) -> tuple[float, float, float, float]:
     """Least squares from one beginning. bounds: of the ends; None: they stay. The middle may lie a little outside."""
     if bounds is None:
-        made = least_squares(
+        solution = least_squares(
             lambda p: weight * (_curve(x, *ends, p[0], p[1]) - y),
             (0.5, slope),
             bounds=((-2, 0), (3, _STEEPEST)),
             max_nfev=_MOST_STEPS,
         ).x
-        return (*ends, float(made[0]), float(made[1]))
+        return (*ends, float(solution[0]), float(solution[1]))
     low, high = bounds
     begun = np.clip(ends, low + 1e-6 * (high - low), high - 1e-6 * (high - low))
-    made = least_squares(
+    solution = least_squares(
         lambda p: weight * (_curve(x, *p) - y),
         (*begun, 0.5, slope),
         bounds=((low, low, -0.5, 0), (high, high, 1.5, _STEEPEST)),
         x_scale=(high - low, high - low, 1.0, 10.0),
         max_nfev=_MOST_STEPS,
     ).x
-    start, end = (float(np.clip(round(one, 9), low, high)) for one in made[:2])  # a bound is met but for rounding
-    return start, end, float(made[2]), float(made[3])
+    start, end = (
+        float(np.clip(round(end_value, 9), low, high)) for end_value in solution[:2]
+    )  # a bound is met but for rounding
+    return start, end, float(solution[2]), float(solution[3])

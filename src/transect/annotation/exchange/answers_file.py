@@ -16,34 +16,36 @@ from transect.errors import BadInput, UnknownName
 
 _NEEDED: Final = ("id", "question", "rater", "answer")
 _UNUSED: Final = ("level", "value", "known", "place")
-"""What follows from the answer, or is told anew."""
-_READ: Final = pa.schema([one for one in SCHEMA if one.name not in _UNUSED])
+"""Columns that follow from the answer or are assigned again on import."""
+_READ: Final = pa.schema([field for field in SCHEMA if field.name not in _UNUSED])
 
 
-def read_answers(path: Path, asked: Questionnaire) -> list[Incoming]:
+def read_answers(path: Path, questionnaire: Questionnaire) -> list[Incoming]:
     """Answers in a file as `export` writes it: columns id, question, rater, answer, the others where they are known.
 
     Raises BadInput in one line with the row for a file that cannot be read, a column that is missing, or an answer that
-    is no level; UnknownName for a question that is not asked. Answers of raters who were shut out (column `excluded`)
+    is no level; UnknownName for a question that is not asked. Answers of excluded raters (column `excluded`)
     are marked as left out. Columns have the types that `export` gives them, or such as can be cast to these; times
     without a zone are in UTC.
     """
     table = read_typed(path, _READ)
     if missing := [name for name in _NEEDED if name not in table.column_names]:
         raise BadInput(f"{path}: expected columns {', '.join(_NEEDED)}, got no {', '.join(missing)}; fix the file")
-    return [_incoming(row, f"{path}, row {number}", asked) for number, row in enumerate(table.to_pylist(), start=1)]
+    return [
+        _incoming(row, f"{path}, row {number}", questionnaire) for number, row in enumerate(table.to_pylist(), start=1)
+    ]
 
 
-def _incoming(row: dict[str, Any], where: str, asked: Questionnaire) -> Incoming:
+def _incoming(row: dict[str, Any], where: str, questionnaire: Questionnaire) -> Incoming:
     try:
-        question = asked.named(str(row["question"]))
+        question = questionnaire.named(str(row["question"]))
     except UnknownName as error:
         raise BadInput(f"{where}: {error}") from None
     text = "" if row["answer"] is None else str(row["answer"])
     try:
         level = level_of(question, text)
     except KeyError:
-        levels = ", ".join(one.name for one in question.levels)
+        levels = ", ".join(level.name for level in question.levels)
         raise BadInput(f"{where}: answer: expected one of {levels}, got {text!r}; fix it") from None
     if level is None and not question.skip:
         raise BadInput(f"{where}: answer: {question.name} has to be answered, got none; take the row out")
@@ -67,7 +69,7 @@ def _incoming(row: dict[str, Any], where: str, asked: Questionnaire) -> Incoming
     )
 
 
-def _given(given: datetime | str | None, where: str) -> float | None:
-    if given is None or isinstance(given, str):
-        return seconds_of(given, where) if given else None
-    return given.timestamp()
+def _given(time: datetime | str | None, where: str) -> float | None:
+    if time is None or isinstance(time, str):
+        return seconds_of(time, where) if time else None
+    return time.timestamp()

@@ -28,7 +28,7 @@ Scale = Literal["attribute", "unit"]
 def answers_table(project: Project) -> pa.Table:
     """All answers in force, one row each; nulls where a rater could not tell. given: when, in UTC."""
     return pa.Table.from_pylist(
-        [_row(one, project.questionnaire.named(one.question)) for one in rows(project.database)], SCHEMA
+        [_row(row, project.questionnaire.named(row.question)) for row in rows(project.database)], SCHEMA
     )
 
 
@@ -36,39 +36,48 @@ def ratings_table(project: Project, scale: Scale = "attribute") -> pa.Table:
     """A row per image and rater and a column per question about one image, as `transect report --ratings` takes it.
 
     scale: values of the levels in the units of the question's attribute, or from 0 to 1 (as rules of pruning want
-    them). Repeats, known answers and raters who were shut out are left out; the table's metadata says how many raters
-    were, and how many answers, and of each column what was asked: attribute, scale, levels, and who could not tell.
+    them). Repeats, known answers and excluded raters are left out; the table's metadata says how many raters
+    were, and how many answers, and of each column the question: attribute, scale, levels, and how many could not tell.
     """
-    asked = [one for one in project.questionnaire.question if not one.pairs]
-    given = rows(project.database)
-    said = [
-        one for one in given if not (one.second or one.repeat or one.excluded or one.value is None) and one.gold is None
+    questions = [question for question in project.questionnaire.question if not question.pairs]
+    all_rows = rows(project.database)
+    used = [
+        row
+        for row in all_rows
+        if not (row.second or row.repeat or row.excluded or row.value is None) and row.gold is None
     ]
-    values = {one.name: one.values if scale == "attribute" else one.places for one in asked}
-    made: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for one in said:
-        made.setdefault((one.first, one.study, one.rater), {})[one.question] = values[one.question][one.value or 0]
-    columns: dict[str, Any] = {"id": [key[0] for key in made]}
-    if any(key[1] for key in made):
-        columns["study"] = [key[1] for key in made]
-    columns["rater"] = [key[2] for key in made]
+    values = {question.name: question.values if scale == "attribute" else question.places for question in questions}
+    answers: dict[tuple[str, str, str], dict[str, object]] = {}
+    for one in used:
+        answers.setdefault((one.first, one.study, one.rater), {})[one.question] = values[one.question][one.value or 0]
+    columns: dict[str, Any] = {"id": [key[0] for key in answers]}
+    if any(key[1] for key in answers):
+        columns["study"] = [key[1] for key in answers]
+    columns["rater"] = [key[2] for key in answers]
     for name in values:
-        if any(name in row for row in made.values()):
-            columns[name] = pa.array([row.get(name) for row in made.values()], pa.float64())
-    out = [one.rater for one in given if one.excluded and not one.second]
-    told = json.dumps([len(set(out)), len(out)]).encode()
-    table = pa.table(columns).replace_schema_metadata({LEFT_OUT: told})
-    return kept_in(table, {one.name: _question(one, values[one.name], given) for one in asked if one.name in columns})
+        if any(name in row for row in answers.values()):
+            columns[name] = pa.array([row.get(name) for row in answers.values()], pa.float64())
+    out = [row.rater for row in all_rows if row.excluded and not row.second]
+    counts = json.dumps([len(set(out)), len(out)]).encode()
+    table = pa.table(columns).replace_schema_metadata({LEFT_OUT: counts})
+    return kept_in(
+        table,
+        {
+            question.name: _question(question, values[question.name], all_rows)
+            for question in questions
+            if question.name in columns
+        },
+    )
 
 
-def _question(asked: RaterQuestion, values: tuple[float, ...], given: list[Row]) -> RatedQuestion:
-    """What a column of ratings is about. Unsure: repeats and known items count too, raters shut out do not."""
-    mine = [one for one in given if one.question == asked.name and not one.excluded]
-    unsure = dict.fromkeys({one.study for one in mine}, 0)
-    for one in mine:
-        unsure[one.study] += one.value is None
-    levels = tuple(one.name for one in asked.levels)
-    return RatedQuestion(asked.text, asked.attribute, asked.scale, levels, values, asked.places, unsure)
+def _question(question: RaterQuestion, values: tuple[float, ...], all_rows: list[Row]) -> RatedQuestion:
+    """What a column of ratings is about. Unsure: repeats and known items count too, excluded raters do not."""
+    mine = [row for row in all_rows if row.question == question.name and not row.excluded]
+    unsure = dict.fromkeys({row.study for row in mine}, 0)
+    for row in mine:
+        unsure[row.study] += row.value is None
+    levels = tuple(level.name for level in question.levels)
+    return RatedQuestion(question.text, question.attribute, question.scale, levels, values, question.places, unsure)
 
 
 def as_csv(table: pa.Table) -> bytes:
@@ -89,35 +98,35 @@ def as_parquet(table: pa.Table) -> bytes:
     return bytes(sink.getvalue().to_pybytes())
 
 
-def _row(one: Row, asked: RaterQuestion) -> dict[str, Any]:
-    level = one.value
+def _row(row: Row, question: RaterQuestion) -> dict[str, object]:
+    level = row.value
     return {
-        "study": one.study,
-        "id": one.first,
-        "second": one.second,
-        "question": one.question,
-        "rater": one.rater,
-        "answer": None if level is None else asked.levels[level].name,
+        "study": row.study,
+        "id": row.first,
+        "second": row.second,
+        "question": row.question,
+        "rater": row.rater,
+        "answer": None if level is None else question.levels[level].name,
         "level": level,
-        "value": None if level is None else asked.values[level],
-        "follow_up": asked.follow_up.levels[one.detail] if asked.follow_up and one.detail is not None else None,
-        "repeat": one.repeat,
-        "known": None if one.gold is None else asked.levels[one.gold].name,
-        "excluded": one.excluded,
-        "seconds": None if one.milliseconds is None else one.milliseconds / 1000,
-        "given": round(one.given * 1000),
-        "place": one.place,
+        "value": None if level is None else question.values[level],
+        "follow_up": question.follow_up.levels[row.detail] if question.follow_up and row.detail is not None else None,
+        "repeat": row.repeat,
+        "known": None if row.gold is None else question.levels[row.gold].name,
+        "excluded": row.excluded,
+        "seconds": None if row.milliseconds is None else row.milliseconds / 1000,
+        "given": round(row.given * 1000),
+        "place": row.place,
     }
 
 
-def level_of(asked: RaterQuestion, text: str) -> int | None:
+def level_of(question: RaterQuestion, text: str) -> int | None:
     """The level that a text names: its name, or its index.
 
     Raises KeyError for another text; None for an empty one.
     """
     if not text:
         return None
-    names = [one.name for one in asked.levels]
+    names = [level.name for level in question.levels]
     if text in names:
         return names.index(text)
     if text.isdecimal() and int(text) < len(names):

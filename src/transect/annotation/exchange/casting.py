@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -40,12 +40,12 @@ def seconds_of(text: str, where: str) -> float:
     (0.0, 86400.0)
     """
     try:
-        made = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError:
         raise BadInput(
             f"{where}: given: expected a date and time such as 2026-01-31T12:00:00Z, got {text!r:.40}; fix it"
         ) from None
-    return (made if made.tzinfo else made.replace(tzinfo=UTC)).timestamp()
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
 def _read(path: Path, schema: pa.Schema) -> pa.Table:
@@ -53,7 +53,7 @@ def _read(path: Path, schema: pa.Schema) -> pa.Table:
         if path.suffix.lower() == ".csv":
             from pyarrow import csv
 
-            types = {one.name: pa.string() for one in schema}  # `_cast` names the column that cannot be read
+            types = {field.name: pa.string() for field in schema}  # `_cast` names the column that cannot be read
             options = csv.ConvertOptions(column_types=types, strings_can_be_null=True, null_values=[""])
             return csv.read_csv(path, convert_options=options)
         import pyarrow.parquet as pq
@@ -86,7 +86,7 @@ def _is_yes_or_no(column: pa.ChunkedArray) -> bool:
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return True
-    allowed: Any = pc.is_in(column, value_set=pa.array([0, 1, None]).cast(kind))
+    allowed: object = pc.is_in(column, value_set=pa.array([0, 1, None]).cast(kind))
     return bool(pc.all(allowed).as_py() is not False)
 
 
@@ -97,7 +97,7 @@ def _times(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not pa.types.is_temporal(kind):
         raise pa.ArrowInvalid("neither a date nor a text")
     zone = kind.tz if pa.types.is_timestamp(kind) else None
-    made = column.cast(pa.timestamp("ms", tz=zone), safe=False)
-    if pc.any(pc.or_(pc.less(pc.year(made), 1), pc.greater(pc.year(made), 9999))).as_py():
+    times = column.cast(pa.timestamp("ms", tz=zone), safe=False)
+    if pc.any(pc.or_(pc.less(pc.year(times), 1), pc.greater(pc.year(times), 9999))).as_py():
         raise pa.ArrowInvalid("outside the years 1 to 9999")
-    return made.cast(pa.timestamp("ms", tz="UTC")) if zone else pc.assume_timezone(made, "UTC")
+    return times.cast(pa.timestamp("ms", tz="UTC")) if zone else pc.assume_timezone(times, "UTC")

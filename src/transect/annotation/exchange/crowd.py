@@ -1,13 +1,13 @@
-"""Tasks and answers for crowd markets: pictures as files, and what each service wants beside them.
+"""Tasks and answers for crowd markets: pictures as files, and the files that each service needs with them.
 
 Amazon Mechanical Turk: `batch.csv` and `template.html` (a crowd HTML form). SageMaker Ground Truth: `input.jsonl` of
 the pictures, and `manifest.jsonl`, an augmented manifest of the answers that are there. Label Studio: for each
-question, which is a project of its own there, `tasks-<question>.json` with the answers so far and a
+question, which is a separate project there, `tasks-<question>.json` with the answers so far and a
 `config-<question>.xml`.
 Pictures go into `images/` and are uploaded to what --image-url begins with.
 
-Half of the pairs of a `sided` question change sides, as the service's own page does it by rater: these markets show
-everybody the same form, so that sides change by pair, and `flipped` says where. Follow-up questions are asked by the
+Half of the pairs of a `sided` question change sides, as on Transect's page they do by rater: these markets show
+the same form to all, so that sides change by pair, and `flipped` says where. Follow-up questions are asked by the
 forms of Mechanical Turk and Label Studio; Ground Truth's image classification knows neither pairs nor who cannot tell,
 which are left out and counted.
 """
@@ -54,9 +54,9 @@ def items_of(project: Project) -> list[Item]:
         return [Item(*row) for row in connection.execute(query)]
 
 
-def is_flipped(asked: RaterQuestion, item: Item, seed: int) -> bool:
+def is_flipped(question: RaterQuestion, item: Item, seed: int) -> bool:
     """Whether a market shows the second picture of a pair first: half of them, where the question has sides."""
-    return asked.sided and bool(zlib.crc32(f"{seed}/{'/'.join(item)}".encode()) & 1)
+    return question.sided and bool(zlib.crc32(f"{seed}/{'/'.join(item)}".encode()) & 1)
 
 
 def name_of(study: str, image: str) -> str:
@@ -64,7 +64,7 @@ def name_of(study: str, image: str) -> str:
     return f"{study}/{image}.png" if study else f"{image}.png"
 
 
-def mturk(project: Project, out: Path, image_url: str) -> dict[str, Any]:
+def mturk(project: Project, out: Path, image_url: str) -> dict[str, object]:
     """`batch.csv` (a row per item) and `template.html` for Mechanical Turk's requester pages.
 
     What the form shows is escaped for HTML, since the service puts it into the page as it stands.
@@ -73,7 +73,7 @@ def mturk(project: Project, out: Path, image_url: str) -> dict[str, Any]:
     sink = io.StringIO()
     writer = csv.DictWriter(sink, _COLUMNS)
     writer.writeheader()
-    writer.writerows(_batch_row(project, one, _addresses(image_url)) for one in listed)
+    writer.writerows(_batch_row(project, item, _addresses(image_url)) for item in listed)
     write_atomically(out / "batch.csv", sink.getvalue().encode())
     page = _TEMPLATE.replace("INSTRUCTIONS", html.escape(project.questionnaire.instructions))
     write_atomically(out / "template.html", page.encode())
@@ -87,16 +87,16 @@ _COLUMNS: Final = (
 
 
 def _batch_row(project: Project, item: Item, address: Callable[[str, str], str]) -> dict[str, str]:
-    asked = project.questionnaire.named(item.question)
-    flipped = is_flipped(asked, item, project.questionnaire.plan.seed)
+    question = project.questionnaire.named(item.question)
+    flipped = is_flipped(question, item, project.questionnaire.plan.seed)
     left, right = (item.second, item.first) if flipped else (item.first, item.second)
-    follow = asked.follow_up
+    follow = question.follow_up
     shown = {
         "image_url": address(item.study, left),
         "second_url": address(item.study, right) if right else "",
-        "text": asked.text,
-        "choices": _json([one.name for one in asked.levels]),
-        "cannot_tell": CANNOT_TELL if asked.skip else "",
+        "text": question.text,
+        "choices": _json([level.name for level in question.levels]),
+        "cannot_tell": CANNOT_TELL if question.skip else "",
         "follow_up": follow.text if follow else "",
         "follow_up_choices": _json(list(follow.levels) if follow else []),
     }
@@ -108,27 +108,29 @@ def _json(value: list[str]) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def ground_truth(project: Project, out: Path, image_url: str) -> dict[str, Any]:
+def ground_truth(project: Project, out: Path, image_url: str) -> dict[str, object]:
     """`manifest.jsonl`: a line per answer, as Ground Truth writes labels of image classification."""
-    address, given = _addresses(image_url), rows(project.database)
-    said = [one for one in given if not one.excluded]
-    told = [one for one in said if not (one.value is None or one.second or one.repeat)]
+    address, all_rows = _addresses(image_url), rows(project.database)
+    used = [row for row in all_rows if not row.excluded]
+    classified = [row for row in used if not (row.value is None or row.second or row.repeat)]
     listed = items_of(project)
-    single = dict.fromkeys((one.study, one.first) for one in listed if not one.second)
-    tasks = [{"source-ref": address(*one), "transect-id": one[1], "transect-study": one[0]} for one in single]
-    made = [_classified(one, project.questionnaire.named(one.question), address) for one in told]
-    for name, lines in (("manifest.jsonl", made), ("input.jsonl", tasks)):
+    single = dict.fromkeys((item.study, item.first) for item in listed if not item.second)
+    tasks = [
+        {"source-ref": address(*picture), "transect-id": picture[1], "transect-study": picture[0]} for picture in single
+    ]
+    manifest = [_classified(row, project.questionnaire.named(row.question), address) for row in classified]
+    for name, lines in (("manifest.jsonl", manifest), ("input.jsonl", tasks)):
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
         write_atomically(out / name, text.encode())
     left_out = {
-        "answers about pairs": sum(bool(one.second) for one in said),
-        "who cannot tell": sum(one.value is None and not one.second for one in said),
-        "repeats": sum(one.repeat and one.value is not None and not one.second for one in said),
-        "answers of who was shut out": len(given) - len(said),
+        "answers about pairs": sum(bool(row.second) for row in used),
+        "who cannot tell": sum(row.value is None and not row.second for row in used),
+        "repeats": sum(row.repeat and row.value is not None and not row.second for row in used),
+        "answers of who was shut out": len(all_rows) - len(used),
     }
     return {
         "out": str(out),
-        "answers": len(made),
+        "answers": len(manifest),
         "pictures": _pictures(project, listed, out),
         "left_out": _some(left_out),
     }
@@ -138,16 +140,16 @@ def _some(counts: dict[str, int]) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def _classified(row: Row, asked: RaterQuestion, address: Callable[[str, str], str]) -> dict[str, Any]:
+def _classified(row: Row, question: RaterQuestion, address: Callable[[str, str], str]) -> dict[str, object]:
     level = row.value or 0
-    follow = asked.follow_up.levels[row.detail] if asked.follow_up and row.detail is not None else None
+    follow = question.follow_up.levels[row.detail] if question.follow_up and row.detail is not None else None
     return {
         "source-ref": address(row.study, row.first),
         "transect-id": row.first,
         "transect-study": row.study,
         row.question: level,
         f"{row.question}-metadata": {
-            "class-name": asked.levels[level].name,
+            "class-name": question.levels[level].name,
             "job-name": f"transect/{row.question}",
             "worker-id": row.rater,
             "human-annotated": "yes",
@@ -158,35 +160,39 @@ def _classified(row: Row, asked: RaterQuestion, address: Callable[[str, str], st
     }
 
 
-def check_level_names(asked: RaterQuestion) -> None:
+def check_level_names(question: RaterQuestion) -> None:
     """Raises BadInput for a level of the name that Label Studio, which knows choices by their names, gives a skip."""
-    if asked.skip and CANNOT_TELL in [one.name for one in asked.levels]:
+    if question.skip and CANNOT_TELL in [level.name for level in question.levels]:
         raise BadInput(
-            f"question {asked.name}: expected no level called {CANNOT_TELL!r}, which is what a skip is called in Label "
-            "Studio, got one; call it otherwise, or set skip = false"
+            f"question {question.name}: expected no level called {CANNOT_TELL!r}, the name of a skip in Label "
+            "Studio, got one; rename it, or set skip = false"
         )
 
 
-def label_studio(project: Project, out: Path, image_url: str) -> dict[str, Any]:
+def label_studio(project: Project, out: Path, image_url: str) -> dict[str, object]:
     """`tasks-<question>.json`, a task per item with its answers so far, and a `config-<question>.xml` each.
 
-    Raises BadInput for a level that could not be told from a skip, before anything is written.
+    Raises BadInput, before anything is written, for a level that could not be distinguished from a skip.
     """
     for each in project.questionnaire.question:
         check_level_names(each)
-    listed, address, given = items_of(project), _addresses(image_url), rows(project.database)
-    said: dict[Item, list[Row]] = {}
-    for row in given:
+    listed, address, all_rows = items_of(project), _addresses(image_url), rows(project.database)
+    rows_by_item: dict[Item, list[Row]] = {}
+    for row in all_rows:
         if not (row.repeat or row.excluded):
-            said.setdefault(Item(row.study, row.first, row.second, row.question), []).append(row)
-    for asked in project.questionnaire.question:
-        made = [_task(project, one, said.get(one, []), address) for one in listed if one.question == asked.name]
-        text = json.dumps(made, ensure_ascii=False, indent=1) + "\n"
-        write_atomically(out / f"tasks-{asked.name}.json", text.encode())
-        write_atomically(out / f"config-{asked.name}.xml", _config(asked).encode())
+            rows_by_item.setdefault(Item(row.study, row.first, row.second, row.question), []).append(row)
+    for question in project.questionnaire.question:
+        tasks = [
+            _task(project, item, rows_by_item.get(item, []), address)
+            for item in listed
+            if item.question == question.name
+        ]
+        text = json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
+        write_atomically(out / f"tasks-{question.name}.json", text.encode())
+        write_atomically(out / f"config-{question.name}.xml", _config(question).encode())
     out_of = {
-        "repeats": sum(row.repeat and not row.excluded for row in given),
-        "answers of who was shut out": sum(row.excluded for row in given),
+        "repeats": sum(row.repeat and not row.excluded for row in all_rows),
+        "answers of who was shut out": sum(row.excluded for row in all_rows),
     }
     return {
         "out": str(out),
@@ -196,41 +202,43 @@ def label_studio(project: Project, out: Path, image_url: str) -> dict[str, Any]:
     }
 
 
-def _task(project: Project, one: Item, said: list[Row], address: Callable[[str, str], str]) -> dict[str, Any]:
-    asked = project.questionnaire.named(one.question)
-    flipped = is_flipped(asked, one, project.questionnaire.plan.seed)
-    left, right = (one.second, one.first) if flipped else (one.first, one.second)
-    data = {**one._asdict(), "flipped": flipped, "image": address(one.study, left)}
+def _task(project: Project, item: Item, item_rows: list[Row], address: Callable[[str, str], str]) -> dict[str, Any]:
+    question = project.questionnaire.named(item.question)
+    flipped = is_flipped(question, item, project.questionnaire.plan.seed)
+    left, right = (item.second, item.first) if flipped else (item.first, item.second)
+    data = {**item._asdict(), "flipped": flipped, "image": address(item.study, left)}
     if right:
-        data["second_image"] = address(one.study, right)
-    return {"data": data, "annotations": [_annotation(row, asked, flipped) for row in said]}
+        data["second_image"] = address(item.study, right)
+    return {"data": data, "annotations": [_annotation(row, question, flipped) for row in item_rows]}
 
 
-def _annotation(row: Row, asked: RaterQuestion, flipped: bool) -> dict[str, Any]:
-    """An annotation without `completed_by`, which the service takes of its own users alone; the rater is in `meta`."""
+def _annotation(row: Row, question: RaterQuestion, flipped: bool) -> dict[str, object]:
+    """An annotation without `completed_by`, which the service accepts only for its users; the rater is in `meta`."""
     level = 1 - row.value if flipped and row.value is not None else row.value
-    told = [(asked.name, CANNOT_TELL if level is None else asked.levels[level].name)]
-    if asked.follow_up and row.detail is not None:
-        told.append((asked.name + FOLLOW_UP, asked.follow_up.levels[row.detail]))
+    choices = [(question.name, CANNOT_TELL if level is None else question.levels[level].name)]
+    if question.follow_up and row.detail is not None:
+        choices.append((question.name + FOLLOW_UP, question.follow_up.levels[row.detail]))
     return {
         "result": [
             {
                 "from_name": name, "to_name": "image", "type": "choices", "value": {"choices": [choice]},
                 "meta": {"rater": row.rater},
             }
-            for name, choice in told
+            for name, choice in choices
         ],
         "lead_time": None if row.milliseconds is None else row.milliseconds / 1000,
     }  # fmt: skip
 
 
-def _config(asked: RaterQuestion) -> str:
-    choices = [(one.name, one.key or "") for one in asked.levels] + ([(CANNOT_TELL, "")] if asked.skip else [])
-    second = '  <Image name="second" value="$second_image"/>\n' if asked.pairs else ""
-    follow = asked.follow_up
-    more = _asked(asked.name + FOLLOW_UP, follow.text, [(name, "") for name in follow.levels]) if follow else ""
+def _config(question: RaterQuestion) -> str:
+    choices = [(level.name, level.key or "") for level in question.levels] + (
+        [(CANNOT_TELL, "")] if question.skip else []
+    )
+    second = '  <Image name="second" value="$second_image"/>\n' if question.pairs else ""
+    follow = question.follow_up
+    more = _asked(question.name + FOLLOW_UP, follow.text, [(name, "") for name in follow.levels]) if follow else ""
     shown = '  <Image name="image" value="$image"/>\n' + second
-    return f"<View>\n{shown}{_asked(asked.name, asked.text, choices)}{more}</View>\n"
+    return f"<View>\n{shown}{_asked(question.name, question.text, choices)}{more}</View>\n"
 
 
 def _asked(name: str, text: str, choices: list[tuple[str, str]]) -> str:
@@ -252,7 +260,7 @@ def _addresses(image_url: str) -> Callable[[str, str], str]:
 
 def _pictures(project: Project, listed: list[Item], out: Path) -> int:
     """Write the pictures of items, each once."""
-    wanted = {(one.study, image) for one in listed for image in (one.first, one.second) if image}
+    wanted = {(item.study, image) for item in listed for image in (item.first, item.second) if image}
     for study, image in sorted(wanted):
         path = out / "images" / name_of(study, image)
         if not path.exists():

@@ -10,7 +10,7 @@ import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, final
+from typing import Final, NamedTuple, final
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
@@ -63,11 +63,11 @@ def worker_key(project: Project) -> bytes:
     """The secret that `anonymous` hashes with: the database's own, made when it is first asked for."""
 
     def work(connection: Connection) -> str:
-        kept = read_setting(connection, _KEY)
-        if kept is None:
-            kept = secrets.token_hex(32)
-            write_setting(connection, _KEY, kept)
-        return kept
+        secret = read_setting(connection, _KEY)
+        if secret is None:
+            secret = secrets.token_hex(32)
+            write_setting(connection, _KEY, secret)
+        return secret
 
     return bytes.fromhex(project.database.setting(_KEY) or project.database.write(work))
 
@@ -83,41 +83,41 @@ def anonymous(worker: str, key: bytes) -> str:
     return f"worker-{hmac.new(key, worker.encode(), hashlib.sha256).hexdigest()[:16]}"
 
 
-def take_in(project: Project, given: Sequence[Incoming], now: float) -> Imported:
+def take_in(project: Project, all_answers: Sequence[Incoming], now: float) -> Imported:
     """Keep answers in one transaction. Answers of a rater to an item that they answered already are not taken again.
 
     Raises BadInput, and takes nothing, where an image or a question is not asked about, a rater has no usable name, a
     time is no finite number, or one rater answers one item differently twice, in the file or from what is kept.
     """
-    if not given:
+    if not all_answers:
         raise BadInput("import: expected answers, got none; check the file")
-    incoming = [one for one in given if not one.left_out]
+    incoming = [answer for answer in all_answers if not answer.left_out]
     _check(incoming)
-    left_out = dict(Counter(one.left_out for one in given if one.left_out))
+    left_out = dict(Counter(answer.left_out for answer in all_answers if answer.left_out))
 
     def work(connection: Connection) -> Imported:
         known = _items(connection, project, incoming)
-        people, new = _raters(connection, {one.rater for one in incoming}, now)
+        people, new = _raters(connection, {answer.rater for answer in incoming}, now)
         place = Counter[int]()
         last = sa.select(tasks.c.rater_id, sa.func.max(tasks.c.place)).group_by(tasks.c.rater_id)
         place.update({row[0]: row[1] for row in connection.execute(last)})
         there = _there(connection)
         taken, duplicates, touched = 0, 0, set()
-        for one in incoming:
-            item, rater = known[one.study, one.first, one.second, one.question], people[one.rater]
-            key = item, rater, one.repeat
-            task, kept = there.get(key, (None, None))
-            if kept is not None:
-                _agrees(project, one, kept)
+        for answer in incoming:
+            item, rater = known[answer.study, answer.first, answer.second, answer.question], people[answer.rater]
+            key = item, rater, answer.repeat
+            task, stored = there.get(key, (None, None))
+            if stored is not None:
+                _agrees(project, answer, stored)
                 duplicates += 1
                 continue
             if task is None:
                 place[rater] += 1
-            made = _task(connection, one, (item, rater, place[rater]), task, now)
-            _keep(connection, one, rater, made, now)
-            there[key] = made, (one.level, one.detail)
+            number = _task(connection, answer, (item, rater, place[rater]), task, now)
+            _keep(connection, answer, rater, number, now)
+            there[key] = number, (answer.level, answer.detail)
             taken += 1
-            if not one.repeat:
+            if not answer.repeat:
                 touched.add(item)
         recount(connection, touched, project.questionnaire.plan.stop)
         return Imported(taken, duplicates, new, left_out)
@@ -126,20 +126,22 @@ def take_in(project: Project, given: Sequence[Incoming], now: float) -> Imported
 
 
 def _check(incoming: Sequence[Incoming]) -> None:
-    said: dict[tuple[Any, ...], Incoming] = {}
-    for one in incoming:
-        if not _NAME.fullmatch(one.rater):
+    checked: dict[tuple[object, ...], Incoming] = {}
+    for answer in incoming:
+        if not _NAME.fullmatch(answer.rater):
             raise BadInput(
-                f"{one.where}: expected a rater's number (letters, digits, _ . -), got {one.rater!r}; fix it"
+                f"{answer.where}: expected a rater's number (letters, digits, _ . -), got {answer.rater!r}; fix it"
             )
-        for what, value in (("seconds", one.seconds), ("given", one.given)):
+        for what, value in (("seconds", answer.seconds), ("given", answer.given)):
             if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
-                raise BadInput(f"{one.where}: expected a finite number of {what}, got {value!r:.40}; fix it")
-        before = said.setdefault((one.study, one.first, one.second, one.question, one.rater, one.repeat), one)
-        if before.level != one.level:
+                raise BadInput(f"{answer.where}: expected a finite number of {what}, got {value!r:.40}; fix it")
+        before = checked.setdefault(
+            (answer.study, answer.first, answer.second, answer.question, answer.rater, answer.repeat), answer
+        )
+        if before.level != answer.level:
             raise BadInput(
-                f"{one.where}: rater {one.rater} answers {one.question} of {one.first} twice and differently (before: "
-                f"{before.where}); keep one"
+                f"{answer.where}: rater {answer.rater} answers {answer.question} of {answer.first} twice and "
+                f"differently (before: {before.where}); keep one"
             )
 
 
@@ -147,14 +149,20 @@ def _items(connection: Connection, project: Project, incoming: Sequence[Incoming
     """Items by image and question. Raises BadInput with the count of answers to none of them."""
     rows = connection.execute(sa.select(items.c.id, items.c.study, items.c.first, items.c.second, items.c.question))
     known: dict[tuple[str, ...], int] = {(row.study, row.first, row.second, row.question): int(row.id) for row in rows}
-    unknown = [one for one in incoming if (one.study, one.first, one.second, one.question) not in known]
+    unknown = [
+        answer for answer in incoming if (answer.study, answer.first, answer.second, answer.question) not in known
+    ]
     if unknown:
-        one = unknown[0]
-        what = f"image {one.first}" + (f" of study {one.study}" if one.study else "") + f", question {one.question}"
-        asked = ", ".join(each.name for each in project.questionnaire.question)
+        first = unknown[0]
+        what = (
+            f"image {first.first}"
+            + (f" of study {first.study}" if first.study else "")
+            + f", question {first.question}"
+        )
+        question_names = ", ".join(each.name for each in project.questionnaire.question)
         raise BadInput(
-            f"{one.where}: expected answers about this run's images to {asked}, got {len(unknown):,} of others "
-            f"({what}); take them out, nothing was imported"
+            f"{first.where}: expected answers about this run's images to {question_names}, got "
+            f"{len(unknown):,} of others ({what}); take them out, nothing was imported"
         )
     return known
 
@@ -165,8 +173,8 @@ def _raters(connection: Connection, names: set[str], now: float) -> tuple[dict[s
     new = sorted(names - there.keys())
     for name in new:
         row = {"name": name, "token_hash": hash_of(secrets.token_urlsafe(32)), "state": "active", "created": now}
-        made = connection.execute(raters.insert().values(**row))
-        there[name] = int((made.inserted_primary_key or (0,))[0])
+        inserted = connection.execute(raters.insert().values(**row))
+        there[name] = int((inserted.inserted_primary_key or (0,))[0])
     return there, len(new)
 
 
@@ -186,46 +194,48 @@ def _there(connection: Connection) -> dict[tuple[int, int, bool], tuple[int, _Ke
     }
 
 
-def _agrees(project: Project, one: Incoming, kept: _Kept) -> None:
+def _agrees(project: Project, answer: Incoming, stored: _Kept) -> None:
     """Raises BadInput where an answer is another than the one in force; a file may leave the follow-up out."""
-    if one.level == kept[0] and (one.detail is None or one.detail == kept[1]):
+    if answer.level == stored[0] and (answer.detail is None or answer.detail == stored[1]):
         return
-    said, before = (
-        _words(project.questionnaire.named(one.question), *each) for each in ((one.level, one.detail), kept)
+    after, before = (
+        _words(project.questionnaire.named(answer.question), *each) for each in ((answer.level, answer.detail), stored)
     )
     raise BadInput(
-        f"{one.where}: expected {one.rater}'s answer to {one.question} of {one.first} that is kept ({before}), got "
-        f"another ({said}); take it out of the file, nothing was imported"
+        f"{answer.where}: expected {answer.rater}'s stored answer to {answer.question} of {answer.first} "
+        f"({before}), got another ({after}); take it out of the file, nothing was imported"
     )
 
 
-def _words(asked: RaterQuestion, level: int | None, detail: int | None) -> str:
+def _words(question: RaterQuestion, level: int | None, detail: int | None) -> str:
     if level is None:
         return "cannot tell"
-    follow = f", {asked.follow_up.levels[detail]}" if asked.follow_up and detail is not None else ""
-    return asked.levels[level].name + follow
+    follow = f", {question.follow_up.levels[detail]}" if question.follow_up and detail is not None else ""
+    return question.levels[level].name + follow
 
 
-def _task(connection: Connection, one: Incoming, of: tuple[int, int, int], task: int | None, now: float) -> int:
+def _task(connection: Connection, answer: Incoming, of: tuple[int, int, int], task: int | None, now: float) -> int:
     """The task that the answer is to, answered now: the rater's own where there is one. of: item, rater, place."""
-    given = now if one.given is None else one.given
-    values = {"flipped": False, "state": "answered", "leased": given, "until": given}
+    time = now if answer.given is None else answer.given
+    values = {"flipped": False, "state": "answered", "leased": time, "until": time}
     if task is not None:
         connection.execute(tasks.update().where(tasks.c.id == task).values(**values))
         return task
     item, rater, place = of
-    row = {"item_id": item, "rater_id": rater, "repeat": one.repeat, "place": place, **values}
+    row = {"item_id": item, "rater_id": rater, "repeat": answer.repeat, "place": place, **values}
     return int((connection.execute(tasks.insert().values(**row)).inserted_primary_key or (0,))[0])
 
 
-def _keep(connection: Connection, one: Incoming, rater: int, number: int, now: float) -> None:
-    given = now if one.given is None else one.given
-    milliseconds = None if one.seconds is None or abs(one.seconds) > LONGEST / 1000 else round(one.seconds * 1000)
-    kept = connection.execute(
+def _keep(connection: Connection, answer: Incoming, rater: int, number: int, now: float) -> None:
+    time = now if answer.given is None else answer.given
+    milliseconds = (
+        None if answer.seconds is None or abs(answer.seconds) > LONGEST / 1000 else round(answer.seconds * 1000)
+    )
+    inserted = connection.execute(
         answers.insert().values(
             task_id=number, rater_id=rater, key=f"import-{secrets.token_hex(16)}",
-            kind="skip" if one.level is None else "answer", value=one.level, detail=one.detail, given=given,
+            kind="skip" if answer.level is None else "answer", value=answer.level, detail=answer.detail, given=time,
             milliseconds=milliseconds if milliseconds is not None and 0 <= milliseconds <= LONGEST else None,
         )
     ).inserted_primary_key  # fmt: skip
-    connection.execute(tasks.update().where(tasks.c.id == number).values(answer_id=int((kept or (0,))[0])))
+    connection.execute(tasks.update().where(tasks.c.id == number).values(answer_id=int((inserted or (0,))[0])))

@@ -21,7 +21,7 @@ _DEFAULT: Final = {
 
 
 def default(run: Path, kind: str) -> Path:
-    """Where a kind of export goes if nothing else is said. Raises UnknownName for another kind."""
+    """The default destination of a kind of export. Raises UnknownName for another kind."""
     if kind not in _DEFAULT:
         raise UnknownName("format", kind, _DEFAULT)
     return run / FOLDER / _DEFAULT[kind]
@@ -40,7 +40,7 @@ def write(project: Project, kind: str, out: Path, scale: str, image_url: str) ->
     return makers[kind](project, out, image_url)
 
 
-def _table(project: Project, kind: str, out: Path, scale: str) -> dict[str, Any]:
+def _table(project: Project, kind: str, out: Path, scale: str) -> dict[str, object]:
     if scale not in ("attribute", "unit"):
         raise UnknownName("scale", scale, ("attribute", "unit"))
     if out.suffix.lower() not in (".csv", ".parquet"):
@@ -48,7 +48,7 @@ def _table(project: Project, kind: str, out: Path, scale: str) -> dict[str, Any]
     unit = "unit" if scale == "unit" else "attribute"
     table = answers_table(project) if kind == "answers" else ratings_table(project, unit)  # type: ignore[arg-type]
     write_atomically(out, as_csv(table) if out.suffix.lower() == ".csv" else as_parquet(table))
-    told: dict[str, Any] = {"out": str(out), "rows": len(table)}
+    summary: dict[str, Any] = {"out": str(out), "rows": len(table)}
     if kind == "ratings" and out.suffix.lower() == ".csv":
-        told["only_in_parquet"] = "attributes, scales and levels of questions, who could not tell, who was shut out"
-    return told
+        summary["only_in_parquet"] = "attributes, scales and levels of questions, who could not tell, who was shut out"
+    return summary

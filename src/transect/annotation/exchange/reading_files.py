@@ -19,7 +19,7 @@ from transect.errors import BadInput, UnknownName
 _UNREADABLE: Final = (OSError, csv.Error, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 _LONGEST_FIELD: Final = 1 << 20
 _OURS: Final = ("rater-", "worker-")
-"""What numbers of raters begin with; every other name is somebody's own."""
+"""The prefix of raters' numbers; every other name belongs to a person."""
 
 
 def read(path: Path, kind: str, project: Project) -> list[Incoming]:
@@ -42,18 +42,18 @@ def read(path: Path, kind: str, project: Project) -> list[Incoming]:
 
 def _mturk(path: Path, project: Project) -> list[Incoming]:
     """The results of a batch that `export --format mturk` made; rejected assignments are marked as left out."""
-    made, key = [], worker_key(project)
+    answers, key = [], worker_key(project)
     csv.field_size_limit(_LONGEST_FIELD)
     with path.open(encoding="utf-8-sig", newline="") as file:
         for number, row in enumerate(csv.DictReader(file), start=2):
             where = f"{path}, line {number}"
             if row.get("AssignmentStatus") == "Rejected":
-                made.append(Incoming(where, "", "", "", "", "", None, left_out="rejected"))
+                answers.append(Incoming(where, "", "", "", "", "", None, left_out="rejected"))
                 continue
             question = _question(project, row["Input.question"], where)
             seconds = row.get("WorkTimeInSeconds") or ""
             level = _by_place(question, _chosen(row, "answer"), where)
-            made.append(
+            answers.append(
                 Incoming(
                     where, row["Input.study"], row["Input.id"], row["Input.second"], question.name,
                     _worker(row.get("WorkerId"), key, where), _turned(level, row.get("Input.flipped") == "1"),
@@ -61,7 +61,7 @@ def _mturk(path: Path, project: Project) -> list[Incoming]:
                     seconds=float(seconds) if seconds else None,
                 )
             )  # fmt: skip
-    return made
+    return answers
 
 
 def _chosen(row: Mapping[str, str], field: str) -> str:
@@ -71,8 +71,8 @@ def _chosen(row: Mapping[str, str], field: str) -> str:
     of it, `Answer.answer.0` and so on; forms without crowd elements give `Answer.answer` the value itself.
     """
     if row.get("Answer.taskAnswers"):
-        (said,) = json.loads(row["Answer.taskAnswers"])
-        value = said.get(field) or ""
+        (form,) = json.loads(row["Answer.taskAnswers"])
+        value = form.get(field) or ""
         return _ticked(value) if isinstance(value, dict) else str(value)
     prefix = f"Answer.{field}."
     flat = {name.removeprefix(prefix): value for name, value in row.items() if name and name.startswith(prefix)}
@@ -81,14 +81,14 @@ def _chosen(row: Mapping[str, str], field: str) -> str:
     )
 
 
-def _ticked(buttons: Mapping[str, Any]) -> str:
+def _ticked(buttons: Mapping[str, object]) -> str:
     on = [name for name, value in buttons.items() if value is True]
     return on[0] if len(on) == 1 else ""
 
 
 def _ground_truth(path: Path, project: Project) -> list[Incoming]:
     """The manifest that `export --format ground-truth` writes: a line per answer, with its worker."""
-    made, key = [], worker_key(project)
+    answers, key = [], worker_key(project)
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         where = f"{path}, line {number}"
         row = json.loads(line)
@@ -107,7 +107,7 @@ def _ground_truth(path: Path, project: Project) -> list[Incoming]:
                 f"{where}: expected level {level} to be {question.levels[level].name!r}, got {shown!r}; fix it"
             )
         date = metadata.get("creation-date")
-        made.append(
+        answers.append(
             Incoming(
                 where, str(row.get("transect-study", "")), str(row["transect-id"]), "", name,
                 worker if worker.startswith(_OURS) else anonymous(worker, key), level,
@@ -115,39 +115,40 @@ def _ground_truth(path: Path, project: Project) -> list[Incoming]:
                 given=seconds_of(date, where) if date else None,
             )
         )  # fmt: skip
-    return made
+    return answers
 
 
 def _label_studio(path: Path, project: Project) -> list[Incoming]:
     """An export as JSON: tasks with their annotations; those that were skipped or left empty are marked."""
-    made, key = [], worker_key(project)
+    answers, key = [], worker_key(project)
     for number, task in enumerate(json.loads(path.read_text(encoding="utf-8")), start=1):
         data, where = task["data"], f"{path}, task {number}"
         question = _question(project, data["question"], where)
         check_level_names(question)
-        for one in task.get("annotations", []):
-            said = {result["from_name"]: result["value"]["choices"][0] for result in one["result"]}
-            if not said or one.get("was_cancelled"):
-                made.append(Incoming(where, "", "", "", "", "", None, left_out="skipped"))
+        for annotation in task.get("annotations", []):
+            choices = {result["from_name"]: result["value"]["choices"][0] for result in annotation["result"]}
+            if not choices or annotation.get("was_cancelled"):
+                answers.append(Incoming(where, "", "", "", "", "", None, left_out="skipped"))
                 continue
-            if question.name not in said:
+            if question.name not in choices:
                 raise BadInput(
-                    f"{where}: expected an answer to {question.name}, got one to {', '.join(said)}; give each project "
-                    "the tasks of its own question"
+                    f"{where}: expected an answer to {question.name}, got one to {', '.join(choices)}; give each "
+                    "only the tasks of its question"
                 )
-            level = _by_name(question, said[question.name], where)
-            made.append(
+            level = _by_name(question, choices[question.name], where)
+            answers.append(
                 Incoming(
                     where, str(data.get("study", "")), str(data["first"]), str(data.get("second", "")), question.name,
-                    _rater_of(one, key, where), _turned(level, bool(data.get("flipped"))),
-                    _detail(question, said.get(question.name + FOLLOW_UP, ""), where), seconds=one.get("lead_time"),
+                    _rater_of(annotation, key, where), _turned(level, bool(data.get("flipped"))),
+                    _detail(question, choices.get(question.name + FOLLOW_UP, ""), where),
+                    seconds=annotation.get("lead_time"),
                 )
             )  # fmt: skip
-    return made
+    return answers
 
 
 def _rater_of(annotation: Mapping[str, Any], key: bytes, where: str) -> str:
-    """The number of who gave an annotation: ours where it was exported by us, else of whoever completed it."""
+    """The rater's number of an annotation: ours where we exported it, else that of the user who completed it."""
     ours = next((result["meta"]["rater"] for result in annotation["result"] if "rater" in result.get("meta", {})), "")
     if str(ours).startswith(_OURS):
         return str(ours)
@@ -155,10 +156,10 @@ def _rater_of(annotation: Mapping[str, Any], key: bytes, where: str) -> str:
     return _worker((by.get("email") or by.get("id")) if isinstance(by, dict) else by, key, where)
 
 
-def _worker(worker: Any, key: bytes, where: str) -> str:
+def _worker(worker: object, key: bytes, where: str) -> str:
     """A worker's number. Raises BadInput where the file does not say whose the answer is."""
     if worker in (None, ""):
-        raise BadInput(f"{where}: expected who gave the answer, got nobody; fix it")
+        raise BadInput(f"{where}: expected the rater of the answer, got none; fix it")
     return anonymous(str(worker), key)
 
 
@@ -187,7 +188,7 @@ def _detail_by_place(question: RaterQuestion, text: str, where: str) -> int | No
     raise BadInput(f"{where}: follow-up: expected a place from 0 to {len(follow) - 1}, got {text!r}; fix it")
 
 
-def _question(project: Project, name: Any, where: str) -> RaterQuestion:
+def _question(project: Project, name: object, where: str) -> RaterQuestion:
     try:
         return project.questionnaire.named(str(name))
     except UnknownName as error:
@@ -205,7 +206,7 @@ def _by_place(question: RaterQuestion, text: str, where: str) -> int | None:
 
 def _by_name(question: RaterQuestion, text: str, where: str) -> int | None:
     """The level by its name; None: could not tell."""
-    names = [one.name for one in question.levels]
+    names = [level.name for level in question.levels]
     if text in names:
         return names.index(text)
     if _cannot_tell(question, text, where):

@@ -74,13 +74,13 @@ def export(service: Serving, session: AdminSession, kind: Literal["csv", "parque
 
 @router.post("/admin/pause", include_in_schema=False)
 async def pause(request: Request, service: Serving) -> Response:
-    """Stop giving out tasks, or go on."""
+    """Stop giving out tasks, or resume."""
     return await _change(request, service, lambda form: progress.pause(service.database, form.get("pause") == "1"))
 
 
 @router.post("/admin/raters/{rater}", include_in_schema=False)
 async def rater(request: Request, service: Serving, rater: Annotated[int, Path(ge=1, le=2**31 - 1)]) -> Response:
-    """Pause or shut out a rater, or let them go on."""
+    """Pause or exclude a rater, or let them resume."""
     return await _change(request, service, lambda form: _set(service, rater, form.get("state", "")))
 
 

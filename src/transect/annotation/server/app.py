@@ -45,7 +45,7 @@ def create_app(
     secure: bool = False,
     public: str = "",
     clock: Callable[[], float] = time.time,
-) -> Any:
+) -> Guard:
     """The ASGI application of a project.
 
     hosts: names it answers to, empty for any; examples: a folder of pictures of levels; secure: it is reached by
@@ -85,14 +85,15 @@ async def _told(_: Request, error: Any) -> Response:
 async def _not_understood(_: Request, error: Any) -> Response:
     """Which field is wrong and why, without what was sent."""
     detail = [
-        {"loc": [str(part) for part in one["loc"]], "msg": one["msg"], "type": one["type"]} for one in error.errors()
+        {"loc": [str(part) for part in fault["loc"]], "msg": fault["msg"], "type": fault["type"]}
+        for fault in error.errors()
     ]
     return Response(json.dumps({"detail": detail}), 422, media_type="application/json")
 
 
 @final
 class Server(uvicorn.Server):
-    """Serves until it is told to stop; `ready` is called once it listens, with the port."""
+    """Serves until a signal stops it; `ready` is called with the port once it listens."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[int], None]) -> None:
         super().__init__(config)
@@ -105,8 +106,8 @@ class Server(uvicorn.Server):
             self._ready(int(self.servers[0].sockets[0].getsockname()[1]))
 
 
-def serve(app: Any, host: str, port: int, ready: Callable[[int], None]) -> None:
-    """Serve an application until it is told to stop. Raises BadInput where the address cannot be listened on."""
+def serve(app: Guard, host: str, port: int, ready: Callable[[int], None]) -> None:
+    """Serve an application until a signal stops it. Raises BadInput where the address cannot be listened on."""
     config = uvicorn.Config(
         app,
         host=host,
@@ -128,7 +129,7 @@ def serve(app: Any, host: str, port: int, ready: Callable[[int], None]) -> None:
 
 
 def check_address(host: str, port: int) -> None:
-    """Raises BadInput where an address cannot be listened on now: said before anything is begun."""
+    """Raises BadInput where an address cannot be listened on now, before any work starts."""
     try:
         for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
             with socket.socket(family, kind, protocol) as listening:

@@ -42,7 +42,7 @@ class Guard:
     """An ASGI application around another.
 
     hosts: names it answers to; empty: any. secure: it is reached by HTTPS. known: hashes of cookies that are sessions;
-    each of them has a rate of its own, all else shares that of its address. public: the name (and port) under which
+    each of them has a separate rate, all else shares that of its address. public: the name (and port) under which
     a proxy on this machine shows it; then the last address in X-Forwarded-For says whose request it is. clock: seconds
     that never run backwards.
     """
@@ -104,14 +104,14 @@ class Guard:
         named = network_of(headers.get("x-forwarded-for", "").rpartition(",")[2].strip())
         return (named, 0) if self._public and named and _is_loopback(there[0]) else (there[0], there[1])
 
-    def _dressed(self, given: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-        there = {key.lower() for key, _ in given}
+    def _dressed(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        there = {key.lower() for key, _ in headers}
         more = dict(_HEADERS)
         if b"cache-control" not in there:
             more["cache-control"] = "no-store"
         if self._secure:
             more["strict-transport-security"] = "max-age=31536000"
-        return [*given, *((key.encode(), value.encode()) for key, value in more.items() if key.encode() not in there)]
+        return [*headers, *((key.encode(), value.encode()) for key, value in more.items() if key.encode() not in there)]
 
 
 def network_of(address: str) -> str:
@@ -123,11 +123,13 @@ def network_of(address: str) -> str:
     bare = address[1:].partition("]")[0] if address.startswith("[") else address
     bare = bare.partition(":")[0] if bare.count(":") == 1 else bare
     try:
-        found = ip_address(bare)
+        network_address = ip_address(bare)
     except ValueError:
         return ""
-    found = getattr(found, "ipv4_mapped", None) or found
-    return str(found) if found.version == 4 else str(ip_network((found, 64), strict=False))
+    network_address = getattr(network_address, "ipv4_mapped", None) or network_address
+    return (
+        str(network_address) if network_address.version == 4 else str(ip_network((network_address, 64), strict=False))
+    )
 
 
 def _is_loopback(address: str) -> bool:
@@ -163,10 +165,10 @@ def _same_origin(headers: dict[str, str], names: Container[str]) -> bool:
 def _cookie(header: str) -> str:
     """The session in a Cookie header."""
     try:
-        found = SimpleCookie(header)
+        cookies = SimpleCookie(header)
     except CookieError:
         return ""
-    return next((found[name].value for name in COOKIES.values() if name in found), "")
+    return next((cookies[name].value for name in COOKIES.values() if name in cookies), "")
 
 
 async def _body(receive: Receive, headers: dict[str, str]) -> bytes | int:

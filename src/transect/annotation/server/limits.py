@@ -1,4 +1,4 @@
-"""How often somebody may ask: token buckets in memory, the oldest forgotten first."""
+"""Rate limits: token buckets in memory, the oldest forgotten first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import final
 
 @final
 class Buckets:
-    """So many requests at once, refilled at so many a second, for each key.
+    """`burst` requests at once, refilled at `rate` a second, for each key.
 
     >>> two = Buckets(burst=2, rate=1.0)
     >>> [two.take("ada", now) for now in (0.0, 0.0, 0.0, 1.0)]

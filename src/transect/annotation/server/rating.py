@@ -31,8 +31,8 @@ _CONFLICT: Final[dict[int | str, dict[str, Any]]] = {409: {"description": "canno
 _Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
 _Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 _Digest = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$")]
-# Browsers keep a picture under its address for an hour. Tasks and levels are counted alike in every study, so that the
-# digest in the address is what makes it this picture's own.
+# Browsers keep a picture under its address for an hour. Tasks and levels are numbered the same way in every study, so
+# the address contains a digest of the picture.
 _KEPT: Final = {"cache-control": "private, max-age=3600"}
 
 
@@ -86,9 +86,9 @@ def home(request: Request, service: Serving) -> Response:
     session = service.session(request, "rater")
     if session is None or session.rater is None:
         return service.page("closed.html", 401)
-    asked = service.project.questionnaire
+    questionnaire = service.project.questionnaire
     name = "rate.html" if session.consented else "consent.html"
-    return service.page(name, csrf=session.csrf, asked=asked)
+    return service.page(name, csrf=session.csrf, asked=questionnaire)
 
 
 @router.get("/invite/{token}", include_in_schema=False)
@@ -126,7 +126,7 @@ async def agree(request: Request, service: Serving) -> Response:
 def questions(service: Serving, rater: Reading) -> dict[str, Any]:
     """What is asked: texts, levels, keys, and where their examples are."""
     _ = rater
-    return {"questions": [_question(service, one.name) for one in service.project.questionnaire.question]}
+    return {"questions": [_question(service, question.name) for question in service.project.questionnaire.question]}
 
 
 @router.get("/api/tasks", responses=_ERRORS)
@@ -138,9 +138,9 @@ def held(service: Serving, rater: Reading) -> Work:
 @router.post("/api/answers", responses=_CONFLICT)
 def answered(service: Serving, rater: Writing, body: AnswerBody) -> Acknowledged:
     """Keep an answer; it is on disk when this replies."""
-    given = Given(body.task, body.key, body.value, body.detail, body.milliseconds)
+    sent = Given(body.task, body.key, body.value, body.detail, body.milliseconds)
     try:
-        taken = answer(service.project, rater, given, service.clock())
+        taken = answer(service.project, rater, sent, service.clock())
     except Refused as error:
         raise HTTPException(409, str(error)) from None
     return Acknowledged(**_work(service, rater).model_dump(), answer=taken.answer, replayed=taken.replayed)
@@ -198,7 +198,7 @@ def example(
     """A face that shows a level."""
     _ = rater
     # The name is looked up, never joined from what was sent.
-    known = {one.name: one for one in service.project.questionnaire.question}
+    known = {each.name: each for each in service.project.questionnaire.question}
     if question not in known or level >= len(known[question].levels):
         raise HTTPException(404, "no example")
     png = _example(service.examples, known[question].name, level)
@@ -209,7 +209,7 @@ def example(
 
 def _work(service: Service, rater: int) -> Work:
     project: Project = service.project
-    there = [_shown(project, one) for one in next_tasks(project, rater, service.clock())]
+    there = [_shown(project, task) for task in next_tasks(project, rater, service.clock())]
     answered_so_far, share = progress.of_rater(project, rater)
     with service.database.reading() as connection:
         paused = read_setting(connection, "paused") == "1" or progress.is_paused(connection, rater)
@@ -224,19 +224,19 @@ def _shown(project: Project, task: Task) -> TaskShown:
 
 
 def _question(service: Service, name: str) -> dict[str, Any]:
-    one = service.project.questionnaire.named(name)
+    question = service.project.questionnaire.named(name)
     levels = []
-    for place, level in enumerate(one.levels):
+    for place, level in enumerate(question.levels):
         png = _example(service.examples, name, place)
         example = None if png is None else f"/examples/{name}/{place}/{_digest(png)}"
         levels.append({"name": level.name, "key": level.key, "example": example})
     return {
         "name": name,
-        "text": one.text,
-        "help": one.help,
-        "skip": one.skip,
+        "text": question.text,
+        "help": question.help,
+        "skip": question.skip,
         "levels": levels,
-        "follow_up": one.follow_up.model_dump() if one.follow_up else None,
+        "follow_up": question.follow_up.model_dump() if question.follow_up else None,
     }
 
 

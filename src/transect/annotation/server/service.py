@@ -71,7 +71,7 @@ class Service:
         """The project's."""
         return self.project.database
 
-    def page(self, name: str, status: int = 200, **values: Any) -> Response:
+    def page(self, name: str, status: int = 200, **values: object) -> Response:
         """A page from its template."""
         text = self._pages.get_template(name).render(title=self.project.questionnaire.title, **values)
         return Response(text, status, media_type="text/html; charset=utf-8")
@@ -93,18 +93,18 @@ class Service:
     def session(self, request: Request, kind: str) -> sessions.Session | None:
         """Who sent a request, if anybody of that kind is logged in."""
         token = request.cookies.get(COOKIES[kind], "")
-        found = sessions.find(self.database, token, self.clock()) if token else None
-        if found is None or (found.rater is None) != (kind == "admin"):
+        session = sessions.find(self.database, token, self.clock()) if token else None
+        if session is None or (session.rater is None) != (kind == "admin"):
             self.known.drop(hash_of(token))
             return None
         self.known.add(hash_of(token))
-        return found
+        return session
 
 
 def service_of(request: Request) -> Service:
     """The service that a request is to."""
-    found: Service = request.app.state.service
-    return found
+    service: Service = request.app.state.service
+    return service
 
 
 Serving = Annotated[Service, Depends(service_of)]
@@ -139,9 +139,9 @@ Writing = Annotated[int, Depends(writing_rater)]
 Reading = Annotated[int, Depends(reading_rater)]
 
 
-def check_csrf(session: sessions.Session, given: str) -> None:
+def check_csrf(session: sessions.Session, token: str) -> None:
     """403 where a change was not sent by a page of this session."""
-    if not hmac.compare_digest(session.csrf.encode(), given.encode()):
+    if not hmac.compare_digest(session.csrf.encode(), token.encode()):
         raise HTTPException(403, "this page is too old: load it again")
 
 

@@ -64,7 +64,7 @@ def serve(
 
     # What is wrong is said before anything is begun: a database that was begun asks the same from then on.
     url, hosts = _reached(host, public_url)
-    sessions.given_password()
+    sessions.environment_password()
     if examples and questions:
         check_examples(load(questions))
     check_address(host, port)

@@ -173,7 +173,7 @@ class AnnotationProject:
     def studies(self, scale: str = "attribute") -> list[rater_report.RatedStudy]:
         """The answers by study: of the database, or, where there is none, of the ratings stored with the run."""
         if self.database is None and not (self.run / DATABASE).exists():
-            return rater_report.from_kept(self.run)
+            return rater_report.from_stored(self.run)
         project = self.open(begin=False)
         with closing(project.database):
             return rater_report.from_project(self.run, project, scale)

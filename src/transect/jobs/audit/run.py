@@ -93,17 +93,17 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> Aud
     check_edits = check_of(checks.attributes, checks.identity, checks.realism, checks.redraw)
     studies = planned.complete(designed, request, targets, check_edits)
     crossed = error_conditions.check(request.report.by, [part.counted_by for part in studies])
-    required = gates.given(seen.require_validation, [(part.world, part.design.levels) for part in studies])
+    required = gates.required_for(seen.require_validation, [(part.world, part.design.levels) for part in studies])
     folder = Path("runs") / slug(targets[0].name) if request.run.out is None else request.run.out
     for part, place in zip(studies, planned.places(studies, folder, STUDIES), strict=True):
         study.run(part, place, quiet=quiet)
         if request.control and part is next((first for first in studies if first.design.levels), None):
             study.run_control(replace(part, world=planned.plain(part.world)), place, quiet=quiet)
-        gates.keep(place, None if part.name == planned.PHOTOGRAPHS else required)
+        gates.store(place, None if part.name == planned.PHOTOGRAPHS else required)
     if lines is not None:
         study.run(lines, folder / interpolation.FOLDER, quiet=quiet)
-    boundary.keep(folder, request.report.boundary)
-    error_conditions.keep(folder, crossed)
+    boundary.write(folder, request.report.boundary)
+    error_conditions.write(folder, crossed)
     reporting.rate(folder, seen.perceived, seen.prune, seen.ratings)
     with announcing_stages(quiet=quiet):
         return _with_costs(reporting.report(folder), targets)

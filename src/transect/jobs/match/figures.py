@@ -110,7 +110,7 @@ def build(page: MatchingPage) -> str:
     scale, rows = love_rows(page.balance, page.gate)
     edges, histograms = overlap_histograms(page.overlap)
     reference_edges, reference_histograms = overlap_histograms(page.references)
-    shares = [one for one in page.balance if np.isfinite(one.before.treated_interval[0])]
+    shares = [covariate for covariate in page.balance if np.isfinite(covariate.before.treated_interval[0])]
     return render(
         "matching",
         page=page,
@@ -132,21 +132,23 @@ def build(page: MatchingPage) -> str:
     )
 
 
-def love_rows(found: Sequence[Balance], gate: float) -> tuple[Scale, list[LoveRow]]:
+def love_rows(balance: Sequence[Balance], gate: float) -> tuple[Scale, list[LoveRow]]:
     """The axis of |SMD| and a row per covariate, the farthest before matching first (Ahmed et al. 2006)."""
-    values = [abs(side.smd) for one in found for side in (one.before, one.after) if np.isfinite(side.smd)]
+    values = [
+        abs(side.smd) for covariate in balance for side in (covariate.before, covariate.after) if np.isfinite(side.smd)
+    ]
     scale = covering([*values, gate])
-    order = sorted(found, key=lambda one: -abs(np.nan_to_num(one.before.smd)))
-    return scale, [_love_row(one, scale, gate) for one in order]
+    order = sorted(balance, key=lambda covariate: -abs(np.nan_to_num(covariate.before.smd)))
+    return scale, [_love_row(covariate, scale, gate) for covariate in order]
 
 
-def _love_row(one: Balance, scale: Scale, gate: float) -> LoveRow:
-    smd = (one.before.smd, one.after.smd)
+def _love_row(covariate: Balance, scale: Scale, gate: float) -> LoveRow:
+    smd = (covariate.before.smd, covariate.after.smd)
     before, after = (100 * scale.fraction(abs(value)) if np.isfinite(value) else None for value in smd)
     low, high = (None, None) if before is None or after is None else sorted((before, after))
     marks = [] if after is None else [Interval(after, low, high)]
     marks += [] if before is None else [Interval(before, filled=False)]
-    return LoveRow(one.covariate, one.used, tuple(marks), *smd, not abs(smd[1]) <= gate)
+    return LoveRow(covariate.covariate, covariate.used, tuple(marks), *smd, not abs(smd[1]) <= gate)
 
 
 def share_marks(side: Side | Cell) -> list[Interval]:
@@ -173,14 +175,14 @@ def overlap_histograms(
         name: [np.histogram(group, edges)[0] / max(len(group), 1) for group in groups] for name, groups in known.items()
     }
     top = max(float(part.max()) for groups in shares.values() for part in groups) or 1.0
-    made = []
+    histograms = []
     for name, groups in shares.items():
         treated, control = (tuple((100 * part / top).round(2).tolist()) for part in groups)
-        made.append(Histogram(name, treated, control))
-    return (low, high), made
+        histograms.append(Histogram(name, treated, control))
+    return (low, high), histograms
 
 
 def _distance_class(card: Card, pairs: Sequence[Card]) -> str:
     """Quarter of the pairs by distance: nearest, farthest, or neither."""
-    low, high = np.quantile([one.distance for one in pairs], [0.25, 0.75])
+    low, high = np.quantile([pair.distance for pair in pairs], [0.25, 0.75])
     return "nearest" if card.distance <= low else "farthest" if card.distance >= high else "middle"

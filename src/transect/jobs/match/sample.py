@@ -128,8 +128,8 @@ def _features(request: Request) -> tuple[Float[np.ndarray, "n ..."], tuple[str, 
     for block in request.blocks:
         columns: Sequence[str] = ()
         if not files.is_array(block):
-            own = files.numeric_columns(request.table, _roles(request)) if block is request.table else ()
-            columns = request.options.columns or own
+            numeric = files.numeric_columns(request.table, _roles(request)) if block is request.table else ()
+            columns = request.options.columns or numeric
         features, labels = files.read_features(block, columns, ids, _roles(request))
         blocks.append(features)
         names.append(labels)

@@ -94,32 +94,32 @@ def build(result: RecognitionResult) -> str:
     )
 
 
-def drawn_groups(found: Sequence[GroupErrors]) -> tuple[str, ...]:
+def drawn_groups(groups: Sequence[GroupErrors]) -> tuple[str, ...]:
     """The groups whose curves are drawn: as many as colors can tell apart, those with most images."""
-    largest = sorted(found, key=lambda one: -one.images)[:SERIES]
-    return tuple(one.group for one in found if one in largest)
+    largest = sorted(groups, key=lambda group: -group.images)[:SERIES]
+    return tuple(group.group for group in groups if group in largest)
 
 
-def decades(found: Sequence[GroupErrors], rate: str) -> int:
+def decades(groups: Sequence[GroupErrors], rate: str) -> int:
     """The lowest power of ten of an axis: that of the smallest rate above 0 that a curve has, -2 to -6."""
-    curves = [getattr(one, f"{rate}_curve") for one in found]
+    curves = [getattr(group, f"{rate}_curve") for group in groups]
     some = [float(curve[curve > 0].min()) for curve in curves if (curve > 0).any()]
     lowest = math.floor(math.log10(min(some, default=1.0)))
     return min(max(lowest, -_MOST_DECADES), -_FEWEST_DECADES)
 
 
-def panel(title: str, found: Sequence[GroupErrors], low_fmr: int, low_fnmr: int) -> Panel:
+def panel(title: str, groups: Sequence[GroupErrors], low_fmr: int, low_fnmr: int) -> Panel:
     """Curves of one sample: FMR on a logarithmic axis from 10^low_fmr, FNMR likewise (DET) or 1 - FNMR (ROC)."""
     det, roc = [], []
-    for number, one in enumerate(found):
-        known = (one.fmr_curve > 0) & np.isfinite(one.fnmr_curve)
-        x = _along(one.fmr_curve[known], low_fmr)
-        missed = one.fnmr_curve[known]
+    for number, group in enumerate(groups):
+        known = (group.fmr_curve > 0) & np.isfinite(group.fnmr_curve)
+        x = _along(group.fmr_curve[known], low_fmr)
+        missed = group.fnmr_curve[known]
         some = missed > 0
-        det.append(Curve(one.group, number, _points(x[some], _along(missed[some], low_fnmr))))
-        roc.append(Curve(one.group, number, _points(x, 100 * (1 - missed))))
+        det.append(Curve(group.group, number, _points(x[some], _along(missed[some], low_fnmr))))
+        roc.append(Curve(group.group, number, _points(x, 100 * (1 - missed))))
     linear = tuple(Tick(20.0 * k, f"{20 * k}", 0.2 * k) for k in range(6))
-    without = tuple(one.name for one in det if not one.points)
+    without = tuple(group.name for group in det if not group.points)
     return Panel(title, tuple(det), tuple(roc), _log_ticks(low_fmr), _log_ticks(low_fnmr), linear, without)
 
 
@@ -155,23 +155,23 @@ def draw(name: str, title: str, curves: Sequence[Curve], across: Sequence[Tick],
 
 def _rate_rows(summary: Mapping[str, Any], place: int) -> dict[str, Any]:
     """FNMR and FMR by group and sample at one threshold, with the scale of each."""
-    made: dict[str, Any] = {"limit": summary["thresholds"][place], "place": place}
+    rates: dict[str, Any] = {"limit": summary["thresholds"][place], "place": place}
     for rate in ("fnmr", "fmr"):
         rows = [
-            {"group": one["group"], "sample": TITLES[name], "value": at[rate], "low": at[f"{rate}_low"],
+            {"group": other["group"], "sample": TITLES[name], "value": at[rate], "low": at[f"{rate}_low"],
              "high": at[f"{rate}_high"], "after": name == "matched"}
             for one_group in summary["samples"]["all"]["groups"]
             for name, sample in summary["samples"].items()
-            for one in sample["groups"]
-            if one["group"] == one_group["group"]
-            for at in [one["rates"][place]]
+            for other in sample["groups"]
+            if other["group"] == one_group["group"]
+            for at in [other["rates"][place]]
         ]  # fmt: skip
         values = [row[key] for row in rows for key in ("value", "low", "high") if row[key] is not None]
         scale = covering(values)
         ticks = [Tick(100 * scale.fraction(t), tick_text(scale, t, hundredfold=True), t) for t in scale.ticks]
         grid = [(tick.at, tick.value) for tick in ticks]
-        made[rate] = {"rows": [{**row, "marks": _marks(row, scale)} for row in rows], "ticks": ticks, "grid": grid}
-    return made
+        rates[rate] = {"rows": [{**row, "marks": _marks(row, scale)} for row in rows], "ticks": ticks, "grid": grid}
+    return rates
 
 
 def _marks(row: Mapping[str, Any], scale: Scale) -> list[Interval]:

@@ -104,9 +104,9 @@ class Search:
             return Interrogation(self.seed, self.alpha, self.space.steps)
         sampler = Thompson(self.space.steps, self.seed) if self.space.conditions_alone else None
         if self.goal == "regions":
-            return ConfirmedSearch(self.seed, self.budget, self.space.thresholds, own=sampler)
+            return ConfirmedSearch(self.seed, self.budget, self.space.thresholds, strategy=sampler)
         if self.goal == "rate":
-            return Phases(self.seed, self.budget, self.space.thresholds, own=sampler)
+            return Phases(self.seed, self.budget, self.space.thresholds, strategy=sampler)
         return eager(self.seed) if sampler is None else sampler
 
     def spec(self) -> SearchSpec:
@@ -217,7 +217,7 @@ def _truth_and_outcome(world: World, target: Target, truth: str | None) -> tuple
 
 def _gates(path: str | Path | None, world: World, space: Space) -> required.Required | None:
     """Raters' validation, met by the generator, by all levels searched and over all ranges searched."""
-    gates = required.given(path, [(world, {})])
+    gates = required.required_for(path, [(world, {})])
     generator = generator_entry(world)
     latent = () if space.latent is None else space.latent.attributes
     for attribute, row in zip(space.attributes, space.ranked, strict=True):

@@ -41,7 +41,7 @@ class RateIndex:
     @cached_property
     def _by_outcome(self) -> Mapping[str, list[RateEntry]]:
         """Found once: a population has thousands of tables and hundreds of thousands of rates."""
-        found: dict[str, list[RateEntry]] = {}
+        entries: dict[str, list[RateEntry]] = {}
         for (_, outcome, _), position in self.positions.items():
-            found.setdefault(outcome, []).append(self.rates[position])
-        return found
+            entries.setdefault(outcome, []).append(self.rates[position])
+        return entries

@@ -79,11 +79,11 @@ def crossings(document: Document, study: int) -> tuple[Crossing, ...]:
     if entry.basis != "experimental" or len(entry.attributes) < 2:
         return ()
     index = RateIndex.of(document.results, entry.name)
-    made = [
+    crossings_of = [
         _crossing(document, study, index, number, outcome)
         for outcome, number in itertools.product(entry.outcomes, range(len(entry.targets)))
     ]
-    return tuple(each for each in made if each.panels or each.scatters)
+    return tuple(each for each in crossings_of if each.panels or each.scatters)
 
 
 def _crossing(document: Document, study: int, index: RateIndex, number: int, outcome: str) -> Crossing:
@@ -124,10 +124,10 @@ def _panel(
     by: AttributeEntry,
     scale: Scale,
 ) -> Panel:
-    found = {
+    positions = {
         value: [index.find(*where, {along.name: step, by.name: value}) for step in along.levels] for value in by.levels
     }
-    unit = next((index.rates[p].unit for row in found.values() for p in row if p is not None), "proportion")
+    unit = next((index.rates[p].unit for row in positions.values() for p in row if p is not None), "proportion")
     style = rate_style(unit)
     return Panel(
         attribute=f"{spaced(along.name)} and {spaced(by.name)}",
@@ -140,13 +140,13 @@ def _panel(
         x_ticks=level_ticks(document, study, along),
         y_ticks=axis_ticks(scale, style == "percent"),
         series=tuple(
-            _series(document, study, along, by, value, found[value], number, scale)
+            _series(document, study, along, by, value, positions[value], number, scale)
             for number, value in enumerate(by.levels)
-            if any(position is not None for position in found[value])
+            if any(position is not None for position in positions[value])
         ),
         slopes=(),
         table=(),
-        description=_course(document, along, by, found),
+        description=_course(document, along, by, positions),
     )
 
 
@@ -172,11 +172,11 @@ def _series(
 
 
 def _course(
-    document: Document, along: AttributeEntry, by: AttributeEntry, found: Mapping[float, Sequence[int | None]]
+    document: Document, along: AttributeEntry, by: AttributeEntry, rates_at: Mapping[float, Sequence[int | None]]
 ) -> str:
     """What the panel shows, in words: the course at each level of the second attribute."""
     clauses = []
-    for label, positions in zip(by.labels, found.values(), strict=True):
+    for label, positions in zip(by.labels, rates_at.values(), strict=True):
         ends = [None if p is None else document.results.rates[p].rate for p in (positions[0], positions[-1])]
         if ends[0] is not None and ends[1] is not None:
             course = "rises" if ends[1] > ends[0] else "falls" if ends[1] < ends[0] else "stays"
@@ -218,8 +218,8 @@ def _scatters(document: Document, study: int, index: RateIndex, target: str, out
     if not rates or any(rate.unit != "proportion" for rate in rates):
         return []
     scale = covering(finite([rate.rate for rate in rates]))
-    made = [_scatter(document, study, index, rates, attribute, scale) for attribute in entry.attributes]
-    return [scatter for scatter in made if scatter.dots]
+    scatters = [_scatter(document, study, index, rates, attribute, scale) for attribute in entry.attributes]
+    return [scatter for scatter in scatters if scatter.dots]
 
 
 def _scatter(
@@ -253,11 +253,11 @@ def _scatter(
 
 def _apart(dots: Sequence[Dot]) -> tuple[Dot, ...]:
     """The dots, without the labels that would stand on another's; all have theirs as a tooltip."""
-    kept: list[Dot] = []
+    placed: list[Dot] = []
     for dot in dots:
-        near = any(abs(dot.y - k.y) < _LINE and abs(dot.x - k.x) < _WORDS for k in kept if k.labelled)
-        kept.append(replace(dot, labelled=not near))
-    return tuple(kept)
+        near = any(abs(dot.y - k.y) < _LINE and abs(dot.x - k.x) < _WORDS for k in placed if k.labelled)
+        placed.append(replace(dot, labelled=not near))
+    return tuple(placed)
 
 
 def _balance(above: int, dots: int) -> str:

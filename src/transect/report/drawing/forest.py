@@ -116,11 +116,11 @@ def _groups(document: Document, study: int, members: Sequence[int], scale: Scale
         comparisons.setdefault(key, []).append(i)
     return tuple(
         Group(
-            attribute=spaced(effects[found[0]].attribute),
-            change=_change(document, study, found[0]),
-            rows=tuple(_row(document, i, scale) for i in found),
+            attribute=spaced(effects[positions[0]].attribute),
+            change=_change(document, study, positions[0]),
+            rows=tuple(_row(document, i, scale) for i in positions),
         )
-        for _, found in sorted(comparisons.items())
+        for _, positions in sorted(comparisons.items())
     )
 
 

@@ -135,12 +135,12 @@ def _matrix(
     document: Document,
     study: int,
     members: Sequence[AttributeEntry],
-    found: Sequence[Sequence[int | None]],
+    lines: Sequence[Sequence[int | None]],
     shading: tuple[float, float],
 ) -> Matrix:
     """The table of cells that were found; shading: highest and lowest rate of the outcome."""
     *rows, columns = members
-    positions = [position for line in found for position in line if position is not None]
+    positions = [position for line in lines for position in line if position is not None]
     top, bottom = shading
     return Matrix(
         title=" × ".join(spaced(attribute.name) for attribute in members),
@@ -149,7 +149,7 @@ def _matrix(
         columns=tuple(level(document, study, columns.name, value, "") for value in columns.levels),
         lines=tuple(
             Line(_headers(document, study, rows, number), tuple(_cell(document, p, bottom, top) for p in line))
-            for number, line in enumerate(found)
+            for number, line in enumerate(lines)
         ),
         style=rate_style(document.results.rates[positions[0]].unit),
         folded=True,

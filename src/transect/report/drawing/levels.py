@@ -127,12 +127,12 @@ def _panel(
     scale: Scale,
 ) -> Panel:
     ordered = attribute.kind in ("continuous", "ordinal")
-    found = {
+    places = {
         (target, value): index.find(target, outcome, {attribute.name: value})
         for value in attribute.levels
         for target in targets
     }
-    positions = {key: position for key, position in found.items() if position is not None}
+    positions = {key: position for key, position in places.items() if position is not None}
     unit = next((index.rates[position].unit for position in positions.values()), "")
     style = rate_style(unit)
     return Panel(

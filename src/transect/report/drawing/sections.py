@@ -274,11 +274,11 @@ def _courses(panel: Panel) -> str:
 
 def _labels(place: str, panel: Panel) -> dict[str, str]:
     """Each label and the place of its text, in order of first use."""
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for j, series in enumerate(panel.series):
         for k, point in enumerate(series.points):
-            found.setdefault(point.label, f"{place}/series/{j}/points/{k}/label")
-    return found
+            labels.setdefault(point.label, f"{place}/series/{j}/points/{k}/label")
+    return labels
 
 
 def _bars(place: str, panel: Panel, scale: Scale, names: Sequence[str]) -> Axes:

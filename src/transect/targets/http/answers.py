@@ -51,15 +51,15 @@ class AnswerReader:
         except RecursionError:
             return failed(self._task, "invalid answer: nested too deeply")
 
-    def parts(self, content: Any) -> dict[str, Any]:
+    def parts(self, content: object) -> dict[str, object]:
         """What each path of the file finds in an answer; for items of a list the first item."""
-        found = {name: path.search(content) for name, path in self._paths.items() if name not in _RELATIVE[self._key]}
-        items = found.get(self._key)
+        values = {name: path.search(content) for name, path in self._paths.items() if name not in _RELATIVE[self._key]}
+        items = values.get(self._key)
         first = items[0] if isinstance(items, list) and items else None
         inner = {name: self._paths[name].search(first) for name in _RELATIVE[self._key] if name in self._paths}
-        return {**found, **(inner if first is not None else {})}
+        return {**values, **(inner if first is not None else {})}
 
-    def _raw(self, reply: Reply, width: int, height: int) -> Any:
+    def _raw(self, reply: Reply, width: int, height: int) -> object:
         if reply.reason:
             raise NoAnswer(f"invalid answer: {reply.reason}")
         content = self._content(reply)
@@ -74,7 +74,7 @@ class AnswerReader:
             raise NoAnswer(f"refused: HTTP {reply.status}")
         return self._boxes(content, width, height) if self._task is Task.DETECTION else self._numbers(content)
 
-    def _content(self, reply: Reply) -> Any:
+    def _content(self, reply: Reply) -> object:
         try:
             return parse(reply.body)
         except NoAnswer:
@@ -82,7 +82,7 @@ class AnswerReader:
                 raise NoAnswer(f"refused: HTTP {reply.status}") from None
             raise
 
-    def _search(self, name: str, content: Any) -> Any:
+    def _search(self, name: str, content: object) -> object:
         import jmespath
 
         if name not in self._paths:
@@ -92,31 +92,34 @@ class AnswerReader:
         except jmespath.exceptions.JMESPathError as error:
             raise NoAnswer(f"invalid answer: response.{name} does not fit it ({type(error).__name__})") from None
 
-    def _found(self, content: Any) -> Any:
-        found = self._search(self._key, content)
-        if found is None:
+    def _found(self, content: object) -> object:
+        content_of_key = self._search(self._key, content)
+        if content_of_key is None:
             raise NoAnswer(f"no value at response.{self._key}: the answer has {outline(content)}")
-        return found
+        return content_of_key
 
-    def _numbers(self, content: Any) -> Any:
-        found = self._found(content)
+    def _numbers(self, content: object) -> object:
+        content_of_key = self._found(content)
         if self._key == "scores":
-            found = self._by_label(found)
-        values = [_number(value, self._key) for value in (found if isinstance(found, list) else [found])]
+            content_of_key = self._by_label(content_of_key)
+        values = [
+            _number(value, self._key)
+            for value in (content_of_key if isinstance(content_of_key, list) else [content_of_key])
+        ]
         return [value / self._response.score_scale for value in values]
 
-    def _by_label(self, found: Any) -> Any:
+    def _by_label(self, labelled: object) -> object:
         """Scores in the order of the labels, from a list, an object, or a list of objects with a label and a score."""
-        if isinstance(found, list) and found and isinstance(found[0], Mapping):
-            found = {str(self._search("label", one)): self._search("score", one) for one in found}
-        if not isinstance(found, Mapping):
-            return found
-        missing = [label for label in self._labels if label not in found]
+        if isinstance(labelled, list) and labelled and isinstance(labelled[0], Mapping):
+            labelled = {str(self._search("label", entry)): self._search("score", entry) for entry in labelled}
+        if not isinstance(labelled, Mapping):
+            return labelled
+        missing = [label for label in self._labels if label not in labelled]
         if missing:
             raise NoAnswer(f"invalid answer: no score for {missing[0]!r}")
-        return [found[label] for label in self._labels]
+        return [labelled[label] for label in self._labels]
 
-    def _boxes(self, content: Any, width: int, height: int) -> np.ndarray:
+    def _boxes(self, content: object, width: int, height: int) -> np.ndarray:
         items = self._found(content)
         if not isinstance(items, list):
             raise NoAnswer(f"invalid answer: expected a list of boxes, got {_kind(items)}")
@@ -130,7 +133,7 @@ class AnswerReader:
         boxes[:, 4] /= self._response.score_scale
         return boxes
 
-    def _box(self, item: Any) -> list[float]:
+    def _box(self, item: object) -> list[float]:
         corners = self._search("box", item)
         if not isinstance(corners, list) or len(corners) not in (4, 5):
             raise NoAnswer(f"invalid answer: expected four numbers at response.box, got {_kind(corners)}")
@@ -156,7 +159,7 @@ def failed(task: Task, reason: str) -> Predictions:
     return Predictions(task, np.full((1, 1), np.nan), (reason,), boxes)
 
 
-def parse(body: bytes) -> Any:
+def parse(body: bytes) -> object:
     """JSON, strictly: no key twice, no NaN. Raises NoAnswer.
 
     >>> parse(b'{"a": 1, "a": 2}')
@@ -171,7 +174,7 @@ def parse(body: bytes) -> Any:
         raise NoAnswer(f"invalid answer: {'empty' if not body.strip() else 'no JSON'}") from None
 
 
-def outline(content: Any, depth: int = 2) -> str:
+def outline(content: object, depth: int = 2) -> str:
     """What is there, in a few words, without its texts and numbers.
 
     >>> outline({"faces": [{"box": [1, 2]}], "id": "x"})
@@ -183,7 +186,7 @@ def outline(content: Any, depth: int = 2) -> str:
     return _kind(content, depth)
 
 
-def _kind(value: Any, depth: int = 1) -> str:
+def _kind(value: object, depth: int = 1) -> str:
     if isinstance(value, Mapping):
         return f"object with {', '.join(str(key) for key in [*value][:6])}" if value else "empty object"
     if isinstance(value, list):
@@ -202,18 +205,18 @@ def _number(value: Any, key: str) -> float:
         raise NoAnswer(f"invalid answer: expected a number at response.{key}, got one too large") from None
 
 
-def _fives(numbers: Sequence[Any]) -> list[Any]:
+def _fives(numbers: Sequence[object]) -> list[object]:
     """Boxes out of a flat tensor of them."""
     if len(numbers) % 5:
         raise NoAnswer("invalid answer: expected five numbers for each box of a flat list")
     return [list(numbers[i : i + 5]) for i in range(0, len(numbers), 5)]
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    unique = dict(pairs)
+    if len(unique) < len(pairs):
         raise NoAnswer("invalid answer: JSON with a key twice")
-    return found
+    return unique
 
 
 def _constant(_: str) -> NoReturn:

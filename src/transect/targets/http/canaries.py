@@ -1,7 +1,7 @@
 """Does the model still answer as it did? A few images are asked about again at intervals, past the file of answers.
 
-The first images that a target is asked about are its canaries; their ordinary answers are round 0. After every so many
-answered images all are asked about again, and paid for, as a round of its own.
+The first images that a target is asked about are its canaries; their ordinary answers are round 0. After every N
+answered images all are asked about again, and paid for, as a separate round.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import io
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from jaxtyping import Float, UInt8
@@ -52,9 +52,9 @@ class Canaries:
             if self._full or not self._settings.every:
                 return
             known = [key for key, _ in ledger.canaries(self._request)]
-            for one in pixels:
-                if len(known) < self._settings.images and (key := image_key(one)) not in known:
-                    ledger.add_canary(self._request, len(known), key, _png(one))
+            for image in pixels:
+                if len(known) < self._settings.images and (key := image_key(image)) not in known:
+                    ledger.add_canary(self._request, len(known), key, _png(image))
                     known.append(key)
             self._full = len(known) >= self._settings.images
 
@@ -67,13 +67,13 @@ class Canaries:
         if number is None:
             return False
 
-        def one(pixels: Pixels) -> None:
+        def request_one(pixels: Pixels) -> None:
             with contextlib.suppress(CallFailed, BudgetSpent):  # then there is no answer to compare
                 self._ask(pixels, number)
 
         pictures = [_pixels(png) for _, png in ledger.canaries(self._request)]
         with ThreadPoolExecutor(max(1, threads)) as pool:
-            list(pool.map(one, pictures))
+            list(pool.map(request_one, pictures))
         return True
 
     def _due(self, ledger: Ledger) -> int | None:
@@ -84,32 +84,32 @@ class Canaries:
             self._asked.add(number)
             return number
 
-    def record(self, ledger: Ledger, read: Callable[[Reply, int, int], Predictions]) -> dict[str, Any] | None:
-        """All rounds as JSON has it; None without a second round.
+    def record(self, ledger: Ledger, read: Callable[[Reply, int, int], Predictions]) -> dict[str, object] | None:
+        """All rounds as JSON values; None without a second round.
 
         every, images; rounds: their numbers; distances [images, rounds, rounds]: how far answers are apart, None where
         one is missing.
         """
-        kept = ledger.canaries(self._request)
-        if not self._settings.every or not kept:
+        canaries = ledger.canaries(self._request)
+        if not self._settings.every or not canaries:
             return None
         numbers = [0, *range(1, ledger.answered(self._request) // self._settings.every + 1)]
-        replies = {n: [ledger.find(round_key(self._request, n), key) for key, _ in kept] for n in numbers}
+        replies = {n: [ledger.find(round_key(self._request, n), key) for key, _ in canaries] for n in numbers}
         rounds = [n for n in numbers if any(replies[n])]
         if len(rounds) < 2:
             return None
         distances = []
-        for i, (_, png) in enumerate(kept):
+        for i, (_, png) in enumerate(canaries):
             height, width, _ = _pixels(png).shape
             for n in rounds:
                 if (i, n) not in self._read and (reply := replies[n][i]) is not None:
                     self._read[i, n] = read(reply, width, height)
             distances.append([[_plain(self._distance(i, n, m)) for m in rounds] for n in rounds])
-        return {"every": self._settings.every, "images": len(kept), "rounds": rounds, "distances": distances}
+        return {"every": self._settings.every, "images": len(canaries), "rounds": rounds, "distances": distances}
 
-    def _distance(self, image: int, one: int, other: int) -> float:
-        """How far two rounds' final answers about an image are apart; kept, since a record is made after each round."""
-        place = (image, min(one, other), max(one, other))
+    def _distance(self, image: int, earlier: int, other: int) -> float:
+        """Distance between two rounds' final answers about an image; cached, since each round writes a record."""
+        place = (image, min(earlier, other), max(earlier, other))
         if place not in self._apart:
             first, second = (self._read.get((image, n)) for n in place[1:])
             if first is None or second is None:
@@ -118,24 +118,24 @@ class Canaries:
         return self._apart[place]
 
 
-def apart(one: Predictions | None, other: Predictions | None) -> float:
+def apart(first: Predictions | None, other: Predictions | None) -> float:
     """How far two answers about one image are apart; 0 where they are equal, NaN where one is missing.
 
     Scores: Euclidean. Boxes: 1 for another number of them, else one less their mean overlap, and the difference of the
     best confidences. An answer and none, or two reasons for none, are 1 apart.
     """
-    if one is None or other is None:
+    if first is None or other is None:
         return float("nan")
-    if one.failures[0] or other.failures[0]:
-        return float(one.failures[0] != other.failures[0])
-    if one.scores.shape != other.scores.shape:
+    if first.failures[0] or other.failures[0]:
+        return float(first.failures[0] != other.failures[0])
+    if first.scores.shape != other.scores.shape:
         return 1.0
-    scores = np.nan_to_num(one.scores[0]) - np.nan_to_num(other.scores[0])
-    return float(np.linalg.norm(scores)) + (0.0 if one.boxes is None else _boxes_apart(one, other))
+    scores = np.nan_to_num(first.scores[0]) - np.nan_to_num(other.scores[0])
+    return float(np.linalg.norm(scores)) + (0.0 if first.boxes is None else _boxes_apart(first, other))
 
 
-def _boxes_apart(one: Predictions, other: Predictions) -> float:
-    first, second = (_in_order(each.boxes[0]) for each in (one, other) if each.boxes is not None)
+def _boxes_apart(left: Predictions, other: Predictions) -> float:
+    first, second = (_in_order(each.boxes[0]) for each in (left, other) if each.boxes is not None)
     if len(first) != len(second):
         return 1.0
     return float(1 - _overlap(first, second).mean()) if len(first) else 0.0

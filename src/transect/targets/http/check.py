@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from transect.errors import BadInput
@@ -19,8 +20,8 @@ from transect.targets.http.transport import CallFailed
 _SHOWN = 600
 
 
-def check(target: HttpTarget, pixels: Pixels) -> dict[str, Any]:
-    """What one image shows, as JSON has it, without secrets.
+def check(target: HttpTarget, pixels: Pixels) -> dict[str, object]:
+    """What one image shows, as JSON values, without secrets.
 
     target, task, sent (address, method, headers as written, body), reply (status, content type, bytes, start; None
     where nothing came back), final (whether it is kept as the image's answer), answer (an outline), found (what each
@@ -34,7 +35,7 @@ def check(target: HttpTarget, pixels: Pixels) -> dict[str, Any]:
     calls, cost = (now - then for now, then in zip(target.made(), before, strict=True))
     came = reply or (target.ledger.latest(target.request, image_key(pixels)) if calls else None)
     content = _content(came)
-    found = {} if content is None or reply is None else _found(target, content)
+    parts = {} if content is None or reply is None else _found(target, content)
     if reply is None:
         prediction = failed(target.task, failure)
     else:
@@ -46,7 +47,7 @@ def check(target: HttpTarget, pixels: Pixels) -> dict[str, Any]:
         "reply": came and _shown(came),
         "final": reply is not None,
         "answer": "" if content is None else outline(content),
-        "found": found,
+        "found": parts,
         "prediction": _plain(prediction),
         "failure": prediction.failures[0],
         "kept": reply is not None and calls == 0,
@@ -69,7 +70,7 @@ def advice(target: HttpTarget, explained: Mapping[str, Any]) -> str:
     return f"{target.name}: expected a {target.task} answer, got {failure}; fix [request] or [response]"
 
 
-def picture(path: Any) -> Pixels:
+def picture(path: str | Path) -> Pixels:
     """The pixels of an image file. Raises BadInput for what is no image."""
     import numpy as np
     from PIL import Image, UnidentifiedImageError
@@ -91,14 +92,14 @@ def _reply(target: HttpTarget, pixels: Pixels) -> tuple[Reply | None, str]:
         return None, error.reason
 
 
-def _content(reply: Reply | None) -> Any:
+def _content(reply: Reply | None) -> object:
     try:
         return None if reply is None else parse(reply.body)
     except NoAnswer:
         return None
 
 
-def _found(target: HttpTarget, content: Any) -> dict[str, Any]:
+def _found(target: HttpTarget, content: object) -> dict[str, object]:
     try:
         parts = target.reader.parts(content)
     except Exception as error:  # a path that does not fit the answer; the failure says which
@@ -106,12 +107,12 @@ def _found(target: HttpTarget, content: Any) -> dict[str, Any]:
     return {name: _short(value) for name, value in parts.items()}
 
 
-def _short(value: Any) -> Any:
+def _short(value: object) -> object:
     text = json.dumps(value, ensure_ascii=False)
     return value if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _sent(target: HttpTarget, pixels: Pixels) -> dict[str, Any]:
+def _sent(target: HttpTarget, pixels: Pixels) -> dict[str, object]:
     request = target.settings.request
     size = f"{pixels.shape[1]}x{pixels.shape[0]}"
     kind = f"{content_type(request)}, {size} pixels, {len(encoded(pixels, request))} bytes"
@@ -125,7 +126,7 @@ def _sent(target: HttpTarget, pixels: Pixels) -> dict[str, Any]:
     }
 
 
-def _shown(reply: Reply) -> dict[str, Any]:
+def _shown(reply: Reply) -> dict[str, object]:
     text = reply.body[: 4 * _SHOWN].decode(errors="replace")
     start = re.sub(r"[^\S ]+|[^\x20-\U0010ffff]", " ", text)[:_SHOWN]
     return {
@@ -136,10 +137,10 @@ def _shown(reply: Reply) -> dict[str, Any]:
     }
 
 
-def _plain(prediction: Predictions) -> dict[str, Any]:
-    """Scores and boxes as JSON has them: null for NaN."""
+def _plain(prediction: Predictions) -> dict[str, object]:
+    """Scores and boxes as JSON values: null for NaN."""
     scores = [_number(value) for value in prediction.scores[0]]
-    plain: dict[str, Any] = {"scores": scores}
+    plain: dict[str, object] = {"scores": scores}
     if prediction.task is Task.DETECTION and prediction.boxes is not None:
         plain["boxes"] = [[_number(value) for value in box] for box in prediction.boxes[0]]
     if prediction.labels:

@@ -48,7 +48,7 @@ CREATE TABLE IF NOT EXISTS canaries (
 class Reply:
     """What came back from one call: HTTP's status, type and body (cut off where `reason` says so).
 
-    reason: why it can be no answer, "" where it can. retry_after: what the header of that name said.
+    reason: why it can be no answer, "" where it can. retry_after: the value of the header of that name.
     """
 
     status: int

@@ -38,13 +38,13 @@ def image_key(pixels: Pixels) -> str:
 
 
 def request_key(settings: Settings) -> str:
-    """SHA-256 of all that is asked beside the image: another request, or another version, has other answers.
+    """SHA-256 of the request without the image: another request, or another version, has other answers.
 
     How answers are read, limits, budget and prices have no part in it, so that changing these pays for nothing again.
     """
-    asked = settings.request.model_dump(by_alias=True, exclude={"public_url", "serve_port"})
+    request = settings.request.model_dump(by_alias=True, exclude={"public_url", "serve_port"})
     return hashlib.sha256(
-        canonical_json({"version": settings.version, "boto3": settings.is_rekognition, **asked}).encode()
+        canonical_json({"version": settings.version, "boto3": settings.is_rekognition, **request}).encode()
     ).hexdigest()
 
 
@@ -147,7 +147,7 @@ def _fill(template: Any, values: Mapping[str, Callable[[], Any]]) -> Any:
     return _PLACEHOLDER.sub(lambda match: str(values[match[1]]()) if match[1] in values else match[0], template)
 
 
-def _check_placeholders(template: Any) -> None:
+def _check_placeholders(template: object) -> None:
     """Refuse a text that is one unknown placeholder; braces inside a longer text may be the interface's own."""
     if isinstance(template, Mapping | list):
         for value in template.values() if isinstance(template, Mapping) else template:

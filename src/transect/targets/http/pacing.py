@@ -11,7 +11,7 @@ from typing import final
 
 @final
 class Pacer:
-    """Spaces calls evenly, at most `rate` a second (None: as they come); a server's wish to wait holds for all threads.
+    """Spaces calls evenly, at most `rate` a second (None: no limit); a server's wish to wait holds for all threads.
 
     >>> Pacer(None).wait()
     """

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 REKOGNITION: Final = "rekognition-detect-faces"
 
-PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
+PRESETS: Final[Mapping[str, Mapping[str, object]]] = {
     "json": {
         "request": {"body": "json", "json": {"image": "{image_base64}"}},
         "response": {"score": "score", "scores": "scores", "boxes": "boxes", "embedding": "embedding"},
@@ -41,7 +41,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 
 
-def with_preset(table: Mapping[str, Any]) -> dict[str, Any]:
+def with_preset(table: Mapping[str, object]) -> dict[str, object]:
     """The settings of a file over those of the preset that it names; without a known preset the file's own.
 
     A score is read off each box in detection, and off the whole answer elsewhere: a preset for detection has no say

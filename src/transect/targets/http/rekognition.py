@@ -1,4 +1,4 @@
-"""Amazon Rekognition's DetectFaces, sent by boto3: it signs requests with credentials of its own chain.
+"""Amazon Rekognition's DetectFaces, sent by boto3: it signs requests with credentials from its chain.
 
 boto3's own retries are off, so that every call passes the budget. `timeout` bounds connecting and each wait for bytes,
 as boto3 has no bound of a whole call: a server that drips its answer holds a call for longer than that, where the other
@@ -80,5 +80,5 @@ def _refusal(response: Any) -> Reply:
     return Reply(status, "application/json", _json({"error": {"code": code}}), retry_after=wait)
 
 
-def _json(content: Any) -> bytes:
+def _json(content: object) -> bytes:
     return json.dumps(content, sort_keys=True).encode()

@@ -105,11 +105,11 @@ def written_out(settings: Any, path: str = "", named: bool = False) -> str:
         is_secret = (named and settings) or _CREDENTIALS.match(settings)
         return path if is_secret and not _REFERENCE.search(settings) else ""
     if isinstance(settings, list):
-        return next((found for value in settings if (found := written_out(value, path, named))), "")
+        return next((place for value in settings if (place := written_out(value, path, named))), "")
     if not isinstance(settings, Mapping):
         return ""
     inside = (written_out(value, f"{path}.{key}".strip("."), _names_a_secret(key)) for key, value in settings.items())
-    return next((found for found in inside if found), "")
+    return next((place for place in inside if place), "")
 
 
 def _names_a_secret(key: str) -> bool:
@@ -128,7 +128,7 @@ def _value(name: str, environment: Mapping[str, str]) -> str:
     return value
 
 
-def _texts(settings: Any) -> Iterable[str]:
+def _texts(settings: object) -> Iterable[str]:
     if isinstance(settings, str):
         yield settings
     elif isinstance(settings, Mapping | list):
@@ -148,12 +148,12 @@ def _base64(value: str) -> set[str]:
 
 def _inside_base64(raw: bytes) -> set[str]:
     """What the base64 of any text with the secret in it shows of it: of each of three alignments the whole digits."""
-    found = set()
+    encodings = set()
     for before in range(3):
         digits = slice(-(-8 * before // 6), 8 * (before + len(raw)) // 6)
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
-            found.add(encode(bytes(before) + raw).decode()[digits])
-    return found
+            encodings.add(encode(bytes(before) + raw).decode()[digits])
+    return encodings
 
 
 def _pattern(form: str) -> re.Pattern[bytes]:

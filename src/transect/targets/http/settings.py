@@ -39,7 +39,7 @@ class Request(_Table):
     fields: dict[str, str] = {}
     image_format: Literal["png", "jpeg"] = "png"
     jpeg_quality: int = Field(default=95, ge=1, le=100)
-    preprocess: dict[str, Any] = {}
+    preprocess: dict[str, object] = {}
     public_url: str = ""
     serve_port: int = Field(default=0, ge=0, le=65535)
     region: str = ""
@@ -103,7 +103,7 @@ class AnswerSettings(_Table):
 
 @final
 class Canary(_Table):
-    """Images that are asked about again after every so many answers, and paid for; none without `every`."""
+    """Images that are asked about again after every `every` answers, and paid for; none without it."""
 
     images: int = Field(default=8, ge=4, le=256)
     every: int | None = Field(default=None, ge=1)
@@ -137,8 +137,8 @@ class Settings(_Table):
     @property
     def answers_to(self) -> str:
         """The key of the path that the task's answer is read from."""
-        one = {Task.DETECTION: "boxes", Task.EMBEDDING: "embedding", Task.BINARY: "score", Task.REGRESSION: "score"}
-        return one.get(self.task, "scores")
+        keys = {Task.DETECTION: "boxes", Task.EMBEDDING: "embedding", Task.BINARY: "score", Task.REGRESSION: "score"}
+        return keys.get(self.task, "scores")
 
 
 def read_settings(path: Path) -> Settings:
@@ -191,9 +191,9 @@ def _text(path: Path) -> str:
 
 def _drop_score_of_boxes(merged: dict[str, Any], table: Mapping[str, Any]) -> None:
     """The preset's score is that of a box: for another task only the file's own counts."""
-    own = table.get("response", {})
+    stated = table.get("response", {})
     response = {key: value for key, value in merged["response"].items() if key not in ("score", "score_scale")}
-    merged["response"] = {**response, **{key: own[key] for key in ("score", "score_scale") if key in own}}
+    merged["response"] = {**response, **{key: stated[key] for key in ("score", "score_scale") if key in stated}}
 
 
 def _complaint(text: str, error: ValidationError) -> str:
@@ -218,7 +218,7 @@ def _keys(place: Sequence[str]) -> list[str]:
 
 
 def _place(text: str, keys: Sequence[str]) -> str:
-    r"""The words ", line 7" for the line on which a key stands; nothing where it cannot be told.
+    r"""The words ", line 7" for the line on which a key stands; nothing where it cannot be determined.
 
     >>> _place("task = 'binary'\n[limits]\nrate = 0", ["limits", "rate"])
     ', line 3'
@@ -236,18 +236,18 @@ def _place(text: str, keys: Sequence[str]) -> str:
     return ""
 
 
-def _fault(settings: Settings, table: Mapping[str, Any]) -> tuple[str, str] | None:
+def _fault(settings: Settings, table: Mapping[str, object]) -> tuple[str, str] | None:
     """The key of the first thing that is wrong between settings, and what it is."""
     faults = (_address_fault, _kind_fault, _path_fault, _task_fault)
-    return _secret_fault(table) or next((found for fault in faults if (found := fault(settings))), None)
+    return _secret_fault(table) or next((fault_of for fault in faults if (fault_of := fault(settings))), None)
 
 
 def _secret_fault(table: Mapping[str, Any]) -> tuple[str, str] | None:
     request = table.get("request", {})
-    found = written_out({key: request.get(key) for key in ("headers", "query", "fields", "json")})
-    if found:
+    place = written_out({key: request.get(key) for key in ("headers", "query", "fields", "json")})
+    if place:
         advice = "write ${NAME} and set that environment variable"
-        return f"request.{found}", f"expected a secret from the environment, got one written into the file: {advice}"
+        return f"request.{place}", f"expected a secret from the environment, got one written into the file: {advice}"
     allowed = {"headers", "query", "fields", "json"}
     elsewhere = [key for key, value in request.items() if key not in allowed and [*references(value)]]
     if elsewhere:

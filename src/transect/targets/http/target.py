@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -59,7 +59,7 @@ def load(path: str | Path) -> HttpTarget:
 
 @final
 class HttpTarget:
-    """A Target that asks over HTTP. It counts its calls (`metered`), so that nobody asks it just to try.
+    """A Target that asks over HTTP. It counts its calls (`metered`), so that no trial calls are made.
 
     on_round: called with `asked_again()` whenever the canaries were asked about again.
     patience: seconds that one image may take, with waiting and further tries; the guard gives it that long.
@@ -80,7 +80,7 @@ class HttpTarget:
         self._allowance = Allowance(budget.calls, budget.money, price.per_call, price.currency)
         self._pacer = Pacer(settings.limits.rate)
         self.canaries = Canaries(settings.canary, self.request, self.ask)
-        self.on_round: Callable[[dict[str, Any]], None] | None = None
+        self.on_round: Callable[[dict[str, object]], None] | None = None
         self._slots = threading.BoundedSemaphore(settings.limits.concurrency)
         self._opening = threading.Lock()
         self._opened: Ledger | None = None
@@ -105,15 +105,15 @@ class HttpTarget:
     def _longest_call(self) -> float:
         return 2 * self.settings.limits.timeout + 1
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """What is asked and how answers are read, without secrets; limits, budget and price are no part of it."""
         shown = self.settings.model_dump(mode="json", by_alias=True)
-        kept = ("version", "preset", "request", "response")
-        facts = {key: shown[key] for key in kept}
+        keys = ("version", "preset", "request", "response")
+        facts = {key: shown[key] for key in keys}
         return {"kind": "HTTP", "request_sha256": self.request, **self.reader.spec.describe(), **facts}
 
-    def quote(self, images: int) -> dict[str, Any]:
-        """What asking about so many new images would cost at most without further tries, and what the budget allows.
+    def quote(self, images: int) -> dict[str, object]:
+        """The maximum cost of N new images without further tries, and what the budget allows.
 
         Images that were answered before, under the same request and version, cost nothing.
         """
@@ -151,7 +151,7 @@ class HttpTarget:
             self.on_round(record)
         return _together(self.task, rows, self.labels)
 
-    def asked_again(self) -> dict[str, Any] | None:
+    def asked_again(self) -> dict[str, object] | None:
         """How far the answers about the canaries are apart, as `Canaries.record` has it; None where there is none."""
         if self._opened is None and not self._store.exists():
             return None
@@ -301,7 +301,7 @@ class _Wait(Exception):
 
 def _transport(settings: Settings) -> Transport:
     try:
-        import tenacity  # noqa: F401  (said now rather than at the first call)
+        import tenacity  # noqa: F401  (fails now rather than at the first call)
     except ModuleNotFoundError:
         raise MissingExtra("http", "an HTTP target") from None
     if settings.is_rekognition:

@@ -111,11 +111,11 @@ class HttpTransport:
     def _send(self, message: Message) -> Reply:
         self._deadline.set(self._seconds)
         options = {"content": message.content, "json": message.json, "files": message.files, "data": message.data}
-        given = {key: value for key, value in options.items() if value is not None}
+        arguments = {key: value for key, value in options.items() if value is not None}
         if message.query:
-            given["params"] = message.query
-        given |= {"headers": dict(message.headers), "extensions": {"trace": self._deadline.trace}}
-        with self._client.stream(message.method, message.url, **given) as response:
+            arguments["params"] = message.query
+        arguments |= {"headers": dict(message.headers), "extensions": {"trace": self._deadline.trace}}
+        with self._client.stream(message.method, message.url, **arguments) as response:
             body = bytearray()
             reason = ""
             for chunk in response.iter_bytes():
@@ -133,7 +133,7 @@ class _Deadline:
     """Bounds a call as a whole, of which each thread makes one at a time.
 
     HTTP libraries' timeouts are between bytes: who sends one now and then holds a call for as long as they like. Each
-    new connection is told here to wait no longer than its thread's deadline, by the hook for extensions of requests.
+    new connection is limited here to its thread's deadline, by the hook for extensions of requests.
     """
 
     def __init__(self) -> None:
@@ -143,7 +143,7 @@ class _Deadline:
         """Begin a call of this thread that may take so long."""
         self._of_thread.until = time.monotonic() + seconds
 
-    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+    def trace(self, event: str, info: Mapping[str, object]) -> None:
         """Bound a connection that was just made, before and after TLS."""
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             self._bound(info["return_value"])

@@ -15,19 +15,20 @@ from transect.effects.validity import SOURCE as EQUIVALENCE
 from transect.report.records import Section
 
 _DENTON: Final = (
-    "Each subject is shown at steps λ of one attribute, counted in half its range from the subject's own value; what "
-    "would pass the attribute's ends stops there. {near} Bands and intervals are pointwise 95 %, by subject."
+    "Each subject is shown at steps λ of one attribute, in units of half its range from the subject's own "
+    "value; steps beyond the attribute's ends stop there. {near} Bands and intervals are pointwise 95 %, by "
+    "subject."
 )
 _BOTH: Final = (
     "The left panels are all subjects, the right ones those near the decision boundary ({low:g} < score < {high:g} at "
     "λ = 0{chosen})."
 )
 _ALL: Final = (
-    "All subjects are shown: those near the decision boundary are identified by a probability cut between {low:g} and "
-    "{high:g}, which is not how this target answers; set your own band with --boundary LOW HIGH."
+    "All subjects are shown: the default band around the decision boundary is a probability between {low:g} "
+    "and {high:g}, and this target does not answer with probabilities; set a band with --boundary LOW HIGH."
 )
 _NO_SCORES: Final = "All subjects are shown: without scores it is unknown who is near the decision boundary."
-_NUMBERS: Final = "The target gives numbers, so that there is no classification to flip, and no boundary."
+_NUMBERS: Final = "The target answers with numbers, so there is no classification to flip and no decision boundary."
 _ONE_WAY: Final = (
     "S 0→1 and S 1→0 are over the subjects that answer no and yes at λ = 0. As the paper's Eq. 6 defines them they "
     "are signed (S 1→0 is never above 0); its Fig. 6 plots them as frequencies, as the bars here do. The table has "
@@ -39,57 +40,57 @@ _LABEL: Final = (
     "at λ = 0; two one-sided tests show where its rate stayed within the margin."
 )
 _LEFT_OUT: Final = (
-    "Rules leave out {n:,} images (see the ratings of each study): here they count as without a valid answer, and a "
-    "subject whose own image is left out as without one at λ = 0."
+    "Rules leave out {n:,} images (see the ratings of each study): they count as images without a valid answer "
+    "here, and a subject whose own image is left out counts as one without an answer at λ = 0."
 )
 _UNSTATED: Final = (
     "There are ratings, but --truth does not say which of them is the task's own label: whether it stayed is not "
     "checked."
 )
 _OUTSIDE: Final = (
-    "The band {low:g} to {high:g} does not hold the target's threshold, {threshold:g}: its subjects are near another "
-    "place than the decision boundary."
+    "The band {low:g} to {high:g} does not contain the target's threshold, {threshold:g}: its subjects are not "
+    "those near the decision boundary."
 )
 
 
-def section(found: Sequence[Answers]) -> Section:
+def section(answer_sets: Sequence[Answers]) -> Section:
     """The section of one target: `found` holds one study per attribute."""
-    made = [Measured(one) for one in found]
-    checked = labels.check(made)
-    text = [_DENTON.format(near=_near_text(made)), *([_ONE_WAY] if found[0].binary else [])]
+    measured = [Measured(answers) for answers in answer_sets]
+    checked = labels.check(measured)
+    text = [_DENTON.format(near=_near_text(measured)), *([_ONE_WAY] if answer_sets[0].binary else [])]
     return Section(
         key="sensitivity",
-        target=found[0].target,
-        title=f"Sensitivity of {found[0].target}",
-        text=[*text, *([_LABEL] if checked else []), *_pruned(found)],
-        warnings=[*_warnings(made), *labels.warnings(checked)],
-        figures=[*figures(made), *labels.figures(checked)],
-        tables=[*tables(made), *labels.tables(checked)],
+        target=answer_sets[0].target,
+        title=f"Sensitivity of {answer_sets[0].target}",
+        text=[*text, *([_LABEL] if checked else []), *_pruned(answer_sets)],
+        warnings=[*_warnings(measured), *labels.warnings(checked)],
+        figures=[*figures(measured), *labels.figures(checked)],
+        tables=[*tables(measured), *labels.tables(checked)],
         sources=[SOURCE, EQUIVALENCE] if checked else [SOURCE],
     )
 
 
-def _pruned(found: Sequence[Answers]) -> list[str]:
-    n = sum(one.pruned for one in found)
+def _pruned(answer_sets: Sequence[Answers]) -> list[str]:
+    n = sum(answers.pruned for answers in answer_sets)
     return [_LEFT_OUT.format(n=n)] if n else []
 
 
-def _near_text(made: Sequence[Measured]) -> str:
-    one = made[0]
-    if not one.own.binary:
+def _near_text(measured: Sequence[Measured]) -> str:
+    first = measured[0]
+    if not first.own.binary:
         return _NUMBERS
-    if not all(m.scored for m in made):
+    if not all(m.scored for m in measured):
         return _NO_SCORES
-    chosen = ", as asked for" if one.own.boundary else ""
-    text = _BOTH if all(m.bounded for m in made) else _ALL
-    return text.format(low=one.band[0], high=one.band[1], chosen=chosen)
+    chosen = ", as asked for" if first.own.boundary else ""
+    text = _BOTH if all(m.bounded for m in measured) else _ALL
+    return text.format(low=first.band[0], high=first.band[1], chosen=chosen)
 
 
-def _warnings(made: Sequence[Measured]) -> list[str]:
-    one = made[0]
+def _warnings(measured: Sequence[Measured]) -> list[str]:
+    first = measured[0]
     lines = []
-    if one.bounded and one.own.cut and not one.band[0] < one.own.threshold < one.band[1]:
-        lines.append(_OUTSIDE.format(low=one.band[0], high=one.band[1], threshold=one.own.threshold))
-    if any(m.own.perceived for m in made) and not one.own.truth_attribute and one.own.binary:
+    if first.bounded and first.own.cut and not first.band[0] < first.own.threshold < first.band[1]:
+        lines.append(_OUTSIDE.format(low=first.band[0], high=first.band[1], threshold=first.own.threshold))
+    if any(m.own.perceived for m in measured) and not first.own.truth_attribute and first.own.binary:
         lines.append(_UNSTATED)
     return lines

@@ -19,16 +19,16 @@ _ABSOLUTE: Final = (
 _FLIPS: Final = "(share of the subjects that answer no, or yes, at λ = 0; the numbers are those subjects)"
 
 
-def figures(made: Sequence[Measured]) -> list[Figure]:
+def figures(measured: Sequence[Measured]) -> list[Figure]:
     """The figures of one target, an attribute per line."""
-    binary = made[0].own.binary
+    binary = measured[0].own.binary
     title = "Score and classification sensitivity" if binary else "Score sensitivity"
     absolute = "Absolute changes, E|Δ|" + (", and answers that flip" if binary else "")
     drawn = [
-        _curves(title, _AGAINST, made, _signed_score, _signed_classes, signed=True),
-        _curves(absolute, _ABSOLUTE, made, _absolute_score, _absolute_classes, signed=False),
+        _curves(title, _AGAINST, measured, _signed_score, _signed_classes, signed=True),
+        _curves(absolute, _ABSOLUTE, measured, _absolute_score, _absolute_classes, signed=False),
     ]
-    return [*drawn, _flips(made)] if binary else drawn
+    return [*drawn, _flips(measured)] if binary else drawn
 
 
 def _signed_score(measured: ScoreSensitivity) -> Curve:
@@ -50,25 +50,25 @@ def _absolute_classes(measured: ClassificationSensitivity) -> Curve:
 def _curves(
     title: str,
     caption: str,
-    made: Sequence[Measured],
+    measured: Sequence[Measured],
     of_score: Callable[[ScoreSensitivity], Curve],
     of_classes: Callable[[ClassificationSensitivity], Curve],
     *,
     signed: bool,
 ) -> Figure:
     """Scores above, answers below; all subjects left, those near the boundary right."""
-    places = [near for near in (False, True) if all(near in m.places for m in made)]
+    places = [near for near in (False, True) if all(near in m.places for m in measured)]
     panels = []
-    if all(m.scored for m in made):
+    if all(m.scored for m in measured):
         text = "mean change of the score" if signed else "mean size of the score's change"
         for near in places:
-            lines = [line(m.name, of_score(m.score[near])) for m in made]
+            lines = [line(m.name, of_score(m.score[near])) for m in measured]
             panels.append(_panel(f"Score, {where(near)}", text, "number", lines))
-    if made[0].own.binary:
+    if measured[0].own.binary:
         text = "change of the rate of yes" if signed else "share that flips"
         unit: Unit = "points" if signed else "proportion"
         for near in places:
-            lines = [line(m.name, of_classes(m.classes[near])) for m in made]
+            lines = [line(m.name, of_classes(m.classes[near])) for m in measured]
             panels.append(_panel(f"Classification, {where(near)}", text, unit, lines))
     return Figure(kind="curves", title=title, caption=caption, same_axis=False, panels=panels)
 
@@ -84,13 +84,13 @@ def _panel(heading: str, y_words: str, unit: Unit, lines: list[Series]) -> Panel
     return Panel(heading=heading, x_words=STEPS_AXIS, y_words=y_words, unit=unit, series=lines)
 
 
-def _flips(made: Sequence[Measured]) -> Figure:
+def _flips(measured: Sequence[Measured]) -> Figure:
     """Flips at either end of λ; an end where an attribute was not moved does not show it."""
     ends = ((0, -1.0, "attribute removed"), (-1, 1.0, "attribute added"))
     panels = []
     for end, sign, what in ends:
-        moved = [m for m in made if m.steps[end] * sign > 0]
-        places = [near for near in (False, True) if moved and all(near in m.places for m in made)]
+        moved = [m for m in measured if m.steps[end] * sign > 0]
+        places = [near for near in (False, True) if moved and all(near in m.places for m in measured)]
         panels += [_flip_panel(moved, end, what, near, several=len(places) > 1) for near in places]
     return Figure(kind="bars", title="Answers that flip", caption=_FLIPS, panels=panels)
 

@@ -37,47 +37,49 @@ class Checked:
     def score(self) -> tuple[Curve, Curve]:
         """Score sensitivity of all images, and of those whose label is known to have stayed."""
         m = self.measured
-        kept = score_sensitivity(m.own.grid(m.own.scores), m.steps, keep=self.found.kept, seed=m.own.design.seed).signed
-        return m.score[False].signed, kept
+        stayed = score_sensitivity(
+            m.own.grid(m.own.scores), m.steps, keep=self.found.unmoved, seed=m.own.design.seed
+        ).signed
+        return m.score[False].signed, stayed
 
     def classes(self) -> tuple[Curve, Curve]:
         """Classification sensitivity, the same two."""
-        return self.measured.classes[False].signed, self.measured.kept(self.found.kept).signed
+        return self.measured.classes[False].signed, self.measured.kept(self.found.unmoved).signed
 
 
-def check(made: Sequence[Measured]) -> dict[str, list[Checked]]:
+def check(measured: Sequence[Measured]) -> dict[str, list[Checked]]:
     """By source of labels the walks that can be checked: not those along the label's own attribute."""
-    found: dict[str, list[Checked]] = {}
+    checks: dict[str, list[Checked]] = {}
     for source in (RATED, TRUE):
-        rows = [Checked(m, source, _validity(m, source)) for m in made if _can_check(m, source)]
-        if rows := [one for one in rows if one.labelled]:
-            found[source] = rows
-    return found
+        rows = [Checked(m, source, _validity(m, source)) for m in measured if _can_check(m, source)]
+        if rows := [checked for checked in rows if checked.labelled]:
+            checks[source] = rows
+    return checks
 
 
-def _labels(one: Answers, source: str) -> Float[np.ndarray, " n"]:
-    return one.rated_truth if source == RATED else one.truth
+def _labels(answers: Answers, source: str) -> Float[np.ndarray, " n"]:
+    return answers.rated_truth if source == RATED else answers.truth
 
 
 def _can_check(m: Measured, source: str) -> bool:
-    one, labels = m.own, _labels(m.own, source)
+    answers, labels = m.own, _labels(m.own, source)
     known = labels[np.isfinite(labels)]
     yes_or_no = len(known) > 0 and bool(np.isin(known, (0.0, 1.0)).all())
-    return one.binary and one.truth_attribute not in ("", m.attribute) and yes_or_no
+    return answers.binary and answers.truth_attribute not in ("", m.attribute) and yes_or_no
 
 
 def _validity(m: Measured, source: str) -> Validity:
     return validity(m.own.grid(_labels(m.own, source)), m.steps)
 
 
-def figures(found: dict[str, list[Checked]]) -> list[Figure]:
+def figures(checks: dict[str, list[Checked]]) -> list[Figure]:
     """Shares that moved by attribute and step, and sensitivities with and without those images, of each source.
 
     The world's labels are drawn where they move: where the controls are exact they stay, which the tables say.
     """
     drawn = []
-    for source, rows in found.items():
-        if source == RATED or any(one.found.moved.any() for one in rows):
+    for source, rows in checks.items():
+        if source == RATED or any(checked.found.moved.any() for checked in rows):
             drawn += [_moved(source, rows), _beside(source, rows)]
     return drawn
 
@@ -88,15 +90,22 @@ def _label(rows: Sequence[Checked]) -> str:
 
 def _moved(source: str, rows: Sequence[Checked]) -> Figure:
     lines = []
-    for one in rows:
-        columns = zip(one.found.steps, one.found.share, one.found.low, one.found.high, one.found.subjects, strict=True)
+    for checked in rows:
+        columns = zip(
+            checked.found.steps,
+            checked.found.share,
+            checked.found.low,
+            checked.found.high,
+            checked.found.subjects,
+            strict=True,
+        )
         points = [
             point(share, low=low, high=high, x=float(step), n=int(n))
             if step
             else point(share, x=0.0, n=int(n), reason="the subject's own image")
             for step, share, low, high, n in columns
         ]
-        lines.append(Series(name=one.measured.name, points=points))
+        lines.append(Series(name=checked.measured.name, points=points))
     panel = Panel(
         heading=f"{_label(rows).capitalize()}, {source}",
         x_words=STEPS_AXIS,
@@ -111,12 +120,12 @@ def _moved(source: str, rows: Sequence[Checked]) -> Figure:
 def _beside(source: str, rows: Sequence[Checked]) -> Figure:
     """A panel per attribute: the classification sensitivity of all, and where the label stayed."""
     panels = []
-    for one in rows:
-        every, kept = one.classes()
-        series = [line("all", every), line("label stayed", kept)]
+    for checked in rows:
+        every, stayed = checked.classes()
+        series = [line("all", every), line("label stayed", stayed)]
         panels.append(
             Panel(
-                heading=one.measured.name.capitalize(),
+                heading=checked.measured.name.capitalize(),
                 x_words=STEPS_AXIS,
                 y_words="change of the rate of yes",
                 unit="points",
@@ -127,12 +136,12 @@ def _beside(source: str, rows: Sequence[Checked]) -> Figure:
     return Figure(kind="curves", title=title, caption="(the numbers are subjects)", panels=panels)
 
 
-def tables(found: dict[str, list[Checked]]) -> list[Table]:
+def tables(checks: dict[str, list[Checked]]) -> list[Table]:
     """The same in numbers, with the tests of equivalence."""
     drawn = []
-    for source, rows in found.items():
+    for source, rows in checks.items():
         drawn += [_shares(source, rows), _with_and_without(source, rows, "score"), _with_and_without(source, rows)]
-    return [one for one in drawn if one.rows]
+    return [table for table in drawn if table.rows]
 
 
 def _shares(source: str, rows: Sequence[Checked]) -> Table:
@@ -142,15 +151,15 @@ def _shares(source: str, rows: Sequence[Checked]) -> Table:
     columns += [("90 %: low", "points"), ("90 %: high", "points")]
     columns += [("p of equivalence", "p"), ("within the margin", "text")]
     cells = []
-    for one in rows:
-        found = one.found
-        for place in one.measured.moved:
-            test = found.equivalence[place]
+    for checked in rows:
+        equivalence = checked.found
+        for place in checked.measured.moved:
+            test = equivalence.equivalence[place]
             verdict = "shown" if test.equivalent else test.reason or "not shown"
-            ends = found.share[place], found.low[place], found.high[place]
-            counts = int(found.subjects[place]), int(found.missing[place])
+            ends = equivalence.share[place], equivalence.low[place], equivalence.high[place]
+            counts = int(equivalence.subjects[place]), int(equivalence.missing[place])
             tested = test.estimate, test.low, test.high, test.p, verdict
-            cells.append([one.measured.name, one.measured.steps[place], *ends, *counts, *tested])
+            cells.append([checked.measured.name, checked.measured.steps[place], *ends, *counts, *tested])
     return table(f"Did the label ({_label(rows)}) stay, {source}? Margin {100 * MARGIN:g} points", columns, cells)
 
 
@@ -161,21 +170,23 @@ def _with_and_without(source: str, rows: Sequence[Checked], measure: str = "clas
         columns += [(f"{sign}: {which}", unit), (f"{which}: low", unit), (f"{which}: high", unit)]
     columns += [("subjects", "count"), ("label stayed: subjects", "count")]
     cells = []
-    for one in rows if measure == "class" else [one for one in rows if one.measured.scored]:
-        both = one.score() if measure == "score" else one.classes()
-        for place in one.measured.moved:
+    for checked in rows if measure == "class" else [checked for checked in rows if checked.measured.scored]:
+        both = checked.score() if measure == "score" else checked.classes()
+        for place in checked.measured.moved:
             ends = [value for curve in both for value in (curve.values[place], curve.low[place], curve.high[place])]
             counts = [int(curve.subjects[place]) for curve in both]
-            cells.append([one.measured.name, one.measured.steps[place], *ends, *counts])
+            cells.append([checked.measured.name, checked.measured.steps[place], *ends, *counts])
     of = "Score" if measure == "score" else "Classification"
     return table(f"{of} sensitivity with and without the images whose label moved, {source}", columns, cells)
 
 
-def warnings(found: dict[str, list[Checked]]) -> list[str]:
+def warnings(checks: dict[str, list[Checked]]) -> list[str]:
     """A line per source where the label moved in more subjects than does not matter."""
     lines = []
-    for source, rows in found.items():
-        moved = [one.measured.name for one in rows if (one.found.share[one.measured.moved] > MARGIN).any()]
+    for source, rows in checks.items():
+        moved = [
+            checked.measured.name for checked in rows if (checked.found.share[checked.measured.moved] > MARGIN).any()
+        ]
         if moved:
             lines.append(
                 f"Moving {', '.join(moved)} also moved {_label(rows)}, {source}, in more than {100 * MARGIN:g}% of the "

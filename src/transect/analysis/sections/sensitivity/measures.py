@@ -31,18 +31,18 @@ class Measured:
     scores of a target that says yes or no.
     """
 
-    def __init__(self, one: Answers) -> None:
-        self.own = one
-        self.attribute = next(iter(one.design.levels))
+    def __init__(self, answers: Answers) -> None:
+        self.own = answers
+        self.attribute = next(iter(answers.design.levels))
         self.name = words(self.attribute)
-        self.steps = np.array(one.design.levels[self.attribute])
-        self.band = one.boundary or NEAR
-        self.scored = bool(np.isfinite(one.scores).any())
-        cut = one.cut and self.band[0] < one.threshold < self.band[1]
-        self.bounded = self.scored and one.binary and (one.boundary is not None or cut)
+        self.steps = np.array(answers.design.levels[self.attribute])
+        self.band = answers.boundary or NEAR
+        self.scored = bool(np.isfinite(answers.scores).any())
+        cut = answers.cut and self.band[0] < answers.threshold < self.band[1]
+        self.bounded = self.scored and answers.binary and (answers.boundary is not None or cut)
         self.places = (False, True) if self.bounded else (False,)
         self.score = {near: self._score(near) for near in self.places}
-        self.classes = {near: self._classes(near) for near in self.places} if one.binary else {}
+        self.classes = {near: self._classes(near) for near in self.places} if answers.binary else {}
 
     @property
     def moved(self) -> list[int]:
@@ -56,17 +56,19 @@ class Measured:
         return np.asarray((base > self.band[0]) & (base < self.band[1]))
 
     def _score(self, near: bool) -> ScoreSensitivity:
-        one, band = self.own, self.band if near else None
-        scores = one.grid(one.scores if self.scored else one.answers)
-        return score_sensitivity(scores, self.steps, near=band, seed=one.design.seed)
+        answers, band = self.own, self.band if near else None
+        scores = answers.grid(answers.scores if self.scored else answers.answers)
+        return score_sensitivity(scores, self.steps, near=band, seed=answers.design.seed)
 
     def _classes(self, near: bool) -> ClassificationSensitivity:
         return self.kept(self.near) if near else self.kept(None)
 
     def kept(self, keep: Bool[np.ndarray, " n"] | Bool[np.ndarray, "n k"] | None) -> ClassificationSensitivity:
         """Of the answers, over the subjects (or images) to keep."""
-        one = self.own
-        return classification_sensitivity(one.grid(one.answers), self.steps, keep=keep, seed=one.design.seed)
+        answers = self.own
+        return classification_sensitivity(
+            answers.grid(answers.answers), self.steps, keep=keep, seed=answers.design.seed
+        )
 
 
 def where(near: bool) -> str:

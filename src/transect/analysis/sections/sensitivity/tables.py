@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from transect.analysis.sections.answers import table
 from transect.analysis.sections.sensitivity.measures import Measured, left_out, where
@@ -14,15 +14,15 @@ _HEADS: Final = [("attribute", "text"), ("λ", "number"), ("over", "text")]
 _TAIL: Final = [("subjects", "count"), ("not counted", "text"), ("note", "text")]
 
 
-def tables(made: Sequence[Measured]) -> list[Table]:
+def tables(measured: Sequence[Measured]) -> list[Table]:
     """The tables of one target; those without a row are left out."""
-    drawn = [_scores(made), _answers(made), _one_way(made)]
-    return [one for one in drawn if one.rows]
+    drawn = [_scores(measured), _answers(measured), _one_way(measured)]
+    return [table for table in drawn if table.rows]
 
 
-def _places(made: Sequence[Measured]) -> Iterator[tuple[Measured, int, bool, list[Any]]]:
+def _places(measured: Sequence[Measured]) -> Iterator[tuple[Measured, int, bool, list[object]]]:
     """Every attribute, step and group of subjects, with the cells that begin its row."""
-    for m in made:
+    for m in measured:
         for place in m.moved:
             for near in m.places:
                 yield m, place, near, [m.name, m.steps[place], where(near)]
@@ -32,37 +32,37 @@ def _with_ends(name: str, unit: str) -> list[tuple[str, str]]:
     return [(name, unit), (f"{name}: low", unit), (f"{name}: high", unit)]
 
 
-def _cells(curve: Curve, place: int) -> list[Any]:
+def _cells(curve: Curve, place: int) -> list[object]:
     return [curve.values[place], curve.low[place], curve.high[place]]
 
 
-def _scores(made: Sequence[Measured]) -> Table:
+def _scores(measured: Sequence[Measured]) -> Table:
     columns = [*_HEADS, *_with_ends("S", "number"), *_with_ends("E|Δ|", "number"), *_TAIL]
     rows = []
-    for m, place, near, head in _places([m for m in made if m.scored]):
+    for m, place, near, head in _places([m for m in measured if m.scored]):
         signed, absolute = m.score[near].signed, m.score[near].absolute
         end = [int(signed.subjects[place]), left_out(signed, place), signed.reasons[place]]
         rows.append([*head, *_cells(signed, place), *_cells(absolute, place), *end])
     return table("Changes of the score at every step", columns, rows)
 
 
-def _answers(made: Sequence[Measured]) -> Table:
+def _answers(measured: Sequence[Measured]) -> Table:
     columns = [*_HEADS, *_with_ends("S, points", "points"), *_with_ends("flips", "proportion"), *_TAIL]
     rows = []
-    for m, place, near, head in _places([m for m in made if m.classes]):
+    for m, place, near, head in _places([m for m in measured if m.classes]):
         signed, flips = m.classes[near].signed, m.classes[near].absolute
         end = [int(signed.subjects[place]), left_out(signed, place), signed.reasons[place]]
         rows.append([*head, *_cells(signed, place), *_cells(flips, place), *end])
     return table("Changes of the answer at every step", columns, rows)
 
 
-def _one_way(made: Sequence[Measured]) -> Table:
+def _one_way(measured: Sequence[Measured]) -> Table:
     columns = [*_HEADS, ("flip", "text"), *_with_ends("signed, points", "points")]
     columns += [*_with_ends("frequency", "proportion"), ("subjects", "count"), ("note", "text")]
     rows = []
-    for m, place, near, head in _places([m for m in made if m.classes]):
-        one = m.classes[near]
-        for name, signed, frequency in (("0→1", one.up_signed, one.up), ("1→0", one.down_signed, one.down)):
+    for m, place, near, head in _places([m for m in measured if m.classes]):
+        flips = m.classes[near]
+        for name, signed, frequency in (("0→1", flips.up_signed, flips.up), ("1→0", flips.down_signed, flips.down)):
             end = [int(signed.subjects[place]), frequency.reasons[place]]
             rows.append([*head, name, *_cells(signed, place), *_cells(frequency, place), *end])
     return table("Flips one way at every step", columns, rows)

@@ -1,4 +1,4 @@
-"""Items count the tasks of raters who take part: those of raters who were shut out kept images from others."""
+"""Items count only the tasks of raters who take part: those of excluded raters kept images from others."""
 
 from __future__ import annotations
 

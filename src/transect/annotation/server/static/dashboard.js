@@ -1,4 +1,4 @@
-// Shows the dashboard anew every ten seconds, while nobody is in the middle of using it.
+// Reloads the dashboard every ten seconds, unless it is in use.
 "use strict";
 
 async function refresh() {

@@ -73,7 +73,7 @@ function showPictures(task, question) {
     const picture = pictures.get(address);
     const which = task.pictures.length > 1 ? (side ? "second picture" : "first picture") : "picture";
     picture.alt = `The ${which} to judge`;
-    picture.onerror = () => { at("message").hidden = false; at("message").textContent = "The picture cannot be loaded. Load this page again; if that does not help, tell whoever invited you."; };
+    picture.onerror = () => { at("message").hidden = false; at("message").textContent = "The picture cannot be loaded. Load this page again; if that does not help, tell the person who invited you."; };
     frame.append(picture);
     if (task.pictures.length > 1) frame.append(element("figcaption", side ? "second" : "first"));
     return frame;
