@@ -19,9 +19,11 @@ import effects_figure
 
 from transect.jobs.verify.claims import CLAIMS, WORLDS, Claim
 from transect.jobs.verify.estimators import SEEDS, as_rows, prove
+from transect.jobs.verify.figures import ImagesFigures, record_of
 from transect.jobs.verify.images.sizes import Sizes
 from transect.jobs.verify.images.study import compare_methods
 from transect.jobs.verify.images.tables import EFFECT_HEADINGS, TRUTH_HEADINGS, by_images, effect_rows, truth_rows
+from transect.runs.plain_json import plain
 
 PAGE = Path(__file__).parent / "explanation" / "proving-ground.md"
 FIGURE = Path(__file__).parent / "images" / "effects.svg"
@@ -65,6 +67,7 @@ def with_world(text: str, name: str, made: str) -> str:
 
 def image_tables(found: Mapping[str, Any]) -> str:
     """The model, its true effects, what each method says at the largest budget, and the errors at every budget."""
+    figures = record_of(ImagesFigures, found)
     model, budget = found["model"], max(found["sizes"]["budgets"])
     rates = [f"{100 * model[f'false_{kind}_rate']:.1f}" for kind in ("positive", "negative")]
     return (
@@ -73,11 +76,11 @@ def image_tables(found: Mapping[str, Any]) -> str:
         f"{found['renderer_version']}.\n\n"
         f"{_how_large(found['sizes'])}"
         f"#### The truth, from {found['interventions']:,} interventions (points)\n\n"
-        f"{effects_figure.table(TRUTH_HEADINGS, truth_rows(found))}\n"
+        f"{effects_figure.table(TRUTH_HEADINGS, truth_rows(figures))}\n"
         "#### Error by number of images (points, without lipstick; in parentheses: intervals that cover, %)\n\n"
-        f"{effects_figure.table(*by_images(found))}\n"
+        f"{effects_figure.table(*by_images(figures))}\n"
         f"#### What {budget:,} images say (points; {found['sizes']['repeats']} draws)\n\n"
-        f"{effects_figure.table(EFFECT_HEADINGS, effect_rows(found, budget))}"
+        f"{effects_figure.table(EFFECT_HEADINGS, effect_rows(figures, budget))}"
     )
 
 
@@ -113,7 +116,7 @@ def main() -> None:
     if asked.images is None:
         PAGE.write_text(replaced(text, START, END, table(asked.seeds)), encoding="utf-8")
         return
-    write_images(compare_methods(Sizes(), asked.images))
+    write_images(plain(compare_methods(Sizes(), asked.images)))
 
 
 def write_images(found: Mapping[str, Any]) -> None:

@@ -126,7 +126,7 @@ BROKEN_GENERATORS = [
     (EmptyBoxes, "face boxes: expected x0 < x1 and y0 < y1 for each image, or None, got an array [4, 4]"),
     (Consuming, "frozen input: expected render to leave the latents as they are, got changed latents"),
     (Moody, "determinism: expected the same seeds to give the same images, got other images the second time"),
-    (GloballyRandom, "global randomness: expected random generators of its own, got draws from numpy's or torch's"),
+    (GloballyRandom, "global randomness: expected its own random generators, got draws from numpy's or torch's"),
     (Reversing, "order: expected images in the order of the latents, got other images for reversed latents"),
     (Exposing, "batch invariance: expected bitwise the same image alone and in a batch, got another (seed "),
     (Alike, "subjects look different: expected another image for another seed, got the same image twice"),

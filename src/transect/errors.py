@@ -73,6 +73,6 @@ class AnswersUnusable(TransectError):
 
 
 class Interrupted(TransectError):
-    """The user stopped a run; the same command goes on where it stopped."""
+    """The user stopped a run; rerunning the command resumes it."""
 
     exit_code = 130

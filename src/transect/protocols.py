@@ -1,7 +1,7 @@
 """The contracts that plug-ins fulfil; `transect.testing` has a check for each.
 
 A plug-in must have every member of `Generator`, `Controls`, `World`, `Target` or `Rater`. The protocols after them are
-optional: a plug-in that has their members is asked for them, and `runs.capabilities` holds the defaults.
+optional: `runs.capabilities` and `targets.capabilities` read their members, with defaults where a plug-in lacks them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ import pyarrow as pa
 from jaxtyping import Bool, Float, Int
 
 from transect.records import Annotations, Attribute, Images, Latents, Predictions, Question, Task
+
+Canaries: TypeAlias = "Mapping[str, Any]"
+"""rounds, every (answers between rounds), and the distances between the answers to each image in two rounds."""
 
 Table: TypeAlias = "pa.Table | Mapping[str, Any]"
 """Columns by name. Arrow tables come out; mappings of columns (or one value for all rows) may go in."""
@@ -108,7 +111,7 @@ class DescribesItself(Protocol):
     """A generator, world or target that states what recreates it; else its name, size and class stand in run.json."""
 
     def describe(self) -> Mapping[str, Any]:
-        """Plain numbers, text, lists and objects, as JSON has them; the same each time."""
+        """Plain numbers, text, lists and objects, as in JSON; the same each time."""
         ...
 
 
@@ -133,7 +136,7 @@ class SuggestsLevels(Protocol):
 
 @runtime_checkable
 class KnowsTruth(Protocol):
-    """A generator or world that knows what each attribute became, also where that is not what was set."""
+    """A generator or world that knows the value that each attribute took, which may differ from the value set."""
 
     @property
     def truth_attributes(self) -> tuple[Attribute, ...]:
@@ -165,7 +168,7 @@ class LimitsSubjects(Protocol):
 
 @runtime_checkable
 class DrawsUnedited(Protocol):
-    """A generator or world whose subjects are no draws of its own, and that can draw others to compare them with."""
+    """A generator or world whose subjects are not its own draws, and that can draw others to compare them with."""
 
     def unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """Latents of the generator's own draws, one per seed."""
@@ -206,12 +209,12 @@ class DrawsMasks(Protocol):
 
 @runtime_checkable
 class Metered(Protocol):
-    """A target whose calls cost something: nobody asks it just to try (`metered = True`)."""
+    """A target whose calls cost something: it is never called as a trial (`metered = True`)."""
 
     metered: bool
 
     def quote(self, images: int) -> Mapping[str, Any]:
-        """images, calls, cost and currency of asking about images that it never saw; it asks nobody for that."""
+        """images, calls, cost and currency for images that it has not seen; computing it calls nothing."""
         ...
 
     def made(self) -> tuple[int, float]:
@@ -221,12 +224,12 @@ class Metered(Protocol):
 
 @runtime_checkable
 class RepeatsCanaries(Protocol):
-    """A target that asks about some images again at intervals, so that a change of its behaviour shows."""
+    """A target that answers some images again at intervals, so that a change of its behaviour is detected."""
 
-    on_round: Callable[[dict[str, Any]], None] | None
+    on_round: Callable[[Canaries], None] | None
     """Called with `asked_again()` after every round."""
 
-    def asked_again(self) -> Mapping[str, Any] | None:
+    def asked_again(self) -> Canaries | None:
         """rounds, every, and distances between the answers; None before the second round."""
         ...
 
@@ -236,5 +239,5 @@ class Closable(Protocol):
     """A target that holds files or connections."""
 
     def close(self) -> None:
-        """Lets them go; called once nobody asks any more."""
+        """Releases them; called after the last prediction."""
         ...

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -33,10 +33,10 @@ FACE_QUESTION = Question("smile", "How much does the person smile?", ("not at al
 
 
 class ContractBroken(AssertionError):
-    """A plug-in does not do what its protocol says."""
+    """A plug-in breaks its protocol."""
 
 
-def check_target(target: Any, *, image_size: int = 64, images: Images | None = None, timeout: float = 30.0) -> None:
+def check_target(target: object, *, image_size: int = 64, images: Images | None = None, timeout: float = 30.0) -> None:
     """Check a target on pictures of noise, gradients and flat color, or on the images given.
 
     Clauses: identity, optional members (where the target has them: threshold, labels, positive, describe, metered,
@@ -51,7 +51,9 @@ def check_target(target: Any, *, image_size: int = 64, images: Images | None = N
     Traceback (most recent call last):
     transect.testing.ContractBroken: order: expected answers in the order of the images, got scores [0.] instead of ...
     """
-    _check_identity(target, Target, "name", "task", "predict")
+    if not isinstance(target, Target):
+        _lacking(target, Target, "name", "task", "predict")
+    _check_name(target.name)
     if target.task not in list(Task):
         _broken("identity", f"a task of {', '.join(Task)}", repr(target.task))
     for fault in target_faults(target):
@@ -75,14 +77,16 @@ def check_target(target: Any, *, image_size: int = 64, images: Images | None = N
         ask(Images(_pictures(height, width)), f"size handling ({height}x{width} pixels)")
 
 
-def check_generator(generator: Any, *, seeds: Sequence[int] = (0, 1, 2, (3 << 32) + 5)) -> None:
+def check_generator(generator: object, *, seeds: Sequence[int] = (0, 1, 2, (3 << 32) + 5)) -> None:
     """Check a generator on two or more different seeds.
 
     Clauses: identity, sample (type, seeds, latent_dim), one seed one subject, render (type, shape, dtype), face boxes,
     frozen input, determinism, order, batch invariance (bitwise), global randomness (neither used nor changed), subjects
     look different. Returns None; raises ContractBroken.
     """
-    _check_identity(generator, Generator, "name", "image_size", "latent_dim", "sample", "render")
+    if not isinstance(generator, Generator):
+        _lacking(generator, Generator, "name", "image_size", "latent_dim", "sample", "render")
+    _check_name(generator.name)
     latents = _sample(generator, seeds)
     _check_subjects(generator, latents)
     before = _content(latents)
@@ -94,11 +98,11 @@ def check_generator(generator: Any, *, seeds: Sequence[int] = (0, 1, 2, (3 << 32
     if not np.array_equal(again.pixels, images.pixels):
         _broken("determinism", "the same seeds to give the same images", "other images the second time")
     if _global_random_state() != state:
-        _broken("global randomness", "random generators of its own", "draws from numpy's or torch's global one")
+        _broken("global randomness", "its own random generators", "draws from numpy's or torch's global one")
     _check_rows_alone(generator, latents, images)
 
 
-def check_controls(controls: Any, latents: Latents, *, tolerance: float = 1e-6) -> None:
+def check_controls(controls: object, latents: Latents, *, tolerance: float = 1e-6) -> None:
     """Check controls on some latents (two rows or more).
 
     tolerance: how far a value read back may be from the one set, as a share of the attribute's range; learned
@@ -106,7 +110,8 @@ def check_controls(controls: Any, latents: Latents, *, tolerance: float = 1e-6) 
     subject, one value or one per row), hold, frozen input, batch invariance, unknown attribute, out of range.
     Returns None; raises ContractBroken.
     """
-    _check_identity(controls, Controls, "attributes", "read", "set")
+    if not isinstance(controls, Controls):
+        _lacking(controls, Controls, "attributes", "read", "set")
     _check_attributes(controls.attributes)
     values = _read(controls, latents)
     for attribute in controls.attributes:
@@ -116,13 +121,15 @@ def check_controls(controls: Any, latents: Latents, *, tolerance: float = 1e-6) 
     _check_refusals(controls, latents)
 
 
-def check_world(world: Any, *, seeds: Sequence[int] = (0, 1, 2), tolerance: float = 1e-6) -> None:
+def check_world(world: object, *, seeds: Sequence[int] = (0, 1, 2), tolerance: float = 1e-6) -> None:
     """Check a world: as a generator, as controls, and the optional members that it has.
 
     Clauses: those of `check_generator` and `check_controls`, then describe, validity, usual_levels, truths and unedited
     (`transect.protocols`). Returns None; raises ContractBroken.
     """
-    _check_identity(world, World, "name", "image_size", "latent_dim", "attributes", "sample", "render", "read", "set")
+    if not isinstance(world, World):
+        _lacking(world, World, "name", "image_size", "latent_dim", "attributes", "sample", "render", "read", "set")
+    _check_name(world.name)
     check_generator(world, seeds=seeds)
     latents = _sample(world, seeds)
     check_controls(world, latents, tolerance=tolerance)
@@ -130,14 +137,16 @@ def check_world(world: Any, *, seeds: Sequence[int] = (0, 1, 2), tolerance: floa
         _broken(*fault)
 
 
-def check_rater(rater: Any, *, images: Images | None = None, question: Question = FACE_QUESTION) -> None:
+def check_rater(rater: object, *, images: Images | None = None, question: Question = FACE_QUESTION) -> None:
     """Check a rater on one question about some images.
 
     Clauses: identity, type, question, columns (equal lengths), image (row numbers), raters (names), completeness (each
     image has a row; no answer is NaN), values (a level's number, or any number where there are no levels), frozen
     input. Returns None; raises ContractBroken.
     """
-    _check_identity(rater, Rater, "name", "rate")
+    if not isinstance(rater, Rater):
+        _lacking(rater, Rater, "name", "rate")
+    _check_name(rater.name)
     images = images or Images(_pictures(64, 64))
     before = images.pixels.tobytes()
     answers = rater.rate(images, question)
@@ -155,12 +164,14 @@ def _broken(clause: str, expected: str, got: str) -> NoReturn:
     raise ContractBroken(f"{clause}: expected {expected}, got {got}")
 
 
-def _check_identity(plugin: Any, protocol: type, *parts: str) -> None:
+def _lacking(plugin: object, protocol: type, *parts: str) -> NoReturn:
     missing = [part for part in parts if not hasattr(plugin, part)]
-    if missing:
-        _broken("identity", f"a {protocol.__name__} with {', '.join(parts)}", f"no {', '.join(missing)}")
-    if "name" in parts and not (isinstance(plugin.name, str) and plugin.name):
-        _broken("identity", "a name", repr(plugin.name))
+    _broken("identity", f"a {protocol.__name__} with {', '.join(parts)}", f"no {', '.join(missing)}")
+
+
+def _check_name(name: object) -> None:
+    if not (isinstance(name, str) and name):
+        _broken("identity", "a name", repr(name))
 
 
 def _pictures(height: int, width: int) -> np.ndarray:
@@ -267,12 +278,12 @@ def _check_rows_alone(generator: Generator, latents: Latents, images: Images) ->
         _broken("subjects look different", "another image for another seed", "the same image twice")
 
 
-def _content(latents: Latents) -> tuple[Any, ...]:
+def _content(latents: Latents) -> tuple[object, ...]:
     settings = sorted((name, column.tobytes()) for name, column in latents.settings.items())
     return latents.seeds.tobytes(), latents.values.tobytes(), tuple(settings)
 
 
-def _global_random_state() -> tuple[Any, ...]:
+def _global_random_state() -> tuple[object, ...]:
     torch = sys.modules.get("torch")
     _, keys, position, *_ = np.random.get_state(legacy=True)
     of_torch = bytes(torch.get_rng_state().numpy()) if torch else b""
@@ -302,34 +313,36 @@ def _read(controls: Controls, latents: Latents) -> dict[str, np.ndarray]:
     return values
 
 
-def _set(controls: Controls, latents: Latents, values: dict[str, Any], hold: Sequence[str] = ()) -> Latents:
+def _set(
+    controls: Controls, latents: Latents, values: dict[str, float | np.ndarray], hold: Sequence[str] = ()
+) -> Latents:
     before = _content(latents)
-    made = controls.set(latents, values, hold=hold)
-    if not isinstance(made, Latents) or not np.array_equal(made.seeds, latents.seeds):
+    moved = controls.set(latents, values, hold=hold)
+    if not isinstance(moved, Latents) or not np.array_equal(moved.seeds, latents.seeds):
         _broken("set", f"Latents of the same subjects after {', '.join(values)} was set", "other subjects")
     if _content(latents) != before:
         _broken("frozen input", "set to leave the latents as they are", "changed latents")
-    return made
+    return moved
 
 
 def _check_set(controls: Controls, latents: Latents, attribute: Attribute, value: float, tolerance: float) -> None:
     name = attribute.name
-    made = _set(controls, latents, {name: value})
-    _check_near("set", attribute, _read(controls, made)[name], np.full(len(latents), value), tolerance)
+    moved = _set(controls, latents, {name: value})
+    _check_near("set", attribute, _read(controls, moved)[name], np.full(len(latents), value), tolerance)
     alone = _set(controls, latents.take(slice(0, 1)), {name: value})
-    if _content(alone) != _content(made.take(slice(0, 1))):
+    if _content(alone) != _content(moved.take(slice(0, 1))):
         _broken("batch invariance", f"the same latents after {name} = {value:g} alone and in a batch", "other latents")
     column = np.where(np.arange(len(latents)) % 2, *attribute.bounds)
-    made = _set(controls, latents, {name: column})
-    _check_near("set (one value per row)", attribute, _read(controls, made)[name], column, tolerance)
+    moved = _set(controls, latents, {name: column})
+    _check_near("set (one value per row)", attribute, _read(controls, moved)[name], column, tolerance)
 
 
 def _check_hold(
     controls: Controls, latents: Latents, attribute: Attribute, before: dict[str, np.ndarray], tolerance: float
 ) -> None:
     others = [other for other in controls.attributes if other.name != attribute.name]
-    made = _set(controls, latents, {attribute.name: attribute.bounds[1]}, [other.name for other in others])
-    after = _read(controls, made)
+    moved = _set(controls, latents, {attribute.name: attribute.bounds[1]}, [other.name for other in others])
+    after = _read(controls, moved)
     for other in others:
         clause = f"hold ({attribute.name} set)"
         _check_near(clause, other, after[other.name], before[other.name], tolerance)
@@ -349,7 +362,7 @@ def _check_refusals(controls: Controls, latents: Latents) -> None:
     _expect("out of range", BadInput, lambda: controls.set(latents, beyond))
 
 
-def _expect(clause: str, kind: type[Exception], work: Callable[[], Any]) -> None:
+def _expect(clause: str, kind: type[Exception], work: Callable[[], object]) -> None:
     try:
         work()
     except kind:
@@ -373,9 +386,9 @@ def _check_rows(answers: Annotations, n: int) -> None:
 
 
 def _check_values(answers: Annotations) -> None:
-    given = answers.value[~np.isnan(answers.value)]
+    values = answers.value[~np.isnan(answers.value)]
     levels = len(answers.question.levels)
-    sound = np.isin(given, np.arange(levels)) if levels else np.isfinite(given)
+    sound = np.isin(values, np.arange(levels)) if levels else np.isfinite(values)
     if not sound.all():
         wanted = f"levels from 0 to {levels - 1}, or NaN" if levels else "finite numbers, or NaN"
-        _broken("values", wanted, f"{given[~sound][0]:g}")
+        _broken("values", wanted, f"{values[~sound][0]:g}")

@@ -76,6 +76,6 @@ def test_missing_answers_are_left_out():
 
 
 def test_nothing_to_say():
-    assert change_point(np.zeros((8, 2, 2))).reason == "2 rounds of answers: three are needed to tell a change"
+    assert change_point(np.zeros((8, 2, 2))).reason == "2 rounds of answers: three are needed to detect a change"
     assert np.isnan(change_point(np.zeros((8, 2, 2))).p)
     assert change_point(np.full((2, 4, 4), np.nan)).p == 1.0

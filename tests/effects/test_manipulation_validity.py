@@ -18,7 +18,7 @@ def test_shares_that_moved_by_hand():
     np.testing.assert_array_equal(made.subjects, [4, 4, 3])
     np.testing.assert_array_equal(made.missing, [1, 1, 2])
     assert (made.low[2], made.high[2]) == wilson(2, 3)
-    np.testing.assert_array_equal(made.kept[:, 2], [False, False, True, False, False])
+    np.testing.assert_array_equal(made.unmoved[:, 2], [False, False, True, False, False])
     # One up and one down: the mean label stays although two of three moved.
     assert made.equivalence[2].estimate == 0
 
@@ -31,7 +31,7 @@ def test_ratings_move_when_they_cross_the_threshold():
 
 def test_sensitivity_without_the_subjects_whose_label_moved():
     scores = np.array([[0.1, 0.2, 0.9], [0.2, 0.2, 0.3]])
-    kept = validity([[0, 0, 1], [0, 0, 0]], STEPS).kept
+    kept = validity([[0, 0, 1], [0, 0, 0]], STEPS).unmoved
     np.testing.assert_allclose(score_sensitivity(scores, STEPS, keep=kept).signed.values, [-0.05, 0, 0.1])
     np.testing.assert_allclose(score_sensitivity(scores, STEPS).signed.values, [-0.05, 0, 0.4])
 

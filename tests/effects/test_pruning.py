@@ -20,7 +20,7 @@ def test_steps_are_counted_in_order():
     }
     made = prune(table)
     # By hand: 0 fake, 1 skin, 3 gender, 4 hair; of 2 and 5 the last is below .4 in age.
-    np.testing.assert_array_equal(made.kept, [False, False, True, False, False, False])
+    np.testing.assert_array_equal(made.remaining, [False, False, True, False, False, False])
     assert made.counts() == [6, 2, 1]
     assert [(step.name, step.removed) for step in made.steps] == [
         ("fake or ambiguous", 4),
@@ -37,7 +37,7 @@ def test_steps_are_counted_in_order():
 
 def test_a_missing_rating_is_kept_and_counted():
     made = prune({"age": [NAN, 0.2, 0.9]}, [Rule("age", high=0.4)])
-    np.testing.assert_array_equal(made.kept, [True, False, True])
+    np.testing.assert_array_equal(made.remaining, [True, False, True])
     assert made.missing == {"age": 1}
 
 

@@ -83,10 +83,10 @@ def test_what_cannot_be_told_has_a_reason():
     one = raters_resampled(mean, [annotations(np.array([[0.1], [0.5], [0.9]]))], np.arange(3))
     assert one.estimate[0] == pytest.approx(0.5)
     assert np.isnan(one.low[0])
-    assert one.reason == "fewer than two raters: how raters differ cannot be told"
+    assert one.reason == "fewer than two raters: their variance is not estimable"
     nan = np.nan
     once = raters_resampled(mean, [annotations(np.array([[0.1, nan], [nan, 0.5]]))], np.arange(2))
-    assert once.reason == "one answer an image: how raters differ cannot be told"
+    assert once.reason == "one answer per image: the variance of raters is not estimable"
     assert raters_resampled(mean, [annotations(np.ones((2, 2)))], np.zeros(2, dtype=int)).reason.startswith("fewer")
     with pytest.raises(BadInput, match="expected answers about images 0 to 1, got 2"):
         raters_resampled(mean, [annotations(np.ones((3, 2)))], np.arange(2))

@@ -273,7 +273,7 @@ def test_a_generator_object_needs_no_more_than_its_contract(tmp_path):
     world = transect.generators.FaceWorld(image_size=32, population="celebrity-like")
     result = auditing.audit(audited.brightness, generator=world, out=tmp_path / "world", **few)
     assert result.results["studies"][0]["population"] == "celebrity-like"
-    with pytest.raises(BadInput, match="expected no image_size, population and device beside a generator object"):
+    with pytest.raises(BadInput, match="expected no image_size, population or device with a generator object"):
         auditing.audit(audited.brightness, generator=world, image_size=64, out=tmp_path / "no", **few)
     with pytest.raises(BadInput, match="generator: expected a name, or an object with"):
         worlds.open_world(object(), None, None)
@@ -296,7 +296,7 @@ def test_refusals(tmp_path):
         auditing.audit(audited.brightness, vary={"glasses": None}, outcomes=["miss"], out=tmp_path, **SMALL)
     with pytest.raises(BadInput, match="--images observes a population: drop --vary"):
         auditing.audit(audited.brightness, vary={"glasses": None}, images=5, out=tmp_path, quiet=True)
-    with pytest.raises(BadInput, match="two targets are named 'brightness': give each a name of its own"):
+    with pytest.raises(BadInput, match="two targets are named 'brightness': give each a different name"):
         auditing.audit([audited.brightness, audited.brightness], vary={"glasses": None}, out=tmp_path, **SMALL)
     two_classes = {"task": "multiclass", "labels": ("no", "yes")}
     with pytest.raises(BadInput, match="needs the positive class"):
@@ -305,7 +305,7 @@ def test_refusals(tmp_path):
         auditing.audit(audited.brightness, truth="age", vary={"glasses": None}, out=tmp_path, **SMALL)
     with pytest.raises(BadInput, match="truth 'glasses>5': glasses lies between 0 and 1"):
         auditing.audit(audited.brightness, truth="glasses>5", vary={"glasses": None}, out=tmp_path, **SMALL)
-    with pytest.raises(BadInput, match="--hold smile: nothing that is varied changes smile; drop it"):
+    with pytest.raises(BadInput, match="--hold smile: no varied attribute changes smile; drop it"):
         auditing.audit(audited.brightness, vary={"glasses": None}, hold=["smile"], out=tmp_path, **SMALL)
     assert not any(tmp_path.iterdir())
 
@@ -371,7 +371,7 @@ def test_interruption_says_how_to_go_on(tmp_path):
     run.send_signal(signal.SIGINT)
     _, errors = run.communicate(timeout=60)
     assert run.returncode == 130, errors
-    assert errors.strip().splitlines()[-1].startswith("transect: interrupted; what is done is kept in")
+    assert errors.strip().splitlines()[-1].startswith("transect: interrupted; finished parts are kept in")
 
 
 def test_pictures_are_decoded_once_where_a_run_resumes_and_never_where_they_were_just_rendered(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ import torch
 
 from transect.errors import BadInput, UnknownName
 from transect.generators.faceworld.attributes import ATTRIBUTES
+from transect.generators.faceworld.world import FaceWorld
 from transect.mitigation import methods
 from transect.mitigation.data import TaskData
 from transect.mitigation.hiding import HiddenPictures, WorldRegions, boxed, hide
@@ -175,7 +176,7 @@ def test_effects_by_hand():
     protocol = Protocol(
         {},
         np.zeros((8, 1, 1, 3), np.uint8),
-        WorldRegions(None, Latents(np.arange(8), np.zeros((8, 1)))),
+        WorldRegions(FaceWorld(image_size=32), Latents(np.arange(8), np.zeros((8, 1)))),
         Design({"x": (0.0, 1.0)}, 4),
         {"x": attribute},
     )

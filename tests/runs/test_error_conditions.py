@@ -63,12 +63,12 @@ def test_mean_faces_are_means_of_the_stored_images(observed):
 
 
 def test_the_choice_is_kept_with_the_run_and_can_be_changed(observed):
-    assert error_conditions.kept(observed.folder) == ("glasses", "skin_tone")
+    assert error_conditions.read(observed.folder) == ("glasses", "skin_tone")
     done = CliRunner().invoke(app, ["report", str(observed.folder), "--by", "glasses", "--json"])
     assert done.exception is None
     results = json.loads((observed.folder / "results.json").read_text())
     assert {face["by"] for face in results["gallery"]["faces"]} == {"", "glasses"}
-    assert error_conditions.kept(observed.folder) == ("glasses",)
+    assert error_conditions.read(observed.folder) == ("glasses",)
 
 
 def test_what_cannot_be_counted_by_is_refused_before_anything_is_made(tmp_path):
@@ -90,8 +90,8 @@ def test_names_of_two_studies_together_are_refused():
 
 def test_a_broken_file_is_named(tmp_path):
     (tmp_path / error_conditions.FILE).write_text('{"age": 1}')
-    with pytest.raises(BadInput, match="expected a list of attributes; delete it, or give --by anew"):
-        error_conditions.kept(tmp_path)
+    with pytest.raises(BadInput, match="expected a list of attributes; delete it, or give --by again"):
+        error_conditions.read(tmp_path)
 
 
 def test_a_mean_is_of_pictures_that_are_reduced_first():

@@ -97,7 +97,7 @@ def test_a_full_disk_is_one_line_and_keeps_what_is_there(tmp_path, monkeypatch):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
         monkeypatch.setattr(store.os, "fsync", full)
-        with pytest.raises(RunFolderError, match=r"no space left on the disk to write .*part-00001.* is kept"):
+        with pytest.raises(RunFolderError, match=r"no space left on the disk to write .*part-00001.* are kept"):
             folder.write_part("images", 1, ROWS)
         monkeypatch.undo()
         assert not folder.has_part("images", 1)

@@ -88,8 +88,8 @@ class AuditResult(JobResult):
         """Headings, and a row per effect: name, target, outcome, estimate, interval, adjusted p."""
         return HEADINGS, [_row(effect) for effect in self.effects]
 
-    def to_json(self) -> dict[str, Any]:
-        """What `--json` prints; effects have the keys of results.json. calls and cost: of metered targets alone."""
+    def to_json(self) -> dict[str, object]:
+        """What `--json` prints; effects have the keys of results.json. calls and cost: of metered targets only."""
         files = {"out": "", "report": PAGE, "results": "results.json", "table": "effects.parquet"}
         paths = {name: str(self.folder / file) for name, file in files.items()}
         spent = {name: getattr(self.numbers, name) for name in ("calls", "cost")}

@@ -15,9 +15,9 @@ from transect.report import selection
 from transect.report.records import MeanFace
 
 
-def mean_faces_of(run: Run, one: Answers) -> tuple[MeanFace, ...]:
-    """Means of at most so many evenly spaced images each; nothing of steps λ, which have no such section."""
-    groups = [] if one.steps else face_groups(one)
+def mean_faces_of(run: Run, answers: Answers) -> tuple[MeanFace, ...]:
+    """Means of at most `mean_faces.MOST` evenly spaced images each; none for steps λ, which have no such section."""
+    groups = [] if answers.steps else face_groups(answers)
     if not groups:
         return ()
     chosen = np.array([mean_faces.evenly(rows) for group in groups for rows in (group.right, group.wrong)])
@@ -30,17 +30,17 @@ def mean_faces_of(run: Run, one: Answers) -> tuple[MeanFace, ...]:
             stored = selection.stored_images(lambda k: run.folder.read_part("images", k), rows_per_part, rows)
             yield from ((row, mean_faces.decoded(png)) for row, png in stored.items())
 
-    made = mean_faces.means(chosen, pictures())
+    pictures_by_group = mean_faces.means(chosen, pictures())
     return tuple(
         MeanFace(
             run.spec.name,
-            one.target,
+            answers.target,
             group.measure,
             group.by,
             group.group,
             int(group.right.sum()),
             int(group.wrong.sum()),
-            *made[2 * i : 2 * i + 2],
+            *pictures_by_group[2 * i : 2 * i + 2],
         )
         for i, group in enumerate(groups)
     )

@@ -1,4 +1,4 @@
-"""The section on whether the edits of a finished run changed what was set, and nothing else."""
+"""The section on whether the edits of a finished run changed only what was set."""
 
 from __future__ import annotations
 

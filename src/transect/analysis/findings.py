@@ -1,7 +1,7 @@
 """From a run folder's tables to effects, results and report; needs neither generator nor target.
 
-What a target's answers mean (its task, threshold, labels, box convention) stands in run.json, so that a run can be
-analysed again years later, on a machine that lacks the target.
+run.json holds what a target's answers mean (task, threshold, labels, box convention), so that a run can be analysed
+again years later, on a machine that lacks the target.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from jaxtyping import Float
@@ -38,7 +38,7 @@ Groups = Mapping[float, str]
 @final
 @dataclass(frozen=True, slots=True)
 class TransectOutcome:
-    """One outcome of one target under a transect design: values [subjects, *shape], NaN where reasons say why."""
+    """One outcome of one target under a transect design: values [subjects, *shape], NaN where `reasons` states why."""
 
     target: str
     outcome: str
@@ -57,16 +57,16 @@ class TransectOutcome:
 @final
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What one run folder's tables say: its entry in results.json, effects, rates and pictures.
+    """The findings of one run folder: its entry in results.json, effects, rates and pictures.
 
     answered: the outcomes of an experiment, none in a population study. differences: the subjects' behind each effect,
     in a population study their scores.
     """
 
     spec: RunSpec
-    entry: Mapping[str, Any]
+    entry: Mapping[str, object]
     effects: tuple[Effect, ...]
-    rates: tuple[Mapping[str, Any], ...]
+    rates: tuple[Mapping[str, object], ...]
     gallery: Gallery
     design: Design
     attributes: Mapping[str, Attribute]
@@ -81,15 +81,15 @@ class Findings:
 
 
 def analyse(run: Run, boundary: tuple[float, float] | None = None, by: Sequence[str] = ()) -> Findings:
-    """Everything that the tables of one finished run say. boundary, by: as `Answers` has them.
+    """The findings of one finished run. boundary, by: as in `Answers`.
 
-    Attributes of `by` that the run does not know are not asked for there: nothing is counted by the others alone.
+    Where the run lacks one of the attributes of `by`, nothing is counted by the others alone.
 
     Raises CorruptedPart or BadInput (not finished).
     """
     crossed = tuple(by) if set(by) <= run.spec.counted_by else ()
     effects: list[Effect] = []
-    rates: list[Mapping[str, Any]] = []
+    rates: list[Mapping[str, object]] = []
     galleries: list[Gallery] = []
     answered: list[TransectOutcome] = []
     differences: list[Float[np.ndarray, " n"]] = []
@@ -147,12 +147,14 @@ def answers_of(run: Run, target: TargetEntry, outcomes: TargetOutcomes | None = 
     def values(name: str) -> Float[np.ndarray, " n"]:
         return outcomes.outcome(name).values if name in possible else none
 
-    def kept(columns: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
+    def unpruned(columns: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Float[np.ndarray, " n"]]:
         return {name: np.where(run.seen.reasons == "", column, np.nan) for name, column in columns.items()}
 
     seen = run.seen.about(run.known)
     about = "" if truth is None or truth.attribute == FACE else run.seen.called(truth.attribute, run.known)
-    rated, people_truth, people_yes = _rated_truth(run, about, kept(seen.columns), kept(seen.people), seen.answers)
+    rated, people_truth, people_yes = _rated_truth(
+        run, about, unpruned(seen.columns), unpruned(seen.people), seen.answers
+    )
     return Answers(
         study=run.spec.name,
         target=target.name,
@@ -167,14 +169,14 @@ def answers_of(run: Run, target: TargetEntry, outcomes: TargetOutcomes | None = 
         errors=values("error"),
         threshold=target.description.cut,
         truth_attribute=about,
-        values=kept({name: run.true[name] for name in run.attributes if name in run.true}),
-        # Labels of photographs are of every image; people's few answers alone tell what an experiment moved.
-        perceived=kept(seen.columns or (seen.people if run.design.levels else {})),
-        held=kept({name: run.true[name] for name in run.held if name in run.true}),
+        values=unpruned({name: run.true[name] for name in run.attributes if name in run.true}),
+        # Labels of photographs cover every image; in an experiment only people's few answers show what it moved.
+        perceived=unpruned(seen.columns or (seen.people if run.design.levels else {})),
+        held=unpruned({name: run.true[name] for name in run.held if name in run.true}),
         others={**run.seen.unordered(run.known), **run.others, **run.held},
         pruned=int((run.seen.reasons != "").sum()),
         steps=run.spec.generator.steps,
-        people=kept(seen.people),
+        people=unpruned(seen.people),
         by_machine=bool(seen.columns and seen.people),
         rated=rated,
         people_truth=people_truth,
@@ -196,22 +198,22 @@ def _rated_truth(
     people: Mapping[str, Float[np.ndarray, " n"]],
     answers: Mapping[str, Annotations],
 ) -> tuple[_Labels, _Labels, _Labels]:
-    """The truth as raters saw it, the file by image first; as people alone saw it; and the share of a yes.
+    """The truth by raters (the file by image first), the truth by people alone, and the share of yes answers.
 
-    name: what ratings of the truth's attribute are called. Shares are of people's answers where they were asked about
-    it, else of the file by image. Empty where there is none.
+    name: the column of ratings of the truth's attribute. Shares are of people's answers where there are any, else of
+    the file by image. Empty arrays where there are none.
     """
-    nothing = np.empty(0)
+    empty = np.empty(0)
     stated = run.truth
     if stated is None:
-        return nothing, nothing, nothing
+        return empty, empty, empty
     attribute = run.known.get(stated.attribute)
     seen = columns.get(name, people.get(name))
     if seen is None:
-        return nothing, nothing, nothing
+        return empty, empty, empty
     rated, yes = stated.as_rated(seen, attribute)
     if name not in people:
-        return rated, nothing, yes
+        return rated, empty, yes
     by_people, yes = stated.as_rated(people[name], attribute)
     if not len(yes) and name in answers:
         yes = stated.share_of_answers(answers[name], len(people[name]), attribute)
@@ -220,7 +222,7 @@ def _rated_truth(
 
 
 def estimate(run: Run, target: str, outcome: Outcome) -> Analysis:
-    """Effects and rates of one outcome, as the study's design has them."""
+    """Effects and rates of one outcome, by the study's design."""
     if not run.design.levels:
         true = {name: run.true[name] for name in run.attributes}
         measure = Measure(target, outcome.name, outcome.unit, outcome.is_binary)
@@ -246,7 +248,7 @@ def _transect_outcome(run: Run, target: str, outcome: Outcome) -> TransectOutcom
     )
 
 
-def _rate_entry(run: Run, target: str, outcome: Outcome, rate: Any) -> dict[str, Any]:
+def _rate_entry(run: Run, target: str, outcome: Outcome, rate: Rate) -> dict[str, object]:
     return {
         "study": run.spec.name,
         "target": target,
@@ -264,7 +266,7 @@ def _rate_entry(run: Run, target: str, outcome: Outcome, rate: Any) -> dict[str,
     }
 
 
-def _target_entry(run: Run, target: TargetEntry, predictions: Predictions) -> dict[str, Any]:
+def _target_entry(run: Run, target: TargetEntry, predictions: Predictions) -> dict[str, object]:
     reasons = Counter(category(reason) for reason in predictions.failures if reason)
     return {
         "name": target.name,
@@ -284,7 +286,7 @@ def _found_rule(run: Run, target: TargetEntry) -> str:
     return "any box anywhere in the image: this detector has no box that can be compared with the rendered face"
 
 
-def _study_entry(run: Run, targets: Sequence[Mapping[str, Any]], groups: Mapping[str, Groups]) -> dict[str, Any]:
+def _study_entry(run: Run, targets: Sequence[Mapping[str, object]], groups: Mapping[str, Groups]) -> dict[str, object]:
     spec, design = run.spec, run.design
     return {
         "name": spec.name,
@@ -323,7 +325,7 @@ def _groups(run: Run, rates: Sequence[Rate]) -> Mapping[str, Groups]:
 
 
 def _range(bounds: tuple[float, float]) -> str:
-    """A group's range as people read it.
+    """A group's range as text.
 
     >>> _range((-1.0, 0.31831))
     '−1 to 0.32'
@@ -331,7 +333,7 @@ def _range(bounds: tuple[float, float]) -> str:
     return " to ".join(f"{bound:.2g}".replace("-", "−") for bound in bounds)
 
 
-def _attribute_entry(attribute: Attribute, groups: Groups) -> dict[str, Any]:
+def _attribute_entry(attribute: Attribute, groups: Groups) -> dict[str, object]:
     return {
         "name": attribute.name,
         "kind": attribute.kind,
@@ -345,19 +347,19 @@ def _attribute_entry(attribute: Attribute, groups: Groups) -> dict[str, Any]:
 
 def _gallery(answered: TargetOutcomes) -> Gallery:
     run, target, predictions = answered.run, answered.target, answered.predictions
-    said = np.full(len(predictions), np.nan)
+    decisions = np.full(len(predictions), np.nan)
     if "answer" in offered(predictions.task, truth=False):
-        said = answered.outcome("answer").values
+        decisions = answered.outcome("answer").values
     wrong = np.zeros(len(predictions), dtype=bool)
     outcomes = [answered.outcome(name) for name in run.outcomes(target)]
-    found = {outcome.name: outcome.values for outcome in outcomes}
+    values = {outcome.name: outcome.values for outcome in outcomes}
     for outcome in outcomes:
         if outcome.name in (*selection.WRONG, NON_MATCH) and outcome.is_binary:
             wrong |= outcome.values == 1
-    answers = selection.answer_texts(predictions, said)
-    if "distance" in found:  # of embeddings: how far from the reference, and whether the two still match
-        said = 1 - found[NON_MATCH] if NON_MATCH in found else said
-        answers = selection.distance_texts(predictions, found["distance"], said)
+    answers = selection.answer_texts(predictions, decisions)
+    if "distance" in values:  # of embeddings: how far from the reference, and whether the two still match
+        decisions = 1 - values[NON_MATCH] if NON_MATCH in values else decisions
+        answers = selection.distance_texts(predictions, values["distance"], decisions)
     shown = selection.Shown(
         study=run.spec.name,
         target=target.name,
@@ -367,7 +369,7 @@ def _gallery(answered: TargetOutcomes) -> Gallery:
         true=run.true,
         predictions=predictions,
         answers=answers,
-        said=said,
+        said=decisions,
         wrong=wrong,
         expected_boxes=run.expected_boxes(target),
         in_steps=run.spec.generator.steps is not None,

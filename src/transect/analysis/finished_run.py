@@ -1,4 +1,4 @@
-"""A finished run, read back: its spec, design, images and what was seen on them; needs neither generator nor target."""
+"""A finished run, read back: its spec, design, images and ratings; needs neither generator nor target."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from transect.targets.boxes import BoxConvention
 MEMORY: Final = 1 << 28
 """Bytes of a run's tables that are kept once read; parts beyond, pictures of a large run, are read when needed."""
 PERSON: Final = "subject"
-"""The column of true values that says who is on a photograph, where several show one person."""
+"""The column of true values that identifies the person on a photograph, where several show one person."""
 
 
 @final
@@ -41,11 +41,11 @@ class Run:
     true: Mapping[str, Float[np.ndarray, " n"]]
     seen: ratings.Ratings
     reference: Truth | None = None
-    """What raters' answers are the reference for, where the run has no truth of its own."""
+    """What raters' answers are the reference for, where the run itself has no truth."""
 
     @property
     def truth(self) -> Truth | None:
-        """What is asked about: the run's own truth, or what raters are the reference for; None without either."""
+        """The run's own truth, else the one that raters are the reference for; None without either."""
         stated = self.spec.truth
         return self.reference if stated is None else _truth(stated)
 
@@ -77,7 +77,7 @@ class Run:
 
     @property
     def held(self) -> Mapping[str, Attribute]:
-        """Attributes of observed images that they are not compared by, and that adjustments hold equal all the same."""
+        """Attributes of observed images that they are not compared by; adjustments hold them equal."""
         return {attribute.name: attribute for attribute in self.spec.held}
 
     @property
@@ -95,7 +95,7 @@ class Run:
         """A target's answers, image by image."""
         table = self.folder.read_table(f"predictions/{slug(target.name)}", self.parts)
         if table["id"].to_pylist() != self.images["id"].to_pylist():
-            raise BadInput(f"{self.folder.path}: predictions of {target.name} are not of these images; run it anew")
+            raise BadInput(f"{self.folder.path}: predictions of {target.name} are not of these images; rerun the audit")
         return columns.predictions_of(table, target.task)
 
     def expected_boxes(self, target: TargetEntry) -> Float[np.ndarray, "n 4"] | None:

@@ -1,14 +1,13 @@
-"""From outcomes of experiments to what stands beside the effects: interactions, variance, projections, controls, plans.
+"""Entries of results.json other than effects: interactions, variance, projections, negative controls, plans.
 
-Entries as `results.json` has them. Interactions and negative controls are families of tests of their own, since they
-answer other questions than the effects do.
+Interactions and negative controls are separate families of tests, since they answer other questions than the effects.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Final, final
 
 from transect.analysis.findings import Findings, TransectOutcome
 from transect.analysis.pilots import PilotContrast, pilot_contrasts, smallest_found
@@ -27,7 +26,7 @@ POWER: Final = 0.9
 WANTED: Final = 0.05
 """The difference of rates that a plan's hint is about: five points."""
 LARGEST_SPLIT: Final = 400_000_000
-"""Subjects x cells x sets of attributes beyond which the report leaves out the shares of variance, and says so."""
+"""Subjects x cells x sets of attributes beyond which the report leaves out the shares of variance and states it."""
 NEGATIVE_CONTROL: Final = (
     "Lipsitch, Tchetgen Tchetgen and Cohen 2010, Negative controls: a tool for detecting confounding and bias in "
     "observational studies, doi:10.1097/EDE.0b013e3181d61eeb",
@@ -37,47 +36,56 @@ TOO_LARGE: Final = "the design is too large for the report's shares of variance;
 
 @final
 @dataclass(frozen=True, slots=True)
+class _Accompaniment:
+    """An entry of results.json, and the works that describe how it was made."""
+
+    entry: Mapping[str, object]
+    sources: tuple[str, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Further:
     """Entries of results.json by key, and the works that describe how they were made."""
 
-    entries: Mapping[str, list[dict[str, Any]]]
+    entries: Mapping[str, Sequence[Mapping[str, object]]]
     sources: tuple[str, ...]
 
 
 def analyse_further(
-    found: Sequence[Findings],
+    studies: Sequence[Findings],
     controls: Sequence[Findings | None],
     shares: Sequence[PopulationShares],
     effects: Sequence[Effect],
     alpha: float,
     method: str = "holm",
 ) -> Further:
-    """Everything beside the effects of some studies. controls: the negative control of each study, or None.
+    """Everything but the effects of some studies. controls: the negative control of each study, or None.
 
     shares: populations to project to; every experiment that varies their attributes is. effects: the studies' own, with
     adjusted p. Raises BadInput where no study varies the attributes of a population.
     """
-    pairs = [(one, _interactions(one)) for one in found]
-    matters = [(one, _controlled(control)) for one, control in zip(found, controls, strict=True)]
-    crossed = _entries(pairs, "holm")
-    controlled = _entries(matters, "holm")
-    variance = [entry for one in found for entry in _variance(one)]
-    projections = [entry for population in shares for entry in _projections(found, population)]
-    plans = [entry for one in found for entry in _plans(one, sum(effect.p == effect.p for effect in effects), alpha)]
-    studies = [one.entry["name"] for one in found for _ in one.effects]
+    crossed = _adjusted([(study, _interactions(study)) for study in studies])
+    controlled = _adjusted([(study, _controlled(control)) for study, control in zip(studies, controls, strict=True)])
+    variance = [share for study in studies for share in _variance(study)]
+    projections = [projection for population in shares for projection in _projections(studies, population)]
+    size = sum(effect.p == effect.p for effect in effects)
+    plans = [plan for study in studies for plan in _plans(study, size, alpha)]
+    names = [study.spec.name for study in studies for _ in study.effects]
     families = [
-        _family("effects", method, alpha, [_row(study, e) for study, e in zip(studies, effects, strict=True)]),
+        _family("effects", method, alpha, list(zip(names, effects, strict=True))),
         _family("interactions", "holm", alpha, crossed),
         _family("negative controls", "holm", alpha, controlled),
     ]
+    sources = [source for _, effect in (*crossed, *controlled) for source in effect.sources]
+    sources += [source for accompaniment in (*projections, *variance) for source in accompaniment.sources]
     cited = (*(PLANNING[:1] if plans else ()), *(NEGATIVE_CONTROL if controlled else ()))
-    sources = [source for entry in (*crossed, *controlled, *projections, *variance) for source in entry["sources"]]
     return Further(
         {
-            "interactions": crossed,
-            "variance_shares": variance,
-            "projections": projections,
-            "negative_controls": controlled,
+            "interactions": [_compared(name, effect) for name, effect in crossed],
+            "variance_shares": [share.entry for share in variance],
+            "projections": [projection.entry for projection in projections],
+            "negative_controls": [_compared(name, effect) for name, effect in controlled],
             "plans": plans,
             "families": [family for family in families if family["size"]],
         },
@@ -85,23 +93,18 @@ def analyse_further(
     )
 
 
-def matter(controls: Sequence[Mapping[str, Any]], alpha: float) -> list[int]:
-    """Which negative controls show an effect after adjustment, by index."""
-    return [i for i, row in enumerate(controls) if row["p_adjusted"] is not None and row["p_adjusted"] <= alpha]
-
-
-def _interactions(one: Findings) -> list[Effect]:
+def _interactions(study: Findings) -> list[Effect]:
     return [
         effect
-        for answered in one.answered
+        for answered in study.answered
         for effect in factorial_effects(
             answered.values,
             answered.reasons,
-            one.design,
-            one.attributes,
+            study.design,
+            study.attributes,
             answered.measure,
             orders=(2, 3),
-            seed=one.design.seed,
+            seed=study.design.seed,
         )
     ]
 
@@ -125,13 +128,14 @@ def _controlled(control: Findings | None) -> list[Effect]:
     ]
 
 
-def _entries(pairs: Sequence[tuple[Findings, Sequence[Effect]]], method: str) -> list[dict[str, Any]]:
-    adjusted = adjust([effect for _, effects in pairs for effect in effects], method)
-    studies = [one.entry["name"] for one, effects in pairs for _ in effects]
-    return [_compared(study, effect) for study, effect in zip(studies, adjusted, strict=True)]
+def _adjusted(pairs: Sequence[tuple[Findings, Sequence[Effect]]]) -> list[tuple[str, Effect]]:
+    """The effects of one family with adjusted p, each with the name of its study."""
+    adjusted = adjust([effect for _, effects in pairs for effect in effects], "holm")
+    names = [study.spec.name for study, effects in pairs for _ in effects]
+    return list(zip(names, adjusted, strict=True))
 
 
-def _compared(study: str, effect: Effect) -> dict[str, Any]:
+def _compared(study: str, effect: Effect) -> dict[str, object]:
     spec = dict(effect.spec)
     return {
         "study": study,
@@ -155,78 +159,88 @@ def _compared(study: str, effect: Effect) -> dict[str, Any]:
     }
 
 
-def _variance(one: Findings) -> list[dict[str, Any]]:
+def _variance(study: Findings) -> list[_Accompaniment]:
     """Shares of variance of every outcome of an experiment with at least two attributes."""
-    if len(one.design.levels) < 2:
+    if len(study.design.levels) < 2:
         return []
-    return [_variance_entry(one, answered) for answered in one.answered]
+    return [_variance_entry(study, answered) for answered in study.answered]
 
 
-def _variance_entry(one: Findings, answered: TransectOutcome) -> dict[str, Any]:
-    names = list(one.design.levels)
-    head = {"study": one.entry["name"], "target": answered.target, "outcome": answered.outcome}
+def _variance_entry(study: Findings, answered: TransectOutcome) -> _Accompaniment:
+    names = list(study.design.levels)
+    head = {"study": study.spec.name, "target": answered.target, "outcome": answered.outcome}
     if answered.values.size * 2 ** len(names) > LARGEST_SPLIT or len(names) > 12:
-        counts = {"n_subjects": one.design.subjects, "n_images": one.design.n_images, "n_missing": 0}
-        return {**head, "variance": None, "indices": [], **counts, "method": "", "reason": TOO_LARGE, "sources": []}
-    made = sobol(answered.values, attributes=names, seed=one.design.seed)
-    return {
+        counts = {"n_subjects": study.design.subjects, "n_images": study.design.n_images, "n_missing": 0}
+        missing: dict[str, object] = {
+            "variance": None,
+            "indices": [],
+            **counts,
+            "method": "",
+            "reason": TOO_LARGE,
+            "sources": [],
+        }
+        return _Accompaniment({**head, **missing}, ())
+    shares = sobol(answered.values, attributes=names, seed=study.design.seed)
+    entry = {
         **head,
-        "variance": _finite(made.variance),
-        "indices": [_index(made, place) for place in range(len(names))],
-        "n_subjects": made.n_subjects,
-        "n_images": made.n_images,
-        "n_missing": made.n_missing,
-        "method": made.method,
-        "reason": made.reason,
+        "variance": _finite(shares.variance),
+        "indices": [_index(shares, place) for place in range(len(names))],
+        "n_subjects": shares.n_subjects,
+        "n_images": shares.n_images,
+        "n_missing": shares.n_missing,
+        "method": shares.method,
+        "reason": shares.reason,
         "sources": list(VARIANCE),
     }
+    return _Accompaniment(entry, tuple(VARIANCE))
 
 
-def _index(made: SobolIndices, place: int) -> dict[str, Any]:
-    entry: dict[str, Any] = {"attribute": made.attributes[place]}
-    rows: dict[str, Shares] = {"first": made.first, "total": made.total, "shapley": made.shapley}
+def _index(indices: SobolIndices, place: int) -> dict[str, object]:
+    entry: dict[str, object] = {"attribute": indices.attributes[place]}
+    rows: dict[str, Shares] = {"first": indices.first, "total": indices.total, "shapley": indices.shapley}
     for name, shares in rows.items():
         entry[name] = _finite(shares.estimate[place])
         entry[f"{name}_low"], entry[f"{name}_high"] = _finite(shares.low[place]), _finite(shares.high[place])
     return entry
 
 
-def _projections(found: Sequence[Findings], population: PopulationShares) -> list[dict[str, Any]]:
-    experiments = [one for one in found if one.answered and not one.in_steps]
-    fitting = [one for one in experiments if set(population.attributes) <= set(one.design.levels)]
+def _projections(studies: Sequence[Findings], population: PopulationShares) -> list[_Accompaniment]:
+    experiments = [study for study in studies if study.answered and not study.in_steps]
+    fitting = [study for study in experiments if set(population.attributes) <= set(study.design.levels)]
     if not fitting:
-        varied = ", ".join(dict.fromkeys(name for one in experiments for name in one.design.levels)) or "nothing"
+        varied = ", ".join(dict.fromkeys(name for study in experiments for name in study.design.levels)) or "nothing"
         raise BadInput(
             f"shares {population.name}: expected attributes that one study varies together ({varied}), got "
             f"{', '.join(population.attributes)}; leave the others out of the file"
         )
-    return [_projection(one, answered, population) for one in fitting for answered in one.answered]
+    return [_projection(study, answered, population) for study in fitting for answered in study.answered]
 
 
-def _projection(one: Findings, answered: TransectOutcome, population: PopulationShares) -> dict[str, Any]:
-    made = project(
+def _projection(study: Findings, answered: TransectOutcome, population: PopulationShares) -> _Accompaniment:
+    projection = project(
         answered.values,
-        one.design.levels,
+        study.design.levels,
         population,
-        one.attributes,
+        study.attributes,
         is_binary=answered.is_binary,
-        seed=one.design.seed,
+        seed=study.design.seed,
     )
-    return {
-        "study": one.entry["name"],
+    entry = {
+        "study": study.spec.name,
         "target": answered.target,
         "outcome": answered.outcome,
         "unit": answered.unit,
         "population": population.name,
         "source": population.source,
         "independent": population.independent,
-        "equal": list(made.equal),
-        "rows": [_projected(row) for row in made.rows],
-        "sources": list(made.sources),
+        "equal": list(projection.equal),
+        "rows": [_projected(row) for row in projection.rows],
+        "sources": list(projection.sources),
     }
+    return _Accompaniment(entry, tuple(projection.sources))
 
 
-def _projected(row: Projected) -> dict[str, Any]:
+def _projected(row: Projected) -> dict[str, object]:
     return {
         "quantity": row.quantity,
         "attribute": row.attribute,
@@ -237,11 +251,11 @@ def _projected(row: Projected) -> dict[str, Any]:
     }
 
 
-def _plans(one: Findings, family: int, alpha: float) -> list[dict[str, Any]]:
-    return [_plan(one, contrast, max(family, 1), alpha) for contrast in pilot_contrasts(one)]
+def _plans(study: Findings, family: int, alpha: float) -> list[dict[str, object]]:
+    return [_plan(study, contrast, max(family, 1), alpha) for contrast in pilot_contrasts(study)]
 
 
-def _plan(one: Findings, contrast: PilotContrast, family: int, alpha: float) -> dict[str, Any]:
+def _plan(study: Findings, contrast: PilotContrast, family: int, alpha: float) -> dict[str, object]:
     proportion = contrast.unit == "proportion"
     wanted = None
     if proportion:
@@ -255,36 +269,31 @@ def _plan(one: Findings, contrast: PilotContrast, family: int, alpha: float) -> 
             family=family,
             discordant=contrast.discordant,
         ).subjects
-    found = smallest_found(contrast, family=family, power=POWER, alpha=alpha)
+    detectable = smallest_found(contrast, family=family, power=POWER, alpha=alpha)
     return {
-        "study": one.entry["name"],
+        "study": study.spec.name,
         "target": contrast.target,
         "outcome": contrast.outcome,
         "name": contrast.name,
         "unit": contrast.unit,
         "n_subjects": contrast.n_subjects,
         "power": POWER,
-        "found": _finite(found) if found != float("inf") else None,
+        "found": _finite(detectable) if detectable != float("inf") else None,
         "wanted": WANTED if proportion else None,
         "subjects_wanted": wanted,
     }
 
 
-def _row(study: str, effect: Effect) -> dict[str, Any]:
-    keys = {"study": study, "name": effect.name, "outcome": effect.outcome, "target": effect.target}
-    return {**keys, "p": _finite(effect.p), "p_adjusted": _finite(effect.p_adjusted)}
-
-
-def _family(name: str, method: str, alpha: float, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """How many tests and which; those without a p are none."""
-    tested = [row for row in rows if row["p"] is not None]
+def _family(name: str, method: str, alpha: float, members: Sequence[tuple[str, Effect]]) -> dict[str, object]:
+    """How many tests and which, by study and effect; those without a p are none."""
+    tested = [(study, effect) for study, effect in members if effect.p == effect.p]
     return {
         "name": name,
         "method": method,
         "alpha": alpha,
         "size": len(tested),
-        "significant": len(matter(tested, alpha)),
-        "members": [f"{row['study']}: {row['name']}, {row['outcome']} of {row['target']}" for row in tested],
+        "significant": sum(effect.p_adjusted <= alpha for _, effect in tested),
+        "members": [f"{study}: {effect.name}, {effect.outcome} of {effect.target}" for study, effect in tested],
     }
 
 

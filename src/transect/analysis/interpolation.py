@@ -28,7 +28,7 @@ def sections(folder: Path) -> list[Section]:
 
 
 def _finished(run: FinishedRun) -> bool:
-    """Whether every image was made and every target that has classes asked about it."""
+    """Whether every image and every prediction of a target that has classes is there."""
     targets = [target for target in run.spec.targets if has_classes(target.task)]
     tables = ["images", *[f"predictions/{slug(target.name)}" for target in targets]]
     return all(run.has_all(table, run.spec.parts) for table in tables)

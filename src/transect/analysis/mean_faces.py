@@ -1,6 +1,6 @@
-"""Mean pictures of groups of images, such as those that were answered rightly and wrongly (McDuff et al. 2019, Fig. 3).
+"""Mean pictures of groups of images, such as those answered correctly and incorrectly (McDuff et al. 2019, Fig. 3).
 
-They show what a group has in common, and not why it was answered so.
+They show what a group has in common, not why the target answered as it did.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def means(
 
 
 def evenly(rows: Bool[np.ndarray, " n"], most: int = MOST) -> Bool[np.ndarray, " n"]:
-    """At most so many of the rows, evenly spaced in their order.
+    """At most `most` of the rows, evenly spaced in their order.
 
     >>> evenly(np.array([True, True, False, True, True]), most=2).tolist()
     [True, False, False, False, True]
@@ -45,9 +45,9 @@ def evenly(rows: Bool[np.ndarray, " n"], most: int = MOST) -> Bool[np.ndarray, "
     places = np.flatnonzero(rows)
     if len(places) > most:
         places = places[np.round(np.linspace(0, len(places) - 1, most)).astype(np.int64)]
-    made = np.zeros(len(rows), dtype=np.bool_)
-    made[places] = True
-    return made
+    chosen = np.zeros(len(rows), dtype=np.bool_)
+    chosen[places] = True
+    return chosen
 
 
 def decoded(png: bytes) -> UInt8[np.ndarray, "h w 3"]:

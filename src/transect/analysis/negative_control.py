@@ -1,4 +1,4 @@
-"""The negative control beside a finished run."""
+"""The negative control of a finished run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transect.experiment.negative_control import FOLDER
 
 
 def read(run: Path) -> tuple[Findings | None, list[str]]:
-    """The findings of the negative control beside a run, and a note where it was begun and not finished.
+    """The findings of a run's negative control, and a note where it is unfinished.
 
     No findings where there is none, or it was not finished. Raises CorruptedPart where a part is not as it was written.
     """

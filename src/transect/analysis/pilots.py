@@ -1,4 +1,4 @@
-"""What a finished run tells the next one: how far subjects differ, and with it how many subjects an effect needs."""
+"""Plans from a finished run: how much subjects differ, and so how many subjects an effect needs."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ class PilotContrast:
     discordant: float | None
 
 
-def pilot_contrasts(found: findings.Findings) -> list[PilotContrast]:
+def pilot_contrasts(study: findings.Findings) -> list[PilotContrast]:
     """The contrasts between levels of an experiment, of every target and outcome that is tested; not its slopes."""
     return [
-        _pilot_contrast(found, answered, contrast)
-        for answered in found.answered
+        _pilot_contrast(study, answered, contrast)
+        for answered in study.answered
         if answered.tested
-        for contrast in contrasts(answered.values, answered.reasons, found.design, found.attributes)
+        for contrast in contrasts(answered.values, answered.reasons, study.design, study.attributes)
         if contrast.kind == "contrast" and contrast.n_subjects >= 2
     ]
 
 
-def _pilot_contrast(found: findings.Findings, answered: findings.TransectOutcome, contrast: Contrast) -> PilotContrast:
+def _pilot_contrast(study: findings.Findings, answered: findings.TransectOutcome, contrast: Contrast) -> PilotContrast:
     d = contrast.differences[np.isfinite(contrast.differences)]
     single = answered.is_binary and contrast.pairs == 1
     return PilotContrast(
@@ -55,17 +55,17 @@ def _pilot_contrast(found: findings.Findings, answered: findings.TransectOutcome
         answered.outcome,
         answered.unit,
         _deviation(d),
-        _unpaired(found, answered, contrast),
+        _unpaired(study, answered, contrast),
         contrast.n_subjects,
-        found.design.n_cells,
+        study.design.n_cells,
         (float((d != 0).mean()) or float(wilson(0, len(d))[1])) if single else None,
     )
 
 
-def _unpaired(found: findings.Findings, answered: findings.TransectOutcome, contrast: Contrast) -> float:
+def _unpaired(study: findings.Findings, answered: findings.TransectOutcome, contrast: Contrast) -> float:
     """The root of the mean variance of single images within the two levels."""
-    axis = list(found.design.levels).index(contrast.attribute)
-    levels = found.design.levels[contrast.attribute]
+    axis = list(study.design.levels).index(contrast.attribute)
+    levels = study.design.levels[contrast.attribute]
     variances = [
         float(np.nanvar(np.take(answered.values, levels.index(level), axis=axis + 1)))
         for level in (contrast.origin, contrast.to)
@@ -90,11 +90,11 @@ def plan_next(
 
     Raises BadInput where the run is no experiment or no contrast could be estimated on two subjects.
     """
-    found = findings.analyse(finished_run.read(folder))
-    known = pilot_contrasts(found)
+    study = findings.analyse(finished_run.read(folder))
+    known = pilot_contrasts(study)
     if not known:
         raise BadInput(f"{folder}: expected an experiment with a contrast on at least two subjects; run a larger pilot")
-    tested = sum(bool(np.isfinite(effect.p)) for effect in found.effects)
+    tested = sum(bool(np.isfinite(effect.p)) for effect in study.effects)
     size = max(tested, len(known)) if family is None else family
     targets = len({contrast.target for contrast in known})
     plans = [
@@ -116,6 +116,6 @@ def plan_next(
 
 
 def smallest_found(contrast: PilotContrast, *, family: int, power: float = 0.9, alpha: float = 0.05) -> float:
-    """The smallest difference that as many subjects as the contrast has would find with this power."""
+    """The smallest difference that the contrast's number of subjects detects with this power."""
     level = alpha / family
     return detectable(contrast.deviation, contrast.n_subjects, power=power, alpha=level, discordant=contrast.discordant)

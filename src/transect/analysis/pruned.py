@@ -15,7 +15,7 @@ from transect.report.records import Section
 
 
 def sections(run: Run, effects: Sequence[Effect]) -> list[Section]:
-    """The sections about a finished run's required gates, its ratings and its raters; none where it has none.
+    """The sections about a finished run's required gates, its ratings and its raters; none where there are none.
 
     effects: the run's, which are those after the last step of the rules. Raises CorruptedPart where a part changed.
     """

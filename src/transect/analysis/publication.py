@@ -1,4 +1,4 @@
-"""From findings to what a reader gets: one family of tests, results.json, effects.parquet, report.html."""
+"""Publishes findings: one family of tests, results.json, effects.parquet, report.html."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ HELD: Final = "Pearl 2001, Direct and indirect effects, arXiv:1301.2300"
 
 def publish(
     folder: Path,
-    found: Sequence[Findings],
+    studies: Sequence[Findings],
     controls: Sequence[Findings | None] = (),
     *,
     shares: Sequence[PopulationShares] = (),
@@ -58,42 +58,42 @@ def publish(
 
     All effects are one family: their p-values are adjusted together, by "holm", "benjamini-hochberg" or "max-t".
     controls: the negative control of each study, or None. shares: populations to project to. models: regression
-    models to adjust errors by (`sections.models`). limits: what else the page says of what it cannot show. sections:
-    those that come after the usual ones.
+    models to adjust errors by (`sections.models`). limits: further limits that the page states. sections:
+    further sections, after the standard ones.
 
     Raises UnknownName for another correction or model.
     """
     from transect.report.page import publish as write_page
 
-    effects = _adjusted(found, correction)
-    further = analyse_further(found, controls or [None] * len(found), shares, effects, ALPHA, correction)
-    studies = [one.entry["name"] for one in found for _ in one.effects]
-    entries = [_effect_entry(study, effect) for study, effect in zip(studies, effects, strict=True)]
-    made = [*build_sections([answers for one in found for answers in one.answers], models), *sections]
-    whole = _results(found, effects, entries, further, made, correction, limits)
+    effects = _adjusted(studies, correction)
+    further = analyse_further(studies, controls or [None] * len(studies), shares, effects, ALPHA, correction)
+    names = [study.spec.name for study in studies for _ in study.effects]
+    entries = [_effect_entry(name, effect) for name, effect in zip(names, effects, strict=True)]
+    built = [*build_sections([answers for study in studies for answers in study.answers], models), *sections]
+    whole = _results(studies, effects, entries, further, built, correction, limits)
     stage("page")
-    results = write_page(whole, merge([one.gallery for one in found]), folder)
+    results = write_page(whole, merge([study.gallery for study in studies]), folder)
     write_atomically(folder / "effects.parquet", _parquet(entries))
     return AuditResult(AuditNumbers(effects), folder, results)
 
 
-def _adjusted(found: Sequence[Findings], correction: str) -> tuple[Effect, ...]:
-    effects = [effect for one in found for effect in one.effects]
+def _adjusted(studies: Sequence[Findings], correction: str) -> tuple[Effect, ...]:
+    effects = [effect for study in studies for effect in study.effects]
     if correction != MAX_T:
         return adjust(effects, correction)
-    return adjust_together(effects, [column for one in found for column in one.differences])
+    return adjust_together(effects, [column for study in studies for column in study.differences])
 
 
 def _results(
-    found: Sequence[Findings],
+    studies: Sequence[Findings],
     effects: Sequence[Effect],
-    entries: Sequence[Mapping[str, Any]],
+    entries: Sequence[Mapping[str, object]],
     further: Further,
     sections: Sequence[Section],
     correction: str,
     limits: Sequence[str],
-) -> dict[str, Any]:
-    specs = [one.spec for one in found]
+) -> dict[str, object]:
+    specs = [study.spec for study in studies]
     worlds = [{"name": spec.generator.name, **asdict(spec.world)} for spec in specs]
     rendered = [
         world for world, spec in zip(worlds, specs, strict=True) if not spec.generator.of_photographs
@@ -103,42 +103,45 @@ def _results(
     return {
         "schema_version": 1,
         "transect_version": __version__,
-        "title": _title(found),
-        "question": _question(found),
-        "studies": [one.entry for one in found],
+        "title": _title(studies),
+        "question": _question(studies),
+        "studies": [study.entry for study in studies],
         "effects": list(entries),
-        "rates": [rate for one in found for rate in one.rates],
-        "largest": largest(effects, studies_truth(found)),
+        "rates": [rate for study in studies for rate in study.rates],
+        "largest": largest(effects, studies_truth(studies)),
         "family": {"size": sum(effect.p == effect.p for effect in effects), "method": correction, "alpha": ALPHA},
         "world": {**rendered[0], "readings": _readings(specs)},
         "limits": [
             *limits,
             *(world["statement"] for world, s in zip(worlds, specs, strict=True) if s.generator.of_photographs),
         ],
-        "citations": _citations(found, effects, sections, further.sources),
+        "citations": _citations(studies, effects, sections, further.sources),
         "sections": list(sections),
         **further.entries,
     }
 
 
-def _readings(specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
+def _readings(specs: Sequence[RunSpec]) -> list[dict[str, object]]:
     """How well each attribute of any study is read back from the world's pictures, once; nothing of photographs."""
     rendered = [spec for spec in specs if not spec.generator.of_photographs]
     rows = {row.attribute: row for spec in rendered for row in spec.readings}
     return [asdict(row) for row in rows.values()]
 
 
-def studies_truth(found: Sequence[Findings]) -> list[str]:
+def studies_truth(studies: Sequence[Findings]) -> list[str]:
     """For each effect, in order, the attribute that its study's truth is about; "" without one."""
-    about = [next((answers.truth_attribute for answers in one.answers if answers.truth_attribute), "") for one in found]
-    return [name for one, name in zip(found, about, strict=True) for _ in one.effects]
+    return [_truth_of(study) for study in studies for _ in study.effects]
+
+
+def _truth_of(study: Findings) -> str:
+    return next((answers.truth_attribute for answers in study.answers if answers.truth_attribute), "")
 
 
 def largest(effects: Sequence[Effect], truths: Sequence[str]) -> list[int]:
     """Indices of the three largest contrasts, of proportions where there are any; significant ones first.
 
-    The page says which are not statistically different from zero. Effects of exactly 0 are shown only where there is
-    nothing else. What the truth's own attribute does to an error is left out: where the label changes, the
+    The page states which are not statistically different from zero. Effects of exactly 0 are shown only where there is
+    nothing else. Effects of the truth's own attribute on an error are left out: where the label changes, the
     error does.
 
     >>> largest([], [])
@@ -154,27 +157,29 @@ def largest(effects: Sequence[Effect], truths: Sequence[str]) -> list[int]:
     return [i for i in shown if effects[i].estimate][:LARGEST] or shown[:1]
 
 
-def _targets(found: Sequence[Findings]) -> list[str]:
-    return list(dict.fromkeys(target["name"] for one in found for target in one.entry["targets"]))
+def _targets(studies: Sequence[Findings]) -> list[str]:
+    return list(dict.fromkeys(target.name for study in studies for target in study.spec.targets))
 
 
-def _title(found: Sequence[Findings]) -> str:
-    names = _targets(found)
+def _title(studies: Sequence[Findings]) -> str:
+    names = _targets(studies)
     return f"Audit of {', '.join(names[:3])}" + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def _question(found: Sequence[Findings]) -> str:
+def _question(studies: Sequence[Findings]) -> str:
     parts = []
-    for one in found:
-        names = _listed([attribute["name"].replace("_", " ") for attribute in one.entry["attributes"]])
-        asked = " and ".join(target["name"] for target in one.entry["targets"])
-        if one.entry["basis"] == "observational":
-            parts.append(f"How do the answers of {asked} go with {names} in the population {one.entry['population']}?")
+    for study in studies:
+        names = _listed([name.replace("_", " ") for name in study.attributes])
+        targets = " and ".join(target.name for target in study.spec.targets)
+        if study.design.basis == "observational":
+            parts.append(
+                f"How do the answers of {targets} vary with {names} in the population {study.design.population}?"
+            )
             continue
-        does = "does" if len(one.entry["attributes"]) == 1 else "do"
-        held = _listed([name.replace("_", " ") for name in one.entry["hold"]])
+        does = "does" if len(study.attributes) == 1 else "do"
+        held = _listed([name.replace("_", " ") for name in study.design.hold])
         kind = f"direct effects, with {held} held" if held else "total effects"
-        parts.append(f"How {does} {names} change the answers of {asked} ({kind})?")
+        parts.append(f"How {does} {names} change the answers of {targets} ({kind})?")
     return " ".join(parts)
 
 
@@ -189,16 +194,18 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _citations(
-    found: Sequence[Findings],
+    studies: Sequence[Findings],
     effects: Sequence[Effect],
     sections: Sequence[Section],
     further: Sequence[str],
 ) -> list[dict[str, str]]:
-    texts = [TRANSECTS, COUNTERFACTUAL] if any(one.entry["basis"] == "experimental" for one in found) else [TRANSECTS]
-    texts += [HELD] if any(one.entry["hold"] for one in found) else []
+    experimental = any(study.design.basis == "experimental" for study in studies)
+    texts = [TRANSECTS, COUNTERFACTUAL] if experimental else [TRANSECTS]
+    texts += [HELD] if any(study.design.hold for study in studies) else []
     texts += [source for effect in effects for source in effect.citation()]
     texts += [source for section in sections for source in section.sources]
-    texts += [SOURCES[rate["method"]] for one in found for rate in one.rates if rate["method"] in SOURCES]
+    methods = [str(rate["method"]) for study in studies for rate in study.rates]
+    texts += [SOURCES[method] for method in methods if method in SOURCES]
     return [citation(text) for text in dict.fromkeys([*texts, *further])]
 
 
@@ -213,13 +220,13 @@ def citation(text: str) -> dict[str, str]:
     return {"key": text.split(",", maxsplit=1)[0], "text": text, "url": url}
 
 
-def _effect_entry(study: str, effect: Effect) -> dict[str, Any]:
+def _effect_entry(study: str, effect: Effect) -> dict[str, object]:
     """The effect under the names of `EffectEntry`, whose test keeps it in step with `Effect`."""
     values = plain(effect)
     return {"study": study, "from": values.pop("origin"), **values}
 
 
-def _parquet(entries: Sequence[Mapping[str, Any]]) -> bytes:
+def _parquet(entries: Sequence[Mapping[str, object]]) -> bytes:
     flat = [
         {**entry, **{name: json.dumps(entry[name], sort_keys=True) for name in ("excluded", "spec")}}
         for entry in entries

@@ -1,4 +1,4 @@
-"""From finished run folders to their report: analysed again, without generator and target."""
+"""Reports finished run folders: analyses them again, without generator or target."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from transect.runs.folder import STUDIES, read_spec
 def rate(
     folder: Path, perceived: str | Path | None = None, prune: Sequence[str] = (), ratings: str | Path | None = None
 ) -> None:
-    """Keep what was seen on a finished run's images beside it, and rules by which images are left out.
+    """Store ratings of a finished run's images in its folder, and the rules by which images are left out.
 
     perceived: CSV or Parquet with one row per image: id, a column per attribute, and `study` where the folder holds
-    several. ratings: people's single answers: the same columns, and a `rater` where it is known. What is of no image
-    of the run is said on standard error. Raises as `ratings.attach`.
+    several. ratings: people's single answers: the same columns, and a `rater` where it is known. Rows of no image
+    of the run are reported on standard error. Raises as `ratings.attach`.
     """
     seen, people = (None if path is None else Path(path) for path in (perceived, ratings))
     for line in attach(folder, seen, prune, people):
@@ -39,40 +39,40 @@ def report(
     shares: Sequence[str | Path] = (),
     correction: str = "holm",
     models: Sequence[str] = (),
-    near: tuple[float, float] | None = None,
+    band: tuple[float, float] | None = None,
     by: Sequence[str] = (),
 ) -> AuditResult:
-    """Analyse a finished run folder, or every study under it, and write its effects, results and page anew.
+    """Analyse a finished run folder, or every study under it, and write its effects, results and page again.
 
     shares: files of populations' shares (CSV, TOML) to project to. correction: for many tests,
     "holm", "benjamini-hochberg" or "max-t". models: by which errors are adjusted too: "ols", "logit", "poisson", "gee",
-    "fractional". near: the scores between which a subject is near the decision boundary; by: attributes whose
-    combinations errors are counted by; both kept in the folder, default what is kept there.
+    "fractional". band: the scores between which a subject is near the decision boundary; by: attributes whose
+    combinations errors are counted by; both are stored in the folder; default: the stored ones.
     """
-    band = boundary.check(near) or boundary.kept(folder)
+    interval = boundary.check(band) or boundary.read(folder)
     paths = sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
     known = [read_spec(path).counted_by for path in paths]  # refuses what is no audit before tables are read
-    crossed = error_conditions.check(by or error_conditions.kept(folder), known)
+    crossed = error_conditions.check(by or error_conditions.read(folder), known)
     runs = [finished_run.read(path) for path in paths]
-    found = [findings.analyse(run, band, crossed) for run in runs]
+    studies = [findings.analyse(run, interval, crossed) for run in runs]
     if by:
-        error_conditions.keep(folder, crossed)
-    if near is not None:
-        boundary.of_steps(any(one.in_steps for one in found))
-        boundary.keep(folder, near)
+        error_conditions.write(folder, crossed)
+    if band is not None:
+        boundary.of_steps(any(study.in_steps for study in studies))
+        boundary.write(folder, band)
     # An experiment comes first: shares are of its levels, and not of steps λ or of what other studies observed.
-    order = sorted(found, key=lambda one: one.in_steps or not one.design.levels)
-    attributes = {name: attribute for one in reversed(order) for name, attribute in one.attributes.items()}
+    order = sorted(studies, key=lambda study: study.in_steps or not study.design.levels)
+    attributes = {name: attribute for study in reversed(order) for name, attribute in study.attributes.items()}
     populations = [read_shares(path, attributes) for path in shares]
     controls = [negative_control.read(path) for path in paths]
     notes = [note for _, unfinished in controls for note in unfinished]
-    rated = [section for run, study in zip(runs, found, strict=True) for section in _run_sections(run, study.effects)]
-    specs = {json.dumps(one.spec.generator.directions): one.spec for one in found}
+    rated = [section for run, study in zip(runs, studies, strict=True) for section in _run_sections(run, study.effects)]
+    specs = {json.dumps(study.spec.generator.directions): study.spec for study in studies}
     notes += [note for spec in specs.values() for note in fitted_directions.limits(spec)]
     fitted = [section for spec in specs.values() for section in fitted_directions.section(spec)]
     return publication.publish(
         folder,
-        found,
+        studies,
         [control for control, _ in controls],
         shares=populations,
         correction=correction,

@@ -19,5 +19,5 @@ def sections(run: Run) -> list[Section]:
 
 
 def section_of(required: Required, name: str, generator: GeneratorDescription) -> Section:
-    """The section on gates that were required before anything was made, so that nothing is left out."""
+    """The section on gates that were required before the run, so that no image is left out."""
     return gates.section(name, entries_of(required, generator), {}, required.sha256, [])

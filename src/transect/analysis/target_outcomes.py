@@ -67,15 +67,15 @@ class TargetOutcomes:
         run, stated = self.run, self.run.spec.verification
         if stated is None or not (run.design.levels and self.rule.verifies):
             return None
-        own = [attribute for attribute in stated.own if attribute.name in run.true]
+        grouping = [attribute for attribute in stated.own if attribute.name in run.true]
         return Verified(
             self.threshold,
             self.outcome("distance").values,
             self.outcome(NON_MATCH).values,
             self.references,
             self.rule.within,
-            {attribute.name: run.true[attribute.name][self.references] for attribute in own},
-            {attribute.name: attribute for attribute in own},
+            {attribute.name: run.true[attribute.name][self.references] for attribute in grouping},
+            {attribute.name: attribute for attribute in grouping},
         )
 
     def _computed(self, name: str) -> Outcome:

@@ -39,15 +39,15 @@ def shown_range(
         if min((labels == 0).sum(), (labels == 1).sum()) < _FEWEST:
             return nothing
         slope, offset = _logistic(values, labels)
-        wanted = np.log([(1 - SEEN) / SEEN, SEEN / (1 - SEEN)])
+        percentiles = np.log([(1 - SEEN) / SEEN, SEEN / (1 - SEEN)])
     else:
         if len(values) < _FEWEST or np.ptp(values) == 0:
             return nothing
         slope, offset = (float(number) for number in np.polyfit(values, labels, 1))
-        wanted = np.percentile(labels, TAILS)
+        percentiles = np.percentile(labels, TAILS)
     if not slope > 0:
         return nothing
-    low, high = np.clip((wanted - offset) / slope, *within)
+    low, high = np.clip((percentiles - offset) / slope, *within)
     return (float(low), float(high)) if low < high else nothing
 
 

@@ -87,23 +87,23 @@ def fit_direction(
     cross-validation within the 80 %. Raises BadInput for too few labels, one class only, a combination without rows,
     another method.
     """
-    chosen = _method(name, kind, method)
+    fit_method = _method(name, kind, method)
     placed = np.isfinite(np.asarray(latents, dtype=np.float64)).all(axis=1)
-    lost = int((np.isfinite(labels) & ~placed).sum())
-    known = np.isfinite(labels) & placed
-    z, y = np.asarray(latents, dtype=np.float64)[known], np.asarray(labels, dtype=np.float64)[known]
-    check_labels(name, y, kind, f" ({lost:,} more have no finite latents)" if lost else "")
-    cells = {other: np.asarray(values)[known] for other, values in (balance or {}).items()}
+    missing = int((np.isfinite(labels) & ~placed).sum())
+    labelled = np.isfinite(labels) & placed
+    z, y = np.asarray(latents, dtype=np.float64)[labelled], np.asarray(labels, dtype=np.float64)[labelled]
+    check_labels(name, y, kind, f" ({missing:,} more have no finite latents)" if missing else "")
+    cells = {other: np.asarray(values)[labelled] for other, values in (balance or {}).items()}
     if cells and kind != "binary":
         raise BadInput(f"{name}: expected a binary attribute to balance, got a {kind} one; leave balance out")
     weights = _balancing(name, y, cells)
     train, test = _split(y, kind, seed)
-    normal, offset, slope, penalty = _FITS[chosen](z[train], y[train], weights[train])
+    normal, offset, slope, penalty = _FITS[fit_method](z[train], y[train], weights[train])
     mean = 0.0 if kind == "binary" else float(y[train].mean())
     measured = _quality(kind, y[test], z[test] @ normal + offset, weights[test], slope, mean)
-    origin = {"labels": source, "method": chosen, "penalty": penalty, "balanced_on": sorted(cells), "seed": seed}
-    if lost:
-        origin["without_latents"] = lost
+    origin = {"labels": source, "method": fit_method, "penalty": penalty, "balanced_on": sorted(cells), "seed": seed}
+    if missing:
+        origin["without_latents"] = missing
     length = float(np.linalg.norm(normal))
     if not length > 0:
         raise BadInput(f"{name}: expected labels that change with the latents, found none that do; give more labels")
@@ -142,7 +142,7 @@ def _method(name: str, kind: str, method: str | None) -> Method:
         raise BadInput(f"{name}: expected a continuous, ordinal or binary attribute, got a {kind} one; fit its levels")
     if method is not None and method not in allowed:
         raise BadInput(f"{name}: expected {' or '.join(allowed)} for a {kind} attribute, got {method!r}; change it")
-    return next(known for known in _FITS if known == (method or allowed[0]))
+    return next(name_of_fit for name_of_fit in _FITS if name_of_fit == (method or allowed[0]))
 
 
 def check_labels(name: str, y: Float[np.ndarray, " n"], kind: str, lost: str = "") -> None:
@@ -254,8 +254,8 @@ _FITS: dict[Method, Callable[..., _Fit]] = {
 def _quality(kind: str, y: np.ndarray, decisions: np.ndarray, weights: np.ndarray, slope: float, mean: float) -> float:
     if kind == "binary":
         return _balanced_accuracy(y, decisions, weights)
-    left = ((y - mean - slope * decisions) ** 2).sum()
-    return float(1 - left / ((y - y.mean()) ** 2).sum())
+    residual = ((y - mean - slope * decisions) ** 2).sum()
+    return float(1 - residual / ((y - y.mean()) ** 2).sum())
 
 
 def _balanced_accuracy(y: np.ndarray, decisions: np.ndarray, weights: np.ndarray) -> float:

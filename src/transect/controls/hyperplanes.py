@@ -46,9 +46,9 @@ class Hyperplanes:
         lengths = np.linalg.norm(normals, axis=1)
         unsound = ~(np.isfinite(lengths) & np.isfinite(offsets) & (lengths > 0))
         if unsound.any():
-            which = ", ".join(name for name, bad in zip(names, unsound, strict=True) if bad)
+            affected = ", ".join(name for name, bad in zip(names, unsound, strict=True) if bad)
             raise BadInput(
-                f"hyperplanes: expected finite normals that are not 0, got others for {which}; fit them again"
+                f"hyperplanes: expected finite normals that are not 0, got others for {affected}; fit them again"
             )
         return cls(tuple(names), normals / lengths[:, None], offsets / lengths)
 
@@ -148,10 +148,10 @@ def at_decisions(
     still moves the k-th decision by its value, and others along with it. Raises BadInput where normals are collinear or
     a direction does not move its own attribute.
     """
-    chosen = dual_directions(planes) if directions is None else np.asarray(directions, dtype=np.float64)
-    scales = (chosen * planes.normals).sum(axis=1)
+    steps = dual_directions(planes) if directions is None else np.asarray(directions, dtype=np.float64)
+    scales = (steps * planes.normals).sum(axis=1)
     if (np.abs(scales) < 1e-9).any():
         still = ", ".join(name for name, move in zip(planes.names, scales, strict=True) if abs(move) < 1e-9)
         raise BadInput(f"directions: expected each to move its own attribute, got none for {still}; fit them again")
-    moves = decisions @ (chosen / scales[:, None])
+    moves = decisions @ (steps / scales[:, None])
     return np.asarray(project(z, planes)[:, None, :] + moves[None])

@@ -27,13 +27,13 @@ def layered(latents: Latents, space: str, width: int) -> Float[np.ndarray, "n la
 
     Raises BadInput for latents of another space or width.
     """
-    got = np.asarray(latents.values)[:1].size
+    size = np.asarray(latents.values)[:1].size
     several = latents.space == EACH and space == ONE
-    if not takes(space, latents.space) or (len(latents) and (got % width if several else got != width)):
+    if not takes(space, latents.space) or (len(latents) and (size % width if several else size != width)):
         raise BadInput(
-            f"latents: expected space {space} with {width} coordinates, got {latents.space} with {got}; map them first"
+            f"latents: expected space {space} with {width} coordinates, got {latents.space} with {size}; map them first"
         )
-    return np.asarray(latents.values, dtype=np.float64).reshape(len(latents), got // width if got else 1, width)
+    return np.asarray(latents.values, dtype=np.float64).reshape(len(latents), size // width if size else 1, width)
 
 
 def of_one(latents: Latents, width: int) -> Latents:

@@ -74,19 +74,19 @@ class LearnedControls:
         hold: named attributes stay; they do anyway. Raises UnknownName (attribute) and BadInput (range, held and set
         at once, latents of another space).
         """
-        wanted = values.to_pydict() if isinstance(values, pa.Table) else dict(values)
-        for name in (*wanted, *hold):
+        requested = values.to_pydict() if isinstance(values, pa.Table) else dict(values)
+        for name in (*requested, *hold):
             if name not in self.directions:
                 raise UnknownName("attribute", name, self.directions)
-        if both := [name for name in hold if name in wanted]:
+        if both := [name for name in hold if name in requested]:
             raise BadInput(f"{both[0]}: expected to be set or held, got both; drop one")
         now = self._values(latents)
-        moved = self._layers(latents)
+        layers = self._layers(latents)
         for number, name in enumerate(self.directions):
-            if name in wanted:
-                change = self._check_values(name, wanted[name], len(latents)) - now[name]
-                moved = moved + ((change / self._slope(name))[:, None] * self._steps[number])[:, None]
-        return replace(latents, values=moved.reshape(np.shape(latents.values)))
+            if name in requested:
+                change = self._check_values(name, requested[name], len(latents)) - now[name]
+                layers = layers + ((change / self._slope(name))[:, None] * self._steps[number])[:, None]
+        return replace(latents, values=layers.reshape(np.shape(latents.values)))
 
     def _values(self, latents: Latents) -> dict[str, Float[np.ndarray, " n"]]:
         # Row by row: the last bit of one product of all rows would depend on their number.
@@ -123,8 +123,8 @@ def evenly(shown: tuple[float, float], whole: tuple[float, float]) -> tuple[floa
     >>> evenly((float("nan"), float("nan")), (0.0, 4.0))
     (0.0, 1.0, 2.0, 3.0, 4.0)
     """
-    known = np.isfinite(shown).all() and shown[0] < shown[1]
-    return tuple(np.linspace(*(shown if known else whole), USUAL).tolist())
+    in_order = np.isfinite(shown).all() and shown[0] < shown[1]
+    return tuple(np.linspace(*(shown if in_order else whole), USUAL).tolist())
 
 
 def _attribute(direction: Direction) -> Attribute:

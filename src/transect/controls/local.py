@@ -97,32 +97,32 @@ def fit_model(
     for labels (or held-out ones) that do not differ.
     """
     placed = np.isfinite(np.asarray(latents, dtype=np.float64)).all(axis=1)
-    lost = int((np.isfinite(labels) & ~placed).sum())
-    known = np.isfinite(labels) & placed
-    z, y = np.asarray(latents, dtype=np.float64)[known], np.asarray(labels, dtype=np.float64)[known]
+    missing = int((np.isfinite(labels) & ~placed).sum())
+    labelled = np.isfinite(labels) & placed
+    z, y = np.asarray(latents, dtype=np.float64)[labelled], np.asarray(labels, dtype=np.float64)[labelled]
     kind = "binary" if np.isin(y, (0, 1)).all() else "continuous"
-    check_labels(name, y, kind, f" ({lost:,} more have no finite latents)" if lost else "")
+    check_labels(name, y, kind, f" ({missing:,} more have no finite latents)" if missing else "")
     order = np.random.default_rng(seed).permutation(len(y))
-    held = round(HELD_OUT * len(y))
-    test, train = order[:held], order[held:]
+    count = round(HELD_OUT * len(y))
+    test, train = order[:count], order[count:]
     if np.ptp(y[test]) == 0:
-        raise BadInput(f"{name}: expected held-out labels that differ, got {y[test][0]:g} in all {held}; label more")
+        raise BadInput(f"{name}: expected held-out labels that differ, got {y[test][0]:g} in all {count}; label more")
     part = train[: round(HELD_OUT * len(train))], train[round(HELD_OUT * len(train)) :]
     centers, gamma = z[part[1][:CENTERS]], 1.0 / (2 * float(z.var(axis=0).sum()))
     inner, outer = _Basis.of(z[part[1]], y[part[1]], centers, gamma), _Basis.of(z[train], y[train], centers, gamma)
     losses = [float(((inner.solve(p).predict(z[part[0]]) - y[part[0]]) ** 2).sum()) for p in _PENALTIES]
     penalty = float(_PENALTIES[int(np.argmin(losses))])
     fit = outer.solve(penalty * len(train) / len(part[1]))
-    seen = fit.predict(z[test])
-    left = ((y[test] - seen) ** 2).sum() / ((y[test] - y[test].mean()) ** 2).sum()
+    predictions = fit.predict(z[test])
+    residual = ((y[test] - predictions) ** 2).sum() / ((y[test] - y[test].mean()) ** 2).sum()
     low, high = (float(end) for end in np.percentile(fit.predict(z), (0.5, 99.5)))
     origin = {"labels": source, "method": "kernel ridge", "penalty": penalty, "seed": seed, "balanced_on": []}
-    if lost:
-        origin["without_latents"] = lost
-    shown = shown_range(seen, y[test], kind, (low, high))
+    if missing:
+        origin["without_latents"] = missing
+    shown = shown_range(predictions, y[test], kind, (low, high))
     return AttributeModel(
         name, fit.constant, fit.slopes, centers, fit.weights, gamma,
-        low, high, float(1 - left), len(y), held, origin, *shown,
+        low, high, float(1 - residual), len(y), count, origin, *shown,
     )  # fmt: skip
 
 
@@ -216,17 +216,17 @@ class LocalControls:
         Raises UnknownName (attribute), BadInput (range, held and set at once, latents of another space, gradients that
         are collinear on the way).
         """
-        wanted = values.to_pydict() if isinstance(values, pa.Table) else dict(values)
-        for name in (*wanted, *hold):
+        requested = values.to_pydict() if isinstance(values, pa.Table) else dict(values)
+        for name in (*requested, *hold):
             if name not in self.models:
                 raise UnknownName("attribute", name, self.models)
-            if name in hold and name in wanted:
+            if name in hold and name in requested:
                 raise BadInput(f"{name}: expected to be set or held, got both; drop one")
         rows = self._rows(latents)
         aim = self._values(rows)
         for number, (name, model) in enumerate(self.models.items()):
-            if name in wanted:
-                aim[:, number] = _check_values(model, wanted[name], len(rows))
+            if name in requested:
+                aim[:, number] = _check_values(model, requested[name], len(rows))
         moved = np.array([self._walk(row, goal) for row, goal in zip(rows, aim, strict=True)]).reshape(rows.shape)
         # Each layer of w+ keeps its difference from the mean; a single layer has none.
         moved = moved[:, None] + (self._layers(latents) - rows[:, None])

@@ -129,11 +129,11 @@ class LearnedWorld:
 
     def _check_weights(self) -> None:
         description = capabilities.description(self.generator)
-        theirs = self.fitted.origin.get("generator")
-        theirs = theirs if isinstance(theirs, Mapping) else {}
+        recorded = self.fitted.origin.get("generator")
+        recorded = recorded if isinstance(recorded, Mapping) else {}
         for key in ("architecture", "weights_sha256"):
-            if key in theirs and theirs[key] != description.get(key):
+            if key in recorded and recorded[key] != description.get(key):
                 raise BadInput(
-                    f"directions: expected ones of generator {self.name}, got ones fitted on {theirs.get('name')}"
+                    f"directions: expected ones of generator {self.name}, got ones fitted on {recorded.get('name')}"
                     f" (another {key.replace('_', ' ')}); fit them on this one: transect directions fit"
                 )

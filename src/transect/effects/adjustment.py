@@ -2,7 +2,7 @@
 
 `balakrishnan` is the estimator of Balakrishnan et al. 2020 (Section 5.5, Fig. 15) by name: one-hot levels, logistic
 regression with scikit-learn's L2 penalty at C = 1, SD over 1,000 bootstraps of images. Images of one subject resemble
-each other, so that bars over images are too short; bars over subjects stand beside them.
+each other, so that bars over images are too short; bars over subjects are reported with them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Are two groups alike in what they should be alike in? Balance of covariates, before and after matching.
+"""Are two groups similar in the covariates? Balance of covariates, before and after matching.
 
 Balance is a property of the images at hand, not an estimate of something larger, so that it has no test and no interval
-(Imai, King and Stuart 2008); the shares behind it have Wilson's. Covariates that no method saw tell the most.
+(Imai, King and Stuart 2008); the shares behind it have Wilson's. Covariates that no method used are the strictest
+check.
 """
 
 from __future__ import annotations
@@ -94,13 +95,13 @@ def balance(
 def verdict(rows: Sequence[Balance], gate: float = GATE) -> str:
     """The gate: "balanced", or "not balanced: " with the covariates beyond it, the farthest first.
 
-    A covariate whose balance cannot be told (no pair, no value) is named with "unknown".
+    A covariate whose balance cannot be measured (no pair, no value) is named with "unknown".
 
     >>> verdict([])
-    'balance unknown: no numeric column beside the treatment to measure it on'
+    'balance unknown: no numeric column other than the treatment'
     """
     if not rows:
-        return "balance unknown: no numeric column beside the treatment to measure it on"
+        return "balance unknown: no numeric column other than the treatment"
     smd = {row.covariate: row.after.smd for row in rows}
     beyond = [name for name in smd if not abs(smd[name]) <= gate]
     beyond.sort(key=lambda name: -abs(np.nan_to_num(smd[name], nan=np.inf)))

@@ -120,7 +120,7 @@ def resample_counts(
 ) -> Iterator[Float[np.ndarray, "b k"]]:
     """How often each of n subjects enters each resample, in blocks of resamples; every row sums to n.
 
-    cells: where many subjects are alike, the cell (0 to n_cells - 1) of each: then the same resamples are counted by
+    cells: where many subjects are equal, the cell (0 to n_cells - 1) of each: then the same resamples are counted by
     cell, k = n_cells instead of n.
 
     >>> next(resample_counts(4, resamples=3, seed=0)).sum(axis=1)

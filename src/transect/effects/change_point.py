@@ -25,7 +25,7 @@ _TIES: Final = 1e-9
 @final
 @dataclass(frozen=True, slots=True)
 class Change:
-    """p in (0, 1], NaN where nothing can be said; after: how many rounds lie before the likeliest cut.
+    """p in (0, 1], NaN where there is too little data; after: how many rounds lie before the likeliest cut.
 
     reason: why there is no p, "" where there is one.
     """
@@ -36,22 +36,22 @@ class Change:
 
 
 def change_point(distances: Float[np.ndarray, "images t t"], *, orders: int = ORDERS, seed: int = 0) -> Change:
-    """The likeliest cut between rounds and its p value, over so many random orders.
+    """The likeliest cut between rounds and its p value, over `orders` random orders.
 
     distances: of all pairs of rounds of each image, symmetric, NaN where an answer is missing. Fewer than three rounds
     tell nothing. Answers that never differ have p = 1.
 
-    >>> alike = np.zeros((4, 3, 3))
-    >>> change_point(alike).p
+    >>> stable = np.zeros((4, 3, 3))
+    >>> change_point(stable).p
     1.0
     >>> otherwise = np.tile(np.array([[0.0, 0, 1], [0, 0, 1], [1, 1, 0]]), (8, 1, 1))
-    >>> result = change_point(otherwise)  # each image: answered alike twice, otherwise the third time
+    >>> result = change_point(otherwise)  # each image: the same answer twice, another the third time
     >>> result.after, result.p < 0.01
     (2, True)
     """
     rounds = distances.shape[1]
     if rounds < 3:
-        return Change(float("nan"), 0, f"{rounds} rounds of answers: three are needed to tell a change")
+        return Change(float("nan"), 0, f"{rounds} rounds of answers: three are needed to detect a change")
     random = np.random.default_rng(seed)
     sums = np.zeros((orders + 1, rounds - 1))
     for image in distances:

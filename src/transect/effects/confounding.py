@@ -1,7 +1,7 @@
 """How strong would something hidden have to be, to explain an association away? Measures for observational results.
 
-None of them says whether there is hidden confounding; each says how much of it a finding can bear. An experiment that
-sets the attribute needs none of them: there hidden causes are the same on both sides.
+None of them shows whether there is hidden confounding; each shows how much of it a finding withstands. An experiment
+that sets the attribute needs none of them: there hidden causes are the same on both sides.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def e_value_of_slope(
 ) -> EValue:
     """E-value of a slope of numbers on a scale, read as the difference that a change of the attribute makes.
 
-    slope, low, high: per unit of the attribute, with its interval. change: how many units to speak of, by custom one
+    slope, low, high: per unit of the attribute, with its interval. change: number of units, by convention one
     standard deviation of the attribute; E-values grow with it. spread: the standard deviation of the numbers about the
     line. The standardised difference d = slope * change / spread stands for the risk ratio exp(0.91 d). VanderWeele and
     Ding 2017, who take it from Chinn 2000 and Hasselblad and Hedges 1995.
@@ -116,7 +116,7 @@ def _risk_ratio(number: float, scale: str) -> float:
 class RosenbaumBounds:
     """For each gamma the largest two-sided p that hidden bias of at most that size allows.
 
-    gamma: two people who look alike differ in their odds of having the attribute by at most this factor. largest_p
+    gamma: two people who look the same differ in their odds of having the attribute by at most this factor. largest_p
     float64 [gammas]. tolerated: the largest gamma (to two decimals) at which largest_p <= alpha; NaN where even gamma 1
     has none. n_pairs: pairs that differ; method: how p was computed.
     """

@@ -1,7 +1,7 @@
 """Do an experiment and matched photographs say the same? The difference of two independent estimates, tested.
 
-That an experiment finds an effect and photographs do not, or the other way round, is no disagreement: one may be
-the noisier. What is tested is their difference itself (Gelman and Stern 2006), and what it could have missed is said.
+That an experiment finds an effect and photographs do not, or vice versa, is no disagreement: one may be the
+noisier. The test is of their difference itself (Gelman and Stern 2006), with the smallest difference it could detect.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Do attributes come together? Distributions by group, and associations of pairs with standardised differences.
 
-In photographs as they come, hair length goes with gender and both with age; transects are made so that they do not
+In photographs as sampled, hair length goes with gender and both with age; transects are made so that they do not
 (Balakrishnan et al. 2020, Fig. 11 and 12). A standardised mean difference compares two groups in units of their SD:
 beyond 0.1 a confounder is commonly called unbalanced (Austin 2009).
 """

@@ -53,7 +53,7 @@ def g_computation(
     labels: Labels | None = None,
     confidence: float = 0.95,
 ) -> Effect:
-    """Mean predicted outcome with the treatment set to 1 minus that with it set to 0, over the images as they come.
+    """Mean predicted outcome with the treatment set to 1 minus that with it set to 0, over the images as sampled.
 
     The outcome model is one regression on treatment and covariates without interactions: logit for outcomes in [0, 1],
     else least squares, for which the answer is the OLS coefficient. Errors by subject, the model's own included.
@@ -129,7 +129,7 @@ def aipw(
     Each image's outcome with and without the treatment, and its chance of being treated, come from models that did not
     see its subject. The default learners are logistic regressions with a slight penalty (least squares for outcomes
     outside [0, 1]); any function from (features, outcomes) to a predictor can take their place. Propensities are
-    clipped to [0.01, 0.99]; the spec says how many were.
+    clipped to [0.01, 0.99]; the spec holds their number.
 
     folds: groups of subjects, drawn by `seed` from the subjects in sorted order (without clusters, from the rows in the
     order of their values, so that the order of rows does not matter). Returns one Effect, a difference of mean

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float
+from numpy.typing import ArrayLike
 
 from transect.effects import bootstrap
 from transect.errors import BadInput, UnknownName
@@ -72,7 +73,9 @@ def _level_column(table: pa.Table, name: str) -> Float[np.ndarray, " rows"]:
     return column
 
 
-def as_factorial(values: Any, *, outcome: str = "", attributes: Sequence[str] = ()) -> Factorial:
+def as_factorial(
+    values: Factorial | pa.Table | ArrayLike, *, outcome: str = "", attributes: Sequence[str] = ()
+) -> Factorial:
     """A Factorial of a Factorial, a long table (with the names of outcome and attributes) or an array [n, *shape].
 
     Levels of an array are 0, 1, …; its attributes are called as given, or "attribute 1", ….

@@ -1,4 +1,4 @@
-"""How sure is a coefficient that few subjects tell? Bias-reduced errors with Satterthwaite's degrees of freedom.
+"""How certain is a coefficient that rests on few subjects? Bias-reduced errors with Satterthwaite's degrees of freedom.
 
 The sandwich by subject is too small where one arm of a treatment has few subjects: their residuals are near 0 because
 the fit follows them. CR2 scales each subject's residuals by what the fit took from them (Bell and McCaffrey 2002).
@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 FEW: Final = 10
-"""Below so many equally large subjects in an arm errors are bias-reduced."""
+"""Errors are bias-reduced below this number of equally large subjects in an arm."""
 CLUSTERED: Final = "Student t on bias-reduced errors clustered by subject"
 WALD: Final = "Wald test on bias-reduced errors clustered by subject"
 SOURCE: Final = (
@@ -37,7 +37,8 @@ def smaller_arm(column: Float[np.ndarray, " n"], groups: Int[np.ndarray, " n"]) 
 
 
 def effective_subjects(column: Float[np.ndarray, " n"], groups: Int[np.ndarray, " n"]) -> float:
-    """How many equally large subjects tell as much as those of the smaller arm, (sum of n)² / sum of n² (Kish 1965).
+    """How many equally large subjects carry as much information as those of the smaller arm, (sum of n)² / sum of n²
+    (Kish 1965).
 
     n: images of a subject in the arm; a column that has not two values is one arm.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -189,16 +189,18 @@ def constant_outcome(sample: Sample) -> str:
 
 def _separation_notes(
     sample: Sample, names: Sequence[str], separated: Separation, reasons: Sequence[str], family: Family
-) -> tuple[tuple[str, ...], dict[str, Any]]:
+) -> tuple[tuple[str, ...], dict[str, object]]:
     """Why the infinite coefficients are NaN, with the penalised (L2, C = 1) answer where outcomes are shares."""
     shown = ", ".join(_by_themselves(sample, separated.infinite, family) or separated.infinite)
     text = f"complete separation by {shown}: no finite estimate"
-    details: dict[str, Any] = {"rows_without_error": int((~separated.overlapping).sum())}
+    details: dict[str, object] = {"rows_without_error": int((~separated.overlapping).sum())}
+    penalised: dict[str, float] = {}
     if family is LOGIT:
         x, _ = regression.with_intercept(sample.x, sample.names)
         beta, _ = maximise(x, sample.y, sample.weights, LOGIT, np.array([0.0, *np.ones(x.shape[1] - 1)]))
-        details["penalised"] = dict(zip(names, beta.tolist(), strict=True))
-    answers = {name: f"; penalised (L2, C = 1) {value:.3g}" for name, value in details.get("penalised", {}).items()}
+        penalised = dict(zip(names, beta.tolist(), strict=True))
+        details["penalised"] = penalised
+    answers = {name: f"; penalised (L2, C = 1) {value:.3g}" for name, value in penalised.items()}
     return tuple(
         reason or (text + answers.get(name, "") if name in separated.infinite else "")
         for reason, name in zip(reasons, names, strict=True)

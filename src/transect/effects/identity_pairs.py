@@ -68,7 +68,7 @@ def same_shares(
     if any(len(column) != len(answers) for column in (kinds, *columns.values())):
         raise BadInput(f"expected a kind and a group of each of {len(answers)} answers, got others; pass one for each")
     if not np.isin(answers[np.isfinite(answers)], (0.0, 1.0)).all():
-        raise BadInput("same: expected 1 (same), 0 (look-alike) or NaN (no answer); code the answers so")
+        raise BadInput("same: expected 1 (same), 0 (look-alike) or NaN (no answer); use these codes")
     rows = []
     for by, column in columns.items():
         for group in dict.fromkeys(text for text in column.tolist() if text):
@@ -124,7 +124,7 @@ class Distances:
 def against_distance(
     same: Float[np.ndarray, " r"], pair: Int[np.ndarray, " r"], distance: Float[np.ndarray, " p"]
 ) -> Distances:
-    """Face distances by what most raters say of a pair. pair [r]: index into `distance` [p], NaN where unknown.
+    """Face distances by the answer of most raters on a pair. pair [r]: index into `distance` [p], NaN where unknown.
 
     >>> result = against_distance(np.array([1.0, 1.0, 0.0]), np.array([0, 1, 2]), np.array([0.2, 0.4, 0.9]))
     >>> round(result.same, 2), result.other, result.n_same

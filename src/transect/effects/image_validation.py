@@ -1,4 +1,4 @@
-"""Does a generator make what it is asked for, equally well for all? Checked by raters, as McDuff et al. 2019 did.
+"""Does a generator make the intended image, equally well for all groups? Checked by raters, as McDuff et al. 2019 did.
 
 From a sample with as many images of every condition: on how many the majority of raters sees another condition than was
 asked for, how good the pictures look by group, and whether the groups differ in that. Gates turn it into yes or no.
@@ -60,7 +60,8 @@ class EqualQuality:
 @final
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """What a generator must reach, and each level of an attribute alone, which equal quality is not asked of.
+    """What a generator must reach, and each level of an attribute alone, to which the gate of equal quality does not
+    apply.
 
     differing: most images seen as another condition, as a share; quality: least mean; unidentifiable: most images, as a
     share of those rated, of which most raters say that no face is identifiable; equal: least p of the tests of equal
@@ -91,7 +92,7 @@ class Validation:
     """groups: all images first. failures: gate -> what was found, of the gates that are not met; nothing: all are met.
 
     undecided: images on which raters were evenly split; unrated: images without an answer, of a sample also those that
-    nobody was asked about; between: images whose intended condition is unknown, as halfway between two answers. gates:
+    nobody rated; between: images whose intended condition is unknown, as halfway between two answers. gates:
     what was required.
     """
 
@@ -121,11 +122,11 @@ def validate(
     worst: np.ndarray | None = None,
     gates: Gates | None = None,
 ) -> Validation:
-    """Compare what was asked for with what most raters saw, image by image.
+    """Compare the intended condition with what most raters saw, image by image.
 
     intended, seen: condition as numbers, intended NaN where no answer is right, seen NaN where raters tie or nobody
     answered; quality: mean rating, NaN
-    without one; groups: the levels by which quality and errors are told; subjects: the cluster of each image.
+    without one; groups: the levels by which quality and errors are reported; subjects: the cluster of each image.
     answered [n]: whether anybody answered (default: where seen is known); worst [n]: whether most raters say that no
     face is identifiable.
 

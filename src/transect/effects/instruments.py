@@ -180,8 +180,8 @@ def _undetermined(text: str) -> str:
 def first_stage(parted: Instruments) -> Float[np.ndarray, " p"]:
     """First-stage F of each endogenous column, errors by subject.
 
-    With several, the conditional F of Sanderson and Windmeijer: what the instruments say of one column beyond what they
-    say of the others, with q - p + 1 numerator degrees of freedom.
+    With several, the conditional F of Sanderson and Windmeijer: what the instruments predict of one column beyond what
+    they predict of the others, with q - p + 1 numerator degrees of freedom.
     """
     strengths = np.full(len(parted.names), np.nan)
     for place in range(len(parted.names)):
@@ -252,7 +252,7 @@ def _number(value: float) -> float | None:
 def overidentification_p(parted: Instruments, fit: Fit) -> float:
     """Chance p under the hypothesis that all instruments agree; NaN with no spare one.
 
-    Instruments that disagree say that one of them changes the answer in another way than through the attributes.
+    Where instruments disagree, one of them changes the answer in another way than through the attributes.
     """
     spare = len(parted.instrument_names) - len(parted.names)
     if spare < 1:

@@ -2,7 +2,7 @@
 
 A face may be missed, and an attribute of a found face may be answered wrongly. So there are three rates: of misses, of
 wrong attributes given detection, and of wrong attributes with misses counted as errors. Who is sampled more often
-moves the rate over all images; beside it stands the rate with every group of a condition weighted equally.
+moves the rate over all images; the table also has the rate with every group of a condition weighted equally.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ErrorRate:
     """One rate of the table: of one measure, in one group of a condition ("", "" for all images).
 
     uniform: whether it is over all groups of the condition `by`, weighted equally (`group` is then empty). rate, low
-    and high lie in [0, 1]; NaN with a `reason` where nothing can be said. errors, images and subjects are those that
+    and high lie in [0, 1]; NaN with a `reason` where there is no estimate. errors, images and subjects are those that
     count; left_out: images of the group without a value of this measure. method: of the interval.
     """
 
@@ -64,7 +64,7 @@ class ErrorRate:
 @final
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What images are told apart by: groups in their order, and codes int64 [n], the index of each image's; -1 none."""
+    """A condition that groups images: groups in their order; codes int64 [n], each image's index, -1 for none."""
 
     groups: tuple[str, ...]
     codes: Int[np.ndarray, " n"]
@@ -110,7 +110,7 @@ def crossing(names: Sequence[str]) -> str:
 
 
 def measures(missed: _Column | None, wrong: _Column | None) -> dict[str, _Column]:
-    """The measures that can be told from misses and wrong attributes; float64 [n], 1 an error, 0 none, NaN not known.
+    """The measures that follow from misses and wrong attributes; float64 [n], 1 an error, 0 none, NaN not known.
 
     Where misses are not known at all, the attribute stands alone.
 
@@ -136,9 +136,9 @@ def error_rates(
 ) -> tuple[ErrorRate, ...]:
     """The table: for each measure all images, each group of each condition, and all with its groups weighted equally.
 
-    missed, wrong: float64 [n], 1 or 0, NaN where it is not known; None where a target is not asked for it. conditions:
+    missed, wrong: float64 [n], 1 or 0, NaN where it is not known; None where a target does not report it. conditions:
     name -> groups; images of none are counted as "not known" and not in the equal weights. subjects [n]: whose image it
-    is; default one of its own each.
+    is; default a separate one each.
 
     Rates have Wilson's interval, on the effective number of images where subjects have several; equal weights join
     Wilson's intervals of the groups (Zou et al. 2009), or, where subjects have several images, take Wilson's on the

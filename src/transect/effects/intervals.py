@@ -87,7 +87,7 @@ def wilson_clustered(
     p = np.divide(successes.sum(axis=0), images, out=np.full(images.shape, np.nan), where=images > 0)
     residual = successes - np.nan_to_num(p) * counts
     variance = (residual**2).sum(axis=0) * subjects / np.maximum(subjects - 1, 1) / np.maximum(images, 1) ** 2
-    # Where the outcome is rare only the subjects that have it tell how far subjects differ.
+    # Where the outcome is rare only the subjects that have it show how far subjects differ.
     scatter = counts * (1 + (counts - 1) * _likeness(residual, counts, np.nan_to_num(p)))
     telling = np.minimum(_effective(scatter, successes > 0), _effective(scatter, successes < counts))
     least = np.maximum(_effective(counts), np.minimum(images, 1.0))
@@ -95,7 +95,7 @@ def wilson_clustered(
     known = (p > 0) & (p < 1) & (variance > 0)
     effective = np.divide(p * (1 - p) * (z / t) ** 2, variance, out=least.copy(), where=known)
     # Equal sums of all subjects (no variance at a rate inside (0, 1)) say that images differ more than subjects do; one
-    # subject alone tells nothing of the kind.
+    # subject alone shows nothing of the kind.
     effective = np.where((p > 0) & (p < 1) & (variance == 0) & (subjects > 1), images, effective)
     effective = np.clip(effective, least, images)
     return wilson(p * effective, effective, confidence)

@@ -98,8 +98,8 @@ def _derivatives(
 class Separation:
     """infinite: names of the columns whose maximum-likelihood coefficients are infinite; none where a maximum exists.
 
-    overlapping: bool [n], the rows that no such combination of columns tells without error; the finite coefficients are
-    those of these rows.
+    overlapping: bool [n], the rows that no such combination of columns predicts without error; the finite coefficients
+    are those of these rows.
     """
 
     infinite: tuple[str, ...]
@@ -137,7 +137,7 @@ def separation(
 
 
 def _separated(falls: np.ndarray, open_rows: np.ndarray, fixed: np.ndarray) -> np.ndarray:
-    """Open patterns whose outcome some direction tells, at the direction that tells most in sum."""
+    """Open patterns whose outcome some direction predicts, at the direction that predicts most in sum."""
     if not open_rows.any():
         return np.zeros_like(open_rows)
     direction = _program(falls[open_rows].sum(axis=0), falls[open_rows & ~fixed], falls[open_rows & fixed])

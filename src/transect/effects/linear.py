@@ -41,10 +41,10 @@ def ols(
 
     y: outcomes [n]; x: array [n, k], columns by name or an Arrow table; clusters: the subject of each row. An effect is
     the change of the outcome per unit of its column, all other columns equal. Where an arm of a column of 0 and 1 has
-    fewer than 10 subjects, or images so unequally shared that they tell no more than 9 equal ones would, errors are
-    bias-reduced (CR2, Satterthwaite); with one subject there is no interval. Effects of
-    columns that the rows do not determine (constant, or linearly dependent) are NaN with the columns named; so are all
-    where the outcome does not vary or no row is complete. Rows left out are counted in `excluded`.
+    fewer than 10 subjects, or images so unequally shared that they carry no more information than 9 equal ones, errors
+    are bias-reduced (CR2, Satterthwaite); with one subject there is no interval. Effects of columns that the rows do
+    not determine (constant, or linearly dependent) are NaN with the columns named; so are all where the outcome does
+    not vary or no row is complete. Rows left out are counted in `excluded`.
 
     Returns one Effect per column, in order.
 

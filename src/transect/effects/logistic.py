@@ -46,8 +46,9 @@ class LogisticBootstrap:
 
     coefficients [k], intercept: on all rows. replicates [resamples, k + 1]: coefficients and, last, intercept; NaN
     where a resample has no solution (all outcomes equal). standard_deviations [k]: over the finite replicates. unit:
-    what was resampled. notes: for each column what a reader must know, "" else: that it does not vary, or that it tells
-    the outcome without error so that only the penalty keeps the coefficient finite. reason: why there is nothing.
+    what was resampled. notes: for each column what a reader must know, "" else: that it does not vary, or that it
+    predicts the outcome without error so that only the penalty keeps the coefficient finite. reason: why there is
+    nothing.
     """
 
     names: tuple[str, ...]
@@ -95,8 +96,8 @@ def logistic_bootstrap(
     resamples `clusters` (the default where they are given), "image" single rows, as published. The resamples are the
     counts of `bootstrap.resample_counts` over the complete rows, or over their subjects in sorted order.
 
-    Returns LogisticBootstrap. Where all outcomes are equal everything is NaN with the reason; where a column tells the
-    outcome without error the penalised coefficient stands, with a note.
+    Returns LogisticBootstrap. Where all outcomes are equal everything is NaN with the reason; where a column predicts
+    the outcome without error the penalised coefficient stands, with a note.
 
     Raises BadInput where lengths differ, a column is text, an outcome is neither 0 nor 1, or C is not above 0.
 
@@ -289,7 +290,7 @@ def _notes(sample: Sample) -> tuple[str, ...]:
 
 
 def _separated(sample: Sample) -> Sequence[str]:
-    """Columns that tell an outcome without error; of redundant ones, as all levels of an attribute, each by itself."""
+    """Columns that predict an outcome without error; of redundant ones (all levels of an attribute) each alone."""
     x, names = with_intercept(sample.x, sample.names)
     infinite = separation(x, sample.y, names).infinite
     redundant = dict(zip(names, undetermined(x, names), strict=True))

@@ -1,7 +1,7 @@
 """How do outcomes differ within matched pairs, and how much hidden bias could that bear?
 
-Matching makes the two groups alike in what was measured. A difference within pairs is an association as long as the two
-images of a pair may differ in something hidden; Rosenbaum's bounds say how much of it the difference can bear.
+Matching makes the two groups similar in what was measured. A difference within pairs is an association as long as the
+two images of a pair may differ in a hidden cause; Rosenbaum's bounds show how strong a cause the difference withstands.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class AdjustedPairs:
     """The difference within pairs where both images have the same covariates; NaN with a reason.
 
     n_pairs, n_missing: pairs with and without both outcomes and all covariates. covariates: how many were adjusted for;
-    left_out: names of those that do not differ within any pair, or that others tell.
+    left_out: names of those that do not differ within any pair, or that are combinations of others.
     """
 
     estimate: float
@@ -147,9 +147,9 @@ def adjusted_pair_outcome(
 ) -> AdjustedPairs:
     """What is left of the difference where the covariates do not differ: the intercept of differences on differences.
 
-    A pair is nearly, not exactly, alike; least squares of each pair's difference in outcome on its differences in the
-    covariates takes off what the rest explains, as far as that is linear (Rubin 1973). A pair is one observation, with
-    HC3 errors and Student's t. Rows and several b of one a are as in `pair_outcome`.
+    The images of a pair are similar, not equal; least squares of each pair's difference in outcome on its differences
+    in the covariates removes the linear part of what the rest explains (Rubin 1973). A pair is one
+    observation, with HC3 errors and Student's t. Rows and several b of one a are as in `pair_outcome`.
 
     Returns AdjustedPairs; NaN with fewer than two pairs more than covariates.
 
@@ -189,9 +189,9 @@ def adjusted_pair_outcome(
 def _independent(
     columns: Mapping[str, Float[np.ndarray, " m"]],
 ) -> tuple[dict[str, Float[np.ndarray, " m"]], tuple[str, ...]]:
-    """The columns, scaled, of which none is constant beside the intercept or told by those before it; and the others.
+    """The columns, scaled, of which none is constant or a combination of earlier ones; and the others.
 
-    A difference that is the same in every pair cannot be told from the treatment's own.
+    A difference that is the same in every pair cannot be separated from the effect of the treatment.
     """
     used: dict[str, Float[np.ndarray, " m"]] = {}
     for name, column in columns.items():

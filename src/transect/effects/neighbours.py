@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, final
+from typing import Final, Literal, final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -28,7 +28,7 @@ class Preserved:
     """How far an attribute differs among nearest neighbours: mean error and its standard error.
 
     unit: "mean absolute error" in the attribute's unit, or "proportion" of neighbours that differ; for identity, of
-    images whose nearest neighbour is of another. n_images: asked images that count (for identity, those of whose
+    images whose nearest neighbour is of another. n_images: query images that count (for identity, those of whose
     identity there is another image). Standard errors cluster by identity; NaN with fewer than two clusters.
     """
 
@@ -51,10 +51,10 @@ def preserved(
     second_threshold: float = np.inf,
     queries: Int[np.ndarray, " q"] | None = None,
 ) -> list[Preserved]:
-    """One row per attribute, then identity where it is given. queries: the images that are asked, by default all.
+    """One row per attribute, then identity where it is given. queries: the query images, by default all.
 
     An image with fewer than k neighbours (within the threshold) counts with those it has, without any not at all.
-    Missing attribute values (NaN, None) leave that neighbour out. An image without an identity is a cluster of its own,
+    Missing attribute values (NaN, None) leave that neighbour out. An image without an identity is a separate cluster,
     and where it is the nearest it does not count for identity.
 
     Raises BadInput for k < 1 or an attribute without a kind.
@@ -85,7 +85,7 @@ def preserved(
 
 
 def _people(identity: ArrayLike, n: int) -> Int[np.ndarray, " n"]:
-    """A number per identity, and one of its own for each image without one."""
+    """A number per identity, and a separate number for each image without one."""
     people = codes([identity], n)
     lacking = np.flatnonzero(absent(identity))
     people[lacking] = n + lacking
@@ -93,7 +93,7 @@ def _people(identity: ArrayLike, n: int) -> Int[np.ndarray, " n"]:
 
 
 def _nearest(search: Search, query_rows: Int[np.ndarray, " q"], among: Int[np.ndarray, " m"], k: int) -> np.ndarray:
-    """The k nearest of each asked image in exact order, -1 where there are fewer."""
+    """The k nearest of each query image in exact order, -1 where there are fewer."""
     listed = search.nearest(query_rows, among, 2 * k + 8)
     nearest = np.full((len(query_rows), k), -1)
     for i, image in enumerate(query_rows.tolist()):
@@ -142,7 +142,7 @@ def _row(name: str, errors: Float[np.ndarray, " q"], cluster: Int[np.ndarray, " 
         return Preserved(name, np.nan, np.nan, unit, 0, k)
     mean = float(errors[known].mean())
     _, group = np.unique(cluster[known], return_inverse=True)
-    sums: Any = np.bincount(group, weights=errors[known] - mean)
+    sums: Float[np.ndarray, " g"] = np.bincount(group, weights=errors[known] - mean)
     g = len(sums)
     error = float(np.sqrt((sums**2).sum() * g / (g - 1)) / n) if g > 1 else np.nan
     return Preserved(name, mean, error, unit, n, k)

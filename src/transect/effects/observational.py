@@ -1,4 +1,4 @@
-"""How do outcomes differ between groups as they come in a population? Association, not causation.
+"""How do outcomes differ between groups of a population? Association, not causation.
 
 Attributes of a population move together, so a difference between its groups mixes what an attribute causes with all
 that comes along with it. These estimates are unadjusted, and every effect made from them has basis "observational".
@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -46,9 +46,9 @@ class Groups:
 def cut(attribute: Attribute, values: Float[np.ndarray, " n"], edges: Sequence[float] | None = None) -> Groups:
     """Groups of an attribute: its levels where it is binary or categorical, else ranges between inner `edges`.
 
-    Without edges a continuous or ordinal attribute is cut at the terciles of its values. Where so many values are
+    Without edges a continuous or ordinal attribute is cut at the terciles of its values. Where many values are
     equal that a tercile is the smallest value, that edge is moved just above it, so that the smallest value is a
-    group of its own.
+    separate group.
 
     Raises BadInput when the edges do not increase.
 
@@ -146,8 +146,17 @@ def associations(
     ('glasses: off to on', 0.5, 0.0325)
     """
     cuts, columns = {groups.attribute.name: groups}, {groups.attribute.name: column}
-    options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
-    return all_associations(values, reasons, cuts, columns, is_binary=is_binary, subjects=subjects, **options)
+    return all_associations(
+        values,
+        reasons,
+        cuts,
+        columns,
+        is_binary=is_binary,
+        subjects=subjects,
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+    )
 
 
 def all_associations(
@@ -166,11 +175,10 @@ def all_associations(
     exclusions = Exclusions.of(values, reasons)
     who = np.arange(len(values)) if subjects is None else subjects
     clusters = None if len(np.unique(who)) == len(who) else who
-    options: dict[str, Any] = {"clusters": clusters, "confidence": confidence}
     plans = [
         plan
         for name, groups in cuts.items()
-        for plan in _plans(values, groups, columns[name], is_binary=is_binary, **options)
+        for plan in _plans(values, groups, columns[name], is_binary=is_binary, clusters=clusters, confidence=confidence)
     ]
     results = settled([plan.result for plan in plans], resamples=resamples, seed=seed)
     return [

@@ -87,7 +87,7 @@ def compute(
 ) -> Outcome:
     """The outcome `name` of each image.
 
-    answer: said yes (detection: a box counts; binary and multilabel: score >= threshold; multiclass: the largest
+    answer: 1 for yes (detection: a box counts; binary and multilabel: score >= threshold; multiclass: the largest
     score is the positive class's). score: the score, or the positive class's or label's; detection: the confidence of
     the best box that counts, 0 without one. miss: no where the truth is yes (other images have no value).
     false_alarm: yes where the truth is no. error: answer differs from truth; regression: |score - truth|. loss: -ln

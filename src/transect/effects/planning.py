@@ -77,7 +77,7 @@ def plan(
     effect: the smallest difference worth finding, rate at the second level minus `base`, the rate at the first. power:
     the chance to find it. family: tests that share alpha (Holm's first step, alpha / family: cautious). correlation: of
     the factor behind a subject's answers, from 0 (a transect saves nothing) to below 1. cells: combinations of the
-    other attributes at which each subject is seen at both levels. targets: each image is shown to so many.
+    other attributes at which each subject is seen at both levels. targets: how many targets see each image.
 
     Raises BadInput for values out of range, or where more than ten million subjects would be needed.
 

@@ -34,7 +34,7 @@ def pooled_thresholds(
 
     Returns the distances, the shares that lie below them, and how many comparisons there are.
 
-    Raises BadInput for a rate outside 0 to 1, or one that so few comparisons cannot tell (fewer than 1 / R).
+    Raises BadInput for a rate outside 0 to 1, or too low for the number of comparisons (fewer than 1 / R).
 
     >>> x = np.array([[0.0], [1.0], [3.0], [7.0]])  # distances 1 3 7 2 6 4, sorted 1 2 3 4 6 7
     >>> pooled_thresholds(x, list("abcd"), ["g"] * 4, [0.2, 0.5])  # one of six is below 2, three are below 4

@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 SCORE: Final = "score with predictions"
 _IMAGINED: Final = 1
-"""Images of either answer that are imagined beside the rated ones; with none, good machines look too good."""
+"""Images of either answer that are added to the rated ones; with none, good machines look too good."""
 
 
 @final
@@ -44,12 +44,12 @@ def powered_rate(
     With weight λ of the predictions, y the ratings, f and g the predictions on rated and other images, the estimate is
     mean(y) + λ (mean(g) - mean(f)). The interval has every rate θ from which that is at most z standard errors off,
     where n times the variance is θ (1 - θ) (1 - 2 λ d) + λ² v (1 + n / m): v is the variance of all predictions, d how
-    much higher they are where people say yes than where they say no. Few ratings of one answer tell d poorly, so that
-    one more image of each answer is imagined, with the mean of all predictions: the predictions then look less telling
-    than they did, and the interval is wider. λ = 0 gives Wilson's interval.
+    much higher they are where people say yes than where they say no. Few ratings of one answer estimate d poorly, so
+    that one more image of each answer is imagined, with the mean of all predictions: the predictions then look less
+    telling than they did, and the interval is wider. λ = 0 gives Wilson's interval.
 
     ratings: 0 or 1, [n] with n >= 2; predicted [n], predicted_unrated [m] with m >= 2: any numbers, without NaN, each
-    image of a subject of its own. trust: λ; default the one of the smallest variance, within 0 and 1.
+    image of a separate subject. trust: λ; default the one of the smallest variance, within 0 and 1.
 
     Returns PoweredRate; as the machine's means differ by chance, estimate and ends may lie beyond 0 or 1. Ratings that
     do not vary have λ = 0. Wilson 1927 for the interval, Angelopoulos et al. 2023 for the estimate; how they are

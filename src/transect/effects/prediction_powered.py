@@ -2,7 +2,7 @@
 
 The machine's mean is corrected by how far it is off where people rated too, so that with many ratings a biased machine
 costs width and not validity (Angelopoulos et al. 2023); how far it is trusted at all is estimated from the same data
-(PPI++, 2023). Rates have a score interval, since few ratings of a rare outcome tell too little of that error; where
+(PPI++, 2023). Rates have a score interval, since few ratings of a rare outcome determine that error too poorly; where
 several images are of one subject and the outcome is rare there is none.
 """
 
@@ -135,7 +135,7 @@ def ppi_difference(
     Subjects that were named for both kinds of images in both groups are matched; else the groups' are taken as
     different subjects. Where an interval of the two is a score interval, theirs are joined as they are (Newcombe 1998,
     Zou and Donner 2008), with the correlation of matched subjects; where fewer than 10 rated subjects of a group have
-    the rarer answer they cannot tell it, and it is taken as 0, which is too wide where the same people are alike.
+    the rarer answer it is not estimable and taken as 0, which is too wide where images of one person are similar.
 
     >>> result = ppi_mean([0.0, 1.0, 1.0], [0.0, 1.0, 0.9], [0.1, 0.8, 0.6])
     >>> ppi_difference(result, result).estimate
@@ -193,7 +193,7 @@ def _with_score(estimate: PredictionPowered, rate: PoweredRate, alone: PoweredRa
 
 
 def _likeness(first: PredictionPowered, second: PredictionPowered, error: float) -> float:
-    """The correlation of two estimates whose difference has this standard error, as far as it can be told."""
+    """The correlation of two estimates whose difference has this standard error, where it is estimable."""
     product = 2 * first.standard_error * second.standard_error
     if not product > 0:
         return 0.0
@@ -249,7 +249,7 @@ def _means(table: _Table) -> tuple[Float[np.ndarray, " 2"], Float[np.ndarray, "s
 
 
 def too_rare(ratings: ArrayLike, subjects: ArrayLike) -> str:
-    """Why ratings of 0 or 1 tell too little for an interval by Student's t; "" where they do not, and of other numbers.
+    """Why ratings of 0 or 1 are too few for an interval by Student's t; "" where they do not, and of other numbers.
 
     ratings, subjects: [n], without NaN.
 

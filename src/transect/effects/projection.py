@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, final
+from typing import Final, NamedTuple, final
 
 import numpy as np
 from jaxtyping import Float
@@ -83,14 +83,14 @@ def project(
     """Expected rates, disparate impact and disparate treatment in a population, with intervals by subject.
 
     values: outcomes [n, *shape] of a transect design, NaN without a valid answer; levels: attribute -> its levels.
-    Attributes that the population does not speak of are taken at equal shares of their levels. Shares are taken as
-    known: intervals speak of the subjects. Rates of binary outcomes have Wilson's interval on the effective number of
+    Attributes that the population does not state are taken at equal shares of their levels. Shares are taken as
+    known: intervals are of the subjects. Rates of binary outcomes have Wilson's interval on the effective number of
     subjects, their differences BCa or the paired score interval, ratios BCa.
 
     Returns Projection; every row is NaN with the reason where shares lie at levels that were not shown, and a row where
     a cell that it needs has no valid image, or nobody is in its group.
 
-    Raises UnknownName where the population speaks of an attribute that is not varied, BadInput where shares do not sum
+    Raises UnknownName where the population states an attribute that is not varied, BadInput where shares do not sum
     to 1 or shapes differ.
 
     >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
@@ -109,9 +109,14 @@ def project(
         why = f"{unseen:.3g} of the population is at levels that were not shown"
         rows = [_row(quantity, cells, why) for quantity in wanted]
     else:
-        options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
-        rows = _rows(wanted, cells, is_binary, options)
+        rows = _rows(wanted, cells, is_binary, _Resampling(confidence, resamples, seed))
     return Projection(population, tuple(rows), equal)
+
+
+class _Resampling(NamedTuple):
+    confidence: float
+    resamples: int
+    seed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +148,7 @@ def _check(
         raise BadInput(f"expected outcomes [subjects, *{shape}], got {values.shape}; reshape them to the design's")
     for name in population.attributes:
         if name not in levels:
-            raise UnknownName("attribute", name, levels, hint="shares speak of attributes that the design varies")
+            raise UnknownName("attribute", name, levels, hint="shares are of attributes that the design varies")
     for name in levels:
         if name not in attributes:
             raise UnknownName("attribute", name, attributes, hint="see: transect attributes")
@@ -213,9 +218,7 @@ def _treatment(shares: Float[np.ndarray, " ..."], axis: int, to: int) -> Float[n
     return weights.ravel()
 
 
-def _rows(
-    wanted: Sequence[_Quantity], cells: CellMeans, is_binary: bool, options: Mapping[str, Any]
-) -> list[Projected]:
+def _rows(wanted: Sequence[_Quantity], cells: CellMeans, is_binary: bool, options: _Resampling) -> list[Projected]:
     rows = []
     for quantity in wanted:
         if not quantity.possible:
@@ -232,7 +235,7 @@ def _rows(
     return rows
 
 
-def _sum(quantity: _Quantity, cells: CellMeans, is_binary: bool, options: Mapping[str, Any]) -> Projected:
+def _sum(quantity: _Quantity, cells: CellMeans, is_binary: bool, options: _Resampling) -> Projected:
     pseudo = cells.pseudo_values(quantity.weights[:, None])
     estimate = float(pseudo.mean())
     if quantity.quantity in (IMPACT, TREATMENT):
@@ -245,26 +248,26 @@ def _sum(quantity: _Quantity, cells: CellMeans, is_binary: bool, options: Mappin
             binary=is_binary,
             base=np.array([min(min(end, 1 - end) for end in ends)]),
             pairs=np.array([float(np.count_nonzero(quantity.weights) / 2)]),
-            **options,
+            **options._asdict(),
         )
         low, high, method = float(bounds.low[0]), float(bounds.high[0]), bounds.methods[0]
     elif is_binary:
         images = 1 / float(quantity.weights @ quantity.weights)  # cells of unequal shares count as fewer (Kish 1965)
-        ends_of_rate = intervals.wilson_clustered(pseudo * images, np.full(pseudo.shape, images), options["confidence"])
+        ends_of_rate = intervals.wilson_clustered(pseudo * images, np.full(pseudo.shape, images), options.confidence)
         low, high, method = float(ends_of_rate[0][0]), float(ends_of_rate[1][0]), intervals.WILSON_CLUSTERED
     else:
-        bounds = intervals.mean_interval(pseudo, **options)
+        bounds = intervals.mean_interval(pseudo, **options._asdict())
         low, high, method = float(bounds.low[0]), float(bounds.high[0]), bounds.methods[0]
     return _row(quantity, cells, "" if method else _no_interval(len(pseudo)), (estimate, low, high), method)
 
 
-def _ratio(quantity: _Quantity, cells: CellMeans, options: Mapping[str, Any]) -> Projected:
+def _ratio(quantity: _Quantity, cells: CellMeans, options: _Resampling) -> Projected:
     means = np.nan_to_num(cells.means)
     above, below = float(means @ quantity.weights), float(means @ np.asarray(quantity.below))
     if below <= 0:
         return _row(quantity, cells, ZERO_RATE)
     replicates = []
-    for _, resampled in cells.resampled(options["resamples"], options["seed"]):
+    for _, resampled in cells.resampled(options.resamples, options.seed):
         filled = np.where(np.isfinite(resampled), resampled, means)
         bottom = filled @ np.asarray(quantity.below)
         replicates.append(
@@ -277,7 +280,7 @@ def _ratio(quantity: _Quantity, cells: CellMeans, options: Mapping[str, Any]) ->
         estimate,
         np.concatenate(replicates)[:, None],
         influence[:, None],
-        options["confidence"],
+        options.confidence,
         np.array([len(influence)]),
     )
     low, high = float(ends[0][0]), float(ends[1][0])

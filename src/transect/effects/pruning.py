@@ -1,7 +1,7 @@
 """Which images are left out before the analysis, by which declared rule, and what does that do to the results?
 
 Balakrishnan et al. 2020 remove images that look fake, that raters found ambiguous, and (for the comparison with adults)
-that look like children: 8,000, then 5,713, then 5,335. Any rule of that kind is a step here, with its count.
+that look like children: 8,000, then 5,713, then 5,335. Each rule of that kind is a step here, with its count.
 """
 
 from __future__ import annotations
@@ -90,9 +90,9 @@ class PruningStep:
 @final
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """kept: bool [n], images that no rule leaves out; after [steps, n]: those kept after each step, in order."""
+    """remaining: bool [n], images that no rule leaves out; after [steps, n]: those that remain after each step."""
 
-    kept: Bool[np.ndarray, " n"]
+    remaining: Bool[np.ndarray, " n"]
     after: Bool[np.ndarray, "s n"]
     steps: tuple[PruningStep, ...]
     missing: Mapping[str, int]
@@ -103,7 +103,7 @@ class Pruning:
         >>> prune({"fakeness": [0.1, 0.8, np.nan]}, [Rule("fakeness", 0.75)]).counts()
         [3, 2]
         """
-        return [len(self.kept), *(step.left for step in self.steps)]
+        return [len(self.remaining), *(step.left for step in self.steps)]
 
 
 def prune(columns: Columns, rules: Sequence[Rule] = AS_PUBLISHED) -> Pruning:
@@ -118,7 +118,7 @@ def prune(columns: Columns, rules: Sequence[Rule] = AS_PUBLISHED) -> Pruning:
 
     >>> result = prune({"age": [0.2, 0.5, 0.9], "hair": [0.4, 0.4, 0.9]},
     ...                [Rule("hair", 0.3, 0.5), Rule("age", high=0.4)])
-    >>> result.kept, [(step.name, step.removed) for step in result.steps]
+    >>> result.remaining, [(step.name, step.removed) for step in result.steps]
     (array([False, False,  True]), [('0.3 <= hair <= 0.5', 2), ('age <= 0.4', 0)])
     """
     if not rules:
@@ -164,7 +164,7 @@ def along(
     >>> [(name, round(effects[0].estimate, 6)) for name, effects in result]
     [('all images', 2.5), ('x >= 2', 1.0)]
     """
-    everything = np.ones(len(pruning.kept), dtype=bool)
+    everything = np.ones(len(pruning.remaining), dtype=bool)
     stages = [
         ("all images", everything),
         *((step.name, rows) for step, rows in zip(pruning.steps, pruning.after, strict=True)),

@@ -1,8 +1,8 @@
-"""How sure is an effect of what people saw, if other people might have been asked? Subjects and raters are resampled.
+"""How certain is an effect of what people saw, had other raters answered? Subjects and raters are resampled.
 
 A rater's habit (a scale used more widely, a level lower throughout) moves all images that they rated together, which
-resampling subjects alone cannot see. Three variances are bootstrapped: of the estimate by subject (V_S, answers as
-they are), by rater (V_R, subjects as they are) and by what one rater says of one subject (V_E). V_S holds the noise of
+resampling subjects alone cannot see. Three variances are bootstrapped: of the estimate by subject (V_S, answers as they
+are), by rater (V_R, subjects as they are) and by the answers of one rater on one subject (V_E). V_S holds the noise of
 single answers already, V_R - V_E is what raters' habits add, and the whole is V_S + (V_R - V_E), as in Cameron, Gelbach
 & Miller 2011 for two crossed ways of clustering. Owen 2007 resamples both at once and counts that noise several times.
 """
@@ -36,7 +36,7 @@ class RaterUncertainty:
     """Estimates [k] with intervals that hold for other subjects and other raters.
 
     error: standard errors; by_subject: those if the raters were the only ones there are; rater_share: of the variance,
-    0 to 1, due to which raters were asked. NaN with the reason where it cannot be told.
+    0 to 1, due to the choice of raters. NaN with the reason where it is not estimable.
     """
 
     estimate: Float[np.ndarray, " k"]
@@ -51,7 +51,7 @@ class RaterUncertainty:
 
 
 class _Answers(NamedTuple):
-    """One question's answers: image, rater and cell (a rater about a subject) of each, and what was said."""
+    """One question's answers: image, rater and cell (a rater about a subject) of each, and the answer."""
 
     image: Int[np.ndarray, " r"]
     rater: Int[np.ndarray, " r"]
@@ -162,8 +162,8 @@ def _reason(subjects: int, raters: int, answers_per_image: float, estimate: Floa
     if subjects < 2:
         return "fewer than two subjects"
     if raters < 2:
-        return "fewer than two raters: how raters differ cannot be told"
-    return "" if answers_per_image > 1 else "one answer an image: how raters differ cannot be told"
+        return "fewer than two raters: their variance is not estimable"
+    return "" if answers_per_image > 1 else "one answer per image: the variance of raters is not estimable"
 
 
 def _means(answers: Sequence[_Answers], n: int, weights: list[np.ndarray] | None) -> Float[np.ndarray, "n p"]:
@@ -217,7 +217,7 @@ def instrumented(
 
 
 def _projected(z: Float[np.ndarray, "m q"], x: Float[np.ndarray, "m p"]) -> Float[np.ndarray, "m p"] | None:
-    """The columns x as far as the instruments tell it."""
+    """The part of the columns x that the instruments predict."""
     if len(z) <= x.shape[1]:
         return None
     return np.asarray(z @ np.linalg.lstsq(z, x, rcond=None)[0])

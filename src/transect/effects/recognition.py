@@ -153,7 +153,7 @@ def differentials(
 def difference_of_means(first: GroupErrors, second: GroupErrors, target: str, attribute: str) -> Effect:
     """Mean genuine distance of `first` minus that of `second` (Fig. 7), with a normal interval by identity.
 
-    A positive difference says that the model finds images of one identity farther apart in `first`.
+    With a positive difference the model places images of one identity farther apart in `first`.
     """
     estimate = first.mean_genuine - second.mean_genuine
     error = float(np.sqrt(first.mean_variance + second.mean_variance))
@@ -247,7 +247,7 @@ def effective_wilson(
 ) -> Float[np.ndarray, "t 2"]:
     """Wilson's interval on the number of independent comparisons that would vary as much.
 
-    At 0 and 1, where no variance can be estimated, on half the identities: so many comparisons share none.
+    At 0 and 1, where no variance can be estimated, on half the identities, the number of comparisons that share none.
     """
     some = (variance > 0) & (rate > 0) & (rate < 1)
     effective = np.divide(rate * (1 - rate), variance, out=np.full(len(rate), identities / 2), where=some)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Literal, final
+from typing import Final, Literal, final
 
 import numpy as np
 from jaxtyping import Float
@@ -54,7 +54,7 @@ def control_function(
 
     As `instrumental`, for outcomes 0 and 1: the second stage is a probit (default) or logit that includes the residuals
     of the first. Errors by subject take both stages into account. Each spec holds the coefficients of the second stage;
-    those of the residuals ("residual of …") far from 0 say that the perceived value was confounded.
+    those of the residuals ("residual of …") far from 0 show that the perceived value was confounded.
 
     Returns one Effect per endogenous column, in order: change of probability per unit.
 
@@ -106,7 +106,7 @@ def _fit(parted: Instruments, link: Link) -> Fit:
     own_part = (stages.rows(first.ravel(), beta) - effects) / len(x)
     shares = own_part + of_first @ moves_first.T + of_second @ moves_second.T
     covariance = regression.clustered_covariance(shares, np.eye(p), parted.sample, len(beta))
-    details: dict[str, Any] = {
+    details = {
         "second_stage": dict(zip(names, beta.tolist(), strict=True)),
         "two_stage_least_squares": linear.coefficients[:p].tolist(),
         "first_stage_f": [float(strength) for strength in first_stages.first_stage(parted)],

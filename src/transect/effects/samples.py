@@ -110,7 +110,7 @@ def complete(
 ) -> Sample:
     """The rows that have everything: outcome, all columns, subject and weight.
 
-    clusters: the subject of each row, numbers or texts (default: each row is a subject of its own).
+    clusters: the subject of each row, numbers or texts (default: each row is a separate subject).
 
     Raises BadInput where lengths differ.
 

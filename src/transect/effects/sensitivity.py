@@ -7,9 +7,10 @@ FaceWorld set λ half-ranges from the subject's own value.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 import pyarrow as pa
@@ -112,9 +113,12 @@ def score_sensitivity(
     (array([-0.2,  0. ,  0.2]), array([0.2, 0. , 0.2]))
     """
     grid = _Grid.of(scores, steps, base, near, keep)
-    options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
-    signed = _curve("S", grid, grid.differences(), intervals.mean_difference_interval, "score", binary=False, **options)
-    absolute = _curve("E|Δ|", grid, np.abs(grid.differences()), intervals.mean_interval, "score", **options)
+    paired = functools.partial(
+        intervals.mean_difference_interval, binary=False, confidence=confidence, resamples=resamples, seed=seed
+    )
+    signed = _curve("S", grid, grid.differences(), paired, "score")
+    mean = functools.partial(intervals.mean_interval, confidence=confidence, resamples=resamples, seed=seed)
+    absolute = _curve("E|Δ|", grid, np.abs(grid.differences()), mean, "score")
     return ScoreSensitivity(signed, absolute)
 
 
@@ -143,9 +147,10 @@ def classification_sensitivity(
     """
     grid = _Grid.of(scores, steps, base, near, keep).answers(threshold)
     change = grid.differences()
-    options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
-    paired: dict[str, Any] = {**options, "binary": True}
-    signed = _curve("S", grid, change, intervals.mean_difference_interval, "proportion", **paired)
+    paired = functools.partial(
+        intervals.mean_difference_interval, binary=True, confidence=confidence, resamples=resamples, seed=seed
+    )
+    signed = _curve("S", grid, change, paired, "proportion")
     base_no, base_yes = np.where(grid.base == 0, 1.0, np.nan)[:, None], np.where(grid.base == 1, 1.0, np.nan)[:, None]
     absolute, up, down = (
         _flips(name, grid, flipped, confidence)
@@ -259,12 +264,14 @@ def _base(
     return np.asarray(values[:, np.flatnonzero(steps == 0)[0]])
 
 
-def _curve(name: str, grid: _Grid, values: np.ndarray, interval: Any, unit: str, **options: Any) -> Curve:
+def _curve(
+    name: str, grid: _Grid, values: np.ndarray, interval: Callable[[np.ndarray], intervals.Intervals], unit: str
+) -> Curve:
     """Means over subjects with `interval`'s bands."""
     counted = np.isfinite(values)
     n = counted.sum(axis=0)
     mean = np.divide(np.where(counted, values, 0.0).sum(axis=0), n, out=np.full(len(n), np.nan), where=n > 0)
-    bounds = interval(values, **options)
+    bounds = interval(values)
     at_base = grid.steps == 0
     reasons = tuple(
         "no subject counts"
@@ -328,7 +335,9 @@ def _effect(curve: Curve, place: int, attribute: str, labels: Labels) -> Effect:
     )
 
 
-def interpolation_consistency(ends: ArrayLike, between: ArrayLike, confidence: float = 0.95) -> dict[str, Any]:
+def interpolation_consistency(
+    ends: ArrayLike, between: ArrayLike, confidence: float = 0.95
+) -> dict[str, dict[str, float]]:
     """Denton et al.'s sanity check: share of images between two latents of one class that keep that class.
 
     ends: the class [m] of both ends of each line; between: classes [m, k] of k images on it, NaN where there is no

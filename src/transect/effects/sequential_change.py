@@ -29,12 +29,12 @@ def evidence_of_change(distances: Float[np.ndarray, "images t t"], *, seed: int 
     """Evidence for a change after each round: 1 says nothing, 100 is reached by 1 % of targets that never change.
 
     distances: of all pairs of rounds of each image, symmetric, NaN where an answer is missing; images are answered
-    independently of each other. Rounds that are added change nothing of what was said before. The first two rounds are
+    independently of each other. Further rounds do not change earlier values. The first two rounds are
     1: of two answers neither is the odd one.
 
-    >>> alike, otherwise = np.zeros((8, 4, 4)), np.zeros((8, 4, 4))
+    >>> stable, otherwise = np.zeros((8, 4, 4)), np.zeros((8, 4, 4))
     >>> otherwise[:, 3, :3] = otherwise[:, :3, 3] = 1.0
-    >>> bool(evidence_of_change(alike).max() < 2), bool(evidence_of_change(otherwise)[3] > 200)
+    >>> bool(evidence_of_change(stable).max() < 2), bool(evidence_of_change(otherwise)[3] > 200)
     (True, True)
     """
     images, rounds = distances.shape[:2]

@@ -1,4 +1,4 @@
-"""Who is in the population that results should speak for? The share of each combination of levels, from TOML or CSV."""
+"""Who is in the population that results apply to? The share of each combination of levels, from TOML or CSV."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float
@@ -52,7 +52,7 @@ def read_shares(path: str | Path, attributes: Mapping[str, Attribute]) -> Popula
     try:
         text = where.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{where}: expected a readable CSV or TOML file of shares, got {error}; mend the path") from None
+        raise BadInput(f"{where}: expected a readable CSV or TOML file of shares, got {error}; fix the path") from None
     if where.suffix.lower() == ".csv":
         return _of_rows(str(where), where.stem, _csv_rows(str(where), text), attributes, "")
     content = _toml(str(where), text)
@@ -81,27 +81,27 @@ def shares_of(
     return PopulationShares(name, tuple(levels), cells.astype(np.float64), counts / counts.sum(), source)
 
 
-def _toml(where: str, text: str) -> dict[str, Any]:
+def _toml(where: str, text: str) -> dict[str, object]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{where}: expected TOML (or a name that ends in .csv), got {error}; mend the file") from None
+        raise BadInput(f"{where}: expected TOML (or a name that ends in .csv), got {error}; fix the file") from None
 
 
-def _csv_rows(where: str, text: str) -> list[dict[str, Any]]:
+def _csv_rows(where: str, text: str) -> list[dict[str, str]]:
     rows = list(csv.DictReader(io.StringIO(text), skipinitialspace=True))
     for number, row in enumerate(rows, start=2):
         if None in row or None in row.values():
-            raise BadInput(f"{where}: line {number}: expected as many fields as the heading has; mend the line")
+            raise BadInput(f"{where}: line {number}: expected as many fields as the heading has; fix the line")
     return rows
 
 
-def _of_rows(where: str, name: str, rows: Any, attributes: Mapping[str, Attribute], source: str) -> PopulationShares:
+def _of_rows(where: str, name: str, rows: object, attributes: Mapping[str, Attribute], source: str) -> PopulationShares:
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) and _SHARE in row for row in rows):
         raise BadInput(f"{where}: expected rows with a field '{_SHARE}' each and one per attribute; add them")
     names = tuple(key for key in rows[0] if key != _SHARE)
     if not names or any(set(row) != {*names, _SHARE} for row in rows):
-        raise BadInput(f"{where}: expected the same attributes in every row, and at least one; mend the rows")
+        raise BadInput(f"{where}: expected the same attributes in every row, and at least one; fix the rows")
     _check_names(names, attributes)
     cells = np.array([[_level(where, attributes[key], row[key]) for key in names] for row in rows])
     if len(np.unique(cells, axis=0)) < len(cells):
@@ -111,7 +111,7 @@ def _of_rows(where: str, name: str, rows: Any, attributes: Mapping[str, Attribut
 
 
 def _of_margins(
-    where: str, name: str, tables: Any, attributes: Mapping[str, Attribute], source: str
+    where: str, name: str, tables: object, attributes: Mapping[str, Attribute], source: str
 ) -> PopulationShares:
     if not isinstance(tables, dict) or not tables or not all(isinstance(t, dict) and t for t in tables.values()):
         raise BadInput(f"{where}: expected [[cells]] or [shares.ATTRIBUTE] tables, got neither; see the how-to")
@@ -129,23 +129,23 @@ def _of_margins(
 def _check_names(names: Sequence[str], attributes: Mapping[str, Attribute]) -> None:
     for name in names:
         if name not in attributes:
-            raise UnknownName("attribute", name, attributes, hint="shares speak of attributes that the design varies")
+            raise UnknownName("attribute", name, attributes, hint="shares are of attributes that the design varies")
 
 
-def _level(where: str, attribute: Attribute, text: Any) -> float:
+def _level(where: str, attribute: Attribute, text: object) -> float:
     try:
         return attribute.parse(str(text).strip())
     except BadInput as error:
         raise BadInput(f"{where}: {error}") from None
 
 
-def _number(where: str, text: Any) -> float:
+def _number(where: str, text: object) -> float:
     try:
-        number = float(text)
+        number = float(text) if isinstance(text, bool | int | float | str) else math.nan
     except (TypeError, ValueError):
         number = math.nan
     if not (math.isfinite(number) and number >= 0):
-        raise BadInput(f"{where}: expected a share from 0 to 1, got {text!r}; mend it")
+        raise BadInput(f"{where}: expected a share from 0 to 1, got {text!r}; correct it")
     return number
 
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
+import pyarrow as pa
 from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
 
-from transect.effects.factorial import EMPTY_CELLS, CellMeans, as_factorial
+from transect.effects.factorial import EMPTY_CELLS, CellMeans, Factorial, as_factorial
 from transect.errors import BadInput
 
 METHOD: Final = "basic bootstrap by subject"
@@ -72,7 +74,7 @@ class SobolIndices:
 
 
 def sobol(
-    values: Any,
+    values: Factorial | pa.Table | ArrayLike,
     *,
     outcome: str = "",
     attributes: Sequence[str] = (),

@@ -6,7 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from jaxtyping import Float
@@ -18,7 +18,7 @@ from transect.records import Annotations, Attribute
 FACE = "face"
 """The truth that every image shows a face."""
 
-_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+_COMPARISONS: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
     ">=": operator.ge,
     "<=": operator.le,
     "==": operator.eq,
@@ -97,7 +97,7 @@ class Truth:
         means: mean ratings of the truth's attribute, NaN for an image without one. Of an attribute of two levels the
         label is the majority's, NaN at a tie; of another with == or != that of the nearest value. Shares are of two
         levels alone (0 and 1 where the attribute is not known): on a scale, where a mean rating lies says not how many
-        said yes (`share_of_answers` does). Either is empty where there is none: both for a number as the truth, shares
+        are yes (`share_of_answers` does). Either is empty where there is none: both for a number as the truth, shares
         of more than two levels and of ratings beyond the two, as labels of two levels then are.
 
         >>> glasses = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))

@@ -1,7 +1,7 @@
 """Did the manipulation leave the task's own label alone? Shares that moved, and a test of equivalence.
 
 A smile classifier's answer may change with a beard because the beard matters to it, or because the manipulation made
-the face smile. What people see (or the world's true value) tells the two apart: the label must stay while the attribute
+the face smile. What people see (or the world's true value) separates the two: the label must stay while the attribute
 moves. That no difference is found is no proof; two one-sided tests show that a difference is small (Schuirmann 1987).
 """
 
@@ -51,8 +51,8 @@ class Equivalence:
 class Validity:
     """Of each step [k]: the share of subjects whose label moved, and the test that the label's mean stayed.
 
-    moved: bool [n, k], False where a label is missing. kept: bool [n, k], where the label is known not to have moved,
-    to be passed on as `keep` of a sensitivity. missing: subjects without a label at this step or at λ = 0.
+    moved: bool [n, k], False where a label is missing. unmoved: bool [n, k], where the label is known not to have
+    moved, to be passed on as `keep` of a sensitivity. missing: subjects without a label at this step or at λ = 0.
     """
 
     steps: Float[np.ndarray, " k"]
@@ -63,7 +63,7 @@ class Validity:
     missing: Int[np.ndarray, " k"]
     equivalence: tuple[Equivalence, ...]
     moved: Bool[np.ndarray, "n k"]
-    kept: Bool[np.ndarray, "n k"]
+    unmoved: Bool[np.ndarray, "n k"]
 
 
 def validity(
@@ -85,7 +85,7 @@ def validity(
     Raises BadInput where shapes differ, λ = 0 is missing, the margin is not above 0, or numbers have no threshold.
 
     >>> result = validity([[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 1]], [-1.0, 0.0, 1.0])
-    >>> result.share, result.kept[0]
+    >>> result.share, result.unmoved[0]
     (array([0.  , 0.  , 0.25]), array([ True,  True, False]))
     """
     values, levels = np.asarray(labels, dtype=np.float64), np.asarray(steps, dtype=np.float64).reshape(-1)
@@ -121,7 +121,9 @@ def equivalence(differences: ArrayLike, margin: float = MARGIN) -> Equivalence:
     (True, False)
     """
     if not margin > 0:
-        raise BadInput(f"margin: expected more than 0, got {margin:g}; say how large a difference does not matter")
+        raise BadInput(
+            f"margin: expected more than 0, got {margin:g}; state the largest difference that does not matter"
+        )
     d = np.asarray(differences, dtype=np.float64).reshape(-1)
     d = d[np.isfinite(d)]
     n = len(d)

@@ -1,31 +1,31 @@
-"""What a run keeps of the images that were asked about again and again, and the page's section about them."""
+"""Canaries: images that a target answers again and again during a run, and the test of whether its answers changed."""
 
 from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float
 
 from transect.effects.change_point import Change, change_point
 from transect.effects.sequential_change import evidence_of_change
-from transect.protocols import RepeatsCanaries, Target
+from transect.protocols import Canaries, RepeatsCanaries, Target
 from transect.runs.folder import canonical_json, slug, write_atomically
 
 FOLDER: Final = "canaries"
 FALSE_ALARMS: Final = 0.01
-"""Share of targets that never change and are said to have changed in a run, at the most."""
+"""The largest share of unchanged targets that a run reports as changed."""
 EACH: Final = FALSE_ALARMS / 2
-"""What each of two tests may spend: one after every round, while the run goes on, and one at its end."""
+"""The level of each of two tests: one after every round, and one at the end of the run."""
 LIMIT: Final = 1 / EACH
 
 
 def watch(targets: Sequence[Target]) -> None:
-    """Let targets with canaries say on standard error, once and at once, that their behaviour seems to have changed."""
+    """Print one line on standard error, immediately, where a target with canaries seems to have changed."""
     for target in targets:
         if isinstance(target, RepeatsCanaries):
             target.on_round = _Watch(target.name)
@@ -33,76 +33,76 @@ def watch(targets: Sequence[Target]) -> None:
 
 @final
 class _Watch:
-    """Looks at one target's canaries after every round; silent once it has spoken."""
+    """Looks at one target's canaries after every round; silent after its first alarm."""
 
     def __init__(self, name: str) -> None:
-        self._name, self._said = name, False
+        self._name, self._alarmed = name, False
 
-    def __call__(self, record: Mapping[str, Any]) -> None:
-        if not self._said and (line := alarm({"target": self._name, **record})):
-            self._said = True
+    def __call__(self, record: Canaries) -> None:
+        if not self._alarmed and (line := alarm({"target": self._name, **record})):
+            self._alarmed = True
             print(line, file=sys.stderr, flush=True)
 
 
 def keep_canaries(folder: Path, targets: Sequence[Target]) -> list[str]:
-    """Write what targets say of their canaries into a run folder; a line for each whose behaviour changed.
+    """Write the targets' canary records into a run folder; return a line for each target whose behaviour changed.
 
-    Targets without canaries, or with one round alone, leave nothing.
+    Targets without canaries, or with a single round, write nothing.
     """
-    said = []
+    lines = []
     for target in targets:
         record = target.asked_again() if isinstance(target, RepeatsCanaries) else None
         if record is None:
             continue
         (folder / FOLDER).mkdir(exist_ok=True)
-        kept = {"target": target.name, **record}
-        write_atomically(folder / FOLDER / f"{slug(target.name)}.json", (canonical_json(kept) + "\n").encode())
-        said += warnings(kept)
-    return said
+        record = {"target": target.name, **record}
+        write_atomically(folder / FOLDER / f"{slug(target.name)}.json", (canonical_json(record) + "\n").encode())
+        lines += warnings(record)
+    return lines
 
 
-def alarm(kept: Mapping[str, Any]) -> str:
-    """One line where the rounds until now say that the target changed, for standard error; "" otherwise."""
-    evidence = evidence_of(kept)
+def alarm(record: Canaries) -> str:
+    """A line for standard error where the rounds so far show that the target changed; "" otherwise."""
+    evidence = evidence_of(record)
     if evidence.max() < LIMIT:
         return ""
-    number = int(kept["rounds"][int(np.argmax(evidence >= LIMIT))]) * int(kept["every"])
+    number = int(record["rounds"][int(np.argmax(evidence >= LIMIT))]) * int(record["every"])
     return (
-        f"{kept['target']} seems to have changed its behaviour: asked again after {number} answers, it answers the "
-        f"same images otherwise (evidence {evidence.max():.3g}, {LIMIT:g} is the limit); the run goes on"
+        f"{record['target']} seems to have changed its behaviour: asked again after {number} answers, it answers the "
+        f"same images differently (evidence {evidence.max():.3g}, {LIMIT:g} is the limit); the run continues"
     )
 
 
-def warnings(kept: Mapping[str, Any]) -> list[str]:
-    """One line where the target's behaviour changed; nothing otherwise."""
-    found, evidence = tested(kept), evidence_of(kept)
+def warnings(record: Canaries) -> list[str]:
+    """One line where the target's behaviour changed; else none."""
+    change, evidence = tested(record), evidence_of(record)
     at_once = evidence.max() >= LIMIT
-    if not (found.p <= EACH or at_once):
+    if not (change.p <= EACH or at_once):
         return []
-    rounds, every = kept["rounds"], int(kept["every"])
-    before, since = (int(rounds[place]) * every for place in (found.after - 1, found.after))
+    rounds, every = record["rounds"], int(record["every"])
+    before, since = (int(rounds[place]) * every for place in (change.after - 1, change.after))
     seen = int(rounds[int(np.argmax(evidence >= LIMIT))]) * every
     when = f", seen after {seen}" if at_once else ""
     return [
-        f"{kept['target']} changed its behaviour between its answers number {before} and {since} (p = {found.p:.2g}"
+        f"{record['target']} changed its behaviour between its answers number {before} and {since} (p = {change.p:.2g}"
         f"{when}): answers from before and after are not of one model; set another version in its file and run again"
     ]
 
 
-def distances_of(kept: Mapping[str, Any]) -> Float[np.ndarray, "images t t"]:
+def distances_of(record: Canaries) -> Float[np.ndarray, "images t t"]:
     """Distances between the answers to each image in two rounds [images, rounds, rounds]."""
-    return np.array(kept["distances"], dtype=np.float64)
+    return np.array(record["distances"], dtype=np.float64)
 
 
-def tested(kept: Mapping[str, Any]) -> Change:
+def tested(record: Canaries) -> Change:
     """The test for a change, over all rounds, at the end of the run."""
-    distances = distances_of(kept)
+    distances = distances_of(record)
     return _remembered(distances.tobytes(), distances.shape)
 
 
-def evidence_of(kept: Mapping[str, Any]) -> Float[np.ndarray, " t"]:
+def evidence_of(record: Canaries) -> Float[np.ndarray, " t"]:
     """The evidence for a change after each round."""
-    return evidence_of_change(distances_of(kept))
+    return evidence_of_change(distances_of(record))
 
 
 @functools.lru_cache(maxsize=8)

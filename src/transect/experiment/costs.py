@@ -6,13 +6,17 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import TYPE_CHECKING, final
 
 from transect.designs import transect_latents
-from transect.protocols import Target
+from transect.protocols import Closable, Metered, Target, World
 from transect.records import Design, Images
 from transect.runs.folder import RunFolder
 from transect.runs.plain_json import dumps
+from transect.targets.capabilities import is_metered
+
+if TYPE_CHECKING:
+    from transect.experiment.study import Study
 
 
 @final
@@ -115,7 +119,7 @@ def announcement(name: str, design: Design, targets: Sequence[Target], minutes: 
     return [first, *lines(targets, design.n_images)]
 
 
-def announce(study: Any, folder: RunFolder, *, quiet: bool) -> None:
+def announce(study: Study, folder: RunFolder, *, quiet: bool) -> None:
     """Print what a study costs before it starts, as timed on a few images."""
     left = sum(not folder.has_part("images", part) for part in range(study.n_parts)) / study.n_parts
     seconds = seconds_per_image(study.world, study.design, study.targets, study.limits.timeout)
@@ -125,7 +129,7 @@ def announce(study: Any, folder: RunFolder, *, quiet: bool) -> None:
         print(text, file=sys.stderr)
 
 
-def seconds_per_image(world: Any, design: Design, targets: Sequence[Target], timeout: float) -> float:
+def seconds_per_image(world: World, design: Design, targets: Sequence[Target], timeout: float) -> float:
     """Seconds to render and predict one image, timed on at most eight.
 
     A first image warms up and shows whether targets answer. A target that counts its calls (`metered = True`) is not
@@ -136,7 +140,7 @@ def seconds_per_image(world: Any, design: Design, targets: Sequence[Target], tim
     sample = world.sample(design.subject_seeds(0, 1))
     latents = transect_latents(design, sample, world).take(slice(0, 8))
     first = world.render(latents.take(slice(0, 1)))
-    free = [target for target in targets if not getattr(target, "metered", False)]
+    free = [target for target in targets if not is_metered(target)]
     answering = [target for target in free if not guarded(target, first, timeout=timeout, batch=1).failed.any()]
     started = time.monotonic()
     images: Images = world.render(latents)
@@ -147,21 +151,21 @@ def seconds_per_image(world: Any, design: Design, targets: Sequence[Target], tim
 
 def spent(targets: Sequence[Target]) -> Spent | None:
     """Calls and cost of this process; None where no target is metered."""
-    counts = [target.made() for target in targets if hasattr(target, "made")]
+    counts = [target.made() for target in targets if isinstance(target, Metered)]
     if not counts:
         return None
     return Spent(sum(calls for calls, _ in counts), round(sum(cost for _, cost in counts), 9))
 
 
 def close(targets: Sequence[Target]) -> None:
-    """Close the files and connections of targets that are used no more."""
+    """Close the files and connections of targets that are no longer used."""
     for target in targets:
-        if callable(end := getattr(target, "close", None)):
-            end()
+        if isinstance(target, Closable):
+            target.close()
 
 
 def _quote(target: Target, images: int) -> Quote:
-    if hasattr(target, "quote"):
+    if isinstance(target, Metered):
         return Quote(target.name, **target.quote(images), metered=True)
     return Quote(target.name, images)
 

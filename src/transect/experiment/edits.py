@@ -1,4 +1,4 @@
-"""Edit-validity gates in a study: measured on every image of a transect, kept in a table beside it, judged by cell.
+"""Edit-validity gates in a study: measured on every image of a transect, kept in a separate table, judged by cell.
 
 edits:          id, subject, cell (-1: the subject's own image), reading.<attribute>, distance, realism, saturated,
                 failed (the gates' names), draws (how many subjects were drawn until one passed, or were used up)
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 import pyarrow as pa
@@ -36,12 +36,12 @@ MOST_DRAWS: Final = 20
 @final
 @dataclass(frozen=True, slots=True)
 class EditCheck:
-    """What measures edits, beside what the world itself knows, and how often a subject is drawn again.
+    """What measures edits, in addition to what the world itself knows, and how often a subject is drawn again.
 
     attributes: by name of the attribute, a target whose score or answer reads it; identity: one with embeddings;
     realism: one with a score. redraw: how often a subject some of whose images fail is replaced by another. shipped:
     where no target does, the network that ships reads the fitted attributes and the identity of images, and
-    `for_world` says so of the reference generator alone: the network has seen nothing but faces like its own.
+    `for_world` sets it for the reference generator only: the network was trained on faces like its own.
     """
 
     attributes: Mapping[str, Target] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class EditCheck:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is measured beyond what the world knows, and nothing drawn again."""
+        """Whether there is no target to measure with, and no subject is drawn again."""
         return not self.attributes and self.identity is None and self.realism is None and not self.redraw
 
     def entry(self) -> EditsEntry:
@@ -75,7 +75,7 @@ class EditCheck:
 
 
 def measured(check: EditCheck, world: World, latents: Latents, images: Images) -> Measured:
-    """What the check's targets and the world itself say of images; a target's reading stands before the truth's.
+    """What the check's targets and the world itself measure on images; a target's reading stands before the truth's.
 
     The world's: true values of attributes (not of nuisances), and identities, where it knows them; else, where the
     check says so, what the network that ships reads.
@@ -85,10 +85,10 @@ def measured(check: EditCheck, world: World, latents: Latents, images: Images) -
     levels: set[str] = set()
     if isinstance(generator, KnowsTruth):
         truths = generator.truths(latents)
-        for one in generator.truth_attributes:
-            if one.role == "attribute":
-                readings[one.name] = truths[one.name].to_numpy().astype(np.float64)
-                levels |= {one.name} if one.discrete else set()
+        for attribute in generator.truth_attributes:
+            if attribute.role == "attribute":
+                readings[attribute.name] = truths[attribute.name].to_numpy().astype(np.float64)
+                levels |= {attribute.name} if attribute.discrete else set()
     for name, target in check.attributes.items():
         readings[name] = _scores(target, images)[:, 0]
         levels -= {name}
@@ -109,8 +109,10 @@ def _read_by_shipped(world: World, images: Images) -> dict[str, np.ndarray]:
     """Readings of the attributes that have a direction: those that pictures show well enough to be read."""
     from transect.perceptual import features
 
-    said = features.read(images.pixels)
-    return {one.name: said[one.name] for one in _learned(world).attributes if one.name in said}
+    values = features.read(images.pixels)
+    return {
+        attribute.name: values[attribute.name] for attribute in _learned(world).attributes if attribute.name in values
+    }
 
 
 def _learned(world: World) -> World:
@@ -124,7 +126,7 @@ def _generator(world: World) -> Generator | None:
 
 
 def _is_reference(world: World) -> bool:
-    """By the weights: a file of one's own may have the same name."""
+    """By the weights, since a user's file may have the same name."""
     from transect.generators.reference import WEIGHTS
     from transect.runs import model_files
 
@@ -134,32 +136,32 @@ def _is_reference(world: World) -> bool:
 
 
 def needed(world: World) -> bool:
-    """Whether a world's edits are checked unasked: where attributes are set along fitted directions."""
+    """Whether a world's edits are checked by default: where attributes are set along fitted directions."""
     return _generator(world) is not None
 
 
 def for_world(world: World, design: Design, check: EditCheck | None) -> EditCheck | None:
-    """The check of a study: what was asked for, or where attributes are learned what the world knows; None elsewhere.
+    """The check of a study: the requested one, or the world's own where attributes are learned; None elsewhere.
 
-    On the reference generator the network that ships reads what nothing else does.
+    On the reference generator, the shipped network reads what no target does.
 
-    Raises BadInput where something is asked for and nothing is varied.
+    Raises BadInput where a check is requested and nothing is varied.
     """
-    asked = check is not None and not check.empty
+    requested = check is not None and not check.empty
     if not design.levels:
-        if asked:
+        if requested:
             raise BadInput("--check-… and --redraw are of images whose attributes are set: give --vary or --steps")
         return None
     if check is not None and check.redraw and isinstance(_generator(world), InvertedPhotographs):
         raise BadInput("--redraw: expected none with --latents, since there is no other photograph to draw; drop it")
-    told = check if asked else EditCheck() if needed(world) else None
-    return replace(told, shipped=True) if told is not None and _is_reference(world) else told
+    chosen = check if requested else EditCheck() if needed(world) else None
+    return replace(chosen, shipped=True) if chosen is not None and _is_reference(world) else chosen
 
 
 def check_of(
-    attributes: Sequence[str] | Mapping[str, Any] = (),
-    identity: Any = None,
-    realism: Any = None,
+    attributes: Sequence[str] | Mapping[str, object] = (),
+    identity: object = None,
+    realism: object = None,
     redraw: int = 0,
 ) -> EditCheck:
     """The check of these targets, given as spec strings or objects. attributes: NAME=TARGET texts, or by name.
@@ -185,7 +187,7 @@ def _named(texts: Sequence[str]) -> dict[str, str]:
     return specs
 
 
-def _resolved(target: Any, task: str) -> Target:
+def _resolved(target: object, task: str) -> Target:
     from transect.targets import as_target, resolve
 
     if isinstance(target, Target):
@@ -217,28 +219,28 @@ class Gatekeeper:
     ) -> tuple[Measured, Measured, Judged]:
         """Measures of whole subjects' images, of their own, and what fails."""
         own_latents = self.world.sample(seeds)
-        own = measured(self.check, self.world, own_latents, self.world.render(own_latents))
+        before = measured(self.check, self.world, own_latents, self.world.render(own_latents))
         edited = measured(self.check, self.world, latents, images)
         # As the controls read it: in the attribute's own unit also where cells are steps from the subject's own value.
         values = self.world.read(latents)
         intended = {name: values[name].to_numpy() for name in self.design.levels}
         rows = np.repeat(np.arange(len(seeds)), self.design.n_cells)
-        return edited, own, judge(self.limits, edited, own.take(rows), intended)
+        return edited, before, judge(self.limits, edited, before.take(rows), intended)
 
 
 def gatekeeper(check: EditCheck, world: World, design: Design, folder: RunFolder) -> Gatekeeper:
-    """The limits that unedited subjects set, measured once and kept in the folder."""
+    """The limits that unedited subjects set, measured once and stored in the folder."""
     seeds = design.seed * SUBJECTS_PER_SEED + np.arange(design.subjects, design.subjects + REFERENCE, dtype=np.int64)
     latents = unedited(_learned(world), seeds)
-    found = measured(check, world, latents, world.render(latents))
+    measures = measured(check, world, latents, world.render(latents))
     values = {name: world.read(latents)[name].to_numpy() for name in design.levels}
-    limits = limits_of(found, values, list(design.levels))
+    limits = limits_of(measures, values, list(design.levels))
     if not folder.has_part(REFERENCE_TABLE, 0):
-        kept = {f"reading.{name}": column for name, column in found.readings.items()}
-        kept |= {f"value.{name}": column for name, column in values.items()} | {"saturated": found.saturated}
-        kept |= {"realism": found.realism} if len(found.realism) else {}
+        columns = {f"reading.{name}": column for name, column in measures.readings.items()}
+        columns |= {f"value.{name}": column for name, column in values.items()} | {"saturated": measures.saturated}
+        columns |= {"realism": measures.realism} if len(measures.realism) else {}
         metadata = {b"limits": _text(limits)}
-        table = pa.table({"subject": seeds, **kept}).replace_schema_metadata(metadata)
+        table = pa.table({"subject": seeds, **columns}).replace_schema_metadata(metadata)
         folder.write_part(REFERENCE_TABLE, 0, table)
     return Gatekeeper(check, world, design, limits)
 
@@ -258,20 +260,22 @@ def _numbers(limits: Limits) -> dict[str, float]:
 def passing(
     keeper: Gatekeeper, seeds: Int[np.ndarray, " s"], first: int
 ) -> tuple[Int[np.ndarray, " s"], Latents, Images, pa.Table]:
-    """Subjects of a part with their latents and images, drawn again where that is asked for, and their edits table.
+    """Subjects of a part with their latents and images, drawn again where requested, and their edits table.
 
     first: the number of the first subject in the study, by which further draws have seeds of their own. A subject that
     never passes keeps its last draw, and its failures are counted.
     """
-    made = [_drawn(keeper, int(seed), first + index) for index, seed in enumerate(seeds)] if keeper.check.redraw else []
-    if not made:
+    drawn = (
+        [_drawn(keeper, int(seed), first + index) for index, seed in enumerate(seeds)] if keeper.check.redraw else []
+    )
+    if not drawn:
         latents = transect_latents(keeper.design, keeper.world.sample(seeds), keeper.world)
         images = keeper.world.render(latents)
         return seeds, latents, images, _table(keeper, seeds, *keeper.judge(seeds, latents, images), np.ones(len(seeds)))
-    chosen = np.array([one for one, _ in made], dtype=np.int64)
+    chosen = np.array([seed for seed, _ in drawn], dtype=np.int64)
     latents = transect_latents(keeper.design, keeper.world.sample(chosen), keeper.world)
     images = keeper.world.render(latents)
-    draws = np.array([count for _, count in made], dtype=np.float64)
+    draws = np.array([count for _, count in drawn], dtype=np.float64)
     return chosen, latents, images, _table(keeper, chosen, *keeper.judge(chosen, latents, images), draws)
 
 
@@ -279,29 +283,34 @@ def _drawn(keeper: Gatekeeper, seed: int, number: int) -> tuple[int, int]:
     """The seed of the first draw that passes every gate, or of the last; and how many were drawn."""
     beyond = keeper.design.subjects + REFERENCE + number * keeper.check.redraw
     further = [keeper.design.seed * SUBJECTS_PER_SEED + beyond + draw for draw in range(keeper.check.redraw)]
-    for count, one in enumerate([seed, *further], 1):
-        seeds = np.array([one], dtype=np.int64)
+    for count, candidate in enumerate([seed, *further], 1):
+        seeds = np.array([candidate], dtype=np.int64)
         latents = transect_latents(keeper.design, keeper.world.sample(seeds), keeper.world)
         judged = keeper.judge(seeds, latents, keeper.world.render(latents))[2]
         if not judged.failed.any() or count > keeper.check.redraw:
-            return one, count
+            return candidate, count
     raise AssertionError("unreachable: the last draw is kept")
 
 
 def _table(
-    keeper: Gatekeeper, seeds: np.ndarray, edited: Measured, own: Measured, judged: Judged, draws: np.ndarray
+    keeper: Gatekeeper,
+    seeds: np.ndarray,
+    edited: Measured,
+    before: Measured,
+    judged: Judged,
+    draws: np.ndarray,
 ) -> pa.Table:
     """Rows of edits, subject-major, then a row per subject for its own image."""
     cells, n = keeper.design.n_cells, len(seeds)
     everyone = np.concatenate([np.repeat(seeds, cells), seeds])
     cell = np.concatenate([np.tile(np.arange(cells), n), np.full(n, -1)]).astype(np.int32)
-    columns: dict[str, Any] = {"subject": everyone, "cell": cell}
+    columns: dict[str, np.ndarray] = {"subject": everyone, "cell": cell}
     for name, column in edited.readings.items():
-        columns[f"reading.{name}"] = np.concatenate([column, own.readings[name]])
+        columns[f"reading.{name}"] = np.concatenate([column, before.readings[name]])
     columns["distance"] = np.concatenate([judged.distance, np.zeros(n)])
     if len(edited.realism):
-        columns["realism"] = np.concatenate([edited.realism, own.realism])
-    columns["saturated"] = np.concatenate([edited.saturated, own.saturated])
+        columns["realism"] = np.concatenate([edited.realism, before.realism])
+    columns["saturated"] = np.concatenate([edited.saturated, before.saturated])
     for name, moved in judged.drift.items():
         columns[f"drift.{name}"] = np.concatenate([moved, np.zeros(n)])
     for name, fails in judged.fails.items():

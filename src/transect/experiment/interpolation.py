@@ -1,4 +1,4 @@
-"""A small study beside an audit: do images between two subjects of one class keep that class? In a folder of its own.
+"""A small study alongside an audit: do images between two subjects of one class keep that class? In a separate folder.
 
 The sanity check of Denton et al. 2019 on the latent space that an audit moves in, and on the target's classes there.
 """
@@ -15,14 +15,14 @@ from transect.records import Task
 FOLDER: Final = "interpolation"
 
 
-def check(lines: int | None, targets: Sequence[Target], *, world: bool) -> None:
-    """Raises BadInput where lines are asked for and there is no world to join, or no target that has classes."""
-    if lines is None:
+def check(pairs: int | None, targets: Sequence[Target], *, world: bool) -> None:
+    """Raises BadInput where an interpolation is requested and there is no world, or no target that has classes."""
+    if pairs is None:
         return
     if not world:
         raise BadInput(
-            "--interpolate: expected --vary, --steps or --observe beside it, whose world has latents to join, got "
-            "none; give one"
+            "--interpolate: expected --vary, --steps or --observe as well, whose world has latents to "
+            "interpolate between, got none; give one"
         )
     if not any(has_classes(target.task) for target in targets):
         raise BadInput(

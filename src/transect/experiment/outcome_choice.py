@@ -1,4 +1,4 @@
-"""What to count of a target's answers, chosen and tried before anything is made."""
+"""Which outcomes of a target's answers are counted, chosen and checked before anything is rendered."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from transect.effects.truth import FACE, Truth
 from transect.errors import BadInput
 from transect.protocols import Target
 from transect.records import Attribute, Predictions, Task
+from transect.targets.capabilities import labels_of, positive_of
 
 
 def choose_outcomes(task: Task, truth: str | None, wanted: Sequence[str], *, verifies: bool = False) -> list[str]:
@@ -25,7 +26,7 @@ def choose_outcomes(task: Task, truth: str | None, wanted: Sequence[str], *, ver
     possible = offered(task, truth is not None)
     for outcome in wanted:
         if outcome not in possible:
-            hint = "" if truth else "; give --truth to count what needs to know what is right"
+            hint = "" if truth else "; give --truth to count errors"
             raise BadInput(
                 f"outcome {outcome!r} is not offered for a {task} target: choose from {', '.join(possible)}{hint}"
             )
@@ -48,17 +49,17 @@ def _usual_outcomes(task: Task, truth: str | None) -> list[str]:
 
 
 def rehearse(target: Target, outcomes: Sequence[str], truth: Truth | None, attributes: Mapping[str, Attribute]) -> None:
-    """Compute the outcomes of two made-up answers, so that what cannot be counted is refused before anything is made.
+    """Compute the outcomes of two made-up answers, so that an impossible one is refused before rendering.
 
     Raises BadInput or UnknownName: no positive class, a class that is not there, a truth that is no label.
     """
-    task, positive = Task(target.task), getattr(target, "positive", None)
-    labels = tuple(getattr(target, "labels", ()) or ())
-    asked = "" if positive is None else str(positive)
-    width = len(labels) or (int(asked) + 1 if asked.isdecimal() else 2)
+    task, positive = Task(target.task), positive_of(target)
+    labels = labels_of(target)
+    positive_text = "" if positive is None else str(positive)
+    width = len(labels) or (int(positive_text) + 1 if positive_text.isdecimal() else 2)
     one_score = task in (Task.BINARY, Task.REGRESSION, Task.DETECTION)
-    # A positive class that the target will name only in its predictions is taken as it is.
-    known = labels or ((asked,) * width if asked and not asked.isdecimal() else ())
+    # A positive class that the target will name only in its predictions is accepted unchecked.
+    known = labels or ((positive_text,) * width if positive_text and not positive_text.isdecimal() else ())
     boxes = (np.empty((0, 5)),) * 2 if task is Task.DETECTION else None
     answers = Predictions(task, np.full((2, 1 if one_score else width), 0.5), ("", ""), boxes, known)
     label = None if truth is None else truth.of({name: np.array(a.bounds) for name, a in attributes.items()})

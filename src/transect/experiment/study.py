@@ -1,6 +1,6 @@
-"""The order of the stages, and nothing else: a design is rendered, targets are asked, effects estimated, a report made.
+"""Runs a study: renders a design and collects the answers of targets to its images, part by part.
 
-Whatever a run needs to be analysed again stands in its spec (run.json) and its tables: `report` needs no target.
+The spec (run.json) and the tables hold everything that a later analysis needs; `report` needs no target.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from transect.designs import transect_latents
 from transect.effects.truth import Truth
@@ -33,6 +33,9 @@ from transect.runs.provenance import versions
 from transect.runs.spec import LimitsEntry, RunSpec, StatedTruth, TargetDescription, TargetEntry
 from transect.targets.limits import Limits
 
+if TYPE_CHECKING:
+    from transect.targets.guard import FailureBudget
+
 IMAGES_PER_PART = 256
 PIXELS_PER_PART = 1 << 24
 
@@ -42,8 +45,8 @@ PIXELS_PER_PART = 1 << 24
 class Study:
     """One design put to some targets.
 
-    compared: attributes or nuisances by which images as they come are compared; every attribute where it is empty. It
-    chooses what is shown alone: adjustments hold every attribute equal. edits: how images of a transect are checked
+    compared: attributes or nuisances by which sampled images are compared; every attribute where it is empty. It
+    only chooses what is shown: adjustments hold every attribute equal. edits: how images of a transect are checked
     for what was set and what was not; None where attributes are set exactly. rule: when embedding targets take two
     images for one person.
     """
@@ -61,9 +64,9 @@ class Study:
 
     def __post_init__(self) -> None:
         slugs = [slug(target.name) for target in self.targets]
-        for one in slugs:
-            if slugs.count(one) > 1:
-                raise BadInput(f"two targets are named {one!r}: give each a name of its own")
+        for name in slugs:
+            if slugs.count(name) > 1:
+                raise BadInput(f"two targets are named {name!r}: give each a different name")
 
     @property
     def subjects_per_part(self) -> int:
@@ -81,7 +84,7 @@ class Study:
         """Attributes that errors may be counted by; none of steps λ."""
         if generator_entry(self.world).steps is not None:
             return ()
-        everything = [one.name for one in self.world.attributes if one.role == "attribute"]
+        everything = [attribute.name for attribute in self.world.attributes if attribute.role == "attribute"]
         return tuple(self.design.levels) or tuple(dict.fromkeys([*everything, *self.compared]))
 
     def subjects_of(self, part: int) -> slice:
@@ -90,12 +93,12 @@ class Study:
         return slice(start, min(start + self.subjects_per_part, self.design.subjects))
 
     def spec(self) -> RunSpec:
-        """What recreates the run; max_failures is left out, which only says when to stop."""
+        """What recreates the run; max_failures is left out, since it only sets when to stop."""
         design = self.design
         known = {attribute.name: attribute for attribute in self.world.attributes}
         everything = [name for name, attribute in known.items() if attribute.role == "attribute"]
         shown = list(design.levels) or list(self.compared) or everything
-        # Set attributes need no adjustment; of images as they come every attribute is adjusted for, compared or not.
+        # Set attributes need no adjustment; of sampled images every attribute is adjusted for, compared or not.
         held = [] if design.levels else [name for name in everything if name not in shown]
         truth = self.truth
         return RunSpec(
@@ -129,33 +132,35 @@ class Study:
 
 
 def run_control(study: Study, out: Path, *, quiet: bool = False) -> None:
-    """Ask the targets of a finished study about a negative control, into a folder of its own beside the tables.
+    """Ask the targets of a finished study about a negative control, into a separate folder next to the tables.
 
-    Nothing where the study has no cheap one; where too many images fail, its incomplete folder is left and not used.
+    Does nothing where the study has no affordable one; where too many images fail, its incomplete folder is ignored.
     """
     design = negative_control.control_design(study.design, study.world, study.targets)
     if design is None:
         return
     name = f"{study.name}: negative control"
     try:
-        outcomes = tuple(one for one in study.outcomes if one != verification.NON_MATCH)
-        made = replace(study, name=name, design=design, edits=None, outcomes=outcomes, rule=NO_RULE)
-        run(made, out / negative_control.FOLDER, quiet=quiet)
+        outcomes = tuple(outcome for outcome in study.outcomes if outcome != verification.NON_MATCH)
+        control = replace(study, name=name, design=design, edits=None, outcomes=outcomes, rule=NO_RULE)
+        run(control, out / negative_control.FOLDER, quiet=quiet)
     except TooManyFailures as error:
         print(f"{name} left out: {error}", file=sys.stderr)
 
 
-def resolve_targets(targets: Any, options: Mapping[str, Any] | None = None) -> list[Target]:
+def resolve_targets(targets: object, options: Mapping[str, Any] | None = None) -> list[Target]:
     """The targets that specs, callables or objects name."""
     from transect.targets import as_target, resolve
 
-    asked = [targets] if isinstance(targets, str) or not isinstance(targets, Sequence) else list(targets)
-    given = dict(options or {})
-    return [resolve(one, **given) if isinstance(one, str) else as_target(one, **given) for one in asked]
+    named = [targets] if isinstance(targets, str) or not isinstance(targets, Sequence) else list(targets)
+    settings = dict(options or {})
+    return [
+        resolve(target, **settings) if isinstance(target, str) else as_target(target, **settings) for target in named
+    ]
 
 
 def run(study: Study, out: Path, *, quiet: bool = False) -> None:
-    """Render and ask, part by part, into the run folder `out`; finished parts are kept and skipped."""
+    """Render images and collect answers, part by part, into the run folder `out`; finished parts are skipped."""
     if not study.targets:
         raise BadInput("expected at least one target, got none; see: transect targets")
     spec = study.spec()
@@ -167,7 +172,7 @@ def run(study: Study, out: Path, *, quiet: bool = False) -> None:
             for line in keep_canaries(out, study.targets):
                 print(line, file=sys.stderr)
         except KeyboardInterrupt:
-            message = f"interrupted; what is done is kept in {out}, and the same command goes on"
+            message = f"interrupted; finished parts are kept in {out}: rerun the command to resume"
             raise Interrupted(message) from None
 
 
@@ -219,14 +224,20 @@ def _image_part(
     else:
         seeds, latents, images, checked = edits.passing(keeper, seeds, span.start)
         folder.write_part(edits.EDITS, part, checked)
-    images = Images(images.pixels.copy(), images.face_boxes)  # a generator may use its array again
+    images = Images(images.pixels.copy(), images.face_boxes)  # a generator may reuse its array
     true = truths(study.world, latents)
     storing.submit(lambda: folder.write_part("images", part, columns.images_table(study.design, seeds, true, images)))
     return _PartImages(columns.image_ids(study.design, seeds), lambda: images)
 
 
 def _prediction_part(
-    study: Study, folder: RunFolder, part: int, target: Target, budget: Any, images: _PartImages, storing: Background
+    study: Study,
+    folder: RunFolder,
+    part: int,
+    target: Target,
+    budget: FailureBudget,
+    images: _PartImages,
+    storing: Background,
 ) -> None:
     from transect.targets.guard import guarded
 

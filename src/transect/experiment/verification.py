@@ -1,4 +1,4 @@
-"""How an audit verifies the images of an embedding target: the rule as asked, and as a spec keeps it."""
+"""How an audit verifies the images of an embedding target: the requested rule, and its entry in the spec."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from transect.errors import BadInput
 from transect.protocols import Target
 from transect.records import Attribute, Design, Task
 from transect.runs.spec import VerificationEntry
+from transect.targets.capabilities import threshold_of
 
 NON_MATCH: Final = "non_match"
 WHO: Final = ("skin_tone", "age", "face_shape")
@@ -19,34 +20,34 @@ WHO: Final = ("skin_tone", "age", "face_shape")
 def chosen(
     targets: Sequence[Target], design: Design, false_match_rate: float | None, within: Sequence[str] = ()
 ) -> Rule:
-    """The rule as asked. Raises BadInput or UnknownName where the targets or the design cannot be verified so."""
+    """The requested rule. Raises BadInput or UnknownName where it does not fit the targets or the design."""
     embeds = [target for target in targets if Task(target.task) is Task.EMBEDDING]
     if (false_match_rate is not None or within) and not (embeds and design.levels):
-        raise BadInput("--false-match-rate and --within are of embedding targets and --vary: drop them, or set --task")
-    stated = [target for target in embeds if getattr(target, "threshold", None) is not None]
+        raise BadInput("--false-match-rate and --within need embedding targets and --vary: drop them, or set --task")
+    stated = [target for target in embeds if threshold_of(target) is not None]
     if false_match_rate is not None and stated:
         raise BadInput(f"{stated[0].name} has a threshold: expected it or --false-match-rate, got both; drop one")
     rule = Rule(None, false_match_rate, tuple(dict.fromkeys(within)))
     for target in stated:
-        Rule(getattr(target, "threshold", None), None, rule.within).check(design)
+        Rule(threshold_of(target), None, rule.within).check(design)
     rule.check(design)
     return rule
 
 
 def verifies(target: Target, design: Design, rule: Rule) -> bool:
     """Whether the target's images can match or not: an embedding, an experiment, and a threshold."""
-    known = rule.verifies or getattr(target, "threshold", None) is not None
+    known = rule.verifies or threshold_of(target) is not None
     return known and Task(target.task) is Task.EMBEDDING and bool(design.levels)
 
 
 def spec_entry(
     rule: Rule, targets: Sequence[Target], design: Design, attributes: Sequence[Attribute]
 ) -> VerificationEntry | None:
-    """What a run's spec keeps of it; None where no target verifies.
+    """The entry of a run's spec; None where no target verifies.
 
     own: attributes by which subjects are grouped, since nothing sets them.
     """
     if not any(verifies(target, design, rule) for target in targets) and not rule.within:
         return None
-    own = tuple(a for a in attributes if a.name in WHO and a.name not in design.levels)
-    return VerificationEntry(rule.false_match_rate, rule.within, own)
+    grouping = tuple(a for a in attributes if a.name in WHO and a.name not in design.levels)
+    return VerificationEntry(rule.false_match_rate, rule.within, grouping)

@@ -1,4 +1,4 @@
-"""Which world do images come from? A generator by name or object, with its own controls or fitted directions."""
+"""Opens the world that images come from: a generator by name or object, with its own controls or fitted directions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def open_world(
     """The generator that a name or an object stands for, with fitted directions as its controls if a file is given.
 
     latents: a file of inverted photographs, which are the subjects then. Raises BadInput for another object, settings
-    beside one, or a generator that sets nothing without directions.
+    with an object, or a generator that sets nothing without directions.
     """
     if isinstance(generator, str) and generator.partition("?")[0] == "reference" and directions is None:
         from transect.generators.reference import DIRECTIONS
@@ -44,7 +44,7 @@ def open_world(
         raise BadInput("--latents: expected --directions FILE, along which photographs are edited, got none; give it")
     if not (isinstance(opened, World) and opened.attributes):
         raise BadInput(
-            f"generator {opened.name}: expected attributes that can be set, got latents alone; give --directions FILE,"
+            f"generator {opened.name}: expected attributes that can be set, got only latents; give --directions FILE,"
             " made by: transect directions fit"
         )
     return opened
@@ -89,15 +89,15 @@ def population_of(world: World) -> str:
 
 
 def check_hold(world: World, design: Design) -> None:
-    """Refuse to hold what nothing varied changes: the report would call a total effect direct."""
+    """Refuse to hold what no varied attribute changes: the report would call a total effect direct."""
     if not design.hold:
         return
     subjects = world.sample(design.subject_seeds(0, 4))
     free = world.read(transect_latents(replace(design, hold=()), subjects, world))
-    own = world.read(subjects.repeat(design.n_cells))
+    unvaried = world.read(subjects.repeat(design.n_cells))
     for name in design.hold:
-        if free[name].equals(own[name]):
-            raise BadInput(f"--hold {name}: nothing that is varied changes {name}; drop it")
+        if free[name].equals(unvaried[name]):
+            raise BadInput(f"--hold {name}: no varied attribute changes {name}; drop it")
 
 
 def compared_of(compare: Sequence[str], world: World) -> tuple[str, ...]:

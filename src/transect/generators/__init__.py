@@ -147,8 +147,8 @@ def _open_network(path: Path, device: str, options: Options) -> Generator:
 
     if model_files.metadata_of(path).get("architecture") == "progressive":
         if options:
-            named = ", ".join(options)
-            raise BadInput(f"{path}: expected no options of a progressive GAN, got {named}; leave them out")
+            names = ", ".join(options)
+            raise BadInput(f"{path}: expected no options of a progressive GAN, got {names}; leave them out")
         from transect.generators.progressive.generator import Progressive
 
         return Progressive.from_file(path, device=device)

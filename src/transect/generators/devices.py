@@ -13,9 +13,9 @@ def device_of(name: object) -> torch.device:
     >>> device_of("cpu")
     device(type='cpu')
     """
-    seen = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    known = ["cpu", *(["cuda"] if seen else []), *(f"cuda:{number}" for number in range(seen))]
-    if name not in known:
-        advice = "change it" if seen else "PyTorch sees no CUDA GPU here: use cpu, or install PyTorch with CUDA"
-        raise BadInput(f"device: expected {' or '.join(known)}, got {name!r}; {advice}")
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    names = ["cpu", *(["cuda"] if count else []), *(f"cuda:{number}" for number in range(count))]
+    if name not in names:
+        advice = "change it" if count else "PyTorch sees no CUDA GPU here: use cpu, or install PyTorch with CUDA"
+        raise BadInput(f"device: expected {' or '.join(names)}, got {name!r}; {advice}")
     return torch.device(name)

@@ -80,9 +80,9 @@ class Encoder:
         self.name, self.space, self.image_size, self.device = name, space, size, torch.device(device)
         with torch.device("meta"):  # the shapes alone: a few bytes of a file can ask for more than the memory
             self.network = Network(size, widths, len(tensors["head.bias"]))
-        wanted = self.network.state_dict()
-        _check(tensors, wanted, size, name)
-        weights = {key: value.to(self.device, wanted[key].dtype, copy=True) for key, value in tensors.items()}
+        expected = self.network.state_dict()
+        _check(tensors, expected, size, name)
+        weights = {key: value.to(self.device, expected[key].dtype, copy=True) for key, value in tensors.items()}
         self.network.load_state_dict(weights, assign=True)
         self.network.requires_grad_(False).eval()
 
@@ -92,7 +92,7 @@ class Encoder:
         path = Path(file)
         tensors, metadata = model_files.read_safetensors(path)
         if metadata.get("kind") != KIND or not re.fullmatch(r"[1-9]\d{0,3}", metadata.get("size", ""), re.ASCII):
-            raise BadInput(f"{path}: expected an encoder, found another kind of file; make one: transect train encoder")
+            raise BadInput(f"{path}: expected an encoder, found another file; make one: transect train encoder")
         return cls(tensors, metadata.get("space", "z"), int(metadata["size"]), device, path.stem)
 
     def encode(self, images: Images, seeds: Sequence[int] | None = None) -> Latents:
@@ -111,17 +111,17 @@ class Encoder:
 
 def _widths(tensors: dict[str, Tensor], name: str) -> list[int]:
     blocks = sum(key.endswith(".conv0.weight") for key in tensors)
-    wanted = ["stem.weight", "head.bias", *(f"blocks.{index}.conv0.weight" for index in range(blocks))]
-    if missing := [key for key in wanted if key not in tensors]:
+    names = ["stem.weight", "head.bias", *(f"blocks.{index}.conv0.weight" for index in range(blocks))]
+    if missing := [key for key in names if key not in tensors]:
         raise BadInput(
             f"{name}: expected an encoder's {', '.join(missing)}, which the file lacks; it is of another kind"
         )
     axes = [4, 1] + [4] * blocks
-    for key, count in zip(wanted, axes, strict=True):
+    for key, count in zip(names, axes, strict=True):
         if tensors[key].dim() != count or not all(tensors[key].shape):
-            got = list(tensors[key].shape)
-            raise BadInput(f"{name}: {key}: expected {count} axes that are not empty, got {got}; it is damaged")
-    return [len(tensors["stem.weight"]), *(len(tensors[key]) for key in wanted[2:])]
+            shape = list(tensors[key].shape)
+            raise BadInput(f"{name}: {key}: expected {count} axes that are not empty, got {shape}; it is damaged")
+    return [len(tensors["stem.weight"]), *(len(tensors[key]) for key in names[2:])]
 
 
 def _check_sizes(size: int, widths: Sequence[int], name: str) -> None:

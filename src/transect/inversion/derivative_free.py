@@ -116,10 +116,10 @@ def surrogate_of(network: FeatureNetwork, rows: Float[np.ndarray, "n f"], z: Flo
     y = (rows - center) @ basis
     design = np.column_stack([np.ones(len(z)), z])
     weights, *_ = np.linalg.lstsq(design, y, rcond=None)
-    left, whole = (y - design @ weights).var(axis=0), y.var(axis=0)
-    scale = 1 / np.sqrt(np.maximum(left, _LEAST_NOISE * whole + 1e-12))
+    residual, whole = (y - design @ weights).var(axis=0), y.var(axis=0)
+    scale = 1 / np.sqrt(np.maximum(residual, _LEAST_NOISE * whole + 1e-12))
     slopes, offset = weights[1:].T * scale[:, None], weights[0] * scale
-    return Surrogate(network, center, basis * scale, slopes, offset, float(1 - left.sum() / whole.sum()))
+    return Surrogate(network, center, basis * scale, slopes, offset, float(1 - residual.sum() / whole.sum()))
 
 
 def invert_view(
@@ -137,14 +137,14 @@ def invert_view(
     """
     size = view.image_size
     if pixels.shape[1:] != (size, size, 3) or pixels.dtype != np.uint8:
-        got = f"{pixels.dtype} {list(pixels.shape)}"
-        raise BadInput(f"images: expected uint8 [n, {size}, {size}, 3] for {view.name}, got {got}; fit them first")
+        shape = f"{pixels.dtype} {list(pixels.shape)}"
+        raise BadInput(f"images: expected uint8 [n, {size}, {size}, 3] for {view.name}, got {shape}; fit them first")
     if not (math.isfinite(penalty) and penalty > 0):
         raise BadInput(f"penalty: expected a number above 0, got {penalty}; the surrogate does not fix every direction")
-    wanted = surrogate.look(pixels)
+    features = surrogate.look(pixels)
     solve = np.linalg.inv(surrogate.slopes.T @ surrogate.slopes + penalty * np.eye(view.latent_dim))
-    z = (wanted - surrogate.offset) @ surrogate.slopes @ solve
-    return _descend(view, surrogate, wanted, z, solve, penalty, rounds)
+    z = (features - surrogate.offset) @ surrogate.slopes @ solve
+    return _descend(view, surrogate, features, z, solve, penalty, rounds)
 
 
 def _descend(
@@ -156,23 +156,23 @@ def _descend(
     penalty: float,
     rounds: int,
 ) -> Found:
-    left = wanted - surrogate.look(view.render(z))
-    value = (left**2).sum(axis=1) + penalty * (z**2).sum(axis=1)
+    residual = wanted - surrogate.look(view.render(z))
+    value = (residual**2).sum(axis=1) + penalty * (z**2).sum(axis=1)
     renders, length = np.ones(len(z), np.int64), np.ones(len(z))
     for _ in range(rounds):
         moving = np.flatnonzero(length > 0.5**_HALVINGS - 1e-9)
         if not len(moving):
             break
-        step = (left[moving] @ surrogate.slopes - penalty * z[moving]) @ solve
+        step = (residual[moving] @ surrogate.slopes - penalty * z[moving]) @ solve
         tried = z[moving] + length[moving, None] * step
         misses = wanted[moving] - surrogate.look(view.render(tried))
         reached = (misses**2).sum(axis=1) + penalty * (tried**2).sum(axis=1)
         renders[moving] += 1
         better = reached < value[moving]
         improved = moving[better]
-        z[improved], left[improved], value[improved] = tried[better], misses[better], reached[better]
+        z[improved], residual[improved], value[improved] = tried[better], misses[better], reached[better]
         length[moving[~better]] /= 2
-    return Found(z, value, (left**2).sum(axis=1), renders)
+    return Found(z, value, (residual**2).sum(axis=1), renders)
 
 
 def _rows(network: FeatureNetwork, pixels: UInt8[np.ndarray, "n h w 3"]) -> Float[np.ndarray, "n f"]:

@@ -70,10 +70,10 @@ class TrainedEncoder:
             raise BadInput(f"{encoder.name}: expected an encoder to {basis}, found one to {encoder.space}; train one")
         self._maps = encoder.space != basis
         outputs = encoder.network.head.out_features
-        wanted = generator.codes(encoder.space).mean.shape[-1]
-        if outputs != wanted:
+        coordinates = generator.codes(encoder.space).mean.shape[-1]
+        if outputs != coordinates:
             raise BadInput(
-                f"{encoder.name}: expected {wanted} coordinates, as {generator.name} has in {encoder.space}, found"
+                f"{encoder.name}: expected {coordinates} coordinates, as {generator.name} has in {encoder.space}, found"
                 f" {outputs}; it is another generator's"
             )
 
@@ -93,10 +93,10 @@ def open_encoder(file: Path, generator: Invertible, space: str, device: str = "c
     encoder = Encoder.from_file(file, device)
     metadata, network = model_files.metadata_of(file), getattr(generator, "network", None)
     made_for, facts = metadata.get("generator_sha256", ""), getattr(network, "facts", {})
-    stated, chosen = metadata.get("generator_options", "{}"), getattr(network, "options", {})
-    if stated != (options := json.dumps(chosen, sort_keys=True)):
+    recorded, current = metadata.get("generator_options", "{}"), getattr(network, "options", {})
+    if recorded != (options := json.dumps(current, sort_keys=True)):
         raise BadInput(
-            f"{file}: expected an encoder of {generator.name} with the options {options}, found {stated:.200};"
+            f"{file}: expected an encoder of {generator.name} with the options {options}, found {recorded:.200};"
             " make one: transect train encoder"
         )
     if made_for and made_for != facts.get("weights_sha256", made_for):
@@ -135,17 +135,19 @@ def fit_encoder(
             rows.append(seen(network, (images * 255).round().clamp(0, 255) / 255).double().cpu().numpy())
     held = samples // 5
     center, weights, mean, quality = _ridge(np.concatenate(rows), codes.double().numpy(), held)
-    begin = torch.from_numpy(mean).float()
+    mean_code = torch.from_numpy(mean).float()
     if space == "w+":
         layers = generator.codes(space).mean.shape[0]
         return RidgeEncoder(
             network,
             torch.from_numpy(center).float(),
             torch.from_numpy(weights).float().repeat(1, layers),
-            begin.expand(layers, -1).clone(),
+            mean_code.expand(layers, -1).clone(),
             quality,
         )
-    return RidgeEncoder(network, torch.from_numpy(center).float(), torch.from_numpy(weights).float(), begin, quality)
+    return RidgeEncoder(
+        network, torch.from_numpy(center).float(), torch.from_numpy(weights).float(), mean_code, quality
+    )
 
 
 def _ridge(

@@ -132,8 +132,10 @@ def invert(
     space = check_space(generator, search.space)
     size = generator.image_size
     if pixels.ndim != 4 or pixels.shape[1:] != (size, size, 3) or pixels.dtype != np.uint8:
-        got = f"{pixels.dtype} {list(pixels.shape)}"
-        raise BadInput(f"images: expected uint8 [n, {size}, {size}, 3] for {generator.name}, got {got}; fit them first")
+        actual = f"{pixels.dtype} {list(pixels.shape)}"
+        raise BadInput(
+            f"images: expected uint8 [n, {size}, {size}, 3] for {generator.name}, got {actual}; fit them first"
+        )
     if batch < 1:
         raise BadInput(f"batch: expected 1 image or more, got {batch}; give more")
     parts = []
@@ -157,12 +159,12 @@ def _search(
 ) -> dict[str, np.ndarray]:
     where = generator.codes(space)
     with torch.no_grad():
-        wanted = appearance(images)
-        begin = where.mean.to(images).expand(len(images), *where.mean.shape) if encoder is None else encoder(images)
-    if begin.shape != (len(images), *where.mean.shape):
+        features = appearance(images)
+        start = where.mean.to(images).expand(len(images), *where.mean.shape) if encoder is None else encoder(images)
+    if start.shape != (len(images), *where.mean.shape):
         expected = [len(images), *where.mean.shape]
-        raise BadInput(f"encoder: expected codes {expected} of space {space}, got {list(begin.shape)}; fit one for it")
-    variables = _variables(begin.detach().float(), space)
+        raise BadInput(f"encoder: expected codes {expected} of space {space}, got {list(start.shape)}; fit one for it")
+    variables = _variables(start.detach().float(), space)
     optimizer = torch.optim.Adam(variables, lr=search.rate * where.spread, betas=_MOMENTS)
     history = []
     for step in range(search.steps):
@@ -172,7 +174,7 @@ def _search(
         coarse = search.mixed and step < _COARSE * search.steps
         with torch.autocast(codes.device.type, torch.bfloat16, enabled=coarse):
             rendered = generator.show(codes, space)
-            perceptual = (appearance(rendered) - wanted).square().sum(dim=1)
+            perceptual = (appearance(rendered) - features).square().sum(dim=1)
         terms = (perceptual, (rendered - images).square().mean(dim=(1, 2, 3)), restriction(codes, space))
         objective = terms[0] + search.pixels * terms[1] + search.penalty * terms[2]
         if step % search.every == 0:
@@ -184,17 +186,17 @@ def _search(
     with torch.no_grad():
         codes = sum(variables[1:], variables[0])
         rendered = generator.show(codes, space)
-        perceptual = (appearance(rendered) - wanted).square().sum(dim=1)
+        perceptual = (appearance(rendered) - features).square().sum(dim=1)
         square, apart = (rendered - images).square().mean(dim=(1, 2, 3)), restriction(codes, space)
         history.append(perceptual + search.pixels * square + search.penalty * apart)
-        shown = (rendered * 255).round().clamp(0, 255).nan_to_num().to(torch.uint8).permute(0, 2, 3, 1)
+        pixels = (rendered * 255).round().clamp(0, 255).nan_to_num().to(torch.uint8).permute(0, 2, 3, 1)
     return {
         "codes": codes.detach().cpu().numpy(),
         "perceptual": perceptual.cpu().numpy(),
         "pixels": square.cpu().numpy(),
         "restriction": apart.cpu().numpy(),
         "history": torch.stack(history, dim=1).cpu().numpy(),
-        "reconstructions": shown.cpu().numpy(),
+        "reconstructions": pixels.cpu().numpy(),
     }
 
 

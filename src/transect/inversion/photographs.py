@@ -34,8 +34,8 @@ class InvertedPhotographs:
         if not finite.any():
             raise BadInput(f"{path}: expected inverted photographs, got {len(finite)} that failed; invert them again")
         self.generator, self.found, self.path = generator, inverted, path
-        self.ids = tuple(name for name, known in zip(inverted.ids, finite, strict=True) if known)
-        self.left_out = tuple(name for name, known in zip(inverted.ids, finite, strict=True) if not known)
+        self.ids = tuple(name for name, is_finite in zip(inverted.ids, finite, strict=True) if is_finite)
+        self.left_out = tuple(name for name, is_finite in zip(inverted.ids, finite, strict=True) if not is_finite)
         self._codes = inverted.codes[finite]
         self.name, self.image_size, self.latent_dim = generator.name, generator.image_size, self._codes.shape[1]
         self.layers = generator.layers if isinstance(generator, HasLayers) else None
@@ -61,10 +61,10 @@ class InvertedPhotographs:
 
     def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """The codes of those subjects. Raises BadInput beyond the last photograph."""
-        checked = check_seeds(seeds)
-        rows = checked % SUBJECTS_PER_SEED
+        numbers = check_seeds(seeds)
+        rows = numbers % SUBJECTS_PER_SEED
         self.check_subjects(int(rows.max(initial=0)) + 1)
-        return Latents(checked, self._codes[rows], self.found.space)
+        return Latents(numbers, self._codes[rows], self.found.space)
 
     def unedited(self, seeds: Int[np.ndarray, " n"] | Sequence[int]) -> Latents:
         """Subjects that are not photographs: the generator's own draws, by which limits of edits are set."""

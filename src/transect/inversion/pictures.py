@@ -59,8 +59,8 @@ class Pictures:
 
     def pixels(self, rows: Sequence[int]) -> UInt8[np.ndarray, "m h w 3"]:
         """The images of those rows. Raises BadInput, naming it, for a broken one or one of another size."""
-        shown = [self._decode(row) for row in rows]
-        return np.stack(shown) if shown else np.zeros((0, self.size, self.size, 3), np.uint8)
+        images = [self._decode(row) for row in rows]
+        return np.stack(images) if images else np.zeros((0, self.size, self.size, 3), np.uint8)
 
     def _decode(self, row: int) -> UInt8[np.ndarray, "h w 3"]:
         from PIL import Image
@@ -69,9 +69,9 @@ class Pictures:
         if image.size == (self.size, self.size):
             return np.asarray(image)
         if not self.fit:
-            got = f"{image.width} x {image.height}"
+            dimensions = f"{image.width} x {image.height}"
             raise BadInput(
-                f"{self.ids[row]}: expected {self.size} x {self.size} pixels for this generator, got {got};"
+                f"{self.ids[row]}: expected {self.size} x {self.size} pixels for this generator, got {dimensions};"
                 " add --fit to cut the middle square and resize it"
             )
         # Cut before resizing: a filter on the whole image would mix in pixels that are cut off.

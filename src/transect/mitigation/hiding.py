@@ -6,7 +6,7 @@ box around the visible face). Source: Wang et al. 2019, arXiv:1811.08489, sectio
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol, final, runtime_checkable
+from typing import Final, Protocol, final, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Int, UInt8
@@ -14,6 +14,7 @@ from scipy.ndimage import gaussian_filter
 
 from transect.errors import UnknownName
 from transect.mitigation.data import Pixels
+from transect.protocols import DrawsMasks
 from transect.records import Latents
 
 REGIONS: Final = ("mask", "box", "face")
@@ -37,7 +38,7 @@ class Regions(Protocol):
 class WorldRegions:
     """Regions from the renderer's own masks; row i is the picture of the latents' row i - first."""
 
-    def __init__(self, world: Any, latents: Latents, first: int = 0) -> None:
+    def __init__(self, world: DrawsMasks, latents: Latents, first: int = 0) -> None:
         self._world, self._latents, self._first = world, latents, first
 
     def of(self, region: str, rows: Int[np.ndarray, " m"]) -> Bool[np.ndarray, "m h w"]:

@@ -20,6 +20,7 @@ from transect.mitigation.data import Pixels, TaskData
 from transect.mitigation.hiding import Regions, WorldRegions
 from transect.mitigation.photographs import chosen_rows
 from transect.mitigation.questions import codes, questions_of
+from transect.protocols import DrawsMasks
 from transect.records import Attribute
 from transect.training.pictures import Pictures, open_source
 
@@ -129,7 +130,7 @@ def open_bench(
     for name, rows in (("train", train), ("check", check), ("test", test)):
         if (lacking := data.classes - len(np.unique(data.protected[rows]))) > 0:
             raise BadInput(f"{name}: expected every class of {protected}, {lacking} missing; take more pictures")
-    regions = WorldRegions(opened, latents) if hasattr(opened, "masks") else None
+    regions = WorldRegions(opened, latents) if isinstance(opened, DrawsMasks) else None
     left = {reason: count for reason, count in left.items() if count}
     return Bench(data, train, check, test, called, protected, regions, left)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8
@@ -54,9 +54,9 @@ def open_protocol(audit: Audit, size: int, folder: Path) -> Protocol:
 
     Raises UnknownName for another attribute, BadInput for levels that are equal or outside its range.
     """
-    from transect.generators import load
+    from transect.generators.faceworld.world import FaceWorld
 
-    world: Any = load("faceworld", image_size=size, population=audit.population)
+    world = FaceWorld(image_size=size, population=audit.population)
     known = {attribute.name: attribute for attribute in world.attributes}
     if audit.attribute not in known:
         raise UnknownName("attribute", audit.attribute, known, "in audit")

@@ -62,8 +62,8 @@ def _parse(arrays: Arrays, facts: Facts) -> Taught:  # noqa: ARG001  (the kind i
 
 def as_tensor(pixels: np.ndarray, device: str = "cpu") -> Float[Tensor, "n 3 h w"]:
     """Images 0..255 as float32 in 0..1. Raises BadInput for anything but images."""
-    checked = Images(pixels).pixels
-    return torch.from_numpy(np.ascontiguousarray(checked)).to(device).permute(0, 3, 1, 2).float() / 255
+    images = Images(pixels).pixels
+    return torch.from_numpy(np.ascontiguousarray(images)).to(device).permute(0, 3, 1, 2).float() / 255
 
 
 def features(pixels: np.ndarray, *, path: Path = WEIGHTS, device: str = "cpu") -> Float[np.ndarray, "n 128"]:
@@ -127,6 +127,6 @@ def _in_parts(
     outputs = np.empty((len(pixels), width), dtype=np.float32)
     with torch.inference_mode():
         for start in range(0, len(pixels), _AT_ONCE):
-            shown = as_tensor(pixels[start : start + _AT_ONCE], device)
-            outputs[start : start + len(shown)] = answer(shown).cpu().numpy()
+            images = as_tensor(pixels[start : start + _AT_ONCE], device)
+            outputs[start : start + len(images)] = answer(images).cpu().numpy()
     return outputs

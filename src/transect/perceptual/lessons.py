@@ -45,11 +45,11 @@ def answers() -> tuple[Answer, ...]:
     >>> answers()[0].name, answers()[-1].name.split(".")[0]
     ('skin_tone', 'identity')
     """
-    named = [(attribute.name, len(attribute.levels)) for attribute in ATTRIBUTES] + [
+    sizes = [(attribute.name, len(attribute.levels)) for attribute in ATTRIBUTES] + [
         (f"identity.{trait}", 0) for trait in IDENTITY
     ]
     entries, start = [], 0
-    for name, levels in named:
+    for name, levels in sizes:
         entries.append(Answer(name, levels, start))
         start = entries[-1].columns.stop
     return tuple(entries)
@@ -109,9 +109,9 @@ def quality(
             if answer.levels
             else _r_squared(center[index] + scale[index] * outputs[:, answer.start], truths[:, index])
         )
-        known = bool(np.isfinite(value))
-        reason = {} if known else {"reason": "the held-out subjects do not vary"}
-        figures[answer.name] = {"measure": measure, "value": value if known else None, "n": len(truths), **reason}
+        finite = bool(np.isfinite(value))
+        reason = {} if finite else {"reason": "the held-out subjects do not vary"}
+        figures[answer.name] = {"measure": measure, "value": value if finite else None, "n": len(truths), **reason}
     return figures
 
 
@@ -125,6 +125,6 @@ def _areas(outputs: Float[np.ndarray, "n l"], truth: Float[np.ndarray, " n"], le
     from sklearn.metrics import roc_auc_score
 
     columns = {1: outputs[:, 0]} if levels == 2 else {level: outputs[:, level] for level in range(levels)}
-    shown = [level for level in columns if 0 < (truth == level).sum() < len(truth)]
-    areas = [roc_auc_score(truth == level, columns[level]) for level in shown]
+    present = [level for level in columns if 0 < (truth == level).sum() < len(truth)]
+    areas = [roc_auc_score(truth == level, columns[level]) for level in present]
     return float(np.mean(areas)) if areas else float("nan")

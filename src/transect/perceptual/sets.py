@@ -98,7 +98,7 @@ def kid(real: np.ndarray, generated: np.ndarray) -> SetDistance:
     less_generated = (
         first / (n * (n - 1)) + (second - 2 * within_other) / ((m - 1) * (m - 2)) - 2 * (both - back) / (n * (m - 1))
     )
-    variance = sum((len(left) - 1) * left.var() for left in (less_real, less_generated))
+    variance = sum((len(estimates) - 1) * estimates.var() for estimates in (less_real, less_generated))
     return SetDistance(float(value), float(np.sqrt(variance)), n, m)
 
 

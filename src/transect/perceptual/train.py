@@ -115,9 +115,9 @@ def train(plan: Plan, taught: Pictures, states: Path, *, quiet: bool = False) ->
             for step, (rows, mirrored, shifts) in enumerate(_batches(plan, count, epoch)):
                 for group in optimizer.param_groups:
                     group["lr"] = plan.rate * _pace((epoch * steps + step) / (plan.epochs * steps))
-                shown = as_tensor(_augment(taught.pixels[rows], mirrored, shifts))
+                images = as_tensor(_augment(taught.pixels[rows], mirrored, shifts))
                 with torch.autocast("cpu", torch.bfloat16, enabled=_has_bfloat16()):
-                    outputs = network(shown)
+                    outputs = network(images)
                 optimizer.zero_grad(set_to_none=True)
                 lessons.loss(outputs.float(), rows, mirrored).backward()  # type: ignore[no-untyped-call]
                 torch.nn.utils.clip_grad_norm_(network.parameters(), _CLIP)

@@ -65,8 +65,8 @@ def load_heads(path: Path, device: str = "cpu") -> list[Tensor]:
         name = f"lin{index}.model.1.weight"
         head = tensors.get(name)
         if head is None or head.numel() != channels:
-            got = "none" if head is None else list(head.shape)
-            raise BadInput(f"{path}: {name}: expected {channels} weights, got {got}; give LPIPS's heads for VGG")
+            shape = "none" if head is None else list(head.shape)
+            raise BadInput(f"{path}: {name}: expected {channels} weights, got {shape}; give LPIPS's heads for VGG")
         heads.append(head.flatten().float().to(device))
     return heads
 
@@ -84,8 +84,10 @@ def _convolutions(
             name = f"features.{number}.{part}"
             tensor = tensors.get(name)
             if tensor is None or tuple(tensor.shape) != shape:
-                got = "none" if tensor is None else list(tensor.shape)
-                raise BadInput(f"{source}: {name}: expected shape {list(shape)}, got {got}; give torchvision's vgg16")
+                actual = "none" if tensor is None else list(tensor.shape)
+                raise BadInput(
+                    f"{source}: {name}: expected shape {list(shape)}, got {actual}; give torchvision's vgg16"
+                )
             if not bool(torch.isfinite(tensor).all()):
                 raise BadInput(f"{source}: {name}: expected finite weights, found NaN or infinity; get the file again")
             pair.append(tensor.float().to(device).requires_grad_(False))

@@ -1,6 +1,6 @@
-"""Near the decision boundary: the scores between which a subject's own image must lie, where the user says so.
+"""The near-boundary band: the scores between which a subject's own image must lie, where the user sets one.
 
-DIR/boundary.json   [low, high], beside a run or a folder of studies; changes no image and no answer
+DIR/boundary.json   [low, high], in a run or a folder of studies; changes no image and no answer
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def of_steps(stepped: bool) -> None:
         )
 
 
-def keep(folder: Path, band: tuple[float, float] | None) -> None:
-    """Put the band beside a run, so that its report says the same when it is made again; None takes it away."""
+def write(folder: Path, band: tuple[float, float] | None) -> None:
+    """Store the band in a run folder, so that a later report uses it too; None deletes the file."""
     path = folder / FILE
     if band is not None:
         write_atomically(path, json.dumps(list(band)).encode())
@@ -48,8 +48,8 @@ def keep(folder: Path, band: tuple[float, float] | None) -> None:
         path.unlink(missing_ok=True)
 
 
-def kept(folder: Path) -> tuple[float, float] | None:
-    """The band beside a run; None where there is none. Raises BadInput for a file that holds none."""
+def read(folder: Path) -> tuple[float, float] | None:
+    """The band stored in a run folder; None where there is none. Raises BadInput for a file that holds none."""
     path = folder / FILE
     if not path.exists():
         return None
@@ -57,4 +57,4 @@ def kept(folder: Path) -> tuple[float, float] | None:
         low, high = json.loads(path.read_text(encoding="utf-8"))
         return check((float(low), float(high)))
     except (ValueError, TypeError):
-        raise BadInput(f"{path}: expected [low, high]; delete it, or give --boundary anew") from None
+        raise BadInput(f"{path}: expected [low, high]; delete it, or give --boundary again") from None

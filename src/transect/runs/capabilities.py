@@ -1,4 +1,4 @@
-"""What a generator or world states of itself, with the default where it does not: the one place that looks."""
+"""The optional members of generators and worlds, with the default of each; no other module probes for them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def readings(world: World, names: Iterable[str]) -> tuple[Reading, ...]:
     )
 
 
-def _reading(world: World, name: str, figures: Mapping[str, Any]) -> Reading:
+def _reading(world: World, name: str, figures: Mapping[str, object]) -> Reading:
     known = {key: json_of(figures[key]) for key in _FIGURES if key in figures}
     return record_of(Reading, {"attribute": name, **known}, f"validity of {world.name}: readings.{name}")
 
@@ -80,7 +80,7 @@ def truth_attributes(world: World) -> tuple[Attribute, ...]:
 
 
 def truths(world: World, latents: Latents) -> pa.Table:
-    """What each attribute became, where the world tells that apart from what was set."""
+    """The value that each attribute took, where the world distinguishes it from the value set."""
     return world.truths(latents) if isinstance(world, KnowsTruth) else world.read(latents)
 
 
@@ -101,7 +101,7 @@ def check_subjects(generator: Generator, subjects: int) -> None:
 
 
 def faults(world: World, latents: Latents) -> Iterator[tuple[str, str, str]]:
-    """Clause, expectation and finding where an optional member of a world is not what its protocol says."""
+    """Clause, expectation and finding where an optional member of a world breaks its protocol."""
     if isinstance(world, DescribesItself):
         yield from description_faults(world)
     if isinstance(world, StatesValidity):

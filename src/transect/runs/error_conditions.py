@@ -1,6 +1,6 @@
-"""Which attributes are errors counted by, in all their combinations, where the user says so.
+"""The attributes whose combinations errors are counted by, where the user chooses them.
 
-DIR/error_conditions.json   names of attributes, beside a run or a folder of studies; changes no image and no answer
+DIR/error_conditions.json   names of attributes, in a run or a folder of studies; changes no image and no answer
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from transect.runs.folder import write_atomically
 
 FILE: Final = "error_conditions.json"
 MOST: Final = 3
-"""Attributes whose combinations are counted: more leave hardly an image in each."""
+"""Attributes whose combinations are counted: more leave too few images in each."""
 
 
 def check(names: Sequence[str], known: Sequence[Collection[str]]) -> tuple[str, ...]:
@@ -28,18 +28,18 @@ def check(names: Sequence[str], known: Sequence[Collection[str]]) -> tuple[str, 
     """
     chosen = tuple(dict.fromkeys(names))
     for name in chosen:
-        if not any(name in own for own in known):
-            everything = dict.fromkeys(one for own in known for one in sorted(own))
+        if not any(name in attributes for attributes in known):
+            everything = dict.fromkeys(attribute for attributes in known for attribute in sorted(attributes))
             raise UnknownName("attribute", name, everything, hint="--by takes attributes that images are compared by")
     if len(chosen) > MOST:
         raise BadInput(f"--by: expected at most {MOST} attributes, got {len(chosen)}; their combinations hold too few")
-    if chosen and not any(set(chosen) <= set(own) for own in known):
+    if chosen and not any(set(chosen) <= set(attributes) for attributes in known):
         raise BadInput(f"--by: expected one study that has all of {', '.join(chosen)}, got none; name fewer")
     return chosen
 
 
-def keep(folder: Path, names: Sequence[str]) -> None:
-    """Put the names beside a run, so that its report says the same when it is made again; none takes them away."""
+def write(folder: Path, names: Sequence[str]) -> None:
+    """Store the names in a run folder, so that a later report uses them too; no names delete the file."""
     path = folder / FILE
     if names:
         write_atomically(path, json.dumps(list(names)).encode())
@@ -47,8 +47,8 @@ def keep(folder: Path, names: Sequence[str]) -> None:
         path.unlink(missing_ok=True)
 
 
-def kept(folder: Path) -> tuple[str, ...]:
-    """The names beside a run. Raises BadInput for a file that holds none."""
+def read(folder: Path) -> tuple[str, ...]:
+    """The names stored in a run folder. Raises BadInput for a file that holds none."""
     path = folder / FILE
     if not path.exists():
         return ()
@@ -57,5 +57,5 @@ def kept(folder: Path) -> tuple[str, ...]:
     except ValueError:
         names = None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise BadInput(f"{path}: expected a list of attributes; delete it, or give --by anew")
+        raise BadInput(f"{path}: expected a list of attributes; delete it, or give --by again")
     return tuple(names)

@@ -1,8 +1,8 @@
-"""The run folder: what a run was asked for, and the parts of its tables.
+"""The run folder: the spec of a run, and the parts of its tables.
 
-A part is written to a temporary name, flushed to disk and renamed: a part that exists is complete. Its SHA-256 lies
-in `.digests/`, put there before the part appears, so that a part which no longer reads back as written is named
-instead of used. One process at a time works in a folder; the operating system frees the lock of a killed one.
+A part is written to a temporary name, flushed to disk and renamed: a part that exists is complete. Its SHA-256 is
+in `.digests/`, written before the part appears, so that a part that no longer reads back as written is reported and
+not used. One process at a time works in a folder; the operating system frees the lock of a killed one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STUDIES = "studies"
 _TEMPORARY = ".partial"
 
 
-def canonical_json(value: Any) -> str:
+def canonical_json(value: object) -> str:
     """One text per value: sorted keys, no spaces, no NaN.
 
     >>> canonical_json({"b": 1, "a": [1.5, None]})
@@ -49,23 +49,25 @@ def slug(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-.") or "target"
 
 
-def spec_hash(spec: Mapping[str, Any]) -> str:
+def spec_hash(spec: Mapping[str, object]) -> str:
     """SHA-256 of the canonical JSON of a spec, as 64 hexadecimal digits."""
     return hashlib.sha256(canonical_json(spec).encode()).hexdigest()
 
 
-def differing_keys(one: Any, other: Any, path: str = "") -> list[str]:
+def differing_keys(value: object, other: object, path: str = "") -> list[str]:
     """Dotted paths at which two JSON values differ.
 
     >>> differing_keys({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}, "d": 4})
     ['a.c', 'd']
     """
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        keys = sorted({*one, *other})
+    if isinstance(value, Mapping) and isinstance(other, Mapping):
+        keys = sorted({*value, *other})
         return [
-            found for key in keys for found in differing_keys(one.get(key), other.get(key), f"{path}.{key}".strip("."))
+            key_path
+            for key in keys
+            for key_path in differing_keys(value.get(key), other.get(key), f"{path}.{key}".strip("."))
         ]
-    return [] if one == other else [path or "(all)"]
+    return [] if value == other else [path or "(all)"]
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -114,12 +116,12 @@ def _flush_directory(folder: Path) -> None:
 
 @contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Raise what the operating system says about writing `path` as a RunFolderError of one line."""
+    """Raise the operating system's error on writing `path` as a RunFolderError of one line."""
     try:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            advice = "free some space and run the same command again; everything finished is kept"
+            advice = "free some space and rerun the command; finished parts are kept"
             raise RunFolderError(f"no space left on the disk to write {path}: {advice}") from error
         reason = error.strerror or type(error).__name__
         raise RunFolderError(f"cannot write {path}: {reason}; choose another folder with --out") from error
@@ -132,7 +134,7 @@ class RunFolder:
     Raises FolderOfAnotherSpec (naming the differing keys), FolderInUse or RunFolderError on entry.
     """
 
-    def __init__(self, path: str | Path, spec: Mapping[str, Any]) -> None:
+    def __init__(self, path: str | Path, spec: Mapping[str, object]) -> None:
         self.path = Path(path)
         self.spec = json.loads(json.dumps(spec, allow_nan=False))
         self._lock = FileLock(self.path / "run.lock")
@@ -158,7 +160,7 @@ class RunFolder:
         self._lock.release()
 
     def _claim(self) -> None:
-        """Write run.json, or see that the one that is there asks for the same."""
+        """Write run.json, or check that the existing one has the same spec."""
         for place in (
             "",
             "images/",
@@ -197,7 +199,7 @@ class RunFolder:
         """Rows of a finished part. Raises CorruptedPart, naming it, if its bytes are not those written."""
         return read_part(self.path, table, index)
 
-    def log(self, event: str, **fields: Any) -> None:
+    def log(self, event: str, **fields: object) -> None:
         """Append one line to log.jsonl: the only file that holds times."""
         line = json.dumps({"time": time.time(), "event": event, **fields}, ensure_ascii=False)
         with disk_errors(self.path / "log.jsonl"), (self.path / "log.jsonl").open("a", encoding="utf-8") as file:
@@ -245,7 +247,7 @@ class FinishedRun:
     def read_table(self, table: str, parts: int, without: Sequence[str] = ()) -> pa.Table:
         """All rows of parts 0..parts-1, in order, less the columns `without`.
 
-        Raises BadInput when the run is not finished: it says how many parts there are.
+        Raises BadInput when the run is not finished: the message has the number of parts.
         """
         if not self.has_all(table, parts):
             there = sum(_part(self.path, table, index).exists() for index in range(parts))
@@ -263,7 +265,7 @@ def read_part(folder: Path, table: str, index: int) -> pa.Table:
             raise CorruptedPart("its SHA-256 differs")
         return pq.read_table(pa.BufferReader(content))
     except (OSError, pa.ArrowException, CorruptedPart) as error:
-        advice = "delete that file and run the same command again; only this part is made anew"
+        advice = "delete that file and rerun the command; only this part is made again"
         raise CorruptedPart(f"{path} does not read back as it was written: {advice}") from error
 
 
@@ -283,7 +285,7 @@ def read_spec(path: Path) -> RunSpec:
     return _spec_of(path, read_record(path))
 
 
-def _spec_of(path: Path, record: Mapping[str, Any]) -> RunSpec:
+def _spec_of(path: Path, record: Mapping[str, object]) -> RunSpec:
     try:
         return RunSpec.from_json(record)
     except BadInput as error:
@@ -291,7 +293,7 @@ def _spec_of(path: Path, record: Mapping[str, Any]) -> RunSpec:
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """What a folder's run.json holds, less the hash, as JSON has it: of a study, a search or another job.
+    """What a folder's run.json holds, without the hash, as JSON values: of a study, a search or another job.
 
     Raises BadInput when there is none; RunFolderError when it does not parse or was changed after it was written.
     """

@@ -1,4 +1,4 @@
-"""Tables that a user gives: a path, an Arrow table, any data frame that speaks Arrow, or columns by name."""
+"""Tables that a user gives: a path, an Arrow table, any data frame that supports Arrow, or columns by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from transect.errors import BadInput, UnknownName
 
-TableLike: TypeAlias = str | Path | pa.Table | Mapping[str, Any] | Any
+TableLike: TypeAlias = str | Path | pa.Table | Mapping[str, object] | Any
 """A path (.parquet, .csv, .arrow, .npz), an Arrow table, an object with `__arrow_c_stream__`, or columns by name."""
 
 _Name = TypeVar("_Name", bound=str)
@@ -102,7 +102,7 @@ def _read_arrow(path: Path) -> pa.Table:
     return table
 
 
-def _of_columns(columns: Mapping[str, Any], role: str) -> pa.Table:
+def _of_columns(columns: Mapping[str, object], role: str) -> pa.Table:
     try:
         return pa.table({name: _column(values) for name, values in columns.items()})
     except (pa.ArrowException, TypeError, ValueError) as error:
@@ -110,6 +110,6 @@ def _of_columns(columns: Mapping[str, Any], role: str) -> pa.Table:
         raise BadInput(f"{role}: expected columns of equal length, got: {reason}") from None
 
 
-def _column(values: Any) -> Any:
+def _column(values: object) -> pa.Array:
     array = np.asarray(values) if isinstance(values, np.ndarray) else values
     return pa.array(list(array)) if isinstance(array, np.ndarray) and array.ndim > 1 else pa.array(array)

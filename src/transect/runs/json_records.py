@@ -44,17 +44,17 @@ def record_of(kind: type[R], value: object, place: str = "") -> R:
 
 
 @cache
-def _fields_of(kind: Any) -> tuple[tuple[dataclasses.Field[Any], ...], dict[str, Any]]:
+def _fields_of(kind: Any) -> tuple[tuple[dataclasses.Field[object], ...], dict[str, object]]:
     hints = typing.get_type_hints(kind)
     fields = tuple(field for field in dataclasses.fields(kind) if field.init)
     return fields, {field.name: hints[field.name] for field in fields}
 
 
-def _required(field: dataclasses.Field[Any]) -> bool:
+def _required(field: dataclasses.Field[object]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
-def _value(kind: Any, value: object, place: str) -> Any:
+def _value(kind: object, value: object, place: str) -> object:
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (types.UnionType, typing.Union):
         return _alternative(arguments, value, place)
@@ -73,17 +73,18 @@ def _value(kind: Any, value: object, place: str) -> Any:
     return _plain_value(kind, value, place)
 
 
-def _alternative(kinds: tuple[Any, ...], value: object, place: str) -> Any:
+def _alternative(kinds: tuple[object, ...], value: object, place: str) -> object:
     if value is None and type(None) in kinds:
         return None
     return _value(next(kind for kind in kinds if kind is not type(None)), value, place)
 
 
-def _plain_value(kind: Any, value: object, place: str) -> Any:
+def _plain_value(kind: object, value: object, place: str) -> object:
     if kind in (Any, object):
         return value
     if dataclasses.is_dataclass(kind):
-        return record_of(typing.cast("type[Any]", kind), value, place)
+        return record_of(typing.cast("type[object]", kind), value, place)
+    kind = typing.cast("type[object]", kind)
     if issubclass(kind, Enum):
         try:
             return kind(value)

@@ -1,4 +1,4 @@
-"""What is in a model file? Told from its first bytes and its directory, never by unpickling it."""
+"""The kind of a model file, recognized by its first bytes and its directory, never by unpickling it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Maps a stage over the parts of a run, in threads of this process.
 
-A part's result depends on the part alone, so the order in which parts finish never shows. Ray or another cluster
+A part's result depends on the part alone, so the order in which parts finish does not matter. Ray or another cluster
 engine would enter here and nowhere else. What a part leaves to store is stored in the background, in order.
 """
 
@@ -45,8 +45,9 @@ def map_parts(stage: Stage, parts: Iterable[int], *, workers: int = 1) -> None:
 class Background:
     """Runs pieces of work one after another, in one thread, while the caller makes the next; a context manager.
 
-    After a piece that fails none is begun; its error is raised by the next call, or at the end. At the end everything
-    that was begun or submitted is finished first, also where the caller fails: then the caller's error is raised.
+    After a piece fails, no further piece starts; its error is raised by the next call, or at the end. At the end
+    everything that was started or submitted is finished first, also where the caller fails: then the caller's error
+    is raised.
 
     >>> stored = []
     >>> with Background() as background:
@@ -77,7 +78,7 @@ class Background:
         self._waiting.append(self._pool.submit(self._run, work))
 
     def keep_up(self, pieces: int) -> None:
-        """Wait until at most so many pieces are left: a bound on what they hold in memory. Raises as `submit`."""
+        """Wait until at most `pieces` pieces are left: a bound on what they hold in memory. Raises as `submit`."""
         while len(self._waiting) > pieces:
             self._waiting.popleft().result()
 

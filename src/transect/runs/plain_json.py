@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """The value in JSON's own types: dict, list, str, int, float, bool and None.
 
     Dataclasses become objects by field, arrays and sets lists (sets sorted), enumerations and paths text, and numbers
@@ -39,7 +39,7 @@ def plain(value: Any) -> Any:
     return _collection(value)
 
 
-def _collection(value: Any) -> Any:
+def _collection(value: object) -> Any:
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, Mapping):
@@ -53,7 +53,7 @@ def _collection(value: Any) -> Any:
     raise TypeError(f"expected a value that JSON can hold, got {type(value).__name__}")
 
 
-def dumps(value: Any, indent: int | None = 2) -> str:
+def dumps(value: object, indent: int | None = 2) -> str:
     """The value as JSON text, by `plain`.
 
     >>> dumps({"p": float("nan")}, indent=None)

@@ -1,4 +1,4 @@
-"""How long work shows itself: a moving line with rate and time left on a terminal, plain lines in a log."""
+"""Progress of long work: a moving line with rate and time left on a terminal, plain lines in a log."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any, final
+from typing import TYPE_CHECKING, final
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
 
 _SECONDS_BETWEEN_LINES = 10.0
 _announced: ContextVar[bool] = ContextVar("announced", default=False)
@@ -23,7 +26,7 @@ class Progress:
         self._resumed = done
         self._started = self._last = time.monotonic()
         self._quiet = quiet
-        self._bar: Any = None
+        self._bar: Bar | None = None
 
     def __enter__(self) -> Progress:
         if not self._quiet and sys.stderr.isatty():
@@ -61,7 +64,7 @@ class Progress:
         return True
 
 
-def _terminal_bar() -> Any:
+def _terminal_bar() -> Bar:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
@@ -83,7 +86,7 @@ def _terminal_bar() -> Any:
 
 @contextmanager
 def announcing_stages(*, quiet: bool = False) -> Iterator[None]:
-    """Within it, `stage` names what begins on standard error, unless `quiet`."""
+    """Inside this context, `stage` prints the stage that begins on standard error, unless `quiet`."""
     token = _announced.set(not quiet)
     try:
         yield
@@ -92,6 +95,6 @@ def announcing_stages(*, quiet: bool = False) -> Iterator[None]:
 
 
 def stage(text: str) -> None:
-    """Name the stage that begins, where stages are announced."""
+    """Print the stage that begins, where stages are announced."""
     if _announced.get():
         print(f"{text} …", file=sys.stderr, flush=True)

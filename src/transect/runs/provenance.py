@@ -1,4 +1,4 @@
-"""The versions that pixels and answers depend on."""
+"""The versions that pixels, stored bytes and answers depend on."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from transect import __version__
 
 
 def versions() -> dict[str, str]:
-    """What pixels and answers may depend on; a run resumes only with the same."""
+    """The versions that pixels, stored bytes and answers depend on; a run resumes only with the same."""
     import platform
+    import zlib
 
     import numpy as np
     import PIL
@@ -22,4 +23,5 @@ def versions() -> dict[str, str]:
         "torch": torch.__version__,
         "pillow": PIL.__version__,
         "pyarrow": pa.__version__,
+        "zlib": zlib.ZLIB_RUNTIME_VERSION,  # the bytes of stored pictures
     }

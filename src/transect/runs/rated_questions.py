@@ -1,15 +1,17 @@
-"""What people were asked, kept in the metadata of a Parquet file of ratings: question by column.
+"""The questions behind ratings, by column, stored in the metadata of a Parquet file of ratings.
 
-Files without it (written before, or by hand, or CSV, which has no room for it) are read as they always were: a column
-is about the attribute of its name, and its answers are the scale.
+Files without it (written before, or by hand, or CSV, which has no room for it) are read without it: a column is
+about the attribute of its name, and its answers are the scale.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, Literal, final, get_args
+
+import pyarrow as pa
 
 from transect.errors import BadInput
 from transect.records import Attribute
@@ -25,8 +27,8 @@ class RatedQuestion:
     """What a column's numbers are answers to.
 
     attribute: what it is about, "" if nothing named. scale: whether levels have an order. levels, values: what each
-    answer is called, and its number in the column. places: where each lies from 0 to 1. unsure: answers that say so,
-    by study ("" where there is one); empty: not known.
+    answer is called, and its number in the column. places: where each lies from 0 to 1. unsure: the number of unsure
+    answers by study ("" where there is one); empty: not known.
     """
 
     text: str
@@ -49,24 +51,24 @@ class RatedQuestion:
         return self.scale == "nominal" and len(self.levels) > 2
 
 
-def kept_in(table: Any, questions: Mapping[str, RatedQuestion]) -> Any:
-    """The table with the questions in its metadata, beside what is there."""
-    told = json.dumps({name: asdict(one) for name, one in questions.items()}, ensure_ascii=False).encode()
-    return table.replace_schema_metadata({**(table.schema.metadata or {}), KEY: told})
+def kept_in(table: pa.Table, questions: Mapping[str, RatedQuestion]) -> pa.Table:
+    """The table with the questions added to its metadata."""
+    content = json.dumps({name: asdict(question) for name, question in questions.items()}, ensure_ascii=False).encode()
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), KEY: content})
 
 
-def questions_of(table: Any) -> dict[str, RatedQuestion]:
-    """The questions in a table's metadata, by column; none where it says nothing. Raises BadInput for other content.
+def questions_of(table: pa.Table) -> dict[str, RatedQuestion]:
+    """The questions in a table's metadata, by column; none where there is none. Raises BadInput for other content.
 
     >>> import pyarrow as pa
     >>> smile = RatedQuestion("Does it smile?", "smile", "ordinal", ("no", "yes"), (0.0, 1.0), (0.0, 1.0), {"": 3})
-    >>> made = kept_in(pa.table({"id": ["0-0000"], "joy": [1.0]}), {"joy": smile})
-    >>> questions_of(made)["joy"] == smile, questions_of(pa.table({"id": ["0-0000"]}))
+    >>> table = kept_in(pa.table({"id": ["0-0000"], "joy": [1.0]}), {"joy": smile})
+    >>> questions_of(table)["joy"] == smile, questions_of(pa.table({"id": ["0-0000"]}))
     (True, {})
     """
-    told = (table.schema.metadata or {}).get(KEY, b"{}")
+    content = (table.schema.metadata or {}).get(KEY, b"{}")
     try:
-        return {str(name): _question(fields) for name, fields in json.loads(told).items()}
+        return {str(name): _question(fields) for name, fields in json.loads(content).items()}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise BadInput(
@@ -76,33 +78,34 @@ def questions_of(table: Any) -> dict[str, RatedQuestion]:
 
 
 def _question(fields: Any) -> RatedQuestion:
-    made = RatedQuestion(
+    question = RatedQuestion(
         str(fields["text"]),
         str(fields["attribute"]),
         fields["scale"],
-        tuple(str(one) for one in fields["levels"]),
-        tuple(float(one) for one in fields["values"]),
-        tuple(float(one) for one in fields["places"]),
+        tuple(str(item) for item in fields["levels"]),
+        tuple(float(item) for item in fields["values"]),
+        tuple(float(item) for item in fields["places"]),
         {str(study): int(n) for study, n in fields["unsure"].items()},
     )
-    if made.scale not in get_args(Scale):
-        raise ValueError(f"scale {made.scale!r}")
-    if not 1 <= len(made.levels) == len(made.values) == len(made.places):
+    if question.scale not in get_args(Scale):
+        raise ValueError(f"scale {question.scale!r}")
+    if not 1 <= len(question.levels) == len(question.values) == len(question.places):
         raise ValueError("a level without its value")
-    return made
+    return question
 
 
-def of_study(table: Any, study: str) -> Any:
+def of_study(table: pa.Table, study: str) -> pa.Table:
     """The table with the questions as one study of several has them."""
-    said = questions_of(table)
+    questions = questions_of(table)
     mine = {
-        name: replace(one, unsure={"": one.unsure.get(study, 0)} if one.unsure else {}) for name, one in said.items()
+        name: replace(question, unsure={"": question.unsure.get(study, 0)} if question.unsure else {})
+        for name, question in questions.items()
     }
-    return kept_in(table, mine) if said else table
+    return kept_in(table, mine) if questions else table
 
 
 def names_by_attribute(
-    columns: Mapping[str, Any], asked: Mapping[str, RatedQuestion], known: Mapping[str, Attribute]
+    columns: Collection[str], questions: Mapping[str, RatedQuestion], known: Mapping[str, Attribute]
 ) -> dict[str, str]:
     """Column -> the run's attribute that it is about, for columns that have another name.
 
@@ -114,11 +117,11 @@ def names_by_attribute(
     >>> names_by_attribute({"gender": 0, "smile": 0}, {"gender": gender}, {"face_shape": face})
     {'gender': 'face_shape'}
     """
-    made: dict[str, str] = {}
+    names: dict[str, str] = {}
     for name in columns:
-        one = asked.get(name)
-        if one is None or name in known or one.attribute not in known or one.attribute in columns:
+        question = questions.get(name)
+        if question is None or name in known or question.attribute not in known or question.attribute in columns:
             continue
-        if one.attribute not in made.values() and (known[one.attribute].nominal or not one.unordered):
-            made[name] = one.attribute
-    return made
+        if question.attribute not in names.values() and (known[question.attribute].nominal or not question.unordered):
+            names[name] = question.attribute
+    return names

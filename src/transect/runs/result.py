@@ -49,7 +49,7 @@ class JobResult(ABC):
         return dict(plain(self.numbers))
 
     @classmethod
-    def schema(cls) -> dict[str, Any]:
+    def schema(cls) -> dict[str, object]:
         """The JSON Schema of `to_json`."""
         return json_schema(cls.NUMBERS, cls.JOB, cls.VERSION)
 

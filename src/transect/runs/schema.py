@@ -26,7 +26,7 @@ class _Nullable(GenerateJsonSchema):
         return {"anyOf": [super().float_schema(schema), {"type": "null"}]}
 
 
-def json_schema(record: Any, name: str, version: int) -> dict[str, Any]:
+def json_schema(record: Any, name: str, version: int) -> dict[str, object]:
     """The JSON Schema (draft 2020-12) of what `plain` makes of a record type.
 
     name: of the document, as "match"; version: raised whenever a reader of the earlier one would fail.
@@ -40,5 +40,5 @@ def json_schema(record: Any, name: str, version: int) -> dict[str, Any]:
     ['group', 'rate']
     """
     adapter = TypeAdapter(record, config=None if isinstance(record, type) else ConfigDict(arbitrary_types_allowed=True))
-    made = adapter.json_schema(schema_generator=_Nullable, mode="serialization")
-    return {"$schema": DIALECT, "$id": f"transect/{name}/{version}", **made}
+    schema = adapter.json_schema(schema_generator=_Nullable, mode="serialization")
+    return {"$schema": DIALECT, "$id": f"transect/{name}/{version}", **schema}

@@ -1,12 +1,12 @@
-"""The spec of a search: what recreates the run, as run.json holds it. A search has no design: each call shows a subject
-of its own.
+"""The spec of a search: what recreates the run, as run.json holds it. A search has no design: each call shows a
+different subject.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, final
+from typing import final
 
 from transect.records import Attribute
 from transect.runs.json_records import record_of
@@ -54,14 +54,14 @@ class SearchSpec:
     target: TargetDescription
     limits: LimitsEntry
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """As run.json holds it."""
         facts = {"generator": self.generator.facts, "target": self.target.facts}
-        whole: dict[str, Any] = json_of({**asdict(self), **facts})
+        whole: dict[str, object] = json_of({**asdict(self), **facts})
         return whole
 
     @classmethod
-    def from_json(cls, body: Mapping[str, Any]) -> SearchSpec:
+    def from_json(cls, body: Mapping[str, object]) -> SearchSpec:
         """The spec that a run.json holds. Raises BadInput for an unknown or missing key, or another type."""
         facts = {key: {"facts": body[key]} for key in ("generator", "target") if key in body}
         return record_of(cls, {**body, **facts})

@@ -15,11 +15,11 @@ from transect.records import Attribute, Design, Task
 from transect.runs.json_records import record_of
 
 Facts = Mapping[str, Any]
-"""What a plug-in states of itself, as JSON has it: open to keys that only the plug-in knows."""
+"""What a plug-in states of itself, as JSON values: open to keys that only the plug-in knows."""
 
 _SEARCH: Final = (
     "expected the folder of an audit, got that of a search: its page is search.html; rerun `transect search` to write "
-    "it again, which asks nothing twice"
+    "it again; stored answers are reused"
 )
 
 
@@ -193,7 +193,7 @@ class EditsEntry:
     redraw: int
     shipped: bool = False
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """As run.json holds it: `shipped` only where it is true."""
         return {key: value for key, value in asdict(self).items() if key != "shipped" or value}
 
@@ -254,10 +254,10 @@ class RunSpec:
             attribute.name for attribute in (*self.attributes, *self.held)
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """As run.json holds it."""
         levels = [asdict(LevelsEntry(name, values)) for name, values in self.design.levels.items()]
-        made: dict[str, Any] = {
+        body: dict[str, object] = {
             "versions": dict(self.versions),
             "name": self.name,
             "generator": dict(self.generator.facts),
@@ -273,14 +273,14 @@ class RunSpec:
             "limits": asdict(self.limits),
         }
         if self.edits is not None:
-            made["edits"] = self.edits.to_json()
+            body["edits"] = self.edits.to_json()
         if self.verification is not None:
-            made["verification"] = asdict(self.verification)
-        whole: dict[str, Any] = json_of(made)
+            body["verification"] = asdict(self.verification)
+        whole: dict[str, object] = json_of(body)
         return whole
 
     @classmethod
-    def from_json(cls, body: Mapping[str, Any]) -> RunSpec:
+    def from_json(cls, body: Mapping[str, object]) -> RunSpec:
         """The spec that a run.json holds. Raises BadInput in one line for an unknown or missing key, or another type.
 
         Raises BadInput for the spec of a search, which has no design.
@@ -294,7 +294,7 @@ class RunSpec:
         return record_of(cls, changed)
 
 
-def json_of(value: Any) -> Any:
+def json_of(value: object) -> Any:
     """The value with lists for tuples, as JSON reads it back; numbers stay as they are.
 
     >>> json_of({"outcomes": ("answer",), "low": 0})

@@ -78,7 +78,7 @@ def data_set_table(
 ) -> pa.Table:
     """Rows of `images` with `mask.<name>` (PNG, white inside) and landmarks (x, y in pixels, 68 pairs).
 
-    Pictures and masks are of the type PICTURE, and the schema says so to Hugging Face `datasets`, which decodes them.
+    Pictures and masks are of the type PICTURE, and the schema tells Hugging Face `datasets` to decode them.
     """
     pictures = {"image": images["image"].to_pylist()}
     pictures |= {f"mask.{name}": encode(mask.astype(np.uint8) * 255) for name, mask in masks.items()}
@@ -86,7 +86,7 @@ def data_set_table(
     columns["landmarks"] = pa.array(landmarks.reshape(len(landmarks), -1).tolist(), pa.list_(pa.float64()))
     names = images["id"].to_pylist()
     for name, encoded in pictures.items():
-        rows = [{"bytes": png, "path": f"{one}.png"} for png, one in zip(encoded, names, strict=True)]
+        rows = [{"bytes": png, "path": f"{name}.png"} for png, name in zip(encoded, names, strict=True)]
         columns[name] = pa.array(rows, PICTURE)
     features = {"info": {"features": {name: {"_type": "Image"} for name in pictures}}}
     return pa.table(columns).replace_schema_metadata({"huggingface": json.dumps(features)})
@@ -126,7 +126,10 @@ def predictions_table(ids: Sequence[str], predictions: Predictions) -> pa.Table:
     failed = predictions.failed
     boxes: list[list[dict[str, float]] | None] = [None] * len(failed)
     if predictions.boxes is not None:
-        boxes = [None if lost else _box_rows(found) for lost, found in zip(failed, predictions.boxes, strict=True)]
+        boxes = [
+            None if lost else _box_rows(image_boxes)
+            for lost, image_boxes in zip(failed, predictions.boxes, strict=True)
+        ]
     columns = [
         list(ids),
         failed.tolist(),

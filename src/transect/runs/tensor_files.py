@@ -1,4 +1,4 @@
-"""Safetensors files that Transect writes: tensors, the kind of file, and facts as JSON. Reading runs nothing."""
+"""Safetensors files that Transect writes: tensors, the kind of file, and facts as JSON. Reading executes no code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def content_of(kind: str, tensors: Arrays, **facts: object) -> bytes:
 def read_content(
     path: Path, parsers: Mapping[str, Callable[[Arrays, Facts], Content]], *, expected: str, remedy: str
 ) -> Content:
-    """What the parser of the file's kind makes of its tensors and facts; whatever it raises is one refusal.
+    """What the parser of the file's kind makes of its tensors and facts; its errors become one refusal.
 
     expected: the file in words, as "a file of directions"; remedy: how to get one. Raises BadInput.
     """

@@ -1,4 +1,4 @@
-"""The optional members of targets that the package relies on, and what is wrong with those of a plug-in."""
+"""The optional members of targets, with the default of each, and what is wrong with those of a plug-in."""
 
 from __future__ import annotations
 
@@ -17,6 +17,33 @@ _METHODS: Final = ("describe", "quote", "made", "asked_again", "close")
 
 Fault = tuple[str, str, str]
 """A clause, what it expects, and what the plug-in has."""
+
+
+def is_metered(target: Target) -> bool:
+    """Whether calls of the target cost something, so that it is never called as a trial."""
+    return bool(getattr(target, "metered", False))
+
+
+def threshold_of(target: Target) -> float | None:
+    """The threshold that the target states; None without one."""
+    threshold: float | None = getattr(target, "threshold", None)
+    return threshold
+
+
+def labels_of(target: Target) -> tuple[str, ...]:
+    """The labels that the target states, in the order of its scores; none where it states none."""
+    return tuple(getattr(target, "labels", None) or ())
+
+
+def positive_of(target: Target) -> str | int | None:
+    """The class that counts as yes, where the target states one."""
+    positive: str | int | None = getattr(target, "positive", None)
+    return positive
+
+
+def patience_of(target: Target) -> float:
+    """Seconds that the target itself may take for a call, retries included; 0 where it states none."""
+    return float(getattr(target, "patience", 0.0))
 
 
 def faults(target: Target) -> Iterator[Fault]:

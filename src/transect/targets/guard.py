@@ -26,6 +26,7 @@ from transect.errors import (
 )
 from transect.protocols import Target
 from transect.records import Images, Predictions, Task, declared
+from transect.targets.capabilities import labels_of, patience_of
 from transect.targets.output import as_predictions
 from transect.targets.validation import ONE_COLUMN, row_fault, structure_fault
 
@@ -63,7 +64,7 @@ def guarded(
     """
     if batch < 1 or not timeout > 0:
         raise BadInput(f"guard: expected batch >= 1 and timeout > 0 seconds, got {batch} and {timeout:g}")
-    timeout = max(timeout, float(getattr(target, "patience", 0.0)))
+    timeout = max(timeout, patience_of(target))
     starts = range(0, len(images), batch)
     count = budget.add if budget else _uncounted
     rows = [row for start in starts for row in _rows(target, images.take(slice(start, start + batch)), timeout, count)]
@@ -220,7 +221,7 @@ def _assemble(target: Target, rows: Sequence[_Row]) -> Predictions:
     rows = [_of_width(row, width) for row in rows]
     scores = np.array([row.scores for row in rows]).reshape(len(rows), width)
     boxes = tuple(row.boxes for row in rows) if task is Task.DETECTION else None
-    labels = getattr(target, "labels", ()) or next((row.labels for row in rows if row.labels), ())
+    labels = labels_of(target) or next((row.labels for row in rows if row.labels), ())
     return Predictions(task, scores, tuple(row.reason for row in rows), boxes, tuple(labels))
 
 
@@ -234,7 +235,7 @@ def _width(target: Target, rows: Sequence[_Row]) -> int:
     """Columns of scores: one, as many as labels, or what most valid rows have (the fewer in a tie); 1 without any."""
     if target.task in ONE_COLUMN:
         return 1
-    if labels := getattr(target, "labels", ()):
+    if labels := labels_of(target):
         return len(labels)
     counts = Counter(len(row.scores) for row in rows if not row.reason)
     return min(counts, key=lambda width: (-counts[width], width), default=1)

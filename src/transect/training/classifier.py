@@ -103,9 +103,9 @@ class Examples:
         people = _subjects(data)
         chance = np.random.Generator(np.random.Philox(key=[plan.seed, _HELD_OUT_STREAM]))
         everybody = chance.permutation(np.unique(people))
-        held = np.isin(people, everybody[: max(1, round(plan.held_out * len(everybody)))])
+        measured = np.isin(people, everybody[: max(1, round(plan.held_out * len(everybody)))])
         rows, known = np.arange(len(data)), classes >= 0
-        examples = cls(data, classes, rows[known & ~held], rows[known & held])
+        examples = cls(data, classes, rows[known & ~measured], rows[known & measured])
         for name, part in (("trained on", examples.learned), ("held out", examples.measured)):
             if len(np.unique(classes[part])) < len(plan.label.classes):
                 raise BadInput(f"--label {plan.label.text}: a class has no picture {name}; take more pictures")
@@ -253,8 +253,8 @@ def _precision(plan: Plan) -> torch.autocast:
 
 def _subjects(data: Pictures) -> Int[np.ndarray, " n"]:
     """The subject of each picture, by the data set; else each picture is one subject."""
-    known = getattr(data.source, "subjects", None)
-    return np.arange(len(data)) if known is None else np.asarray(known)[: len(data)]
+    subjects = getattr(data.source, "subjects", None)
+    return np.arange(len(data)) if subjects is None else np.asarray(subjects)[: len(data)]
 
 
 def _table(metrics: list[dict[str, float]]) -> bytes:

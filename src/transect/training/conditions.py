@@ -39,10 +39,10 @@ def parse(text: str, attributes: Sequence[Attribute]) -> tuple[Attribute, tuple[
     Raises UnknownName, and BadInput for cuts that do not rise within the range, or are missing.
     """
     name, _, cuts = text.partition("=")
-    known = {attribute.name: attribute for attribute in attributes}
-    if name not in known:
-        raise UnknownName("attribute", name, known, hint="see: transect attributes")
-    attribute = known[name]
+    by_name = {attribute.name: attribute for attribute in attributes}
+    if name not in by_name:
+        raise UnknownName("attribute", name, by_name, hint="see: transect attributes")
+    attribute = by_name[name]
     if attribute.discrete:
         if cuts:
             raise BadInput(f"condition {text!r}: expected no cuts, since {name} already has levels; drop {cuts!r}")
@@ -84,11 +84,11 @@ class Balanced:
         self._data = data
         self.conditions: list[Condition] = [(attribute.name, levels_of(attribute, cuts)) for attribute, cuts in parsed]
         columns = [_levels(data.column(attribute.name), cuts) for attribute, cuts in parsed]
-        known = np.all([column >= 0 for column in columns], axis=0)
-        self.left_out = int((~known).sum())
+        complete = np.all([column >= 0 for column in columns], axis=0)
+        self.left_out = int((~complete).sum())
         counts = [len(levels) for _, levels in self.conditions]
-        places = np.full(len(known), -1)
-        places[known] = np.ravel_multi_index(tuple(column[known] for column in columns), counts)
+        places = np.full(len(complete), -1)
+        places[complete] = np.ravel_multi_index(tuple(column[complete] for column in columns), counts)
         self._rows = _balanced(places, self.conditions)
         self.classes = np.eye(int(np.prod(counts)))[places[self._rows]]
 
@@ -110,7 +110,7 @@ def _balanced(places: Int[np.ndarray, " n"], conditions: Sequence[Condition]) ->
     names = list(itertools.product(*(levels for _, levels in conditions)))
     members = [np.flatnonzero(places == number) for number in range(len(names))]
     if empty := [", ".join(name) for name, rows in zip(names, members, strict=True) if not len(rows)]:
-        shown = "; ".join(empty[:3]) + (f" and {len(empty) - 3} more" if len(empty) > 3 else "")
-        raise BadInput(f"conditions: expected pictures of every combination, got none of: {shown}; cut more coarsely")
+        absent = "; ".join(empty[:3]) + (f" and {len(empty) - 3} more" if len(empty) > 3 else "")
+        raise BadInput(f"conditions: expected pictures of every combination, got none of: {absent}; cut more coarsely")
     most = max(len(rows) for rows in members)
     return np.concatenate([np.resize(rows, most) for rows in members])

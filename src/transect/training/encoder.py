@@ -72,12 +72,12 @@ class EncoderRecipe:
         """One step; the distance is of the averaged network, on pictures that it has not seen."""
         count = len(batch.images)
         with torch.no_grad():
-            wanted = self._latents(batch.normal(count, self.generator.latent_dim))
-            pictures = self._make(wanted)
-            held_out = _distance(self.parts["average"](pictures), wanted)
+            latents = self._latents(batch.normal(count, self.generator.latent_dim))
+            pictures = self._make(latents)
+            held_out = _distance(self.parts["average"](pictures), latents)
         for group in self.optimizers["encoder"].param_groups:
             group["lr"] = self.rate * 0.5 * (1 + math.cos(math.pi * min(1.0, batch.shown / self.images)))
-        loss = _distance(self.parts["encoder"](pictures), wanted)
+        loss = _distance(self.parts["encoder"](pictures), latents)
         replaced = descend(self.optimizers["encoder"], loss, share)
         after = batch.shown + batch.whole
         follow(self.parts["average"], self.parts["encoder"], batch.whole, after, self.half_life)
@@ -96,13 +96,13 @@ class EncoderRecipe:
 
     def metadata(self) -> dict[str, str]:
         """The metadata of the encoder's file."""
-        facts, chosen = getattr(self.generator, "facts", {}), getattr(self.generator, "options", {})
+        facts, options = getattr(self.generator, "facts", {}), getattr(self.generator, "options", {})
         return {
             "kind": KIND,
             "space": self.space,
             "size": str(self.size),
             "generator_sha256": str(facts.get("weights_sha256", "")),
-            **({"generator_options": json.dumps(chosen, sort_keys=True)} if chosen else {}),
+            **({"generator_options": json.dumps(options, sort_keys=True)} if options else {}),
         }
 
 

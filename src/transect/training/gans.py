@@ -167,10 +167,10 @@ def recipe_of(plan: Plan, size: int, device: str, conditions: Sequence[tuple[str
     more: dict[str, float] = {} if plan.r1 is None else {"r1": plan.r1}
     condition_levels = tuple((name, tuple(levels)) for name, levels in conditions)
     rate = 0.001 if plan.rate is None else plan.rate
-    chosen = progressive.Options(
+    recipe_options = progressive.Options(
         growth, rate, half_life=plan.half_life, precision=precision, conditions=condition_levels, **more
     )
-    return progressive.ProgressiveRecipe(Shape(z_dim, classes, channels), chosen, plan.seed, device)
+    return progressive.ProgressiveRecipe(Shape(z_dim, classes, channels), recipe_options, plan.seed, device)
 
 
 def growth_of(text: str, size: int, fade: int | None = None) -> Growth:

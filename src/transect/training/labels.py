@@ -41,11 +41,11 @@ class Label:
         match = _TEXT.fullmatch(text)
         if match is None:
             raise BadInput(f"--label {text!r}: expected NAME, NAME>X or NAME<X; for example smile>0.5")
-        known = {entry.name: entry for entry in attributes}
+        by_name = {entry.name: entry for entry in attributes}
         name, sign, value = match.groups()
-        if name not in known:
-            raise UnknownName("attribute", name, known, "in --label")
-        attribute = known[name]
+        if name not in by_name:
+            raise UnknownName("attribute", name, by_name, "in --label")
+        attribute = by_name[name]
         if sign is None:
             if not attribute.discrete:
                 raise BadInput(
@@ -60,12 +60,12 @@ class Label:
 
     def of(self, values: Float[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """The number of each row's class, int64; -1 where there is no label."""
-        known = np.isfinite(values)
+        present = np.isfinite(values)
         if self.cut is None:
-            numbers = np.where(known, values, 0)
+            numbers = np.where(present, values, 0)
         else:
             numbers = values > self.cut if self.above else values < self.cut
-        return np.where(known, numbers, -1).astype(np.int64)
+        return np.where(present, numbers, -1).astype(np.int64)
 
     def check(self, classes: Int[np.ndarray, " n"]) -> None:
         """Raises BadInput where a class has too few pictures, naming the class and its number of pictures."""

@@ -119,7 +119,7 @@ def _due(run: Run, saved: int, shown: int) -> bool:
 def _running(recipe: Recipe) -> list[Tensor]:
     """Averages buffers that each process updates by its part of the batch: those of the first are saved for all."""
     parts = (part.named_buffers() for part in recipe.parts.values())
-    return [held for buffers in parts for name, held in buffers if name.endswith(("w_avg", "path_mean"))]
+    return [buffer for buffers in parts for name, buffer in buffers if name.endswith(("w_avg", "path_mean"))]
 
 
 def _sound(recipe: Recipe) -> bool:

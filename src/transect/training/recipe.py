@@ -97,8 +97,8 @@ def follow(
     decay = 0.5 ** (batch / max(life, 1e-8))
     for mean, value in zip(average.parameters(), network.parameters(), strict=True):
         mean.lerp_(value, 1 - decay)
-    for held, current in zip(average.buffers(), network.buffers(), strict=True):
-        held.copy_(current)
+    for averaged, current in zip(average.buffers(), network.buffers(), strict=True):
+        averaged.copy_(current)
 
 
 def descend(optimizer: torch.optim.Adam, loss: Tensor, share: Share) -> int:

@@ -35,15 +35,15 @@ def save_state(
     """Write the weights, the optimizers' moments and the facts (plain JSON, with the number of the step as `step`)."""
     from safetensors.torch import save
 
-    here = folder / f"state-{facts['step']:09d}"
-    shutil.rmtree(here, ignore_errors=True)
+    target = folder / f"state-{facts['step']:09d}"
+    shutil.rmtree(target, ignore_errors=True)
     pieces = _pieces(_tensors(parts, optimizers))
     for number, piece in enumerate(pieces):
-        write_atomically(here / f"{number:03d}.safetensors", save(piece))
+        write_atomically(target / f"{number:03d}.safetensors", save(piece))
     index = {"pieces": len(pieces), "facts": dict(facts)}
-    write_atomically(here / _INDEX, json.dumps(index, sort_keys=True).encode())
+    write_atomically(target / _INDEX, json.dumps(index, sort_keys=True).encode())
     for old in _states(folder):
-        if old != here:
+        if old != target:
             shutil.rmtree(old)
 
 

@@ -155,8 +155,8 @@ class StyleGAN2Recipe:
         """The squared distance of path lengths from their running mean, on a part of the batch."""
         w = self._map(batch, max(1, len(batch.images) // self.options.path_shrink))
         images = self._synthesize(w, batch, grown, full=True)
-        used = 2 * grown[0].bit_length() - 4  # 2 log2(size) - 2
-        lengths = losses.path_lengths(images, w, batch.normal(*images.shape), used)
+        layers = 2 * grown[0].bit_length() - 4  # 2 log2(size) - 2
+        lengths = losses.path_lengths(images, w, batch.normal(*images.shape), layers)
         mean = self._generator.mapping.get_buffer("path_mean")
         mean.lerp_(lengths.detach().mean(), _FOLLOW_PATH)
         return (lengths - mean).square().mean(), float(lengths.detach().mean())

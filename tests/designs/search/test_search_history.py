@@ -27,12 +27,12 @@ def test_exactly_a_tenth_of_the_diagonal_is_apart():
 def test_answers_come_one_for_each_point():
     asked = Suggestions(np.array([[0.5], [0.6]]), np.array([True, True]))
     with pytest.raises(BadInput, match="one answer for each of 2 points, got 1"):
-        History.empty(1).told(asked, np.array([1.0]))
+        History.empty(1).with_answers(asked, np.array([1.0]))
 
 
 def test_a_point_without_an_answer_is_no_failure_and_is_kept():
     asked = Suggestions(np.array([[0.5], [0.6], [0.7]]), np.array([True, True, False]))
-    history = History.empty(1).told(asked, np.array([np.nan, 1.0, 0.0]))
+    history = History.empty(1).with_answers(asked, np.array([np.nan, 1.0, 0.0]))
     assert len(history) == 3
     assert history.failed.tolist() == [False, True, False]
     assert history.found.tolist() == [[0.6]]

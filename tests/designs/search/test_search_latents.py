@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from small_worlds import WithoutPictures
 
 from transect.designs.search.latents import latent_part
 from transect.designs.search.rules import Rule
@@ -17,7 +18,7 @@ STYLE = Attribute("style", "categorical", "hair style", levels=("a", "b", "c"))
 GLASSES = Attribute("glasses", "binary", "wears glasses", levels=("off", "on"))
 
 
-class City:
+class City(WithoutPictures):
     """Latents of four coordinates, N(0, I); age follows the first, style the second, glasses the third."""
 
     attributes = (AGE, STYLE, GLASSES)

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from small_worlds import WithoutPictures
 
 from transect.designs.search.rules import Rule
 from transect.designs.search.space import SUBJECTS, Space, space_of
@@ -19,7 +20,7 @@ LIGHT = Attribute("light", "continuous", "light", role="nuisance")
 FIXED = Attribute("fixed", "continuous", "the same for all")
 
 
-class Town:
+class Town(WithoutPictures):
     """Age even from 20 to 80; a beard on 30 %; glasses on every fifth; light even; one attribute that never differs."""
 
     attributes = (AGE, BEARD, GLASSES, STYLE, LIGHT, FIXED)

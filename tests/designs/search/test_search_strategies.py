@@ -160,7 +160,7 @@ def test_expected_improvement_is_highest_near_the_best_of_a_smooth_line():
 
 
 def test_before_anything_differs_the_paper_s_search_draws_at_random():
-    history = History.empty(2).told(
+    history = History.empty(2).with_answers(
         Suggestions(np.random.default_rng(0).random((12, 2)), np.ones(12, bool)), np.zeros(12)
     )
     np.testing.assert_array_equal(Interrogation(5).suggest(history, 2).points, Random(5).suggest(history, 2).points)

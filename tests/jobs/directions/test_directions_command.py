@@ -108,7 +108,7 @@ def test_a_network_in_w_from_a_table(tmp_path):
     assert made["attributes"][0]["of_a_model"]
     asked = ["audit", "audited:brightness", "--task", "regression", "--generator", network, "--directions", path]
     run(*asked, "--vary", "first", "--subjects", 3, "--out", tmp_path / "run", "--json")
-    with pytest.raises(BadInput, match="expected attributes that can be set, got latents alone; give --directions"):
+    with pytest.raises(BadInput, match="expected attributes that can be set, got only latents; give --directions"):
         run(*asked[:-2], "--vary", "first", "--out", tmp_path / "other")
 
 

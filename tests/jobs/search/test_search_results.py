@@ -64,7 +64,7 @@ def searched():
     asked = History.empty(2)
     while len(asked) < 200:
         chosen = strategy.suggest(asked, min(8, 200 - len(asked)))
-        asked = asked.told(chosen, ((chosen.points[:, 0] > 0.7) & (chosen.points[:, 1] < 0.4)).astype(float))
+        asked = asked.with_answers(chosen, ((chosen.points[:, 0] > 0.7) & (chosen.points[:, 1] < 0.4)).astype(float))
     return FakeSearch(strategy, budget=200), asked
 
 
@@ -101,7 +101,7 @@ def test_the_page_holds_every_rule_and_no_markup_of_a_name():
 def test_a_page_without_failures_regions_or_pairs():
     space = Space((TONE,), np.linspace(0, 10, 4097)[None])
     asked = Random(0).suggest(History.empty(1), 40)
-    asked = History.empty(1).told(asked, np.zeros(40))
+    asked = History.empty(1).with_answers(asked, np.zeros(40))
     found = summary(FakeSearch(ConfirmedSearch(0, 40), space=space), asked, (0, 0.0))
     page = search_page.build(found)
     assert "there is no pair to draw" in page

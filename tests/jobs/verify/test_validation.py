@@ -12,6 +12,7 @@ from transect.errors import BadInput, Interrupted, UnknownName
 from transect.generators.faceworld.renderer import RENDERER_VERSION
 from transect.generators.faceworld.validity import validity_of
 from transect.generators.faceworld.world import FaceWorld
+from transect.jobs.verify.figures import WorldFigures, record_of
 from transect.jobs.verify.photometry import STATISTICS
 from transect.jobs.verify.publication import facts, publish_facts
 from transect.jobs.verify.settings import FIRST_SEEDS, PARTS, Settings
@@ -71,22 +72,22 @@ def test_parts_that_are_not_asked_for_are_empty(checked):
     only = validate_world(replace(SMALL, parts=("photometry",)), folder, quiet=True)
     assert only["photometry"] == found["photometry"]
     assert (only["targets"], only["attributes"], only["identity_auc"], only["null_auc"]) == ([], [], None, [])
-    titles = [title for title, _, _ in tables_of(only)]
+    titles = [title for title, _, _ in tables_of(record_of(WorldFigures, only))]
     assert len(titles) == 2
 
 
-def test_a_stopped_check_says_that_it_goes_on(tmp_path, monkeypatch):
+def test_a_stopped_check_says_how_to_resume(tmp_path, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(FaceWorld, "render", stop)
-    with pytest.raises(Interrupted, match="the same command goes on"):
+    with pytest.raises(Interrupted, match="Rerun the command to resume"):
         validate_world(SMALL, tmp_path, quiet=True)
 
 
 def test_tables_have_a_cell_for_every_heading(checked):
     _, found = checked
-    for title, headings, rows in tables_of(found):
+    for title, headings, rows in tables_of(record_of(WorldFigures, found)):
         assert title
         assert rows
         assert {len(row) for row in rows} == {len(headings)}
@@ -94,7 +95,7 @@ def test_tables_have_a_cell_for_every_heading(checked):
 
 
 def test_what_ships_is_read_by_the_world(checked, tmp_path):
-    found = {**checked[1], "image_size": 128}
+    found = record_of(WorldFigures, {**checked[1], "image_size": 128})
     file = tmp_path / "facts" / "validity.json"
     publish_facts(found, file)
     written = json.loads(file.read_text())
@@ -109,13 +110,13 @@ def test_what_ships_is_read_by_the_world(checked, tmp_path):
 
 def test_figures_ship_rounded(checked):
     _, found = checked
-    changed = {**found, "share_inside": 0.123456}
+    changed = record_of(WorldFigures, {**found, "share_inside": 0.123456})
     assert facts(changed)["photometry"]["share_inside"] == 0.1235
 
 
 def test_a_part_of_the_figures_does_not_ship(checked, tmp_path):
     _, found = checked
-    lacking = {**found, "targets": [], "null_auc": []}
+    lacking = record_of(WorldFigures, {**found, "targets": [], "null_auc": []})
     with pytest.raises(BadInput, match="--publish: expected every part, targets, groups not measured"):
         publish_facts(lacking, tmp_path / "validity.json")
     assert not (tmp_path / "validity.json").exists()
@@ -123,7 +124,7 @@ def test_a_part_of_the_figures_does_not_ship(checked, tmp_path):
 
 def test_figures_of_another_size_do_not_ship(checked, tmp_path):
     with pytest.raises(BadInput, match="--publish: expected figures at 128 pixels, got 32"):
-        publish_facts(checked[1], tmp_path / "validity.json")
+        publish_facts(record_of(WorldFigures, checked[1]), tmp_path / "validity.json")
 
 
 @pytest.mark.parametrize(

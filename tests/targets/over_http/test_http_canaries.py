@@ -103,7 +103,7 @@ def test_an_audit_says_when_the_model_changed(tmp_path):
     assert dict(test["rows"])["rounds before that point"] == 2
     assert rounds["rows"][2][:3] == [20, 8, 8]
     assert [row[0] for row in rounds["rows"]] == [0, 10, 20, 30, 40]
-    assert "Did it answer alike to the end?" in (tmp_path / "run" / "report.html").read_text()
+    assert "Did its answers stay the same?" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_answers_that_never_differ_raise_no_alarm():
@@ -168,5 +168,5 @@ def test_two_rounds_tell_nothing_and_say_so():
     kept = {"target": "acme", "every": 9, "images": 4, "rounds": [0, 1], "distances": np.ones((4, 2, 2)).tolist()}
     made = plain(steady.section(kept))
     assert made["warnings"] == []
-    assert made["tables"][0]["title"] == "Tests for a change (2 rounds of answers: three are needed to tell a change)"
+    assert made["tables"][0]["title"] == "Tests for a change (2 rounds of answers: three are needed to detect a change)"
     assert made["tables"][0]["rows"][1][1] is None

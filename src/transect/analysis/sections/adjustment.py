@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from jaxtyping import Float
@@ -139,7 +139,7 @@ def _side_by_side(answers: Answers, columns: Mapping[str, Float[np.ndarray, " _"
     return table("Differences in the error rate by four estimators", heads, rows)
 
 
-def _estimates(answers: Answers, name: str, split: Split) -> list[Any]:
+def _estimates(answers: Answers, name: str, split: Split) -> list[object]:
     labels, clusters = Labels(answers.target, "error", "proportion"), answers.subjects
     cells: list[object] = []
     chosen, varied = split.chosen, split.others

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, SupportsFloat, final
+from typing import TYPE_CHECKING, SupportsFloat, final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -14,6 +14,9 @@ from transect.effects.verification import Verified
 from transect.records import Annotations, Attribute, Design, Task
 from transect.report.records import Point, Table, column_unit
 from transect.runs.spec import StepSize
+
+if TYPE_CHECKING:
+    from transect.effects.observational import Groups
 
 
 @final
@@ -224,7 +227,7 @@ def grouped(attribute: Attribute, values: Float[np.ndarray, " n"]) -> np.ndarray
     return np.asarray(names[groups.index])
 
 
-def _range(groups: Any, place: int) -> str:
+def _range(groups: Groups, place: int) -> str:
     if not groups.bounds:
         return str(groups.attribute.label(groups.centers[place]))
     low, high = groups.bounds[place]

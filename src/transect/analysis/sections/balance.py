@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from transect.analysis.sections.answers import Answers, grouped, number, point, table, words
 from transect.effects.distributions import SOURCE, UNBALANCED, Distribution, distributions, smd
-from transect.effects.perception import correlations
+from transect.effects.perception import Correlations, correlations
 from transect.report.records import Figure, Panel, Section, Series, Table
 
 _MOST_PANELS: Final = 9
@@ -165,7 +165,7 @@ def _pairs(answer_sets: Sequence[Answers]) -> Table:
     )
 
 
-def _correlation(matrix: Any, first: str, second: str) -> float | None:
+def _correlation(matrix: Correlations, first: str, second: str) -> float | None:
     if first not in matrix.names or second not in matrix.names:
         return None
     return number(float(matrix.values[matrix.names.index(first), matrix.names.index(second)]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from jaxtyping import Float
@@ -105,7 +105,7 @@ def _row(
     values: Float[np.ndarray, " n"],
     chosen: Float[np.ndarray, " n"],
     others: Mapping[str, Float[np.ndarray, " _"]],
-) -> list[Any]:
+) -> list[object]:
     """Ratio (or standardised difference), its ends, E-values of both, images, note."""
     low, middle, high, n, reason = _measured(answers, values, chosen, others)
     e = EValue(np.nan, np.nan)

@@ -110,7 +110,7 @@ def _warnings(
 def _gates(fails: Mapping[str, np.ndarray], unknown: Mapping[str, np.ndarray], limits: Mapping[str, Any]) -> Table:
     heads = [("gate", "text"), ("an image passes where", "text"), ("images", "count"), ("fail", "count")]
     heads += [("share", "proportion"), ("low", "proportion"), ("high", "proportion"), ("not measured", "text")]
-    rows: list[list[Any]] = []
+    rows: list[list[object]] = []
     for gate in GATES:
         reasons = [text if name == gate else f"{words(name.partition(': ')[2])}: {text}"
                    for name, text in limits["reasons"].items() if name.partition(":")[0] == gate]  # fmt: skip
@@ -190,7 +190,7 @@ def _coverage_figure(failed: Bool[np.ndarray, " n"], cells: Int[np.ndarray, " n"
 def _drifts(edits: pa.Table, rows: Int[np.ndarray, " n"]) -> list[Table]:
     """How far each attribute that was not set moved; nothing where none is read."""
     names = [name.removeprefix("drift.") for name in edits.column_names if name.startswith("drift.")]
-    drifts: list[list[Any]] = []
+    drifts: list[tuple[str, float | None, float | None, float, int, int]] = []
     for name in names:
         moved = edits[f"drift.{name}"].to_numpy()[rows]
         known = moved[np.isfinite(moved)]
@@ -198,7 +198,8 @@ def _drifts(edits: pa.Table, rows: Int[np.ndarray, " n"]) -> list[Table]:
         shares = [known.mean(), np.percentile(known, 95), (known > MOST_DRIFT).mean()] if len(known) else [np.nan] * 3
         changes = bool(len(known)) and bool(np.isin(known, (0.0, 1.0)).all()) and known.max() > 0
         share = float((known > 0.5).mean()) if changes else shares[2]
-        drifts.append([words(name), *(None if changes else value for value in shares[:2]), share, len(known), lost])
+        mean, most = (None, None) if changes else shares[:2]
+        drifts.append((words(name), mean, most, share, len(known), lost))
     if not drifts:
         return []
     drifts.sort(key=lambda row: -(row[3] if row[3] == row[3] else 0))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float
+from numpy.typing import ArrayLike
 
 from transect.analysis.sections.answers import Answers, number, table, words
 from transect.analysis.sections.splits import Split, splits, whole
@@ -22,6 +23,7 @@ from transect.effects.generalized import (
 )
 from transect.effects.linear import OLS_SOURCE, ols
 from transect.effects.perception import fractional_errors
+from transect.effects.samples import Columns
 from transect.errors import UnknownName
 from transect.records import Effect
 from transect.report.records import Section, Table
@@ -53,7 +55,7 @@ class Model:
     sources: tuple[str, ...]
 
 
-def _gee(y: Any, x: Any, clusters: Any) -> Sequence[Effect]:
+def _gee(y: ArrayLike, x: Columns, clusters: ArrayLike) -> Sequence[Effect]:
     return gee_logit(y, x, clusters)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from jaxtyping import Float
@@ -53,7 +53,7 @@ def _heads(first: str, unit: str) -> list[tuple[str, str]]:
     return [*heads, ("subjects", "count"), ("raters", "count"), ("note", "text")]
 
 
-def _row(name: str, uncertainty: RaterUncertainty, place: int = 0) -> list[Any]:
+def _row(name: str, uncertainty: RaterUncertainty, place: int = 0) -> list[object]:
     columns = (
         uncertainty.estimate,
         uncertainty.low,

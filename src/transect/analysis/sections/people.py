@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -206,7 +206,7 @@ def _wilson(values: Float[np.ndarray, " r"], subjects: Int[np.ndarray, " r"]) ->
     return float(low[0]), float(high[0])
 
 
-def _row(each: _Quantity, name: str, alone: _Ends, estimate: PredictionPowered) -> list[Any]:
+def _row(each: _Quantity, name: str, alone: _Ends, estimate: PredictionPowered) -> list[object]:
     ends = [*alone, estimate.estimate, estimate.low, estimate.high]
     if each.unit == "proportion":  # Student's intervals know no bounds, rates do
         ends = np.clip(ends, 0.0, 1.0).tolist()
@@ -220,7 +220,7 @@ def _difference(
     name: str,
     members: Mapping[str, Bool[np.ndarray, " n"]],
     estimates: Mapping[str, _Both],
-) -> list[Any]:
+) -> list[object]:
     """The last group minus the first; people's own by subject."""
     first, last = next(iter(members)), list(members)[-1]
     chosen = np.where(members[last], 1.0, np.where(members[first], 0.0, np.nan))

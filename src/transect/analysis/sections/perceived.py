@@ -225,7 +225,7 @@ def _strength(effect: Effect) -> float | str | None:
     return "exact" if f is not None and f > _EXACT else f
 
 
-def _cells(effect: Effect) -> list[Any]:
+def _cells(effect: Effect) -> list[object]:
     factor = 100 if effect.unit.startswith(("proportion", "probability")) else 1
     ends = f"{factor * effect.low:+.3g} to {factor * effect.high:+.3g}".replace("-", "−")
     return [number(effect.estimate), ends if np.isfinite(effect.low) else effect.reason]

@@ -78,7 +78,7 @@ def _steps(pruning: Pruning) -> Table:
     """A row per rule, so that what each matches can be seen; the counts of its step stand in the step's first row."""
     heads = [("step", "text"), ("rule", "text"), ("images that match", "count"), ("not rated", "count")]
     heads += [("left out at this step", "count"), ("images left", "count")]
-    rows: list[list[object]] = [[EVERYTHING, "", None, None, None, len(pruning.kept)]]
+    rows: list[list[object]] = [[EVERYTHING, "", None, None, None, len(pruning.remaining)]]
     for step in pruning.steps:
         counts: tuple[int | None, int | None] = (step.removed, step.left)
         for rule, n in step.matched.items():

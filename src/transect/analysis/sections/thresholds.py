@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -103,7 +103,7 @@ def _table(answers: Answers, name: str, groups: np.ndarray, best: float) -> Tabl
     return table(f"Errors by {words(name)} {title}", columns, rows)
 
 
-def _row(row: GroupRate) -> list[Any]:
+def _row(row: GroupRate) -> list[object]:
     return [
         row.group,
         row.threshold,

@@ -40,7 +40,7 @@ class ConfirmedSearch:
 
     Rules take calls until each has `enough` answers, and a quarter of the budget at most. Where no rule was found the
     search continues at once; rules come from the first three quarters alone. A rule whose calls stay without an answer
-    is queried to the end of the budget. thresholds: where rules may cut, as for `find_rules`. own: what
+    is queried to the end of the budget. thresholds: where rules may cut, as for `find_rules`. strategy: what
     searches in place of the active search, over conditions. narrow: the half-width that is enough; 0: to the end.
 
     >>> ConfirmedSearch(seed=1, budget=40).suggest(History.empty(2), 8).explored.tolist() == [True] * 8
@@ -51,7 +51,7 @@ class ConfirmedSearch:
     budget: int = 400
     thresholds: tuple[tuple[float, ...], ...] | None = None
     name: str = "active search, confirmed"
-    own: Thompson | None = None
+    strategy: Thompson | None = None
     narrow: float = NARROW
 
     @property
@@ -62,7 +62,7 @@ class ConfirmedSearch:
     @property
     def search(self) -> ActiveSearch | Thompson:
         """The search of the first three quarters, and of what the confirmation leaves."""
-        return ActiveSearch(self.seed) if self.own is None else self.own
+        return ActiveSearch(self.seed) if self.strategy is None else self.strategy
 
     def suggest(self, history: History, n: int) -> Suggestions:
         """The next points; a batch ends where the search or a block of confirming calls does."""

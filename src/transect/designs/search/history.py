@@ -60,11 +60,11 @@ class History:
         """The points of the failures, in the order of asking."""
         return np.asarray(self.points[self.failed])
 
-    def told(self, suggestions: Suggestions, failures: Float[np.ndarray, " m"]) -> History:
+    def with_answers(self, suggestions: Suggestions, failures: Float[np.ndarray, " m"]) -> History:
         """The history with the answers to the suggestions. Raises BadInput unless there is one answer each.
 
         >>> suggestions = Suggestions(np.array([[0.5]]), np.array([True]))
-        >>> History.empty(1).told(suggestions, np.array([1.0])).found
+        >>> History.empty(1).with_answers(suggestions, np.array([1.0])).found
         array([[0.5]])
         """
         if len(failures) != len(suggestions):
@@ -146,7 +146,7 @@ def conduct(
         raise BadInput(f"expected a --budget and a batch of at least one call, got {budget} and {batch}")
     while len(history) < budget:
         suggestions = strategy.suggest(history, min(batch, budget - len(history)))
-        history = history.told(suggestions, ask(suggestions.points))
+        history = history.with_answers(suggestions, ask(suggestions.points))
     return history
 
 
@@ -159,7 +159,7 @@ class AskFailures(Protocol):
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:
-    """Random numbers of one step of a search: of its seed and of the step, whatever went before."""
+    """Random numbers of one step of a search: of its seed and of the step, whatever came before."""
     return np.random.default_rng([seed, *key])
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from transect.errors import BadInput
+from transect.protocols import Generator
 from transect.records import Attribute, Latents
 
 DIRECTIONS: Final = 4
-"""Latent coordinates that are searched where nobody says how many."""
+"""Latent coordinates that are searched by default."""
 _SUBJECTS: Final = 1024
 """Subjects that principal directions are taken of: a space w+ has thousands of coordinates."""
 _CHANCE: Final = 1.2
@@ -89,6 +90,6 @@ def _directions(rows: Float[np.ndarray, "n k"], count: int) -> Float[np.ndarray,
     return np.asarray(principal[:count] * signs[:count, None])
 
 
-def latent_part_of(world: Any, seeds: Int[np.ndarray, " n"], count: int) -> LatentPart:
+def latent_part_of(world: Generator, seeds: Int[np.ndarray, " n"], count: int) -> LatentPart:
     """The latent part of a world's subjects of these seeds. Raises BadInput as `latent_part` does."""
     return latent_part(world.sample(seeds), count)

@@ -1,8 +1,8 @@
 """Failure regions in words: boxes of at most three conditions, found on one half of the calls, confirmed by the other.
 
 A rule grows as in PRIM's and RIPPER's families (Friedman and Fisher 1999, doi:10.1023/A:1008894516817; Cohen 1995):
-condition by condition, each the one that tells failures best from the rest; failures inside it are then set aside and
-the next rule is looked for. What a rule's rate is, only fresh images say: both halves were looked at.
+condition by condition, each the one that best separates failures from the rest; failures inside it are then set
+aside and the next rule is looked for. Only fresh images give a rule's rate, since both halves were used.
 """
 
 from __future__ import annotations

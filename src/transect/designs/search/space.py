@@ -10,7 +10,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,7 @@ from transect.designs.search.conditions import cells
 from transect.designs.search.latents import DIRECTIONS, LatentPart, latent_part_of
 from transect.designs.search.rules import EVEN, Rule
 from transect.errors import BadInput, UnknownName
+from transect.protocols import World
 from transect.records import Attribute, Latents
 
 KINDS: Final = ("attributes", "conditions", "latent")
@@ -56,14 +57,13 @@ class Space:
                 values[attribute.name] = np.interp(points[:, j], ranks, self.ranked[j])
         return values
 
-    def subjects(self, world: Any, seeds: Int[np.ndarray, " n"], points: Float[np.ndarray, "n d"]) -> Latents:
+    def subjects(self, world: World, seeds: Int[np.ndarray, " n"], points: Float[np.ndarray, "n d"]) -> Latents:
         """The world's subjects of these seeds at points of the cube: latent coordinates first, then attributes."""
         values, latents = self.values(points), world.sample(seeds)
         if self.latent is not None:
             wanted = np.column_stack([values.pop(attribute.name) for attribute in self.latent.attributes])
             latents = self.latent.placed(latents, wanted)
-        moved: Latents = world.set(latents, values)
-        return moved
+        return world.set(latents, values)
 
     def by_level(self, attribute: Attribute) -> bool:
         """Whether the attribute takes levels and nothing between them."""
@@ -133,7 +133,9 @@ class Space:
         return tuple(float(i) / last for i in np.unique(at) if 0 < i < last)
 
 
-def space_of(world: Any, vary: Iterable[str] = (), *, kind: str = "attributes", latent_dims: int = DIRECTIONS) -> Space:
+def space_of(
+    world: World, vary: Iterable[str] = (), *, kind: str = "attributes", latent_dims: int = DIRECTIONS
+) -> Space:
     """The space of the attributes named, by default all continuous ones of the world that differ between its subjects.
 
     vary: NAME for the world's own population, NAME=LOW:HIGH for values evenly between, NAME=A,B for levels, each as

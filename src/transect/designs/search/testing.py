@@ -43,19 +43,19 @@ class Stratum:
 class Phases:
     """The two phases as a strategy: a point depends on the seed, its number and the answers of the first phase.
 
-    own: searches in place of the active search, over conditions.
+    strategy: searches in place of the active search, over conditions.
     """
 
     seed: int = 0
     budget: int = 400
     thresholds: tuple[tuple[float, ...], ...] | None = None
     name: str = "active testing"
-    own: Thompson | None = None
+    strategy: Thompson | None = None
 
     @property
     def search(self) -> ActiveSearch | Thompson:
         """The search of the first phase."""
-        return ActiveSearch(self.seed) if self.own is None else self.own
+        return ActiveSearch(self.seed) if self.strategy is None else self.strategy
 
     @property
     def first(self) -> int:

@@ -104,9 +104,9 @@ class _Bounded:
         self._file, self._size = file, size
 
     def _check(self, wanted: int) -> None:
-        left = self._size - self._file.tell()
-        if wanted > left:
-            raise _Refused(f"expected {wanted} more bytes, found {left}: the file is truncated or damaged")
+        remaining = self._size - self._file.tell()
+        if wanted > remaining:
+            raise _Refused(f"expected {wanted} more bytes, found {remaining}: the file is truncated or damaged")
 
     def read(self, n: int = -1) -> bytes:
         self._check(n)
@@ -192,9 +192,9 @@ class _DataUnpickler(pickle._Unpickler):
 
     def find_class(self, module: str, name: str) -> object:
         self._budget.count()
-        known = _KNOWN.get((module, name))
-        if known is not None:
-            return partial(known, self._budget) if known in (_storage, _tensor) else known
+        function = _KNOWN.get((module, name))
+        if function is not None:
+            return partial(function, self._budget) if function in (_storage, _tensor) else function
         if module == "torch" and name in _DTYPES:
             return _DTYPES[name]
         if _MODULES.fullmatch(module) and re.fullmatch(r"[A-Za-z_]\w*", name):
@@ -211,8 +211,8 @@ class _DataUnpickler(pickle._Unpickler):
         return self._records[full_name]
 
     def persistent_load(self, pid: object) -> object:
-        shown = pid[:80] if isinstance(pid, str) else type(pid).__name__  # the text of nested tuples can be endless
-        raise _Refused(f"expected weights inside the file, found a reference to outside: {shown}")
+        reference = pid[:80] if isinstance(pid, str) else type(pid).__name__  # the text of nested tuples can be endless
+        raise _Refused(f"expected weights inside the file, found a reference to outside: {reference}")
 
     def get_extension(self, code: int) -> object:
         raise _Refused(f"expected names, found the extension code {code}; the file is damaged or hostile")

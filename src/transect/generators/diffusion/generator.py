@@ -71,15 +71,15 @@ class DiffusionGenerator:
 
         Raises BadInput for more subjects than there are photographs, and for seeds that are not whole.
         """
-        checked = check_seeds(seeds)
+        numbers = check_seeds(seeds)
         if self._source is None:
-            return Latents(checked, exogenous_noise(checked, self.latent_dim), SPACE)
-        rows = checked % SUBJECTS_PER_SEED
+            return Latents(numbers, exogenous_noise(numbers, self.latent_dim), SPACE)
+        rows = numbers % SUBJECTS_PER_SEED
         if len(rows) and rows.max() >= len(self._source):
             raise BadInput(
                 f"{self.name}: expected at most {len(self._source)} subjects, its photographs; ask for fewer"
             )
-        return Latents(checked, rows.astype(np.float64)[:, None], SPACE)
+        return Latents(numbers, rows.astype(np.float64)[:, None], SPACE)
 
     def read(self, latents: Latents) -> pa.Table:
         """The requested float64 levels of the prompt or strengths of the edits; the subject's own where not set."""
@@ -87,14 +87,16 @@ class DiffusionGenerator:
 
     def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
         """do(values): noise, photograph and all other words stay. Raises UnknownName, BadInput (range, kind, hold)."""
-        wanted = _columns(values)
-        known = {attribute.name: attribute for attribute in self.attributes}
-        for name in (*wanted, *hold):
-            if name not in known:
-                raise UnknownName("attribute", name, known, f"of {self.path.name}")
-        if both := [name for name in hold if name in wanted]:
+        columns = _columns(values)
+        attributes = {attribute.name: attribute for attribute in self.attributes}
+        for name in (*columns, *hold):
+            if name not in attributes:
+                raise UnknownName("attribute", name, attributes, f"of {self.path.name}")
+        if both := [name for name in hold if name in columns]:
             raise BadInput(f"{both[0]}: expected to be set or held, got both; drop one")
-        settings = {name: self._check_values(known[name], column, len(latents)) for name, column in wanted.items()}
+        settings = {
+            name: self._check_values(attributes[name], column, len(latents)) for name, column in columns.items()
+        }
         return replace(latents, settings={**latents.settings, **settings})
 
     def render(self, latents: Latents) -> Images:
@@ -102,11 +104,11 @@ class DiffusionGenerator:
         values = self._values(latents)
         pixels = np.empty((len(latents), self.image_size, self.image_size, 3), dtype=np.uint8)
         for row, seed in enumerate(latents.seeds.tolist()):
-            chosen = {name: float(column[row]) for name, column in values.items()}
+            levels = {name: float(column[row]) for name, column in values.items()}
             if self._source is None:
-                pixels[row] = self._render_prompt(seed, chosen)
+                pixels[row] = self._render_prompt(seed, levels)
             else:
-                pixels[row] = self._render_edit(self._source.pixels([int(latents.values[row, 0])])[0], seed, chosen)
+                pixels[row] = self._render_edit(self._source.pixels([int(latents.values[row, 0])])[0], seed, levels)
         return Images(pixels)
 
     def describe(self) -> dict[str, object]:
@@ -131,10 +133,10 @@ class DiffusionGenerator:
         }
 
     def _size(self, wanted: int | None) -> int:
-        stated = self.settings.image_size
-        if stated is not None and wanted not in (None, stated):
-            raise BadInput(f"{self.path.name}: expected its own size of {stated} pixels, got {wanted}; leave it out")
-        size = stated or wanted or own_size(self._pipeline)
+        default = self.settings.image_size
+        if default is not None and wanted not in (None, default):
+            raise BadInput(f"{self.path.name}: expected its own size of {default} pixels, got {wanted}; leave it out")
+        size = default or wanted or own_size(self._pipeline)
         factor = int(getattr(self._pipeline, "vae_scale_factor", 8))
         if size % factor:
             raise BadInput(
@@ -145,8 +147,8 @@ class DiffusionGenerator:
     def _photographs(self) -> LabelledImages | None:
         if not self.settings.source:
             return None
-        reader, colon, rest = self.settings.source.partition(":")
-        place = rest if Path(rest).is_absolute() else str(self.path.parent / rest)
+        reader, colon, location = self.settings.source.partition(":")
+        place = location if Path(location).is_absolute() else str(self.path.parent / location)
         return open_dataset(f"{reader}{colon}{place}", image_size=self.image_size, labelled=False)
 
     def _values(self, latents: Latents) -> dict[str, Float[np.ndarray, " n"]]:
@@ -200,11 +202,11 @@ class DiffusionGenerator:
 
     def _run(self, arguments: dict[str, object], seed: int, place: int) -> UInt8[np.ndarray, "h w 3"]:
         """One image; the noise comes from the subject's seed and the edit's place, on the CPU for every device."""
-        drawn = int(generator(seed, Stream.TEXTURE).integers(0, 1 << 62)) + place
-        chance = torch.Generator("cpu").manual_seed(drawn)
+        noise_seed = int(generator(seed, Stream.TEXTURE).integers(0, 1 << 62)) + place
+        chance = torch.Generator("cpu").manual_seed(noise_seed)
         guided = {"guidance_scale": self.settings.guidance, "negative_prompt": self.settings.negative_prompt or None}
-        taken = inspect.signature(type(self._pipeline).__call__).parameters
-        guided = {name: value for name, value in guided.items() if name in taken}
+        parameters = inspect.signature(type(self._pipeline).__call__).parameters
+        guided = {name: value for name, value in guided.items() if name in parameters}
         with torch.inference_mode():
             output = self._pipeline(
                 **{**guided, **arguments}, num_inference_steps=self.settings.steps, generator=chance, output_type="np"

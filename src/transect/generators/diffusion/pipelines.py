@@ -143,12 +143,12 @@ def _check_device(device: str, half: bool) -> None:
 
 def _check_kind(pipeline: Pipeline, mode: str, folder: Path) -> None:
     takes = inspect.signature(type(pipeline).__call__).parameters
-    wanted = {
+    arguments = {
         "text": ("prompt", "generator"),
         "edit": ("image", "strength"),
         "instruct": ("image", "image_guidance_scale"),
     }
-    if missing := [name for name in wanted[mode] if name not in takes]:
+    if missing := [name for name in arguments[mode] if name not in takes]:
         kind = type(pipeline).__name__
         raise BadInput(f"{folder}: expected a pipeline for mode {mode}, got {kind}, which takes no {missing[0]}")
 

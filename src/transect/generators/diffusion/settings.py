@@ -141,6 +141,6 @@ def _attribute(name: str, entry: AttributeSettings, settings: Settings) -> Attri
         kind: Literal["binary", "categorical"] = "binary" if len(entry.levels) == 2 else "categorical"
         meaning = entry.meaning or f"prompted: {' / '.join(words or 'nothing' for words in entry.levels.values())}"
         return Attribute(name, kind, meaning, levels=tuple(entry.levels), source="the prompt")
-    what = "share of noise" if settings.mode == "edit" else "share of guidance"
+    unit = "share of noise" if settings.mode == "edit" else "share of guidance"
     meaning = entry.meaning or f"edited: {entry.prompt}"
-    return Attribute(name, "continuous", meaning, what, 0.0, entry.strongest, source="the edit's prompt")
+    return Attribute(name, "continuous", meaning, unit, 0.0, entry.strongest, source="the edit's prompt")

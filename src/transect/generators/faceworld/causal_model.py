@@ -89,7 +89,7 @@ def _apply_setting(value: Float[np.ndarray, " n"], setting: Float[np.ndarray, " 
 
 def _column(name: str, values: object, n: int) -> Float[np.ndarray, " n"]:
     """One checked float64 value per row, from a column or from one value for all rows."""
-    known = attribute(name)
+    definition = attribute(name)
     try:
         numbers = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -97,5 +97,5 @@ def _column(name: str, values: object, n: int) -> Float[np.ndarray, " n"]:
     if numbers.ndim > 1 or (numbers.ndim == 1 and len(numbers) != n):
         raise BadInput(f"{name}: expected one value or {n} values, got shape {list(numbers.shape)}; match the latents")
     for value in np.unique(numbers):
-        known.check(float(value))
+        definition.check(float(value))
     return np.array(np.broadcast_to(numbers, (n,)))

@@ -74,10 +74,10 @@ def cholesky(where: str, matrix: Float[np.ndarray, "k k"]) -> Float[np.ndarray, 
 def _changes(matrix: Float[np.ndarray, "k k"], shown: int = 4) -> str:
     """The pairs that the nearest correlation matrix changes most, with their values there."""
     nearest = nearest_correlation(matrix)
-    moved = np.triu(np.abs(nearest - matrix), 1)
-    order = np.argsort(-moved, axis=None, kind="stable")[:shown]
-    rows, columns = (index.tolist() for index in np.unravel_index(order, moved.shape))
-    pairs = [(i, j) for i, j in zip(rows, columns, strict=True) if moved[i, j] > 0.005]
+    changes = np.triu(np.abs(nearest - matrix), 1)
+    order = np.argsort(-changes, axis=None, kind="stable")[:shown]
+    rows, columns = (index.tolist() for index in np.unravel_index(order, changes.shape))
+    pairs = [(i, j) for i, j in zip(rows, columns, strict=True) if changes[i, j] > 0.005]
     return ", ".join(f"{NAMES[i]} with {NAMES[j]} {nearest[i, j]:.2f}" for i, j in pairs)
 
 

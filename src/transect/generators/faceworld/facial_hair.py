@@ -130,5 +130,5 @@ def hanging_beard(frame: Frame, p: Parameters, lattices: dict[str, Tensor]) -> t
     below = (y + 1.4 * x * x) / (1 + (2.8 * x) ** 2).sqrt()
     edge = reach * (1 + 0.22 * hairs) - below
     shading = 0.46 - 0.40 * smoothstep(below, -0.02, 0.12) + 0.12 * p["light_x"] * x / half
-    shown = smoothstep(reach, 0.005, 0.03) * smoothstep(y, -0.45, -0.30) * (1 - beyond(frame.head - 0.999))
-    return _lit_hairs(p, shading, hairs), coverage(edge, 1.8 * frame.pixel) * shown
+    visible = smoothstep(reach, 0.005, 0.03) * smoothstep(y, -0.45, -0.30) * (1 - beyond(frame.head - 0.999))
+    return _lit_hairs(p, shading, hairs), coverage(edge, 1.8 * frame.pixel) * visible

@@ -64,7 +64,7 @@ def hair_traits(values: Mapping[str, Float[np.ndarray, " n"]]) -> dict[str, Floa
     ends = _TABLE[np.asarray(values["hair_style"]).astype(int)]
     at = ends[..., 0] + np.asarray(values["hair_length"])[:, None] * (ends[..., 1] - ends[..., 0])
     traits = {name: at[:, j] for j, name in enumerate(_NAMES)}
-    lost = np.clip((values["baldness"] - 0.82) / 0.18, 0, 1)
+    hair_loss = np.clip((values["baldness"] - 0.82) / 0.18, 0, 1)
     shaven = (ends[:, _NAMES.index("density"), 1] == 0).astype(np.float64)
     volume = traits["fullness"] * np.asarray(values["hair_volume"])
-    return traits | {"scalp": np.maximum(shaven, lost), "hair_volume": volume}
+    return traits | {"scalp": np.maximum(shaven, hair_loss), "hair_volume": volume}

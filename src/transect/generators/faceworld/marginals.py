@@ -143,18 +143,18 @@ def fill(where: str, name: str, marginal: object) -> None:
 
 def _in_order(key: str, name: str, shares: dict[str, object]) -> tuple[object, ...]:
     levels = attribute(name).levels
-    strange = [level for level in shares if level not in levels]
-    if strange:
-        raise BadInput(f"{key}: expected levels of {name} ({', '.join(levels)}), got {strange[0]!r}; change it")
+    unknown = [level for level in shares if level not in levels]
+    if unknown:
+        raise BadInput(f"{key}: expected levels of {name} ({', '.join(levels)}), got {unknown[0]!r}; change it")
     return tuple(shares.get(level, 0.0) for level in levels)
 
 
 def check_support(where: str, name: str, marginal: AnyMarginal) -> None:
     """Raises BadInput unless the marginal is of the attribute's kind and stays in its range."""
     key, bounds = f"{where}: marginals.{name}", attribute(name).bounds
-    wanted = _DISTRIBUTIONS[attribute(name).kind]
-    if marginal.distribution not in wanted:
-        raise BadInput(f"{key}.distribution: expected {' or '.join(wanted)}, got {marginal.distribution}; change it")
+    kinds = _DISTRIBUTIONS[attribute(name).kind]
+    if marginal.distribution not in kinds:
+        raise BadInput(f"{key}.distribution: expected {' or '.join(kinds)}, got {marginal.distribution}; change it")
     if isinstance(marginal, Categorical):
         _check_shares(key, marginal.shares, len(attribute(name).levels))
     low, high = marginal.support()

@@ -69,11 +69,11 @@ def check_mechanism(where: str, name: str, mechanism: Mechanism) -> None:
 def _check_weight(key: str, parent: str, weight: float | dict[str, float]) -> None:
     categorical, levels = attribute(parent).kind == "categorical", attribute(parent).levels
     if categorical != isinstance(weight, dict):
-        wanted = f"a number for each level ({', '.join(levels)})" if categorical else "one number"
-        raise BadInput(f"{key}: expected {wanted}, got {weight!r}; change it")
-    strange = [level for level in weight if level not in levels] if isinstance(weight, dict) else []
-    if strange:
-        raise BadInput(f"{key}: expected levels of {parent} ({', '.join(levels)}), got {strange[0]!r}; change it")
+        expected = f"a number for each level ({', '.join(levels)})" if categorical else "one number"
+        raise BadInput(f"{key}: expected {expected}, got {weight!r}; change it")
+    unknown = [level for level in weight if level not in levels] if isinstance(weight, dict) else []
+    if unknown:
+        raise BadInput(f"{key}: expected levels of {parent} ({', '.join(levels)}), got {unknown[0]!r}; change it")
 
 
 def solving_order(where: str, mechanisms: Mapping[str, Mechanism]) -> tuple[str, ...]:

@@ -136,8 +136,8 @@ def _parse(text: str, where: str) -> _File:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
-        got = first["input"] if not isinstance(first["input"], dict) else sorted(first["input"])
-        raise BadInput(f"{where}: {key}: {first['msg']}, got {got!r}; correct this key") from None
+        value = first["input"] if not isinstance(first["input"], dict) else sorted(first["input"])
+        raise BadInput(f"{where}: {key}: {first['msg']}, got {value!r}; correct this key") from None
     for name, marginal in parsed.marginals.items():
         check_support(where, name, marginal)
     for name, mechanism in parsed.mechanisms.items():

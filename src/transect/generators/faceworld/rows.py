@@ -75,21 +75,21 @@ class Rows(Mapping[str, Tensor]):
 
     def take(self, pick: Pick) -> Rows:
         """Some of the rows, in that order."""
-        taken = object.__new__(Rows)
-        taken._scalars, taken._colors, taken._device = self._scalars, self._colors, self._device
-        taken._host = np.ascontiguousarray(self._host[:, pick if isinstance(pick, slice) else pick.numpy()])
-        taken._columns, taken._tints = some(self._columns, pick, 1), some(self._tints, pick, 1)
-        taken._read = {}
-        return taken
+        part = object.__new__(Rows)
+        part._scalars, part._colors, part._device = self._scalars, self._colors, self._device
+        part._host = np.ascontiguousarray(self._host[:, pick if isinstance(pick, slice) else pick.numpy()])
+        part._columns, part._tints = some(self._columns, pick, 1), some(self._tints, pick, 1)
+        part._read = {}
+        return part
 
     def to(self, device: torch.device) -> Rows:
         """The same rows with tensors of that device."""
         if device == self._device:
             return self
-        moved = self.take(slice(None))
-        moved._device = device
-        moved._columns, moved._tints = moved._columns.to(device), moved._tints.to(device)
-        return moved
+        copy = self.take(slice(None))
+        copy._device = device
+        copy._columns, copy._tints = copy._columns.to(device), copy._tints.to(device)
+        return copy
 
     def with_any(self, *names: str) -> Pick | None:
         """The rows in which one of those scalars is above 0; None where there is no such row."""

@@ -47,9 +47,9 @@ def _draw(seed: int) -> Float[np.ndarray, " n"]:
 
 def draw_lattices(seeds: Sequence[int], device: torch.device | str = "cpu") -> dict[str, Tensor]:
     """The noise lattices of those subjects: name -> float32 [b, rows, columns]."""
-    drawn = torch.from_numpy(np.stack([_draw(seed) for seed in seeds])).to(device)
+    noise = torch.from_numpy(np.stack([_draw(seed) for seed in seeds])).to(device)
     sizes = [rows * columns for rows, columns in LATTICES.values()]
-    parts = zip(LATTICES.items(), torch.split(drawn, sizes, dim=1), strict=True)
+    parts = zip(LATTICES.items(), torch.split(noise, sizes, dim=1), strict=True)
     return {name: part.reshape(-1, *size) for (name, size), part in parts}
 
 

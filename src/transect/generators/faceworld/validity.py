@@ -127,18 +127,18 @@ def validity_of(facts: Facts, version: str) -> dict[str, object]:
     there are no figures, "" where there are.
     """
     validated, words = statement(facts, version)
-    stated = {"photometry_validated": validated, "statement": words, "renderer_version": version}
+    facts_of_version = {"photometry_validated": validated, "statement": words, "renderer_version": version}
     if not facts or str(facts["renderer_version"]) != version:
         measured_version = f": figures are of renderer version {facts['renderer_version']}" if facts else ""
         return {
-            **stated,
+            **facts_of_version,
             "photometry": None,
             "identity": None,
             "readings": {},
             "not_measured": f"not measured for renderer version {version}{measured_version}",
         }
     return {
-        **stated,
+        **facts_of_version,
         "photometry": _summary(facts["photometry"]),
         "identity": {name: facts["identity"][name] for name in ("value", "low", "high", "n")},
         "readings": {row["attribute"]: row for row in facts["attributes"] if row["role"] != "identity"},

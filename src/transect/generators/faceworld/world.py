@@ -77,8 +77,8 @@ class FaceWorld:
 
         Raises BadInput unless seeds are whole numbers from 0 to 2⁶³ - 1.
         """
-        checked = check_seeds(seeds)
-        return Latents(checked, exogenous_noise(checked, LATENT_DIM), SPACE)
+        numbers = check_seeds(seeds)
+        return Latents(numbers, exogenous_noise(numbers, LATENT_DIM), SPACE)
 
     def to_z(self, latents: Latents) -> Latents:
         """The latent view z = R u, R a fixed random rotation: as in a learned generator, no coordinate means anything.
@@ -124,8 +124,8 @@ class FaceWorld:
         boxes = np.empty((len(latents), 4))
 
         def render_rows(rows: Int[np.ndarray, " b"], tile: Tile) -> None:
-            for row, taken in zip(rows, render_tile(tile), strict=True):
-                pixels[row] = camera.compress(taken, float(values["jpeg_quality"][row]))
+            for row, picture in zip(rows, render_tile(tile), strict=True):
+                pixels[row] = camera.compress(picture, float(values["jpeg_quality"][row]))
             boxes[rows] = face_boxes(tile.p, self.image_size)
 
         self._for_each(render_rows, latents, values)

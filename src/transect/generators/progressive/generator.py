@@ -90,12 +90,12 @@ class Progressive:
 
     def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[object]) -> Latents:
         """Z ~ N(0, I) and conditions drawn evenly, float64 [n, latent_dim], from each seed alone."""
-        checked = check_seeds(seeds)
-        drawn = exogenous_noise(checked, self.latent_dim)
+        numbers = check_seeds(seeds)
+        noise = exogenous_noise(numbers, self.latent_dim)
         for place, attribute in enumerate(self.attributes, start=self.shape.z_dim):
-            share = torch.special.ndtr(torch.from_numpy(drawn[:, place])).numpy()
-            drawn[:, place] = np.minimum(np.floor(share * len(attribute.levels)), len(attribute.levels) - 1)
-        return Latents(checked, drawn, SPACE)
+            share = torch.special.ndtr(torch.from_numpy(noise[:, place])).numpy()
+            noise[:, place] = np.minimum(np.floor(share * len(attribute.levels)), len(attribute.levels) - 1)
+        return Latents(numbers, noise, SPACE)
 
     def read(self, latents: Latents) -> pa.Table:
         """The condition of every row: the intended one, float64 columns; no columns without a condition."""
@@ -104,18 +104,18 @@ class Progressive:
 
     def set(self, latents: Latents, values: Table, hold: Sequence[str] = ()) -> Latents:
         """The same z under other conditions. Raises UnknownName, and BadInput for what is no level or held and set."""
-        wanted = values.to_pydict() if isinstance(values, pa.Table) else dict(values)
+        requested = values.to_pydict() if isinstance(values, pa.Table) else dict(values)
         names = [attribute.name for attribute in self.attributes]
-        for name in (*wanted, *hold):
+        for name in (*requested, *hold):
             if name not in names:
                 raise UnknownName("attribute", name, names)
-        if both := [name for name in hold if name in wanted]:
+        if both := [name for name in hold if name in requested]:
             raise BadInput(f"{both[0]}: expected to be set or held, got both; drop one")
-        moved = self._rows(latents).copy()
-        for name, column in wanted.items():
+        values_by_row = self._rows(latents).copy()
+        for name, column in requested.items():
             place = names.index(name)
-            moved[:, self.shape.z_dim + place] = _column(column, len(moved), self.attributes[place])
-        return replace(latents, values=moved)
+            values_by_row[:, self.shape.z_dim + place] = _column(column, len(values_by_row), self.attributes[place])
+        return replace(latents, values=values_by_row)
 
     def render(self, latents: Latents) -> Images:
         """Pixels uint8 [n, h, w, 3]; none of no rows. Raises BadInput for latents of another space or width."""
@@ -225,9 +225,9 @@ def _check(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor], source
         raise BadInput(f"{source}: expected {', '.join(missing[:4])}, which the file lacks; it is incomplete")
     for name, value in tensors.items():
         if name not in expected or expected[name].shape != value.shape:
-            wanted = list(expected[name].shape) if name in expected else "nothing of this name"
+            shape = list(expected[name].shape) if name in expected else "nothing of this name"
             shown = name[:_SHOWN]
-            raise BadInput(f"{source}: {shown}: expected {wanted}, got {list(value.shape)}; it is of another network")
+            raise BadInput(f"{source}: {shown}: expected {shape}, got {list(value.shape)}; it is of another network")
         if not value.is_floating_point():
             raise BadInput(f"{source}: {name}: expected floating-point weights, got {value.dtype}; it is damaged")
         if not bool(torch.isfinite(value).all()):

@@ -60,8 +60,8 @@ def check_weights(tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor],
 def _check_axes(tensors: Mapping[str, Tensor], source: str, axes: int, *names: str) -> None:
     for name in names:
         if tensors[name].dim() != axes or not tensors[name].numel():
-            got = list(tensors[name].shape)
-            raise BadInput(f"{source}: {name}: expected {axes} axes that are not empty, got {got}; it is damaged")
+            shape = list(tensors[name].shape)
+            raise BadInput(f"{source}: {name}: expected {axes} axes that are not empty, got {shape}; it is damaged")
 
 
 def _need(tensors: Mapping[str, Tensor], source: str, *names: str) -> None:

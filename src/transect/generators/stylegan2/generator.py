@@ -102,8 +102,8 @@ class StyleGAN2:
 
     def sample(self, seeds: Int[np.ndarray, " n"] | Sequence[object]) -> Latents:
         """Z ~ N(0, I), float64 [n, z_dim], from each seed alone. Raises BadInput for seeds that are not whole."""
-        checked = check_seeds(seeds)
-        return Latents(checked, exogenous_noise(checked, self.latent_dim), "z")
+        numbers = check_seeds(seeds)
+        return Latents(numbers, exogenous_noise(numbers, self.latent_dim), "z")
 
     def to_space(self, latents: Latents, space: str) -> Latents:
         """The same subjects in space w or w+ (flattened), from latents of space z; row by row, whatever the batch.
@@ -137,8 +137,8 @@ class StyleGAN2:
         """
         z, c = torch.as_tensor(z), None if c is None else torch.as_tensor(c)
         if c is not None and c.shape != (len(z), self.shape.classes):
-            wanted = f"[{len(z)}, {self.shape.classes}]"
-            raise BadInput(f"c: expected one-hot classes {wanted}, got {list(c.shape)}; give a row for each z")
+            expected = f"[{len(z)}, {self.shape.classes}]"
+            raise BadInput(f"c: expected one-hot classes {expected}, got {list(c.shape)}; give a row for each z")
         psi = self.truncation if truncation is None else truncation
         if z.dim() != 2 or z.shape[1] != self.latent_dim:
             raise BadInput(f"z: expected [b, {self.latent_dim}], got {list(z.shape)}; give latents of this network")
@@ -148,8 +148,8 @@ class StyleGAN2:
                 z.to(self.device, torch.float32),
                 self._condition(len(z)) if c is None else c.to(self.device, torch.float32),
             )
-            drawn = average + (w - average) * psi if psi != 1 else w
-            return drawn.unsqueeze(1).repeat(1, self.layers, 1)
+            truncated = average + (w - average) * psi if psi != 1 else w
+            return truncated.unsqueeze(1).repeat(1, self.layers, 1)
 
     def styles(self, w: Float[Tensor, "b layers w"], *, gradients: bool = False) -> list[Tensor]:
         """Style space: the scales [b, channels] of every convolution and color layer, in order."""
@@ -171,8 +171,8 @@ class StyleGAN2:
         """
         w = torch.from_numpy(w) if isinstance(w, np.ndarray) else w
         if isinstance(w, Tensor) and (w.dim() != 3 or w.shape[1:] != (self.layers, self.shape.w_dim)):
-            wanted = [self.layers, self.shape.w_dim]
-            raise BadInput(f"w: expected [b, {wanted[0]}, {wanted[1]}], got {list(w.shape)}; give latents of space w+")
+            shape = f"[b, {self.layers}, {self.shape.w_dim}]"
+            raise BadInput(f"w: expected {shape}, got {list(w.shape)}; give latents of space w+")
         with torch.inference_mode(not gradients):
             styles = self.styles(w, gradients=gradients) if isinstance(w, Tensor) else w
             images: Tensor = self._network.synthesis(styles, self._noise(self.noise if noise is None else noise, seed))
@@ -204,8 +204,8 @@ class StyleGAN2:
 
     def describe(self) -> dict[str, object]:
         """What recreates the pictures, for a run's spec."""
-        chosen = {"truncation": self.truncation, "noise": self.noise, "label": self.label}
-        return {"name": self.name, "architecture": ARCHITECTURE, "image_size": self.image_size, **chosen, **self.facts}
+        options = {"truncation": self.truncation, "noise": self.noise, "label": self.label}
+        return {"name": self.name, "architecture": ARCHITECTURE, "image_size": self.image_size, **options, **self.facts}
 
     @property
     def tensors(self) -> dict[str, Tensor]:
@@ -261,17 +261,17 @@ class StyleGAN2:
         return label
 
     def _no_class(self, got: int | None) -> BadInput:
-        wanted = f"a class from 0 to {self.shape.classes - 1}"
-        return BadInput(f"label: expected {wanted}, got {got}; choose one, as in file.safetensors?label=0")
+        expected = f"a class from 0 to {self.shape.classes - 1}"
+        return BadInput(f"label: expected {expected}, got {got}; choose one, as in file.safetensors?label=0")
 
     def _condition(self, rows: int) -> Tensor | None:
         if not self.shape.classes:
             return None
         if self.label is None:
             raise self._no_class(None)
-        chosen = torch.zeros(rows, self.shape.classes, device=self.device)
-        chosen[:, self.label] = 1
-        return chosen
+        one_hot = torch.zeros(rows, self.shape.classes, device=self.device)
+        one_hot[:, self.label] = 1
+        return one_hot
 
     def _estimate_average(self) -> Tensor:
         """The mean w of many z, for files that do not hold it: of all classes in turn, or of the label."""

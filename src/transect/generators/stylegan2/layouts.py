@@ -69,8 +69,8 @@ def check_clamp(value: object, where: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
-        got = "a huge number" if isinstance(value, int) and value.bit_length() > 64 else f"{value!r:.40}"
-        raise BadInput(f"{where}: expected a finite number above 0, or null, got {got}; correct it")
+        text = "a huge number" if isinstance(value, int) and value.bit_length() > 64 else f"{value!r:.40}"
+        raise BadInput(f"{where}: expected a finite number above 0, or null, got {text}; correct it")
     return float(value)
 
 
@@ -88,8 +88,8 @@ def _collect(
     if depth > _DEEPEST or left[0] < 0 or len(tensors) > _MOST:
         raise BadInput("expected a network of a few blocks, found an endless one; the file is damaged or hostile")
     for group in ("_parameters", "_buffers"):
-        held = state.get(group)
-        for name, value in held.items() if isinstance(held, dict) else ():
+        members = state.get(group)
+        for name, value in members.items() if isinstance(members, dict) else ():
             if isinstance(value, Tensor):
                 tensors[f"{prefix}{name}"] = value
     clamp = state.get("conv_clamp")
@@ -105,27 +105,27 @@ def of_names(tensors: Mapping[str, object], source: str, extra: Mapping[str, obj
 
     extra: entries next to the dictionary in the file, such as the community's `latent_avg`.
     """
-    held = {str(name): value.detach() for name, value in tensors.items() if isinstance(value, Tensor)}
+    named_tensors = {str(name): value.detach() for name, value in tensors.items() if isinstance(value, Tensor)}
     for prefix in ("G_ema.", "g_ema.", "generator.", "module."):
-        if held and all(name.startswith(prefix) for name in held):
-            held = {name.removeprefix(prefix): value for name, value in held.items()}
-    if any(name.startswith("synthesis.b4.") for name in held):
-        return Weights(_as_float32({n: v for n, v in held.items() if n.startswith(_OFFICIAL)}, source))
-    if "input.input" in held and "conv1.conv.weight" in held:
+        if named_tensors and all(name.startswith(prefix) for name in named_tensors):
+            named_tensors = {name.removeprefix(prefix): value for name, value in named_tensors.items()}
+    if any(name.startswith("synthesis.b4.") for name in named_tensors):
+        return Weights(_as_float32({n: v for n, v in named_tensors.items() if n.startswith(_OFFICIAL)}, source))
+    if "input.input" in named_tensors and "conv1.conv.weight" in named_tensors:
         try:
             average = (extra or {}).get("latent_avg")
             average_entry = {"latent_avg": average} if isinstance(average, Tensor) else {}
-            weights = _of_community(_as_float32({**held, **average_entry}, source), source)
-            without = not any(name.startswith("noises.") for name in held)
+            weights = _of_community(_as_float32({**named_tensors, **average_entry}, source), source)
+            without = not any(name.startswith("noises.") for name in named_tensors)
             return Weights(weights | _drawn_noise(weights) if without else weights, noise_drawn=without)
         except (IndexError, RuntimeError):  # a tensor without the axes or numbers that its name implies
             raise BadInput(
                 f"{source}: expected the community's StyleGAN2, found weights of other shapes; it is damaged"
             ) from None
-    if any(re.match(r"synthesis\.L\d+_", name) for name in held):
+    if any(re.match(r"synthesis\.L\d+_", name) for name in named_tensors):
         raise BadInput(f"{source}: expected StyleGAN2, found StyleGAN3, which has other layers; give StyleGAN2")
-    some = ", ".join(sorted(held)[:4]) or "no tensor"
-    raise BadInput(f"{source}: expected StyleGAN2's weights, found an unknown architecture ({some} …)")
+    names = ", ".join(sorted(named_tensors)[:4]) or "no tensor"
+    raise BadInput(f"{source}: expected StyleGAN2's weights, found an unknown architecture ({names} …)")
 
 
 def _as_float32(held: Mapping[str, Tensor], source: str) -> dict[str, Tensor]:

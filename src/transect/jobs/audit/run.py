@@ -102,8 +102,8 @@ def _audit(request: AuditRequest, targets: Sequence[Target], quiet: bool) -> Aud
         gates.store(place, None if part.name == planned.PHOTOGRAPHS else required)
     if lines is not None:
         study.run(lines, folder / interpolation.FOLDER, quiet=quiet)
-    boundary.keep(folder, request.report.boundary)
-    error_conditions.keep(folder, crossed)
+    boundary.write(folder, request.report.boundary)
+    error_conditions.write(folder, crossed)
     reporting.rate(folder, seen.perceived, seen.prune, seen.ratings)
     with announcing_stages(quiet=quiet):
         return _with_costs(reporting.report(folder), targets)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 import pyarrow as pa
@@ -21,14 +21,14 @@ from transect.effects.perception import mean_ratings
 from transect.effects.samples import read_columns
 from transect.effects.truth import Truth
 from transect.errors import BadInput, UnknownName
-from transect.protocols import Generator, Rater, Target
+from transect.protocols import Generator, KnowsTruth, Rater, Target
 from transect.records import Attribute, Latents, Question, Task
 from transect.runs import model_files
 from transect.runs.inputs import TableLike, as_table
 from transect.runs.progress import Progress
 
 BATCH: Final = 64
-"""Images that are rendered and asked about at a time."""
+"""Images that are rendered and labelled at a time."""
 BY: Final = ("seed", "subject", "id")
 """Columns of a table by which a row's subject is known; an id is that of an image as the population has it."""
 NOT_LABELS: Final = (*BY, "cell", "study", "rater")
@@ -41,7 +41,7 @@ _ID: Final = re.compile(r"(\d+)-0000")
 class Labels:
     """Labels float64 [n] by attribute, 0 and 1 where the kind is binary, NaN where there is none.
 
-    seeds: the subject of each row. kinds: continuous or binary. source: who gave them, as `Direction.origin` keeps it;
+    seeds: the subject of each row. kinds: continuous or binary. source: who gave them, as in `Direction.origin`;
     facts: what recreates them. notes: what was averaged or left out.
     """
 
@@ -53,8 +53,8 @@ class Labels:
     notes: tuple[str, ...] = ()
 
 
-def from_truth(generator: Any, latents: Latents, wanted: Sequence[str]) -> Labels:
-    """What the causal model says of each latent. wanted: names, or names compared with a value ("smile>0.5").
+def from_truth(generator: Generator, latents: Latents, wanted: Sequence[str]) -> Labels:
+    """The values of the causal model for each latent. wanted: names, or names compared with a value ("smile>0.5").
 
     Raises BadInput where the generator knows no truth, for a name twice, or an attribute of several levels that is not
     compared with one; UnknownName for another attribute.
@@ -65,12 +65,12 @@ def from_truth(generator: Any, latents: Latents, wanted: Sequence[str]) -> Label
     >>> dict(made.kinds)
     {'age': 'continuous', 'smile': 'binary'}
     """
-    if not hasattr(generator, "truths"):
+    if not isinstance(generator, KnowsTruth):
         raise BadInput(
             f"--labels truth: expected a generator that knows it, got {generator.name}; give a table or target:SPEC"
         )
     known = {attribute.name: attribute for attribute in generator.truth_attributes}
-    truths = _asked(wanted, known)
+    truths = _truths_of(wanted, known)
     table = generator.truths(latents)
     columns, kinds = {}, {}
     for name, truth in truths.items():
@@ -135,7 +135,7 @@ def of_table(source: LabelTable, wanted: Sequence[str] = (), labelled_by: str = 
         raise BadInput(f"{path}: expected a column of labels for each attribute, got {present} alone; add one")
     names, values = read_columns(table.select(labels))
     values = np.where(np.isfinite(values), values, np.nan)
-    truths = _asked(wanted or names, dict.fromkeys(names, None))
+    truths = _truths_of(wanted or names, dict.fromkeys(names, None))
     subjects, rows = np.unique(seeds, return_inverse=True)
     columns, kinds, notes = {}, {}, []
     if len(subjects) < len(seeds):
@@ -208,7 +208,7 @@ def _batches(latents: Latents, name: str, quiet: bool) -> Iterator[Latents]:
             progress.advance(len(batch))
 
 
-def _asked(texts: Sequence[str], known: Mapping[str, Attribute | None]) -> dict[str, Truth]:
+def _truths_of(texts: Sequence[str], known: Mapping[str, Attribute | None]) -> dict[str, Truth]:
     """Attribute by name, with what it is compared with. Raises BadInput for one named twice."""
     truths: dict[str, Truth] = {}
     for text in texts:

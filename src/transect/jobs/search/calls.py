@@ -56,7 +56,7 @@ def next_batch(search: Search, folder: RunFolder, part: int, history: History, b
         budget.add([reason if failed else "" for reason, failed in zip(*_answers(rows), strict=True)])
         points = np.array(rows["point"].to_pylist(), dtype=np.float64).reshape(len(rows), history.dimensions)
         calls = Suggestions(points, np.array(rows["explored"].to_pylist(), dtype=np.bool_))
-        return history.told(calls, rows["failure"].to_numpy().astype(np.float64))
+        return history.with_answers(calls, rows["failure"].to_numpy().astype(np.float64))
     chosen = search.strategy.suggest(history, min(search.batch, search.budget - len(history)))
     calls = Suggestions(search.space.snapped(chosen.points), chosen.explored)
     images = _images(search, folder, part, len(history), calls.points)
@@ -76,7 +76,7 @@ def next_batch(search: Search, folder: RunFolder, part: int, history: History, b
         "paid": pa.array([round(float(cost[1]), 9)] + [0.0] * (len(calls) - 1), pa.float64()),
     }
     folder.write_part("calls", part, pa.table(table))
-    return history.told(calls, values)
+    return history.with_answers(calls, values)
 
 
 def _spent(target: Target) -> tuple[float, float]:

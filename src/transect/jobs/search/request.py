@@ -104,9 +104,9 @@ class Search:
             return Interrogation(self.seed, self.alpha, self.space.steps)
         sampler = Thompson(self.space.steps, self.seed) if self.space.conditions_alone else None
         if self.goal == "regions":
-            return ConfirmedSearch(self.seed, self.budget, self.space.thresholds, own=sampler)
+            return ConfirmedSearch(self.seed, self.budget, self.space.thresholds, strategy=sampler)
         if self.goal == "rate":
-            return Phases(self.seed, self.budget, self.space.thresholds, own=sampler)
+            return Phases(self.seed, self.budget, self.space.thresholds, strategy=sampler)
         return eager(self.seed) if sampler is None else sampler
 
     def spec(self) -> SearchSpec:

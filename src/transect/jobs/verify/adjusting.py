@@ -17,7 +17,7 @@ _RESAMPLES: Final = 200
 
 
 def adjusted_ols(tables: Tables) -> Answers:
-    """Least squares on the attribute and what was recorded beside it."""
+    """Least squares on the attribute and the recorded covariate."""
     return each(tables, lambda t: ols(t["outcome"], {"attribute": t["attribute"], "covariate": t["covariate"]})[0])
 
 
@@ -110,7 +110,7 @@ def clustered_ols(tables: Tables) -> Answers:
 
 
 def image_ols(tables: Tables) -> Answers:
-    """Least squares on images, as if each were of a subject of its own."""
+    """Least squares on images, as if each were of a separate subject."""
     return each(tables, lambda t: ols(t["images"].ravel(), {"attribute": spread(t["attribute"], t["images"])})[0])
 
 

@@ -1,7 +1,7 @@
-"""What was computed is kept: figures as JSON and tables as Parquet, by name and the settings that they depend on.
+"""Stores what is computed: figures as JSON and tables as Parquet, by name and the settings that they depend on.
 
-A file is written to a temporary name and renamed: what exists is complete. The settings' hash stands in the name, so
-that another renderer, size or number of subjects never meets a figure of the old one.
+A file is written to a temporary name and renamed, so that every file is complete. Its name holds a hash of the
+settings, so that figures of another renderer, size or number of subjects are never mixed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, final
+from typing import final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,7 +19,9 @@ from filelock import FileLock, Timeout
 from transect.errors import FolderInUse, RunFolderError
 from transect.runs.folder import canonical_json, spec_hash, write_atomically
 
-Settings = Mapping[str, Any]
+Settings = Mapping[str, object]
+Figures = dict[str, object]
+"""Figures by name, in JSON's own types."""
 
 
 @final
@@ -50,11 +52,11 @@ class Cache:
         self._lock.release()
 
     def file(self, name: str, settings: Settings, suffix: str) -> Path:
-        """Where a thing of that name and those settings lies, whether or not it is there."""
+        """The path of a file by name and settings, whether or not it exists."""
         return self.path / f"{name}-{spec_hash(settings)[:12]}{suffix}"
 
-    def figures(self, name: str, settings: Settings, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """The figures, computed unless they are there; they must be plain JSON values (None for what is NaN)."""
+    def figures(self, name: str, settings: Settings, compute: Callable[[], Figures]) -> Figures:
+        """The figures, computed unless they are stored; they must be plain JSON values (None for what is NaN)."""
         path = self.file(name, settings, ".json")
         if path.exists():
             stored = json.loads(path.read_text(encoding="utf-8"))
@@ -66,7 +68,7 @@ class Cache:
         return dict(json.loads(text)["figures"])
 
     def table(self, name: str, settings: Settings, compute: Callable[[], pa.Table]) -> pa.Table:
-        """The table, computed unless it is there."""
+        """The table, computed unless it is stored."""
         path = self.file(name, settings, ".parquet")
         if path.exists():
             return pq.read_table(path)

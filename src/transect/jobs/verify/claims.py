@@ -1,4 +1,4 @@
-"""What the documents claim of each estimator: a method, a world, and whether theory says that it is right there."""
+"""What the documents claim of each estimator: a method, a world, and whether theory predicts that it is valid there."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ _FURTHER_CLAIMS: Final = (
     Claim(
         "McNemar",
         "hidden cause, pairs",
-        modelling.pairs_alike,
+        modelling.similar_pairs,
         False,
         "matched people still differ in a hidden cause",
         "",
@@ -290,4 +290,4 @@ _FACES_CLAIMS: Final = (
 )
 
 CLAIMS: Final = _SIMPLE_CLAIMS + _FURTHER_CLAIMS + _FACES_CLAIMS
-"""When to use which estimator: what the documents say of it, row by row."""
+"""When to use which estimator: row by row, as in the documents."""

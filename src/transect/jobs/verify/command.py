@@ -48,7 +48,7 @@ def world(
     out: Annotated[Path, typer.Option(help="Folder for what is computed.")] = Path("runs/verify-world"),
     json: Json = False,
 ) -> None:
-    """Measure FaceWorld: photometry, what detectors find, what networks read, who can be told apart.
+    """Measure FaceWorld: photometry, what detectors find, what networks read, whether people can be distinguished.
 
     Takes about an hour. Rerun the command to resume.
     """
@@ -67,15 +67,14 @@ def world(
     result = run("world", settings=settings, out=out)
     if publish is not None and result.numbers.world is not None:
         from transect.jobs.verify.publication import publish_facts
-        from transect.runs.plain_json import plain
 
-        publish_facts(plain(result.numbers.world), publish)
+        publish_facts(result.numbers.world, publish)
     _show(result, json)
 
 
 @verify.command()
 def estimators(
-    seeds: Annotated[int, typer.Option(help="Tables per world; 500 can tell a coverage of 93 % from 95 %.")] = 500,
+    seeds: Annotated[int, typer.Option(help="Tables per world; 500 distinguish a coverage of 93 % from 95 %.")] = 500,
     json: Json = False,
 ) -> None:
     """Test every estimator in worlds of planted truth: bias, RMSE, coverage, type I error, power. Takes minutes."""

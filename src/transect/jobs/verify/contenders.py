@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float
@@ -47,7 +47,7 @@ TIED: Final = PopulationShares(
 @final
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What a contender said of each seed's table; p is NaN where it has no test (then the interval decides)."""
+    """A contender's answer on each seed's table; p is NaN where it has no test (then the interval decides)."""
 
     estimate: Float[np.ndarray, " s"]
     low: Float[np.ndarray, " s"]
@@ -61,7 +61,7 @@ class Answers:
         return cls(estimate, low, high, p)
 
     def rejects(self, alpha: float) -> np.ndarray:
-        """Whether each says that there is an effect."""
+        """Whether each reports an effect."""
         excluded = (self.low > 0) | (self.high < 0)
         return np.asarray(np.where(np.isfinite(self.p), self.p <= alpha, excluded))
 
@@ -113,7 +113,7 @@ def intended_slope(tables: Tables) -> Answers:
 
 
 def images_contrast(tables: Tables) -> Answers:
-    """All images as if each were of a subject of its own."""
+    """All images as if each were of a separate subject."""
     y, attribute = tables["images"], tables["attribute"]
     return Answers.of([_association(t.ravel(), np.repeat(a, t.shape[1])) for t, a in zip(y, attribute, strict=True)])
 
@@ -183,7 +183,7 @@ def max_t_family(tables: Tables) -> Answers:
     return _family(tables, lambda _, d: max_t(d, resamples=_RESAMPLES - 1))
 
 
-def _family(tables: Tables, corrected: Callable[[Any, Any], Any]) -> Answers:
+def _family(tables: Tables, corrected: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Answers:
     rows = []
     for y in tables["family"]:
         d = y[..., 1] - y[..., 0]

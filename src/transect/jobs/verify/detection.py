@@ -1,4 +1,4 @@
-"""What do two stock face detectors find in the world, and in photographs? Printed beside each other, fitted to neither.
+"""What do two stock face detectors find in the world, and in photographs? Reported for both, fitted to neither.
 
 The renderer's constants never followed a detector's answers: these shares are consequences, not targets.
 """
@@ -18,6 +18,7 @@ from jaxtyping import Bool, Float
 from transect.effects.intervals import wilson
 from transect.effects.overlap import IOU, found
 from transect.errors import TransectError
+from transect.jobs.verify.cache import Figures
 from transect.jobs.verify.pictures import Sample, face_boxes
 from transect.records import Images
 from transect.targets import resolve
@@ -30,7 +31,7 @@ RULE = f"a box that overlaps the rendered face, in the detector's own convention
 
 
 @functools.cache
-def detected_photographs() -> tuple[dict[str, Any], ...]:
+def detected_photographs() -> tuple[Figures, ...]:
     """Shares found among 700 adults of each of four groups of UTKFace, by target.
 
     >>> min(row["share"] for row in detected_photographs())
@@ -43,15 +44,15 @@ def detected_photographs() -> tuple[dict[str, Any], ...]:
     )
 
 
-def shares_found(pictures: Sample, targets: tuple[str, ...] = TARGETS) -> list[dict[str, Any]]:
-    """One row per target and group: n, found, share with its Wilson interval; None with the reason where not asked.
+def shares_found(pictures: Sample, targets: tuple[str, ...] = TARGETS) -> list[Figures]:
+    """One row per target and group: n, found, share with its Wilson interval; None with the reason where there is none.
 
     Groups: all; thirds of the Monk scale; bands of age; glasses, hat, bangs.
     """
     return [row for target in targets for row in _of_target(target, pictures)]
 
 
-def _of_target(name: str, pictures: Sample) -> Iterator[dict[str, Any]]:
+def _of_target(name: str, pictures: Sample) -> Iterator[Figures]:
     try:
         is_found = _found(name, pictures)
     except TransectError as error:
@@ -73,7 +74,7 @@ def _found(name: str, pictures: Sample) -> Bool[np.ndarray, " n"]:
     return np.concatenate(parts)
 
 
-def _share(is_found: Bool[np.ndarray, " n"]) -> dict[str, Any]:
+def _share(is_found: Bool[np.ndarray, " n"]) -> Figures:
     n, hits = len(is_found), int(is_found.sum())
     if not n:
         return {"n": 0, "found": 0, "share": None, "low": None, "high": None}

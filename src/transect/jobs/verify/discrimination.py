@@ -1,4 +1,4 @@
-"""How well does a score tell two kinds apart, or a reading follow the truth? AUC and R2 with bootstrap intervals.
+"""How well does a score separate two kinds, or a reading follow the truth? AUC and R2 with bootstrap intervals.
 
 Statistics are functions of weights, so that a resample of the clusters is one row of whole-number weights.
 Sources: Hanley and McNeil 1982, The meaning and use of the area under a ROC curve, doi:10.1148/radiology.143.1.7063747;
@@ -32,7 +32,7 @@ class Figure:
     n: int
     reason: str = ""
 
-    def as_dict(self) -> dict[str, float | int | str | None]:
+    def as_dict(self) -> dict[str, object]:
         """Plain values, NaN as None, for JSON."""
         numbers = {name: getattr(self, name) for name in ("value", "low", "high")}
         plain = {name: None if number != number else number for name, number in numbers.items()}
@@ -111,7 +111,7 @@ def pairs_auc(
     resamples: int = 1000,
     seed: int = 0,
 ) -> Figure:
-    """How well likeness tells pairs of pictures of one subject from pairs of two subjects.
+    """How well likeness separates pairs of pictures of one subject from pairs of two subjects.
 
     first, second: which subject (0 .. subjects - 1) each picture of the pair shows. Subjects are resampled; the weight
     of a pair is the product of its subjects' weights (once for a pair of one subject). n of the figure: subjects.

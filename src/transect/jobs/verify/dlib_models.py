@@ -14,6 +14,7 @@ from jaxtyping import Float
 
 from transect.effects.overlap import matching_boxes
 from transect.errors import BadInput, MissingExtra
+from transect.jobs.verify.cache import Figures
 from transect.jobs.verify.pictures import Sample, face_boxes, landmarks
 from transect.records import Images
 from transect.targets import resolve
@@ -30,7 +31,7 @@ _OUTER_CORNERS = (36, 45)
 _ENLARGED = 4
 
 
-def landmark_errors(pictures: Sample, model: Path) -> dict[str, Any]:
+def landmark_errors(pictures: Sample, model: Path) -> Figures:
     """Distance of dlib's 68 points from the world's own, by region, in shares of the outer eye corners' distance.
 
     dlib looks where its own detector found the face; faces that it does not find are counted and not measured.
@@ -41,12 +42,13 @@ def landmark_errors(pictures: Sample, model: Path) -> dict[str, Any]:
     detected = np.isfinite(predicted).all(axis=(1, 2))
     apart = true_points[detected][:, _OUTER_CORNERS[1]] - true_points[detected][:, _OUTER_CORNERS[0]]
     offset = (predicted[detected] - true_points[detected]) / np.linalg.norm(apart, axis=1)[:, None, None]
-    figures: dict[str, Any] = {"n": int(detected.sum()), "not_found": int((~detected).sum()), "regions": {}}
+    regions: Figures = {}
+    figures: Figures = {"n": int(detected.sum()), "not_found": int((~detected).sum()), "regions": regions}
     if not detected.any():
         return {**figures, "reason": "dlib found no face"}
     for name, points in REGIONS.items():
         distance = np.linalg.norm(offset[:, points], axis=2).mean(1)
-        figures["regions"][name] = {
+        regions[name] = {
             "mean": float(distance.mean()),
             "median": float(np.median(distance)),
             "offset": [float(v) for v in offset[:, points].mean((0, 1))],

@@ -30,7 +30,7 @@ class ProvenRow:
     """One method in one world over `seeds` tables.
 
     bias, rmse: of the estimate. coverage: share of intervals that hold the truth. type_one: share of tables that are
-    said to have an effect with the effect off; power: with it on. None where there is no such thing: a correction for
+    found to have an effect with the effect off; power: with it on. None where there is no such thing: a correction for
     many tests estimates nothing, a world of no effect has no power, the rate of one group has no test.
     """
 
@@ -45,9 +45,9 @@ class ProvenRow:
     expected_valid: bool
 
     def holds(self, errors: float = 2.0) -> bool:
-        """Whether the row shows what was expected, within so many Monte Carlo standard errors.
+        """Whether the row shows what was expected, within `errors` Monte Carlo standard errors.
 
-        Valid: coverage from .93 to .97 and type I error at most .07, as far as the row has them. Not valid: coverage
+        Valid: coverage from .93 to .97 and type I error at most .07, where the row has them. Not valid: coverage
         or type I error beyond these.
         """
         covers = self.coverage is None or within(self.coverage, LEAST_COVERAGE, MOST_COVERAGE, self.seeds, errors)
@@ -60,7 +60,7 @@ class ProvenRow:
 
 
 def within(share: float, low: float, high: float, seeds: int, errors: float = 2.0) -> bool:
-    """Whether a share over so many tables is consistent with a probability between low and high.
+    """Whether a share over n tables is consistent with a probability between low and high.
 
     >>> within(0.925, 0.93, 0.97, 500), within(0.90, 0.93, 0.97, 500)
     (True, False)
@@ -77,12 +77,13 @@ def prove(
 ) -> list[ProvenRow]:
     """Every claim as a row; the tables of a world are drawn once for all its methods.
 
-    Row by row a function of the number of seeds alone: seed s always has the same table. progress: told each world.
+    Row by row a function of the number of seeds alone: seed s always has the same table. progress: called with the name
+    of each world.
 
     Raises BadInput for fewer than ten seeds.
     """
     if seeds < FEWEST_SEEDS:
-        raise BadInput(f"seeds: expected at least {FEWEST_SEEDS}, got {seeds}; 500 tell 93 from 95 %")
+        raise BadInput(f"seeds: expected at least {FEWEST_SEEDS}, got {seeds}; 500 distinguish 93 from 95 %")
     chosen = CLAIMS if claims is None else claims
     rows = []
     for world in WORLDS:
@@ -118,7 +119,7 @@ def _row(claim: Claim, world: PlantedWorld, on: Answers | None, off: Answers | N
 
 
 def as_rows(rows: Sequence[ProvenRow]) -> list[list[str]]:
-    """The rows as texts: method, world, bias, RMSE, coverage, type I, power, what was expected, whether it showed."""
+    """The rows as texts: method, world, bias, RMSE, coverage, type I, power, what was expected, whether it holds."""
 
     def number(value: float | None, hundredfold: bool) -> str:
         return "" if value is None else f"{100 * value:.1f}" if hundredfold else f"{value:+.3f}"

@@ -52,7 +52,7 @@ class FailingTarget:
         return np.asarray(np.any([region.holds(points) for region in self.regions], axis=0))
 
     def __call__(self, points: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
-        """What is told about the points: 1 for a failure, 0 for none; with noise."""
+        """The labels of points: 1 for a failure, 0 for none; with noise."""
         truly = self.fails(points)
         if not self.noise:
             return truly.astype(np.float64)

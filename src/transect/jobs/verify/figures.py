@@ -73,7 +73,7 @@ class AttributeRead:
 @final
 @dataclass(frozen=True, slots=True)
 class Recognition:
-    """The same pairs, told apart by dlib's recognition network."""
+    """The same pairs, compared by dlib's recognition network."""
 
     model: str
     identities: Measured
@@ -83,7 +83,7 @@ class Recognition:
 @final
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """How well people are told apart: the area under the ROC curve, and its gate."""
+    """How well people are distinguished: the area under the ROC curve, and its gate."""
 
     value: float | None
     low: float | None
@@ -100,7 +100,7 @@ class Identity:
 @final
 @dataclass(frozen=True, slots=True)
 class Control:
-    """Groups that differ in one attribute, which a network must tell apart."""
+    """Groups that differ in one attribute, which a network must distinguish."""
 
     attribute: str
     value: float | None
@@ -133,11 +133,11 @@ class LandmarkErrors:
 @final
 @dataclass(frozen=True, slots=True)
 class WorldFigures:
-    """`transect verify world`: the rendered world next to photographs. Parts that were not asked for are empty.
+    """`transect verify world`: the rendered world next to photographs. Parts that were not requested are empty.
 
     photometry: ninety rows, a statistic in a fifth of cheek luminance each. medians_inside: how many rendered medians
     lie between the photographs' quartiles. targets: shares of faces that detectors find. null_auc: how well a
-    network tells groups apart that do not differ. control_auc: the same for groups that do.
+    network separates groups that do not differ. control_auc: the same for groups that do.
     """
 
     renderer_version: str
@@ -256,7 +256,7 @@ class VerifyNumbers:
 
 
 def record_of(kind: type[Record], figures: object) -> Record:
-    """Figures that were kept as JSON as a record; raises pydantic's ValidationError where they are not of that kind.
+    """Figures read from JSON as a record; raises pydantic's ValidationError where they are not of that kind.
 
     >>> record_of(ShareOfPhotographs, {"target": "dlib:hog-face", "group": "A", "n": 700, "share": 0.97}).share
     0.97

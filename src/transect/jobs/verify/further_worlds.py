@@ -24,7 +24,7 @@ HIDDEN_SHARES: Final = (0.16 / 1.16, 0.36)
 """Shares of what is left of outcome and attribute that the hidden cause explains; derived in `_hidden_line`."""
 
 HIDDEN_ODDS: Final = 2.0
-"""Odds of who of two alike has the attribute, where the hidden cause is at work."""
+"""Odds of which of two similar people has the attribute, where the hidden cause acts."""
 
 RATED: Final = 200
 """Images of each group that people rated in `_rare`; they are the first."""
@@ -121,7 +121,7 @@ def _hidden_line(rng: np.random.Generator, on: float) -> Table:
 
 
 def _hidden_pairs(rng: np.random.Generator, on: float) -> Table:
-    """Pairs that look alike; where their answers differ, the odds that the bearer errs are 2, and 3 times that."""
+    """Pairs that look the same; where their answers differ, the odds that the bearer errs are 2, and 3 times that."""
     odds = HIDDEN_ODDS * (3.0 if on else 1.0)
     differ = rng.random(400) < 0.4
     bearer = rng.random(400) < odds / (1 + odds)

@@ -1,7 +1,7 @@
-"""Does a classifier find a difference where there is none? Two groups of one population, told apart by a network.
+"""Does a classifier find a difference where there is none? Two groups of one population, separated by a network.
 
 Nothing is set in the null splits: the groups differ in u alone, by chance or by the order of their seeds, and a
-classifier that tells them apart would have found a trace of the renderer's making. In the control the same classifier
+classifier that separates them would have found a trace of the renderer's making. In the control the same classifier
 separates pairs of pictures of one subject whose smile was set to 0 and to 1.
 """
 
@@ -28,7 +28,7 @@ SPLITS = 3
 CONTROL = "smile"
 
 Labels = Callable[[int], Bool[np.ndarray, " n"]]
-"""The second group among so many pictures."""
+"""Which of n pictures are in the second group."""
 
 
 def pairs_with(attribute: str, first_seed: int) -> Draw:
@@ -74,7 +74,7 @@ def separation(
     resamples: int = 1000,
     quiet: bool,
 ) -> Figure:
-    """AUC, on held-out pictures, of a network that was taught to tell the groups apart.
+    """AUC, on held-out pictures, of a network that was trained to separate the groups.
 
     cluster: neighboring rows that show one subject and are resampled together.
     """

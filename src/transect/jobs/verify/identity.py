@@ -1,14 +1,13 @@
 """Do people look like different people? Pairs of pictures of one subject against pairs of two.
 
-The embedding is what the reader network says of the identity code: it was taught on other subjects, each with a code
-of its own, and is compared by the cosine. Sample of one subject share the identity code alone: attributes, nuisances
-and texture seeds are drawn anew for each. Source of the task: Huang et al. 2007, Labeled Faces in the Wild.
+The embedding is the identity code as the reader network reads it: it was trained on other subjects, each with a code
+separately, and is compared by the cosine. Sample of one subject share the identity code alone: attributes, nuisances
+and texture seeds are drawn separately for each. Source of the task: Huang et al. 2007, Labeled Faces in the Wild.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -54,7 +53,7 @@ def same_person(first_seed: int, copies: int = COPIES) -> Draw:
 
 
 def embedding(network: Network, pictures: Sample, device: str) -> Float[np.ndarray, "n d"]:
-    """What the network says of the identity code: the traits that every picture shows, in units of their spread."""
+    """The identity code as the network reads it: the traits that every picture shows, in units of their spread."""
     columns = [r.start for r in readings() if r.role == "identity" and rule(r.name) is ALWAYS]
     return np.asarray(answers(network, pictures.pixels, len(pictures), device)[:, columns])
 
@@ -104,12 +103,10 @@ def _likeness(
     return np.asarray((unit[first] * unit[second]).sum(1))
 
 
-def identity_figures(
-    network: Network, samples: Mapping[str, Sample], resamples: int, device: str
-) -> dict[str, dict[str, Any]]:
+def identity_figures(network: Network, samples: Mapping[str, Sample], resamples: int, device: str) -> dict[str, Figure]:
     """The figure of each sample by its name; every sample has COPIES pictures of each subject."""
     figures = {}
     for name, pictures in samples.items():
         subject = np.arange(len(pictures)) // COPIES
-        figures[name] = person_auc(embedding(network, pictures, device), subject, resamples=resamples).as_dict()
+        figures[name] = person_auc(embedding(network, pictures, device), subject, resamples=resamples)
     return figures

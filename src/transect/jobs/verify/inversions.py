@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
+import pyarrow as pa
 import torch
 from jaxtyping import Float
 
@@ -50,13 +51,13 @@ class Sizes:
     view_penalties: tuple[float, ...] = (100.0, 10.0, 3.0, 1.0, 0.1)
 
 
-def sweep_generator(generator: Invertible, sizes: Sizes) -> dict[str, Any]:
+def sweep_generator(generator: Invertible, sizes: Sizes) -> dict[str, object]:
     """Rows by setting: w (restricted), then w+ by λ. Medians over faces, but for what says mean.
 
-    perceptual, pixels, restriction: as inverted. identity_distance: of what the feature network says of both images.
-    attribute_error: of directions' readings of the mean code against the world's truth, in the truth's deviations, mean
-    over attributes and faces (0.8 is what the mean face gets). edit_gain: change that is read per change that is asked,
-    mean; off_target: change of the other attributes, in deviations, mean.
+    perceptual, pixels, restriction: as inverted. identity_distance: between the feature network's identities of both
+    images. attribute_error: of directions' readings of the mean code against the world's truth, in the truth's
+    deviations, mean over attributes and faces (0.8 is what the mean face gets). edit_gain: measured change per
+    requested change, mean; off_target: change of the other attributes, in deviations, mean.
     """
     world = FaceWorld(image_size=generator.image_size, threads=1)
     subjects = world.sample(FIRST_FACE + np.arange(sizes.faces))
@@ -95,7 +96,7 @@ def directions_of(generator: Invertible, labels: int) -> tuple[list[Direction], 
     return directions, {name: float(readings[name].std()) for name in READ}
 
 
-def recovered(inverted: Inverted, space: str, truth: Any, directions: Sequence[Direction]) -> float | None:
+def recovered(inverted: Inverted, space: str, truth: pa.Table, directions: Sequence[Direction]) -> float | None:
     """Mean |reading of the mean code - truth| in deviations of the truth, over attributes whose direction is good."""
     codes = inverted.codes.astype(np.float64)
     w = codes.mean(axis=1) if space == "w+" else codes
@@ -110,7 +111,7 @@ def recovered(inverted: Inverted, space: str, truth: Any, directions: Sequence[D
 
 def edited(
     generator: Invertible, inverted: Inverted, space: str, directions: Sequence[Direction], spreads: dict[str, float]
-) -> dict[str, Any]:
+) -> dict[str, float | None]:
     """Each of EDITED moved by one deviation up in all layers: gain and drift, as the feature network reads them."""
     codes = torch.from_numpy(inverted.codes[[not why for why in inverted.failures]])
     before, gains, drifts = _read_codes(generator, codes, space), [], []
@@ -128,12 +129,12 @@ def edited(
     }
 
 
-def sweep_latent_view(world: FaceWorld, sizes: Sizes, surrogate: Surrogate | None = None) -> dict[str, Any]:
+def sweep_latent_view(world: FaceWorld, sizes: Sizes, surrogate: Surrogate | None = None) -> dict[str, object]:
     """Rows by λ for FaceWorld's latent view, and one for the mean face (λ without end).
 
     perceptual: median distance of reconstruction and image. attribute_error: as in `sweep_generator`, of the world's
     own reading of the latents. identity_error: 1 - cosine of the true and found identity codes, median. edit_distance:
-    median perceptual distance of the found face and the true one after EDITED are set alike, both up.
+    median perceptual distance of the recovered face and the true one after EDITED are set to the same values.
     """
     view = latent_view(world)
     fitted = surrogate or fit_surrogate(view, features.load().network, samples=sizes.samples)

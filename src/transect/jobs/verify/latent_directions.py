@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from jaxtyping import Float
@@ -81,7 +81,7 @@ def score(
     labels: Sequence[int] = LABELS,
     repeats: int = REPEATS,
     walked: int = WALKED,
-    progress: Callable[[str], Any] = lambda _: None,
+    progress: Callable[[str], object] = lambda _: None,
 ) -> list[Scored]:
     """Every population, number of labels, fit and way; the same draws for all fits of a repeat.
 

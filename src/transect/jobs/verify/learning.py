@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
@@ -89,7 +89,7 @@ def train(
 
 
 def answers(network: Network, pixels: Pixels, count: int, device: str = "cpu") -> Float[np.ndarray, "n k"]:
-    """What the network says of rows 0 .. count - 1, float64."""
+    """The outputs of the network on rows 0 .. count - 1, float64."""
     network = network.to(device)
     network.eval()
     outputs = []
@@ -176,7 +176,7 @@ def _restore(network: Network, optimizer: torch.optim.Optimizer, checkpoint: Pat
         epochs = int(file.metadata()["epochs"])
     weights = {name.removeprefix("network."): value for name, value in tensors.items() if name.startswith("network.")}
     network.load_state_dict(weights)
-    state: dict[int, dict[str, Any]] = {}
+    state: dict[int, dict[str, Tensor]] = {}
     for name, value in tensors.items():
         kind, _, rest = name.partition(".")
         if kind == "optimizer":

@@ -1,4 +1,4 @@
-"""Contenders that match: pairs of observed images as `transect match` makes them, and regression beside them."""
+"""Contenders that match: pairs of observed images as `transect match` makes them, and regression."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 from scipy.special import stdtrit
@@ -36,11 +36,11 @@ Model = Callable[..., Sequence[Effect]]
 def _images(model: Model, *, by_subject: bool) -> Callable[[Tables], Answers]:
     """A regression of images on their subject's attribute."""
 
-    def one(t: Mapping[str, np.ndarray]) -> Effect:
-        groups: dict[str, Any] = {"clusters": subject_of(t["images"])} if by_subject else {}
-        return model(t["images"].ravel(), {"attribute": spread(t["attribute"], t["images"])}, **groups)[0]
+    def effect(t: Mapping[str, np.ndarray]) -> Effect:
+        clusters = subject_of(t["images"]) if by_subject else None
+        return model(t["images"].ravel(), {"attribute": spread(t["attribute"], t["images"])}, clusters=clusters)[0]
 
-    return lambda tables: each(tables, one)
+    return lambda tables: each(tables, effect)
 
 
 fractional_images = _images(logit, by_subject=False)
@@ -138,12 +138,12 @@ def perceived_answers(tables: Tables) -> Answers:
 
 
 def ratio_alone(tables: Tables) -> Answers:
-    """Whether the ratio of rates is told from 1; no estimate, since none is claimed."""
+    """Whether the ratio of rates differs from 1; no estimate, since none is claimed."""
     return _tested(effect.p for effect in _ratios(tables))
 
 
 def ratio_beyond_e_value(tables: Tables) -> Answers:
-    """An effect is said where the interval's E-value is larger than the hidden cause is strong."""
+    """An effect is reported where the interval's E-value is larger than the hidden cause is strong."""
     limits = [e_value(*(float(np.exp(v)) for v in (m.estimate, m.low, m.high))).limit for m in _ratios(tables)]
     return _tested(0.0 if limit > HIDDEN_RATIO else 1.0 for limit in limits)
 
@@ -167,7 +167,7 @@ def adjusted_for_planted(tables: Tables) -> Answers:
     return Answers.of(rows)
 
 
-def pairs_alike(tables: Tables) -> Answers:
+def similar_pairs(tables: Tables) -> Answers:
     """McNemar's test: as if who has the attribute were chance."""
     return _bounded(tables, 1.0)
 
@@ -181,7 +181,7 @@ def _bounded(tables: Tables, gamma: float) -> Answers:
     return _tested(float(rosenbaum_bounds(d, (gamma,)).largest_p[0]) for d in tables["differences"])
 
 
-def _tested(p: Any) -> Answers:
+def _tested(p: Iterable[float]) -> Answers:
     return Answers.of([(np.nan, np.nan, np.nan, value) for value in p])
 
 

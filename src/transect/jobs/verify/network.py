@@ -55,7 +55,7 @@ def _convolution(inputs: int, outputs: int, stride: int = 1, size: int = 3) -> n
 
 
 class _Block(nn.Module):
-    """Two convolutions beside the identity."""
+    """Two convolutions added to the identity."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
 """How is this face lit? Eighteen luminances of a face, relative to its cheeks, measured as on photographs.
 
 sRGB is decoded to linear light; luminance Y = .2126 R + .7152 G + .0722 B (ITU-R BT.709). Points are dlib's 68, in
-pixels; io is the distance of the eyes' centers. The facts beside this module hold the same statistics of 5,293
+pixels; io is the distance of the eyes' centers. The facts in this folder hold the same statistics of 5,293
 photographs, by fifth of cheek luminance.
 """
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import io
-from collections.abc import Callable
-from typing import Any, Protocol, final, runtime_checkable
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Protocol, final, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -36,8 +37,8 @@ class Sample(Protocol):
     """Pictures of one size and what is true of them; `Pictures` are one."""
 
     @property
-    def settings(self) -> dict[str, Any]:
-        """What the pictures depend on, as JSON has it."""
+    def settings(self) -> Mapping[str, object]:
+        """What the pictures depend on, in JSON's own types."""
         ...
 
     @property
@@ -79,13 +80,13 @@ class Pictures:
         count: int,
         draw: Draw,
         *,
-        key: dict[str, Any],
+        key: Mapping[str, object],
         masks: bool = False,
         quiet: bool = False,
     ) -> None:
         self.name, self.count, self.world = name, count, world
         self._cache, self._draw, self._with_masks = cache, draw, masks
-        self.settings = {"world": world.describe(), "masks": masks, "per_part": PER_PART, **key}
+        self.settings: Mapping[str, object] = {"world": world.describe(), "masks": masks, "per_part": PER_PART, **key}
         self._tables, self._pixels = self._parts(quiet)
 
     def __len__(self) -> int:
@@ -122,7 +123,7 @@ class Pictures:
                 progress.advance(len(rows))
         return tables, pixels
 
-    def _render(self, rows: Int[np.ndarray, " m"], file: Any) -> pa.Table:
+    def _render(self, rows: Int[np.ndarray, " m"], file: Path) -> pa.Table:
         latents = self._draw(self.world, rows)
         images = self.world.render(latents)
         sink = io.BytesIO()

@@ -94,7 +94,7 @@ def _interaction(rng: np.random.Generator, on: float) -> Table:
 
 
 def _confounded(rng: np.random.Generator, on: float) -> Table:
-    """What is recorded beside the attribute causes both; an experiment on the same people sets the attribute."""
+    """A recorded covariate causes attribute and outcome; an experiment on the same people sets the attribute."""
     covariate, noise = rng.uniform(-1, 1, 1000), rng.uniform(-1, 1, 200)
     attribute = (rng.random(1000) < 0.5 + 0.4 * covariate).astype(float)
     rates = 0.35 + 0.2 * noise[:, None] + 0.1 * on * np.array([0.0, 1.0])
@@ -107,7 +107,7 @@ def _confounded(rng: np.random.Generator, on: float) -> Table:
 
 
 def _projected(rng: np.random.Generator, on: float) -> Table:
-    """Two attributes with effects of their own, each set; the population to speak for has them together."""
+    """Two attributes with separate effects, each set; in the target population they are correlated."""
     rates = np.array([[0.2, 0.35], [0.2 + 0.1 * on, 0.35 + 0.1 * on]])
     return {"square": answers(rng, np.broadcast_to(rates, (200, 2, 2)), 0.5)}
 

@@ -1,7 +1,7 @@
 """Pixel masks of discs, convex hulls and lines, drawn as the photographs' statistics were cut.
 
-Points are whole pixels. The masks are those of OpenCV's circle, fillConvexPoly over convexHull, and polylines, drawn
-anew; where OpenCV rounds an edge another way, a pixel on the edge may differ.
+Points are whole pixels. The masks are those of OpenCV's circle, fillConvexPoly over convexHull, and polylines,
+implemented here; where OpenCV rounds an edge another way, a pixel on the edge may differ.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def student_rate(tables: Tables) -> Answers:
 
 
 def machine_rate(tables: Tables) -> Answers:
-    """What the machine says of the first group, as if people had said it."""
+    """The machine's answers on the first group, taken as ratings."""
     machine = tables["machine"][:, 0]
     low, high = wilson(machine.sum(axis=1), machine.shape[1])
     return Answers(machine.mean(axis=1), low, high, np.full(len(machine), np.nan))
@@ -53,7 +53,7 @@ def powered_difference(tables: Tables) -> Answers:
 
 
 def machine_difference(tables: Tables) -> Answers:
-    """What the machine says of the difference, as if people had said it."""
+    """The difference of the machine's answers, taken as ratings."""
     first, second = tables["machine"][:, 0], tables["machine"][:, 1]
     low, high = newcombe((second.sum(axis=1), first.sum(axis=1)), (second.shape[1], first.shape[1]))
     return Answers(second.mean(axis=1) - first.mean(axis=1), low, high, np.full(len(first), np.nan))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from transect.generators.faceworld.attributes import ATTRIBUTES, IDENTITY
-from transect.jobs.verify.cache import Cache
+from transect.jobs.verify.cache import Cache, Figures
 from transect.jobs.verify.discrimination import Figure, auc, macro_auc, not_estimable, r_squared, with_interval
 from transect.jobs.verify.learning import Batch, Schedule, answers, train
 from transect.jobs.verify.network import DESCRIPTION, Network, new_network
@@ -154,7 +154,7 @@ def trained_reader(pictures: Sample, schedule: Schedule, cache: Cache, *, quiet:
     return train(network, pictures.pixels, len(pictures), reader.loss, schedule, checkpoint, quiet=quiet)
 
 
-def read_back(network: Network, taught: Sample, held_out: Sample, resamples: int, device: str) -> list[dict[str, Any]]:
+def read_back(network: Network, taught: Sample, held_out: Sample, resamples: int, device: str) -> list[Figures]:
     """One row per attribute, nuisance and trait: figure, interval, gate, how many pictures show it."""
     learned, tested = Reader(taught), Reader(held_out)
     outputs = answers(network, held_out.pixels, len(held_out), device)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from transect.errors import UnknownName
 from transect.jobs.verify import estimators, tables
-from transect.jobs.verify.figures import ImagesFigures, VerifyNumbers, WorldFigures, record_of
+from transect.jobs.verify.figures import VerifyNumbers, WorldFigures, record_of
 from transect.jobs.verify.images import tables as image_tables
 from transect.jobs.verify.settings import Settings
 from transect.report.short_page import ShortTable, write_short_page
@@ -52,9 +52,9 @@ class VerifyResult(JobResult):
 
     def _texts(self) -> Iterable[tuple[str, list[str], list[list[str]]]]:
         if self.numbers.world is not None:
-            return tables.tables_of(plain(self.numbers.world))
+            return tables.tables_of(self.numbers.world)
         if self.numbers.images is not None:
-            return image_tables.tables_of(plain(self.numbers.images))
+            return image_tables.tables_of(self.numbers.images)
         rows = estimators.as_rows(self.numbers.estimators)
         return [(TITLES["estimators"], estimators.HEADINGS, rows)]
 
@@ -127,7 +127,7 @@ def verify(
 
         sizes = replace(QUICK if quick else Sizes(), seed=seed)
         images = compare_methods(sizes, Path(out or "runs/verify-images"), quiet=quiet)
-        return VerifyResult(VerifyNumbers(check, images=record_of(ImagesFigures, images)))
+        return VerifyResult(VerifyNumbers(check, images=images))
     if check == "estimators":
         rows = estimators.prove(seeds, progress=None if quiet else _print_world)
         return VerifyResult(VerifyNumbers(check, estimators=tuple(rows)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 from transect.errors import BadInput, UnknownName
 
@@ -38,7 +38,7 @@ class Settings:
     subjects: of the photometry (5,000 is the full check); the other samples are in proportion. image_size: pixels.
     parts: which of PARTS. epochs: passes over the training images. device: cpu or cuda[:n], for training alone; the
     pictures are always rendered on the CPU. resamples: of the bootstrap. landmark_model, recognition_model: files of
-    dlib's 68-point predictor and recognition network, which are measured beside the world where they are given.
+    dlib's 68-point predictor and recognition network, measured in addition where they are given.
 
     Raises BadInput for numbers below their least and files that are not there, UnknownName for a part.
     """
@@ -75,8 +75,8 @@ class Settings:
         """
         return max(least, round(full * self.subjects / FULL))
 
-    def of(self, *names: str) -> dict[str, Any]:
-        """Some of the settings, as JSON has them."""
+    def of(self, *names: str) -> dict[str, object]:
+        """Some of the settings by name."""
         return {name: value for name, value in asdict(self).items() if name in names}
 
 

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+
+from transect.jobs.verify.figures import AttributeRead, Control, Identity, Measured, ShareFound, WorldFigures
+from transect.jobs.verify.world import PhotometryRow
 
 Table = tuple[str, list[str], list[list[str]]]
 
 
-def tables_of(figures: Mapping[str, Any]) -> Iterator[Table]:
+def tables_of(figures: WorldFigures) -> Iterator[Table]:
     """Title, headings and rows of every part that was measured."""
     yield (
-        f"FaceWorld, renderer version {figures['renderer_version']}, {figures['image_size']} pixels",
+        f"FaceWorld, renderer version {figures.renderer_version}, {figures.image_size} pixels",
         ["part", "figure"],
         [list(row) for row in _overview(figures)],
     )
-    if figures["photometry"]:
+    if figures.photometry:
         yield (
-            "Luminance of faces, rendered beside photographs",
+            "Luminance of faces, rendered and in photographs",
             _PHOTOMETRY,
-            [_light(row) for row in figures["photometry"]],
+            [_light(row) for row in figures.photometry],
         )
-    if figures["targets"]:
-        yield f"Share found: {figures['found_rule']}", _TARGETS, [_share(row) for row in figures["targets"]]
-        facts = [[row["target"], row["group"], str(row["n"]), _number(row["share"])] for row in figures["photographs"]]
+    if figures.targets:
+        yield f"Share found: {figures.found_rule}", _TARGETS, [_share(row) for row in figures.targets]
+        facts = [[row.target, row.group, str(row.n), _number(row.share)] for row in figures.photographs]
         yield "The same in photographs (UTKFace, adults)", ["target", "group", "n", "share"], facts
-    if figures["attributes"]:
-        yield "Read back from held-out pictures", _READINGS, [_reading(row) for row in figures["attributes"]]
+    if figures.attributes:
+        yield "Read back from held-out pictures", _READINGS, [_reading(row) for row in figures.attributes]
 
 
 _PHOTOMETRY = ["fifth", "statistic", "rendered median", "photographs p25 to p75", "inside", "share in p05 to p95"]
@@ -34,73 +36,73 @@ _TARGETS = ["target", "by", "group", "n", "share", "95 % interval", "reason"]
 _READINGS = ["attribute", "role", "figure", "value", "95 % interval", "n", "gate", "met", "seen"]
 
 
-def _overview(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    if figures["photometry"]:
+def _overview(figures: WorldFigures) -> Iterator[tuple[str, str]]:
+    if figures.photometry:
         yield (
             "medians between the photographs' quartiles",
-            f"{figures['medians_inside']} of {len(figures['photometry'])}",
+            f"{figures.medians_inside} of {len(figures.photometry)}",
         )
-        yield "medians beyond their 5 to 95 %", str(len(figures["medians_outside"]))
-        yield "smallest share of faces within their 5 to 95 %", _number(figures["share_inside"])
-        yield "faces per fifth", ", ".join(map(str, figures["faces_per_fifth"]))
-        yield "median cheek luminance of the darkest tones", _number(figures["darkest_cheek"])
-        yield "photometry passes", _yes(figures["photometry_passes"])
-    gated = [row for row in figures["attributes"] if row["gate"] is not None]
+        yield "medians beyond their 5 to 95 %", str(len(figures.medians_outside))
+        yield "smallest share of faces within their 5 to 95 %", _number(figures.share_inside)
+        yield "faces per fifth", ", ".join(map(str, figures.faces_per_fifth))
+        yield "median cheek luminance of the darkest tones", _number(figures.darkest_cheek)
+        yield "photometry passes", _yes(figures.photometry_passes)
+    gated = [row for row in figures.attributes if row.gate is not None]
     if gated:
-        yield "attributes read back at their gate", f"{sum(row['met'] for row in gated)} of {len(gated)}"
-    if figures["identity_auc"] is not None:
-        identity = figures["identity"]
+        yield "attributes read back at their gate", f"{sum(bool(row.met) for row in gated)} of {len(gated)}"
+    identity = figures.identity
+    if identity is not None and figures.identity_auc is not None:
         yield (
-            "people told apart (AUC)",
-            f"{_interval(identity, value=True)}, gate {identity['gate']}: {_yes(identity['met'])}",
+            "people distinguished (AUC)",
+            f"{_interval(identity, value=True)}, gate {identity.gate}: {_yes(identity.met)}",
         )
-        yield "the same people in other pose and light (AUC)", _interval(identity["same_person"], value=True)
-        for name, figure in (identity["recognition"] or {}).items():
-            if isinstance(figure, Mapping):
-                yield f"dlib's recognition network on {name.replace('_', ' ')} (AUC)", _interval(figure, value=True)
-    for figure in figures["null_auc"]:
+        yield "the same people in other pose and light (AUC)", _interval(identity.same_person, value=True)
+        if network := identity.recognition:
+            for name, figure in (("identities", network.identities), ("other people", network.other_people)):
+                yield f"dlib's recognition network on {name} (AUC)", _interval(figure, value=True)
+    for figure in figures.null_auc:
         yield "groups that do not differ (AUC)", _interval(figure, value=True)
-    if figures["control_auc"]:
-        control = figures["control_auc"]
-        yield f"groups that differ in {control['attribute']} (AUC)", _interval(control, value=True)
-    for region, error in ((figures["landmarks"] or {}).get("regions") or {}).items():
-        yield f"dlib's landmarks, {region}: mean error", f"{100 * error['mean']:.1f} % of the eyes' distance"
+    if figures.control_auc:
+        control = figures.control_auc
+        yield f"groups that differ in {control.attribute} (AUC)", _interval(control, value=True)
+    for region, error in (figures.landmarks.regions if figures.landmarks else {}).items():
+        yield f"dlib's landmarks, {region}: mean error", f"{100 * error.mean:.1f} % of the eyes' distance"
 
 
-def _light(row: Mapping[str, Any]) -> list[str]:
-    photographs = f"{row['p25']:.3f} to {row['p75']:.3f}"
-    shares = _number(row["share_inside"])
-    return [str(row["fifth"]), row["statistic"], _number(row["rendered_p50"]), photographs, _yes(row["inside"]), shares]
+def _light(row: PhotometryRow) -> list[str]:
+    photographs = f"{row.p25:.3f} to {row.p75:.3f}"
+    shares = _number(row.share_inside)
+    return [str(row.fifth), row.statistic, _number(row.rendered_p50), photographs, _yes(row.inside), shares]
 
 
-def _share(row: Mapping[str, Any]) -> list[str]:
-    n = "" if row["n"] is None else str(row["n"])
-    return [row["target"], row["by"], row["group"], n, _number(row["share"]), _interval(row), row["reason"]]
+def _share(row: ShareFound) -> list[str]:
+    n = "" if row.n is None else str(row.n)
+    return [row.target, row.by, row.group, n, _number(row.share), _interval(row), row.reason]
 
 
-def _reading(row: Mapping[str, Any]) -> list[str]:
-    gate = "" if row["gate"] is None else f"{row['gate']:.2f}"
-    met = "" if row["met"] is None else _yes(row["met"])
-    words = row["reason"] or row["seen"]
-    shown = [row["attribute"], row["role"], row["figure"], _number(row["value"]), _interval(row)]
-    return [*shown, str(row["n"]), gate, met, words]
+def _reading(row: AttributeRead) -> list[str]:
+    gate = "" if row.gate is None else f"{row.gate:.2f}"
+    met = "" if row.met is None else _yes(row.met)
+    words = row.reason or row.seen
+    shown = [row.attribute, row.role, row.figure, _number(row.value), _interval(row)]
+    return [*shown, str(row.n), gate, met, words]
 
 
-def _interval(row: Mapping[str, Any], value: bool = False) -> str:
-    """An interval in words, after its value if asked for.
+def _interval(row: Measured | Identity | Control | AttributeRead | ShareFound, value: bool = False) -> str:
+    """An interval as text, after its value on request.
 
-    >>> _interval({"value": 0.5, "low": 0.41, "high": 0.6}, value=True)
+    >>> _interval(Measured(0.5, 0.41, 0.6, 9, ""), value=True)
     '0.500 (0.410 to 0.600)'
     """
-    if row["low"] is None:
+    if row.low is None or row.high is None:
         return "not estimable" if value else ""
-    interval = f"{row['low']:.3f} to {row['high']:.3f}"
-    return f"{_number(row['value'])} ({interval})" if value else interval
+    interval = f"{row.low:.3f} to {row.high:.3f}"
+    return f"{_number(row.share if isinstance(row, ShareFound) else row.value)} ({interval})" if value else interval
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
+    return "" if value is None or value != value else f"{value:.3f}"
 
 
-def _yes(value: bool) -> str:
+def _yes(value: bool | None) -> str:
     return "yes" if value else "no"

@@ -1,7 +1,7 @@
 """The whole check of the world, in order: photometry, detectors, attributes, identity, groups that do not differ.
 
-Every sample of pictures, trained network and figure is kept in one folder as soon as it is there, under a name that
-holds the renderer's version and the settings, so that the same command goes on after an interruption.
+Every sample of pictures, trained network and figure is stored in one folder as soon as it is computed, under a name
+that holds the renderer's version and the settings. Rerun the command to resume after an interruption.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import platform
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ from transect.errors import Interrupted
 from transect.generators.faceworld.renderer import RENDERER_VERSION
 from transect.generators.faceworld.world import FaceWorld
 from transect.jobs.verify import detection, groups, identity, reading
-from transect.jobs.verify.cache import Cache
+from transect.jobs.verify.cache import Cache, Figures
 from transect.jobs.verify.discrimination import INTERVAL
 from transect.jobs.verify.learning import Schedule, has_bfloat16
 from transect.jobs.verify.network import DESCRIPTION, Network
@@ -46,38 +46,38 @@ FULL_SIZES: Final = {
 """Subjects at the full size; photometry has 5,000."""
 
 
-def validate_world(settings: Settings, out: Path, *, quiet: bool = False) -> dict[str, Any]:
-    """All figures of the parts asked for, as plain JSON values; what is not asked for is empty or None.
+def validate_world(settings: Settings, out: Path, *, quiet: bool = False) -> Figures:
+    """All figures of the requested parts, in JSON's own types; the figures of other parts are empty or None.
 
     out: the folder that keeps pictures (about 2.5 GB at full size), networks and figures. Raises BadInput for bad
-    settings, FolderInUse, RunFolderError, and Interrupted when stopped: the same call goes on.
+    settings, FolderInUse, RunFolderError, and Interrupted when stopped: call again to resume.
     """
     with Cache(out) as cache:
         try:
             return _Check(settings, cache, quiet).figures()
         except KeyboardInterrupt:
-            message = f"interrupted; what is done is kept in {out}, and the same command goes on"
+            message = f"interrupted; finished parts are kept in {out}. Rerun the command to resume"
             raise Interrupted(message) from None
 
 
 @final
 class _Check:
-    """One check: the samples it looks at, made when they are first looked at, and its parts."""
+    """One check: its samples, each rendered when it is first used, and its parts."""
 
     def __init__(self, settings: Settings, cache: Cache, quiet: bool) -> None:
         self.settings, self.cache, self.quiet = settings, cache, quiet
         self.world = FaceWorld(image_size=settings.image_size, population=POPULATION)
         self.schedule = Schedule(settings.epochs, device=settings.device)
 
-    def figures(self) -> dict[str, Any]:
-        parts: dict[str, Callable[[], dict[str, Any]]] = {
+    def figures(self) -> Figures:
+        parts: dict[str, Callable[[], Figures]] = {
             "photometry": self._photometry,
             "targets": self._targets,
             "attributes": self._attributes,
             "identity": self._identity,
             "groups": self._groups,
         }
-        results: dict[str, Any] = {**_head(self.settings), **_EMPTY}
+        results: Figures = {**_head(self.settings), **_EMPTY}
         for name, make in parts.items():
             if name in self.settings.parts:
                 results |= self.cache.figures(name, self._key(name), make)
@@ -87,7 +87,7 @@ class _Check:
             results["landmarks"] = self.cache.figures("landmarks", key, lambda: self._landmarks(model))
         return results
 
-    def _key(self, part: str) -> dict[str, Any]:
+    def _key(self, part: str) -> Figures:
         """What the figures of a part depend on."""
         names = {"photometry": (), "targets": (), "landmarks": ()}.get(part, ("epochs", "resamples"))
         key = {"world": self.world.describe(), "subjects": self.settings.subjects, **self.settings.of(*names)}
@@ -120,7 +120,7 @@ class _Check:
     def reader(self) -> Network:
         return reading.trained_reader(self.taught, self.schedule, self.cache, quiet=self.quiet)
 
-    def _photometry(self) -> dict[str, Any]:
+    def _photometry(self) -> Figures:
         first, count, parts = FIRST_SEEDS["photometry"], self.settings.subjects, []
         with Progress("photometry", count, quiet=self.quiet) as progress:
             for start in range(0, count, PER_PART):
@@ -132,39 +132,36 @@ class _Check:
         rows = pa.concat_tables(parts).to_pylist()
         return compare(columns(rows), count).as_dict()
 
-    def _targets(self) -> dict[str, Any]:
+    def _targets(self) -> Figures:
         pictures = self.sample("targets", self.size("targets"))
         return {"targets": detection.shares_found(pictures)}
 
-    def _attributes(self) -> dict[str, Any]:
+    def _attributes(self) -> Figures:
         settings = self.settings
         rows = reading.read_back(self.reader, self.taught, self.held_out, settings.resamples, settings.device)
         return {"attributes": rows}
 
-    def _identity(self) -> dict[str, Any]:
+    def _identity(self) -> Figures:
         copies, resamples = identity.COPIES, self.settings.resamples
         draws = {"identities": identity.same_code, "other_people": identity.same_person}
         samples = {
             name: self.sample(name, copies * self.size(name), draw(FIRST_SEEDS[name])) for name, draw in draws.items()
         }
         figures = identity.identity_figures(self.reader, samples, resamples, self.settings.device)
-        gated, same_person = figures["identities"], figures["other_people"]
-        results: dict[str, Any] = {
-            "identity_auc": gated["value"],
+        gated, model = figures["identities"], self.settings.recognition_model
+        return {
+            "identity_auc": gated.as_dict()["value"],
             "identity": {
-                **gated,
+                **gated.as_dict(),
                 "pictures_each": copies,
                 "gate": identity.GATE,
-                "met": gated["value"] is not None and gated["value"] >= identity.GATE,
-                "same_person": same_person,
-                "recognition": None,
+                "met": bool(gated.value >= identity.GATE),
+                "same_person": figures["other_people"].as_dict(),
+                "recognition": None if model is None else self._recognition(samples, model),
             },
         }
-        if self.settings.recognition_model is not None:
-            results["identity"]["recognition"] = self._recognition(samples, self.settings.recognition_model)
-        return results
 
-    def _recognition(self, samples: dict[str, Pictures], model: Path) -> dict[str, Any]:
+    def _recognition(self, samples: dict[str, Pictures], model: Path) -> Figures:
         """Dlib's embedding on the same pairs."""
         from transect.jobs.verify.dlib_models import descriptors
 
@@ -176,7 +173,7 @@ class _Check:
             results[name] = figure.as_dict()
         return {"model": model.name, **results}
 
-    def _groups(self) -> dict[str, Any]:
+    def _groups(self) -> Figures:
         count = min(self.size("taught_groups"), len(self.taught))
         taught = self.sample("training", count, masks=True) if count < len(self.taught) else self.taught
         nulls = []
@@ -198,7 +195,7 @@ class _Check:
 
     def _separation(
         self, name: str, taught: Pictures, held_out: Pictures, labels: groups.Labels, cluster: int, seed: int
-    ) -> dict[str, Any]:
+    ) -> Figures:
         schedule = Schedule(min(self.settings.epochs, GROUP_EPOCHS), device=self.settings.device, seed=seed)
         figure = groups.separation(
             name,
@@ -213,13 +210,13 @@ class _Check:
         )
         return figure.as_dict()
 
-    def _landmarks(self, model: Path) -> dict[str, Any]:
+    def _landmarks(self, model: Path) -> Figures:
         from transect.jobs.verify.dlib_models import landmark_errors
 
         return landmark_errors(self.sample("landmarks", self.size("landmarks")), model)
 
 
-_EMPTY: Final[dict[str, Any]] = {
+_EMPTY: Final[Figures] = {
     "photometry": [],
     "share_inside": None,
     "targets": [],
@@ -235,7 +232,7 @@ def _measured(world: FaceWorld, seeds: np.ndarray) -> Callable[[], pa.Table]:
     return lambda: pa.table(measure(world, seeds, world.landmarks))
 
 
-def _head(settings: Settings) -> dict[str, Any]:
+def _head(settings: Settings) -> Figures:
     import torch
 
     return {

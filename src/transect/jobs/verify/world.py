@@ -1,10 +1,9 @@
-"""Is the world lit as photographs are? FaceWorld's faces beside the photographs, statistic by statistic."""
+"""Is the world lit as photographs are? FaceWorld's faces and photographs, statistic by statistic."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -12,6 +11,7 @@ from jaxtyping import Float, Int
 from transect.errors import BadInput
 from transect.generators.faceworld.validity import photometry_passes
 from transect.generators.faceworld.world import FaceWorld
+from transect.jobs.verify.cache import Figures
 from transect.jobs.verify.photometry import FIFTH_EDGES, STATISTICS, face_photometry, photograph_quantiles
 from transect.records import Latents
 from transect.runs.schema import Number
@@ -28,7 +28,7 @@ _QUANTILES = ("p05", "p25", "p50", "p75", "p95")
 
 @dataclass(frozen=True, slots=True)
 class PhotometryRow:
-    """One statistic of one fifth: rendered quantiles beside the photographs'.
+    """One statistic of one fifth: quantiles of rendered faces and of photographs.
 
     inside: whether the rendered median lies between the photographs' p25 and p75; share_inside: the share of rendered
     faces between their p05 and p95. NaN and False where no face of the fifth has the statistic.
@@ -80,10 +80,10 @@ class Photometry:
         """
         return float(np.min([row.share_inside for row in self.rows]))
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Figures:
         """Plain numbers and text, NaN as None, for JSON."""
         rows = [{k: None if v != v else v for k, v in asdict(row).items()} for row in self.rows]
-        figures: dict[str, Any] = {
+        figures: Figures = {
             "photometry": rows,
             "subjects": sum(self.faces_per_fifth) + self.unmeasured,
             "faces_per_fifth": list(self.faces_per_fifth),
@@ -102,7 +102,7 @@ def verify_photometry(
     first_seed: int = FIRST_SEED,
     landmarks: Callable[[Latents], Float[np.ndarray, "n 68 2"]] | None = None,
 ) -> Photometry:
-    """Measure that many of the world's subjects and set them beside the photographs.
+    """Measure the first `subjects` subjects of the world and compare them with the photographs.
 
     landmarks: from latents to dlib's 68 points in pixels (default: the world's own). Raises BadInput when subjects is
     less than one.
@@ -122,8 +122,8 @@ def measure(
         latents = world.sample(seeds[start : start + _BATCH])
         pixels, points = world.render(latents).pixels, landmarks(latents)
         tones = world.read(latents)["skin_tone"].to_pylist()
-        for image, these, tone in zip(pixels, points, tones, strict=True):
-            row = face_photometry(image, these)
+        for image, marks, tone in zip(pixels, points, tones, strict=True):
+            row = face_photometry(image, marks)
             rows += [] if row is None else [{**row, "skin_tone": tone}]
     return columns(rows)
 
@@ -135,7 +135,7 @@ def columns(rows: Sequence[Mapping[str, float]]) -> dict[str, Float[np.ndarray, 
 
 
 def compare(measured: Mapping[str, Float[np.ndarray, " k"]], subjects: int) -> Photometry:
-    """Set measured columns beside the photographs; `subjects` says of how many the columns are."""
+    """Compare measured columns with the photographs; subjects: how many were measured."""
     fifth = np.digitize(measured["cheek"], FIFTH_EDGES) - 1
     counts = tuple(int((fifth == k).sum()) for k in range(5))
     rows = tuple(_row(k, name, measured[name][fifth == k]) for k in range(5) for name in STATISTICS)

@@ -19,6 +19,7 @@ from transect.jobs.verify.images.methods import METHODS, difference_of_groups
 from transect.jobs.verify.images.sizes import AUDITED, FIRST_SEEDS, POPULATION, SMILING, Sizes
 from transect.jobs.verify.images.study import compare_methods
 from transect.jobs.verify.images.tables import tables_of
+from transect.runs.plain_json import plain
 
 SMALL = Sizes(training=2, held_out=60, truth=300, observed=4000, experiment=120, budgets=(1000,), repeats=1)
 TINY = replace(SMALL, truth=20, observed=40, experiment=10, budgets=(40,))
@@ -31,7 +32,7 @@ def of_lipstick(tmp_path_factory):
 
 
 def rows_of(found, method, attribute, images):
-    (row,) = (r for r in found["rows"] if (r["method"], r["attribute"], r["images"]) == (method, attribute, images))
+    (row,) = (r for r in found.rows if (r.method, r.attribute, r.images) == (method, attribute, images))
     return row
 
 
@@ -54,9 +55,9 @@ def test_no_audited_attribute_causes_the_smile():
 
 def test_the_truth_of_a_model_that_sees_lipstick(of_lipstick):
     """It errs exactly where there is lipstick: setting it moves everybody, setting anything else nobody."""
-    effects = {row["attribute"]: row["effect"] for row in of_lipstick[1]["truth"]}
+    effects = {row.attribute: row.effect for row in of_lipstick[1].truth}
     assert effects == {"lipstick": 1.0, "skin_tone": 0.0, "hair_length": 0.0, "age": 0.0, "glasses": 0.0}
-    errors = [row["standard_error"] for row in of_lipstick[1]["truth"]]
+    errors = [row.standard_error for row in of_lipstick[1].truth]
     assert errors == [0.0] * 5
 
 
@@ -68,22 +69,22 @@ def test_observation_is_off_by_the_confounding(of_lipstick):
     """
     row = rows_of(of_lipstick[1], "difference of groups", "hair_length", 1000)
     # One draw of 1,000; rates are near .1 and .5: the standard error is sqrt(.09 / 500 + .25 / 500) = .026.
-    assert row["bias"] == pytest.approx(2 * np.arcsin(0.45) / np.pi, abs=0.08)
-    assert row["coverage"] == 0.0
+    assert row.bias == pytest.approx(2 * np.arcsin(0.45) / np.pi, abs=0.08)
+    assert row.coverage == 0.0
 
 
 def test_the_experiment_is_exact_where_nothing_else_moves(of_lipstick):
     for name, effect in (("hair_length", 0.0), ("lipstick", 1.0)):
         row = rows_of(of_lipstick[1], "transects", name, 1000)
-        assert (row["mean"], row["rmse"], row["coverage"]) == (effect, 0.0, 1.0)
+        assert (row.mean, row.rmse, row.coverage) == (effect, 0.0, 1.0)
 
 
 def test_adjustment_is_right_with_lipstick_recorded_and_wrong_without(of_lipstick):
     found = of_lipstick[1]
-    assert abs(rows_of(found, "AIPW", "hair_length", 1000)["bias"]) < 0.01
+    assert abs(rows_of(found, "AIPW", "hair_length", 1000).bias) < 0.01
     without = rows_of(found, "AIPW, no lipstick", "hair_length", 1000)
-    assert without["bias"] > 0.2
-    assert without["coverage"] == 0.0
+    assert without.bias > 0.2
+    assert without.coverage == 0.0
     with pytest.raises(ValueError, match="unpack"):
         rows_of(found, "AIPW, no lipstick", "lipstick", 1000)
 
@@ -95,12 +96,12 @@ def test_an_effect_on_some_subjects_is_their_share(tmp_path):
     sizes = Sizes(training=2, held_out=2, truth=1500, observed=100, experiment=20, budgets=(100,), repeats=2)
     found = compare_methods(sizes, tmp_path, model=sees_lipstick_on_faint_smiles(), quiet=True)
     by_hand = (0.5 - ndtr(-1)) / (0.5 - ndtr(-2.5))
-    truth = found["truth"][0]
-    assert truth["attribute"] == "lipstick"
-    assert truth["effect"] == pytest.approx(by_hand, abs=4 * 0.0121)
-    assert truth["standard_error"] == pytest.approx(np.sqrt(by_hand * (1 - by_hand) / 1500), rel=0.05)
-    assert truth["rate"] == 0.0
-    assert truth["score_effect"] == pytest.approx(2 * truth["effect"])
+    truth = found.truth[0]
+    assert truth.attribute == "lipstick"
+    assert truth.effect == pytest.approx(by_hand, abs=4 * 0.0121)
+    assert truth.standard_error == pytest.approx(np.sqrt(by_hand * (1 - by_hand) / 1500), rel=0.05)
+    assert truth.rate == 0.0
+    assert truth.score_effect == pytest.approx(2 * truth.effect)
 
 
 def test_what_is_kept_is_not_asked_again(of_lipstick):
@@ -111,7 +112,7 @@ def test_what_is_kept_is_not_asked_again(of_lipstick):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_a_stopped_run_goes_on_to_identical_tables(tmp_path):
+def test_a_stopped_run_resumes_to_identical_tables(tmp_path):
     found = compare_methods(TINY, tmp_path / "whole", model=sees_lipstick(), quiet=True)
     calls, stopped = [], tmp_path / "stopped"
 
@@ -121,7 +122,7 @@ def test_a_stopped_run_goes_on_to_identical_tables(tmp_path):
             raise KeyboardInterrupt
         return sees_lipstick().scores(latents)
 
-    with pytest.raises(Interrupted, match="the same command goes on"):
+    with pytest.raises(Interrupted, match="Rerun the command to resume"):
         compare_methods(TINY, stopped, model=Model(stops, sees_lipstick().settings), quiet=True)
     kept = {path.name for path in stopped.glob("*.parquet")}
     assert {name.partition("-")[0] for name in kept} == {"truth", "observed"}
@@ -130,7 +131,7 @@ def test_a_stopped_run_goes_on_to_identical_tables(tmp_path):
     assert {path.name: path.read_bytes() for path in stopped.glob("*.parquet")} == tables
 
 
-def test_another_model_is_asked_anew(of_lipstick):
+def test_another_model_is_asked(of_lipstick):
     class Asked(Exception):
         pass
 
@@ -143,10 +144,10 @@ def test_another_model_is_asked_anew(of_lipstick):
 
 def test_the_figures_are_json_and_tables(of_lipstick):
     found = of_lipstick[1]
-    json.dumps(found, allow_nan=False)
-    assert {row["method"] for row in found["rows"]} == set(KINDS)
+    json.dumps(plain(found), allow_nan=False)
+    assert {row.method for row in found.rows} == set(KINDS)
     # A row per method and attribute, but one method does not know one attribute.
-    assert len(found["rows"]) == len(KINDS) * len(AUDITED) - 1
+    assert len(found.rows) == len(KINDS) * len(AUDITED) - 1
     for title, headings, rows in tables_of(found):
         assert title
         assert rows
@@ -174,18 +175,18 @@ def test_a_summary_by_hand():
     """Estimates .1, .3 and none around a truth of .1: bias .1, RMSE sqrt(.04 / 2); one interval of two holds it, and a
     missing interval does not.
     """
-    truth = [{"attribute": "age", "effect": 0.1}]
+    truth = {"age": 0.1}
     (row,) = summary(made([0.1, 0.3, np.nan], [0.0, np.nan, np.nan], [0.2, np.nan, np.nan]), truth)
-    assert row["bias"] == pytest.approx(0.1)
-    assert row["rmse"] == pytest.approx(np.sqrt(0.02))
-    assert (row["coverage"], row["half_width"]) == (0.5, pytest.approx(0.1))
-    assert (row["repeats"], row["not_estimable"], row["no_interval"]) == (3, 1, 1)
+    assert row.bias == pytest.approx(0.1)
+    assert row.rmse == pytest.approx(np.sqrt(0.02))
+    assert (row.coverage, row.half_width) == (0.5, pytest.approx(0.1))
+    assert (row.repeats, row.not_estimable, row.no_interval) == (3, 1, 1)
 
 
 def test_a_method_without_any_estimate_is_counted_not_averaged():
-    truth = [{"attribute": "age", "effect": 0.1}]
+    truth = {"age": 0.1}
     rows = summary(made([np.nan] * 2, [np.nan] * 2, [np.nan] * 2), truth)
-    assert (rows[0]["mean"], rows[0]["not_estimable"]) == (None, 2)
+    assert (rows[0].mean, rows[0].not_estimable) == (None, 2)
     assert overall(rows) == []
 
 
@@ -206,8 +207,8 @@ def test_true_effects_by_hand():
     low, high = pa.array([-1.0, -1.0, 1.0, -1.0]), pa.array([1.0, 1.0, -1.0, -1.0])
     table = pa.table({f"{end}.{name}": column for name in AUDITED for end, column in (("low", low), ("high", high))})
     row = true_effects(table)[0]
-    assert (row["effect"], row["rate"], row["score_effect"]) == (0.25, 0.25, 0.5)
-    assert row["standard_error"] == pytest.approx(np.sqrt(11 / 12) / 2)
+    assert (row.effect, row.rate, row.score_effect) == (0.25, 0.25, 0.5)
+    assert row.standard_error == pytest.approx(np.sqrt(11 / 12) / 2)
 
 
 def test_samples_never_share_subjects():

@@ -38,13 +38,13 @@ class Checked:
         """Score sensitivity of all images, and of those whose label is known to have stayed."""
         m = self.measured
         stayed = score_sensitivity(
-            m.own.grid(m.own.scores), m.steps, keep=self.found.kept, seed=m.own.design.seed
+            m.own.grid(m.own.scores), m.steps, keep=self.found.unmoved, seed=m.own.design.seed
         ).signed
         return m.score[False].signed, stayed
 
     def classes(self) -> tuple[Curve, Curve]:
         """Classification sensitivity, the same two."""
-        return self.measured.classes[False].signed, self.measured.kept(self.found.kept).signed
+        return self.measured.classes[False].signed, self.measured.kept(self.found.unmoved).signed
 
 
 def check(measured: Sequence[Measured]) -> dict[str, list[Checked]]:

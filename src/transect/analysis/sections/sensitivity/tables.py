@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from transect.analysis.sections.answers import table
 from transect.analysis.sections.sensitivity.measures import Measured, left_out, where
@@ -20,7 +20,7 @@ def tables(measured: Sequence[Measured]) -> list[Table]:
     return [table for table in drawn if table.rows]
 
 
-def _places(measured: Sequence[Measured]) -> Iterator[tuple[Measured, int, bool, list[Any]]]:
+def _places(measured: Sequence[Measured]) -> Iterator[tuple[Measured, int, bool, list[object]]]:
     """Every attribute, step and group of subjects, with the cells that begin its row."""
     for m in measured:
         for place in m.moved:
@@ -32,7 +32,7 @@ def _with_ends(name: str, unit: str) -> list[tuple[str, str]]:
     return [(name, unit), (f"{name}: low", unit), (f"{name}: high", unit)]
 
 
-def _cells(curve: Curve, place: int) -> list[Any]:
+def _cells(curve: Curve, place: int) -> list[object]:
     return [curve.values[place], curve.low[place], curve.high[place]]
 
 

@@ -1,1 +1,1 @@
-"""The proving ground with images: a model's true causal effects beside what observation, adjustment, experiment say."""
+"""The proving ground with images: a model's true causal effects, and what other methods estimate."""

@@ -1,6 +1,6 @@
-"""Subjects that do not smile, as they are and with one attribute set: what the model says of each, kept in parts.
+"""Subjects that do not smile, as they are and with one attribute set: the model's scores, stored in parts.
 
-Who does not smile keeps not smiling under every intervention, since no audited attribute causes the smile. "The model
+Subjects that do not smile stay so under every intervention, since no audited attribute causes the smile. "The model
 is wrong" means on these subjects that it sees a smile.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 import pyarrow as pa
@@ -28,10 +28,10 @@ _SEEDS_AT_ONCE: Final = 4096
 @final
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What is asked: scores of latents, above 0 where it sees a smile; and what identifies it, as JSON has it."""
+    """The audited model. scores: of latents, above 0 where it sees a smile; settings: what identifies the model."""
 
     scores: Callable[[Latents], Float[np.ndarray, " n"]]
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
 
 
 def not_smiling(world: FaceWorld, first_seed: int, count: int) -> Int[np.ndarray, " n"]:
@@ -70,20 +70,20 @@ def observed(cache: Cache, world: FaceWorld, model: Model, first_seed: int, coun
 
     Columns: seed (int64), smile, the audited attributes as 0 (lower value) and 1, score.
     """
-    return _asked(cache, world, model, "observed", first_seed, count, {}, quiet=quiet)
+    return _scored(cache, world, model, "observed", first_seed, count, {}, quiet=quiet)
 
 
 def intervened(
     cache: Cache, world: FaceWorld, model: Model, name: str, first_seed: int, count: int, *, quiet: bool
 ) -> pa.Table:
-    """As `observed`, with the scores under both values of each audited attribute, all else as the subject has it.
+    """As `observed`, with the scores under both values of each audited attribute, all else unchanged.
 
-    Columns besides: low.<attribute> and high.<attribute>, of which one is the score of the subject as it is.
+    Further columns: low.<attribute> and high.<attribute>, of which one is the score of the subject as it is.
     """
-    return _asked(cache, world, model, name, first_seed, count, AUDITED, quiet=quiet)
+    return _scored(cache, world, model, name, first_seed, count, AUDITED, quiet=quiet)
 
 
-def _asked(
+def _scored(
     cache: Cache,
     world: FaceWorld,
     model: Model,

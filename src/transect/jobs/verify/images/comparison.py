@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
 
 from transect.jobs.verify.cache import Cache, Settings
+from transect.jobs.verify.figures import MethodFigures, MethodOverall, TrueEffect
 from transect.jobs.verify.images.methods import METHODS, TRANSECTS, Columns, by_transects
 from transect.jobs.verify.images.sizes import AUDITED, HIDDEN, Sizes
+from transect.runs.progress import Progress
 
 _OBSERVATION, _EXPERIMENT = 0, 1
 KINDS: Final = {**{method.name: method.kind for method in METHODS}, TRANSECTS: "experiment"}
@@ -23,21 +25,17 @@ def wrong(score: pa.ChunkedArray) -> Float[np.ndarray, " n"]:
     return np.asarray(score.to_numpy() > 0, dtype=np.float64)
 
 
-def true_effects(truth: pa.Table) -> list[dict[str, Any]]:
+def true_effects(truth: pa.Table) -> list[TrueEffect]:
     """The average effect of each audited attribute on the rate of errors and on the score, with standard errors.
 
-    truth: of `asking.intervened`. Rows: attribute, origin, to, effect, standard_error, score_effect,
-    score_standard_error, rate (of errors with the lower value), subjects, interventions.
+    truth: the table of `asking.intervened`. rate: of errors with the lower value.
     """
     rows = []
     for name, (origin, to) in AUDITED.items():
         low, high = wrong(truth[f"low.{name}"]), wrong(truth[f"high.{name}"])
         score = truth[f"high.{name}"].to_numpy() - truth[f"low.{name}"].to_numpy()
-        row: dict[str, Any] = {"attribute": name, "origin": origin, "to": to}
-        row |= dict(zip(("effect", "standard_error"), _mean(high - low), strict=True))
-        row |= dict(zip(("score_effect", "score_standard_error"), _mean(score), strict=True))
-        row |= {"rate": float(low.mean()), "subjects": len(low), "interventions": len(low)}
-        rows.append(row)
+        rate = float(low.mean())
+        rows.append(TrueEffect(name, origin, to, *_mean(high - low), *_mean(score), rate, len(low), len(low)))
     return rows
 
 
@@ -46,12 +44,12 @@ def _mean(d: Float[np.ndarray, " n"]) -> tuple[float, float]:
 
 
 def estimates(
-    cache: Cache, key: Settings, pools: tuple[pa.Table, pa.Table], sizes: Sizes, progress: Any = None
+    cache: Cache, key: Settings, pools: tuple[pa.Table, pa.Table], sizes: Sizes, progress: Progress | None = None
 ) -> pa.Table:
-    """What every method says of every draw: columns method, attribute, images, repeat, estimate, low, high.
+    """The estimate of every method on every draw: columns method, attribute, images, repeat, estimate, low, high.
 
-    pools: the tables of `asking.observed` and `asking.intervened`. A budget's rows are kept as soon as they are there.
-    A draw depends on the seed, the budget and its number alone.
+    pools: the tables of `asking.observed` and `asking.intervened`. The rows of a budget are stored as soon as they are
+    computed. A draw depends on the seed, the budget and its number alone.
     """
     observation, experiment = pools
     parts = []
@@ -91,7 +89,7 @@ def _experimented(pool: pa.Table, sizes: Sizes, images: int) -> pa.Table:
     rows, pairs = [], sizes.pairs(images)
     for place, name in enumerate(AUDITED):
         low, high = wrong(pool[f"low.{name}"]), wrong(pool[f"high.{name}"])
-        # Each attribute has subjects of its own, as in an audit of each.
+        # Each attribute has separate subjects, as in an audit of each.
         chosen = np.stack([_subjects(sizes, images, r, place, len(pool), pairs) for r in range(sizes.repeats)], axis=1)
         answers = by_transects(name, low[chosen], high[chosen], sizes.seed)
         rows += [(TRANSECTS, name, images, repeat, *answer) for repeat, answer in enumerate(answers.tolist())]
@@ -102,79 +100,77 @@ def _subjects(sizes: Sizes, images: int, repeat: int, place: int, pool: int, pai
     return _rng(sizes, images, repeat, _EXPERIMENT + place).choice(pool, pairs, replace=False)
 
 
-def _table(rows: list[tuple[Any, ...]]) -> pa.Table:
+def _table(rows: Sequence[tuple[str | int | float, ...]]) -> pa.Table:
     names = ("method", "attribute", "images", "repeat", "estimate", "low", "high")
     return pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
 
 
-def summary(table: pa.Table, truth: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One row per method, attribute and budget, as JSON values.
+def summary(table: pa.Table, truth: Mapping[str, float]) -> list[MethodFigures]:
+    """One row per method, attribute and budget. truth: attribute -> true effect.
 
     mean: of the estimates; bias: mean minus truth; rmse: root mean squared error; coverage: share of intervals that
     hold the truth; half_width: mean half width of the intervals; low, high: between which 95 % of the estimates lie.
     not_estimable: draws without an estimate, which the other figures leave out; None where no draw has one.
     no_interval: draws with an estimate and no interval, which count as not holding the truth.
     """
-    effects = {row["attribute"]: row["effect"] for row in truth}
     columns = {name: np.array(table[name].to_pylist()) for name in table.column_names}
     rows = []
     for method in KINDS:
-        for name, effect in effects.items():
+        for name, effect in truth.items():
             for images in sorted(set(columns["images"].tolist())):
                 of = (columns["method"] == method) & (columns["attribute"] == name) & (columns["images"] == images)
                 if of.any():
                     estimate, low, high = (columns[key][of] for key in ("estimate", "low", "high"))
-                    row = {"method": method, "kind": KINDS[method], "attribute": name, "images": images}
-                    rows.append(row | _figures(estimate, low, high, effect))
+                    rows.append(_row((method, KINDS[method], name, images), estimate, low, high, effect))
     return rows
 
 
-_FIGURES: Final = ("mean", "bias", "rmse", "coverage", "half_width", "low", "high")
-
-
-def _figures(
-    estimate: Float[np.ndarray, " r"], low: Float[np.ndarray, " r"], high: Float[np.ndarray, " r"], effect: float
-) -> dict[str, Any]:
+def _row(
+    labels: tuple[str, str, str, int],
+    estimate: Float[np.ndarray, " r"],
+    low: Float[np.ndarray, " r"],
+    high: Float[np.ndarray, " r"],
+    effect: float,
+) -> MethodFigures:
     known = np.isfinite(estimate)
     bounded = known & np.isfinite(low)
-    counts = {
-        "repeats": len(known),
-        "not_estimable": int((~known).sum()),
-        "no_interval": int((known & ~bounded).sum()),
-    }
+    counts = (len(known), int((~known).sum()), int((known & ~bounded).sum()))
     if not known.any():
-        return dict.fromkeys(_FIGURES) | counts
+        return MethodFigures(*labels, *(None,) * 7, *counts)
     error = estimate[known] - effect
     covers = (low <= effect) & (effect <= high)
-    ends = np.quantile(estimate[known], (0.025, 0.975))
-    figures = (
+    least, most = np.quantile(estimate[known], (0.025, 0.975)).tolist()
+    return MethodFigures(
+        *labels,
         float(estimate[known].mean()),
         float(error.mean()),
         float(np.sqrt((error**2).mean())),
         float(covers[known].mean()),
         float((high - low)[bounded].mean() / 2) if bounded.any() else None,
-        *ends.tolist(),
+        least,
+        most,
+        *counts,
     )
-    return dict(zip(_FIGURES, figures, strict=True)) | counts
 
 
-def overall(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Root mean squared error and coverage per method and budget, over the attributes that every method knows.
+def overall(rows: Sequence[MethodFigures]) -> list[MethodOverall]:
+    """Root mean squared error and coverage per method and budget, over the attributes that every method has.
 
     A method without an estimate of one of them has no row at that budget.
 
-    >>> row = {"method": "AIPW", "attribute": "age", "images": 100, "rmse": 0.1, "coverage": 1.0}
-    >>> overall([row, row | {"attribute": "lipstick", "rmse": 9.0}])[0]["rmse"]
+    >>> from dataclasses import replace
+    >>> row = MethodFigures("AIPW", "adjustment", "age", 100, 0.2, 0.0, 0.1, 1.0, 0.1, 0.1, 0.3, 9, 0, 0)
+    >>> overall([row, replace(row, attribute="lipstick", rmse=9.0)])[0].rmse
     0.1
     """
-    shared = [row for row in rows if row["attribute"] != HIDDEN]
+    shared = [row for row in rows if row.attribute != HIDDEN]
     totals = []
     for method in KINDS:
-        for images in sorted({row["images"] for row in rows}):
-            of = [row for row in shared if row["method"] == method and row["images"] == images]
-            if of and all(row["rmse"] is not None for row in of):
-                rmse = float(np.sqrt(np.mean([row["rmse"] ** 2 for row in of])))
-                coverage = float(np.mean([row["coverage"] for row in of]))
-                labels = {"method": method, "kind": KINDS[method], "images": images}
-                totals.append(labels | {"rmse": rmse, "coverage": coverage, "attributes": len(of)})
+        for images in sorted({row.images for row in rows}):
+            of = [row for row in shared if row.method == method and row.images == images]
+            pairs = [(row.rmse, row.coverage) for row in of if row.rmse is not None and row.coverage is not None]
+            if of and len(pairs) == len(of):
+                rmse = float(np.sqrt(np.mean([error**2 for error, _ in pairs])))
+                coverage = float(np.mean([share for _, share in pairs]))
+                totals.append(MethodOverall(method, KINDS[method], images, rmse, coverage, len(of)))
     return totals

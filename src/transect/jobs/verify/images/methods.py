@@ -1,4 +1,4 @@
-"""What would each method say of one sample? Observation, adjustment and experiment, as a user calls them.
+"""What does each method estimate from one sample? Observation, adjustment and experiment, as a user calls them.
 
 All estimate the same: the average effect, on the subjects of the population who do not smile, of an audited attribute's
 higher value in place of the lower on the rate at which the model sees a smile.
@@ -29,9 +29,9 @@ _RESAMPLES: Final = 1000
 @final
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One way to answer from observed images. recorded: what is adjusted for besides the audited attributes.
+    """One way to answer from observed images. recorded: what is adjusted for in addition to the audited attributes.
 
-    kind: observation or adjustment. omitted: an audited attribute that was not annotated. why: what theory says of it.
+    kind: observation or adjustment. omitted: an audited attribute that was not annotated. why: what theory predicts.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Method:
         return (*(covariate for covariate in AUDITED if covariate not in (name, self.omitted)), *self.recorded)
 
     def applies(self, name: str) -> bool:
-        """Whether the method can speak of an attribute: not of one that it does not know."""
+        """Whether the method can estimate the effect of an attribute, which it must have."""
         return name != self.omitted
 
 

@@ -1,8 +1,6 @@
-"""The model under audit: a small network, taught on the confounded population to tell who smiles."""
+"""The model under audit: a small network, trained on the confounded population to recognise smiles."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import torch
@@ -11,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from transect.generators.faceworld.world import FaceWorld
-from transect.jobs.verify.cache import Cache
+from transect.jobs.verify.cache import Cache, Figures
 from transect.jobs.verify.images.asking import Model
 from transect.jobs.verify.images.sizes import FIRST_SEEDS, SMILING, Sizes
 from transect.jobs.verify.learning import Batch, Schedule, answers, train
@@ -45,7 +43,7 @@ def trained_model(sizes: Sizes, world: FaceWorld, cache: Cache, *, quiet: bool) 
     return Model(scores, settings)
 
 
-def performance(sizes: Sizes, world: FaceWorld, model: Model) -> dict[str, Any]:
+def performance(sizes: Sizes, world: FaceWorld, model: Model) -> Figures:
     """How good the model is on new subjects of the population that it was taught on, smiling or not.
 
     Returns pictures, accuracy, false_positive_rate and false_negative_rate; None where there is nobody to count.

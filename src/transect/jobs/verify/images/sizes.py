@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 from transect.errors import BadInput
 
@@ -90,7 +90,7 @@ class Sizes:
             )
 
     def pairs(self, budget: int) -> int:
-        """Subjects that each attribute's experiment has with so many images for all attributes together.
+        """Subjects in the experiment of each attribute when all attributes share `budget` images.
 
         >>> Sizes().pairs(1000)  # 5 attributes, 2 images of a subject
         100
@@ -115,7 +115,7 @@ class Sizes:
         """
         return self.training + self.held_out + self.observed + (1 + len(AUDITED)) * (self.truth + self.experiment)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, int | list[int]]:
         """The sizes as JSON values."""
         return {**asdict(self), "budgets": list(self.budgets)}
 

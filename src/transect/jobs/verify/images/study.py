@@ -1,42 +1,41 @@
 """The proving ground with images, stage by stage: train, intervene for the truth, observe, experiment, compare.
 
-Every stage's tables are kept in one folder under names that hold the renderer's version and all sizes that they depend
-on, so that the same command goes on after an interruption.
+The tables of every stage are stored in one folder under names that hold the renderer's version and all sizes that they
+depend on. Rerun the command to resume after an interruption.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from transect.errors import Interrupted
 from transect.generators.faceworld.renderer import RENDERER_VERSION
 from transect.generators.faceworld.world import FaceWorld
-from transect.jobs.verify.cache import Cache
+from transect.jobs.verify.cache import Cache, Figures
+from transect.jobs.verify.figures import ImagesFigures, ModelPerformance, record_of
 from transect.jobs.verify.images.asking import Model, intervened, observed
 from transect.jobs.verify.images.comparison import estimates, overall, summary, true_effects
 from transect.jobs.verify.images.sizes import FIRST_SEEDS, POPULATION, Sizes
 from transect.runs.progress import Progress
 
 
-def compare_methods(sizes: Sizes, out: Path, *, model: Model | None = None, quiet: bool = False) -> dict[str, Any]:
-    """The model's true effects and what every method says of them, as plain JSON values.
+def compare_methods(sizes: Sizes, out: Path, *, model: Model | None = None, quiet: bool = False) -> ImagesFigures:
+    """The model's true effects and the estimates of every method.
 
     out: the folder that keeps pictures, network and tables. model: what is audited (default: a network trained on the
-    confounded population). Returns sizes, renderer_version, model (its performance), truth, rows and overall, of which
-    `comparison` tells the columns.
+    confounded population).
 
-    Raises FolderInUse, RunFolderError, and Interrupted when stopped: the same call goes on.
+    Raises FolderInUse, RunFolderError, and Interrupted when stopped: call again to resume.
     """
     with Cache(out) as cache:
         try:
             return _compare(sizes, cache, model, quiet)
         except KeyboardInterrupt:
-            message = f"interrupted; what is done is kept in {out}, and the same command goes on"
+            message = f"interrupted; finished parts are kept in {out}. Rerun the command to resume"
             raise Interrupted(message) from None
 
 
-def _compare(sizes: Sizes, cache: Cache, requested: Model | None, quiet: bool) -> dict[str, Any]:
+def _compare(sizes: Sizes, cache: Cache, requested: Model | None, quiet: bool) -> ImagesFigures:
     world = FaceWorld(image_size=sizes.image_size, population=POPULATION)
     model = requested or _trained(sizes, world, cache, quiet)
     key = {"world": world.describe(), "model": dict(model.settings)}
@@ -49,16 +48,18 @@ def _compare(sizes: Sizes, cache: Cache, requested: Model | None, quiet: bool) -
     effects = true_effects(truth)
     drawn_from = {**key, "observed": sizes.observed, "experiment": sizes.experiment}
     with Progress("budgets", len(sizes.budgets), quiet=quiet) as progress:
-        rows = summary(estimates(cache, drawn_from, pools, sizes, progress), effects)
-    return {
-        "renderer_version": RENDERER_VERSION,
-        "sizes": sizes.as_dict(),
-        "interventions": sizes.interventions,
-        "model": performed,
-        "truth": effects,
-        "rows": rows,
-        "overall": overall(rows),
-    }
+        rows = summary(
+            estimates(cache, drawn_from, pools, sizes, progress), {row.attribute: row.effect for row in effects}
+        )
+    return ImagesFigures(
+        renderer_version=RENDERER_VERSION,
+        sizes=sizes.as_dict(),
+        interventions=sizes.interventions,
+        model=record_of(ModelPerformance, performed),
+        truth=tuple(effects),
+        rows=tuple(rows),
+        overall=tuple(overall(rows)),
+    )
 
 
 def _trained(sizes: Sizes, world: FaceWorld, cache: Cache, quiet: bool) -> Model:
@@ -67,7 +68,7 @@ def _trained(sizes: Sizes, world: FaceWorld, cache: Cache, quiet: bool) -> Model
     return trained_model(sizes, world, cache, quiet=quiet)
 
 
-def _perform(sizes: Sizes, world: FaceWorld, model: Model) -> dict[str, Any]:
+def _perform(sizes: Sizes, world: FaceWorld, model: Model) -> Figures:
     from transect.jobs.verify.images.model import performance
 
     return performance(sizes, world, model)
