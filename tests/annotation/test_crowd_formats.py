@@ -198,7 +198,10 @@ def test_label_studios_own_export_is_read(empty, tmp_path):
     with pytest.raises(BadInput, match="task 1: expected the rater of the answer, got none"):
         read(path, "label-studio", empty)
     for wrong, message in (
-        ([result("same", "not")], "task 1: expected an answer to smile, got one to same; give each project the tasks"),
+        (
+            [result("same", "not")],
+            "task 1: expected an answer to smile, got one to same; give each project only the tasks",
+        ),
         ([result("smile", "1")], "task 1: expected one of no, a little, yes, got '1'"),
         ([{"from_name": "smile", "value": {"choices": []}}], "expected a file of label-studio's answers"),
     ):

@@ -164,9 +164,7 @@ def test_questions_that_were_begun_with_and_cannot_be_asked_are_said_in_one_line
     open_project(run, questions=(write_questions(tmp_path / "q.toml"),)).database.close()
     with sqlite3.connect(default_database(run)) as connection:
         connection.execute("""UPDATE settings SET value = replace(value, '"key":"2"', '"key":"1"')""")
-    with pytest.raises(
-        BadInput, match=r"annotation.sqlite: expected questions .* \(expected a key of its own"
-    ) as error:
+    with pytest.raises(BadInput, match=r"annotation.sqlite: expected questions .* \(expected a different key") as error:
         open_project(run)
     assert "\n" not in str(error.value)
 

@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Final, Literal, final
+from typing import Annotated, Any, Final, Literal, final
 
 from pydantic import (
     BaseModel,
@@ -20,7 +20,6 @@ from pydantic import (
     Field,
     StringConstraints,
     ValidationError,
-    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -118,7 +117,7 @@ class RaterQuestion(_Table):
 
     @field_validator("levels")
     @classmethod
-    def _distinct_levels(cls, levels: tuple[Level, ...], info: ValidationInfo) -> tuple[Level, ...]:
+    def _distinct_levels(cls, levels: tuple[Level, ...], info: Any) -> tuple[Level, ...]:
         """Existing databases stay valid, even where keys differ only in case."""
         from_file = bool((info.context or {}).get(_FILE))
         keys = [level.key.lower() if from_file else level.key for level in levels if level.key]
@@ -134,7 +133,7 @@ class RaterQuestion(_Table):
 
     @field_validator("levels")
     @classmethod
-    def _distinct_values(cls, levels: tuple[Level, ...], info: ValidationInfo) -> tuple[Level, ...]:
+    def _distinct_values(cls, levels: tuple[Level, ...], info: Any) -> tuple[Level, ...]:
         """Only in files: existing databases stay valid and treat levels of equal values as one answer."""
         of: dict[float, str] = {}
         for level in levels if (info.context or {}).get(_FILE) else ():

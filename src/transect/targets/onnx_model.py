@@ -15,7 +15,7 @@ from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
 
 if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
+    import onnxruntime
 
 _DTYPES: dict[str, type[np.generic]] = {
     "tensor(float)": np.float32,
@@ -101,7 +101,7 @@ class _ImageInput:
         return replace(stated, size=stated.size or stored.size)
 
 
-def _session(path: Path, threads: int) -> InferenceSession:
+def _session(path: Path, threads: int) -> onnxruntime.InferenceSession:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -115,7 +115,7 @@ def _session(path: Path, threads: int) -> InferenceSession:
         raise BadInput(f"model file {path}: expected an ONNX model, found {kind}: {text}") from None
 
 
-def _inspect(session: InferenceSession, path: Path) -> _ImageInput:
+def _inspect(session: onnxruntime.InferenceSession, path: Path) -> _ImageInput:
     inputs = session.get_inputs()
     if len(inputs) != 1 or len(inputs[0].shape) != 4 or inputs[0].type not in _DTYPES:
         listing = ", ".join(f"{each.name} {each.type} {each.shape}" for each in inputs)
@@ -141,7 +141,7 @@ def _layout(sizes: list[int]) -> tuple[Literal["NCHW", "NHWC"], int, int, int]:
 
 
 def _metadata(
-    session: InferenceSession, path: Path, dtype: type[np.generic], channels: int
+    session: onnxruntime.InferenceSession, path: Path, dtype: type[np.generic], channels: int
 ) -> tuple[dict[str, Any], list[str]]:
     """Channel order and range as the model's metadata tell them, and which of them had to be assumed."""
     metadata = {key.lower(): text.lower() for key, text in session.get_modelmeta().custom_metadata_map.items()}
@@ -159,7 +159,7 @@ def _metadata(
     return {"channel_order": order, "range": span}, assumed
 
 
-def _output_name(session: InferenceSession, wanted: str | None) -> str:
+def _output_name(session: onnxruntime.InferenceSession, wanted: str | None) -> str:
     names = [output.name for output in session.get_outputs()]
     if wanted is not None and wanted not in names:
         raise UnknownName("output", wanted, names)

@@ -133,7 +133,7 @@ def _label_studio(path: Path, project: Project) -> list[Incoming]:
             if question.name not in choices:
                 raise BadInput(
                     f"{where}: expected an answer to {question.name}, got one to {', '.join(choices)}; give each "
-                    "only the tasks of its question"
+                    "project only the tasks of its question"
                 )
             level = _by_name(question, choices[question.name], where)
             answers.append(
