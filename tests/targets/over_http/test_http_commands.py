@@ -110,7 +110,7 @@ def test_an_audit_asks_once_per_image_and_says_the_price(tmp_path):
     }
     assert (
         line.strip()
-        == "acme: at most 6 calls and 3 USD without further tries; 0 answers are kept and free; left: 20 calls"
+        == "acme: at most 6 calls and 3 USD without retries; 0 answers are on disk and free; left: 20 calls"
     )
     assert (json.loads(printed)["calls"], json.loads(printed)["cost"]) == (6, 3.0)
     assert (json.loads(again)["calls"], json.loads(again)["cost"]) == (0, 0.0)
