@@ -11,7 +11,7 @@ from places import ROOT
 from report_reader import SVG, at, classes, loose_digits, number_faults, parse, text_faults, text_of
 
 import transect
-from transect.analysis import reporting
+from transect.analysis import finished_run, reporting
 from transect.analysis.findings import analyse
 from transect.effects import holm, max_t, project, sobol
 from transect.effects.interactions import interactions
@@ -61,7 +61,7 @@ def test_what_is_written_fits_the_schema(results):
 
 
 def test_interactions_are_those_of_the_tables_and_a_family_of_their_own(folder, results):
-    found = analyse(folder / "run")
+    found = analyse(finished_run.read(folder / "run"))
     answered = found.answered[0]
     made = interactions(answered.values, answered.reasons, found.design, found.attributes, orders=[2, 3])
     rows = [row for row in results["interactions"] if row["outcome"] == "answer"]
@@ -79,7 +79,7 @@ def test_interactions_are_those_of_the_tables_and_a_family_of_their_own(folder, 
 
 
 def test_shares_of_variance_are_those_of_the_cells(folder, results):
-    found = analyse(folder / "run")
+    found = analyse(finished_run.read(folder / "run"))
     entry = results["variance_shares"][1]
     made = sobol(found.answered[1].values, seed=found.design.seed)
     assert (entry["outcome"], entry["variance"]) == ("score", pytest.approx(made.variance))
@@ -88,7 +88,7 @@ def test_shares_of_variance_are_those_of_the_cells(folder, results):
 
 
 def test_projections_are_those_of_the_cells(folder, results):
-    found = analyse(folder / "run")
+    found = analyse(finished_run.read(folder / "run"))
     shares = read_shares(folder / "clinic.csv", found.attributes)
     made = project(found.answered[0].values, found.design.levels, shares, found.attributes)
     entry = results["projections"][0]
@@ -145,7 +145,7 @@ def test_the_points_of_the_crossed_curves_are_the_rates_of_their_cells(page, res
 
 def test_the_report_can_be_corrected_by_max_t(folder):
     made = reporting.report(folder / "run", correction="max-t")
-    found = analyse(folder / "run")
+    found = analyse(finished_run.read(folder / "run"))
     expected = max_t(np.column_stack(found.differences))
     np.testing.assert_allclose([effect.p_adjusted for effect in made.effects], expected)
     assert "max-T bootstrap" in text_of(parse((folder / "run" / "report.html").read_text()))
