@@ -34,9 +34,9 @@ HEAD = """# The command line
 
 Written by `python docs/generate.py`; do not edit by hand.
 
-Errors are one line on standard error: what was expected, what was found, what to do next. Exit codes: 0 done, 2 bad
-input, 3 stopped because more images failed than `--max-failures` allows, 130 interrupted. After 3 and 130 everything
-done is kept, and the same command goes on. Progress goes to standard error; results and `--json` go to standard output.
+Errors are one line on standard error: what was expected, what was found, and how to fix it. Exit codes: 0 done, 2 bad
+input, 3 stopped because more images failed than `--max-failures` allows, 130 interrupted. After 3 and 130, finished
+parts are kept: rerun the command to resume. Progress goes to standard error; results and `--json` go to standard output.
 """
 
 

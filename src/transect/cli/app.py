@@ -1,7 +1,7 @@
 """The command line: each command reads its options and calls the study or one stage.
 
 Errors are one line on standard error. Exit codes: 0 done, 2 bad input, 3 stopped on too many failures,
-130 interrupted (the same command goes on).
+130 interrupted (rerun the command to resume).
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def main() -> None:
     except TransectError as error:
         _leave(error, error.exit_code)
     except (KeyboardInterrupt, typer.Abort) as error:
-        _leave(BadInput("interrupted; the same command goes on where it stopped"), 130, error)
+        _leave(BadInput("interrupted; rerun the command to resume"), 130, error)
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
