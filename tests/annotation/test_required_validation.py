@@ -151,7 +151,7 @@ def test_images_of_a_failed_condition_are_counted_and_left_out(run, failing):
         "4 images are left out: condition failed in raters' validation: face_shape 0 (conditions: 1 of 4 images are seen "
         "as another condition)"
     ]
-    assert "left out of every estimate: 4 here" in section["text"][1]
+    assert "excluded from every estimate: 4 here" in section["text"][1]
 
 
 def test_a_generator_that_failed_is_refused_everywhere(run, failing, tmp_path):

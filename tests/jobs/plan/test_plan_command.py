@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from commands import refused, run
 
+from transect.analysis import finished_run
 from transect.analysis.findings import analyse
 from transect.analysis.pilots import pilot_contrasts, plan_next, smallest_found
 from transect.effects.planning import detectable, plan
@@ -45,7 +46,7 @@ def noisy(pixels):
 def test_a_pilot_plans_the_contrast_that_needs_the_most(tmp_path):
     vary = {"skin_tone": (1, 10), "glasses": None}
     auditing.audit(noisy, vary=vary, subjects=30, image_size=32, outcomes=["answer"], out=tmp_path / "pilot")
-    found = analyse(tmp_path / "pilot")
+    found = analyse(finished_run.read(tmp_path / "pilot"))
     known = pilot_contrasts(found)
     assert [contrast.name.split(":")[0] for contrast in known] == ["skin_tone", "glasses"]
     d = found.answered[0].values
@@ -65,7 +66,7 @@ def test_a_pilot_plans_the_contrast_that_needs_the_most(tmp_path):
 def test_a_pilot_counts_its_slopes_and_knows_its_single_pairs(tmp_path):
     vary = {"skin_tone": (1, 5, 10)}
     auditing.audit(noisy, vary=vary, subjects=30, image_size=32, outcomes=["answer"], out=tmp_path / "pilot")
-    found = analyse(tmp_path / "pilot")
+    found = analyse(finished_run.read(tmp_path / "pilot"))
     (one,) = pilot_contrasts(found)
     values = found.answered[0].values
     assert one.discordant == (values[:, 0] != values[:, 2]).mean()
@@ -89,9 +90,9 @@ def test_a_population_study_is_no_pilot(tmp_path):
     )
 
 
-def test_verify_estimators_prints_one_list_of_rows_and_refuses_few_seeds():
+def test_verify_estimators_prints_its_rows_and_refuses_few_seeds():
     done = run("verify", "estimators", "--seeds", "10", "--json")
-    rows = json.loads(done.stdout)
+    rows = json.loads(done.stdout)["estimators"]
     keys = {"method", "world", "bias", "rmse", "coverage", "type_one", "power", "seeds", "expected_valid"}
     assert all(set(row) == keys for row in rows)
     assert {row["seeds"] for row in rows} == {10}
