@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pyarrow as pa
 import pytest
+from small_worlds import WithoutPictures
 
 from transect.designs import transect_latents
 from transect.designs.lines import SHARE, Lines, lines_design
@@ -14,7 +15,7 @@ from transect.records import Attribute, Latents
 AGE = Attribute("age", "continuous", "apparent age", unit="years", low=0, high=100)
 
 
-class World:
+class World(WithoutPictures):
     """The age of subject s is 10 s; what it renders is what it is asked to."""
 
     name, image_size, latent_dim = "small", 8, 1
