@@ -124,7 +124,7 @@ def test_tests_mirror_the_folders():
     """Test files lie in the folder of what they test; at the root only those of root modules."""
     allowed = PLACES | {"docs", "support", "statistical", "replication"}
     tests = ROOT / "tests"
-    assert {path.name for path in tests.iterdir() if path.is_dir() and path.name != "__pycache__"} <= allowed
+    assert {path.name for path in tests.iterdir() if path.is_dir() and any(path.rglob("*.py"))} <= allowed
     assert {path.name for path in tests.glob("*.py")} == {
         "conftest.py",
         "test_layers.py",

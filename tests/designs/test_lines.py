@@ -56,7 +56,7 @@ def test_what_is_said_of_lines():
     lines = Lines(World())
     assert lines.attributes[0].name == SHARE
     assert lines.attributes[1:] == (AGE,)
-    assert lines.describe() == {"name": "small", "lines": {"between": 9}}
+    assert lines.describe() == {"name": "small", "image_size": 8, "class": "World", "lines": {"between": 9}}
     assert lines.validity()["photometry_validated"] is False
     with pytest.raises(BadInput, match="--interpolate: expected at least one line, got 0"):
         lines_design(lines, 0)

@@ -217,7 +217,7 @@ def test_a_changed_file_or_card_is_refused(trained, tmp_path):
         (card.replace('"resnet18"', '"resnet19"'), "architecture: input should be"),
         (
             card.replace('"classifier.safetensors"', '"../classifier.safetensors"'),
-            "expected a file beside the card|found none",
+            "expected a file next to the card|found none",
         ),
         (card.replace('["no", "yes"]', '["a", "b", "c"]'), "expected a last layer of 3 classes"),
         (card.replace("format = 1", "format = "), "expected TOML"),
