@@ -191,7 +191,7 @@ def _ask(target: Target, images: Images, timeout: float, clause: str) -> Predict
         _broken(clause or ("timeouts" if reason.startswith("timed out") else "exceptions"), "an answer", reason)
     if images.pixels.tobytes() != before:
         _broken("frozen input", "pixels as they were", "changed pixels")
-    fault = structure_fault(answer, target.task, len(images))
+    fault = structure_fault(answer, Task(target.task), len(images))
     if not isinstance(answer, Predictions) or fault:
         _broken(clause or "type, count and shape", "Predictions for each image", fault)
     if answer.scores.dtype != np.float64:

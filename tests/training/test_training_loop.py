@@ -205,9 +205,12 @@ def test_steps_have_a_chance_of_their_own():
 class Both:
     """Two processes' gradients, of which the other one's are all 3."""
 
-    def reduce(self, gradient, how):
-        assert how == "mean"
-        return (gradient + 3) / 2
+    def wait_for_everyone(self):
+        raise AssertionError("gradients are shared without waiting")
+
+    def reduce(self, tensor, reduction):
+        assert reduction == "mean"
+        return (tensor + 3) / 2
 
 
 def test_processes_share_rows_and_gradients():

@@ -76,11 +76,12 @@ class Lines:
 
 
 def lines_design(world: Lines, lines: int, *, seed: int = 0, population: str = "balanced") -> Design:
-    """So many lines, each with its two ends and nine images between. Raises BadInput for none, or a bad seed.
+    """A design of `lines` lines, each with its two ends and nine images between.
 
-    >>> from types import SimpleNamespace
-    >>> small = SimpleNamespace(name="small", image_size=8, latent_dim=1, attributes=())
-    >>> lines_design(Lines(small), 3).n_images
+    Raises BadInput for no line, or a bad seed.
+
+    >>> from transect.generators import load
+    >>> lines_design(Lines(load("faceworld", image_size=32)), 3).n_images
     33
     """
     if lines < 1:
