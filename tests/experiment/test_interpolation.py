@@ -18,7 +18,7 @@ YES_OR_NO, NUMBERS = (SimpleNamespace(name=one, task=Task(one), predict=len) for
 def test_a_world_and_a_target_with_classes_are_needed():
     interpolation.check(10, [YES_OR_NO, NUMBERS], world=True)
     interpolation.check(None, [NUMBERS], world=False)
-    with pytest.raises(BadInput, match="--interpolate: expected --vary, --steps or --observe beside it"):
+    with pytest.raises(BadInput, match="--interpolate: expected --vary, --steps or --observe as well"):
         interpolation.check(10, [YES_OR_NO], world=False)
     with pytest.raises(BadInput, match="--interpolate: expected a target that answers with a class"):
         interpolation.check(10, [NUMBERS], world=True)

@@ -51,7 +51,7 @@ def ciede2000(first, other):
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "published"),
+    ("first", "other", "published"),
     [  # Sharma et al. 2005, table 1, pairs 1, 7, 13, 17, 20, 25, 30, 34
         ((50.0, 2.6772, -79.7751), (50.0, 0.0, -82.7485), 2.0425),
         ((50.0, 0.0, 0.0), (50.0, -1.0, 2.0), 2.3669),
