@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from transect.generators.faceworld.attributes import attribute
-from transect.report.drawing.scales import covering
+from transect.reports.drawing.scales import covering
 
 TITLE = "What observation, adjustment and experiment say of a model, beside its true causal effects"
 

@@ -21,7 +21,7 @@ import world_figures
 import transect.jobs
 from transect.cli.app import app
 from transect.generators.faceworld.validity import shipped_facts
-from transect.report import schema as results_schema
+from transect.reports import schema as results_schema
 from transect.runs.result import JobResult
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"

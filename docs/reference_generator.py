@@ -26,7 +26,7 @@ from transect.generators import load
 from transect.perceptual.features import read
 from transect.perceptual.judging import features_of, judge
 from transect.perceptual.sets import fid
-from transect.report.drawing.scales import covering
+from transect.reports.drawing.scales import covering
 from transect.runs.model_files import in_order, read_safetensors
 from transect.runs.plain_json import plain
 from transect.training.sheets import tiled

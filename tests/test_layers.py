@@ -17,7 +17,7 @@ RANKS = [
     ["datasets", "generators", "training", "perceptual", "inversion", "controls", "designs"],
     ["targets", "annotation", "effects", "testing"],
     ["attacks", "mitigation", "ratings"],
-    ["experiment", "report"],
+    ["experiment", "reports"],
     ["analysis"],
     ["jobs"],
     ["cli"],
@@ -103,7 +103,7 @@ def test_imports_point_down_the_folders(path):
 def test_an_upward_arrow_is_found():
     assert upward_arrows("generators.x", ["effects.rates.wilson"]) == ["generators.x -> effects.rates.wilson"]
     assert upward_arrows("jobs.match.run", ["jobs.leakage.run"]) == ["jobs.match.run -> jobs.leakage.run"]
-    assert upward_arrows("jobs.match.page", ["jobs.match.run", "report.document"]) == []
+    assert upward_arrows("jobs.match.page", ["jobs.match.run", "reports.document"]) == []
     assert upward_arrows("effects.x", ["records.Effect", "designs.levels"]) == []
 
 

@@ -1,6 +1,5 @@
 """The public names: each can be imported, and a user's typed calls pass mypy --strict against the installed package."""
 
-import ast
 import inspect
 import subprocess
 import sys
@@ -25,17 +24,10 @@ def test_a_name_that_is_not_there_is_an_attribute_error():
     assert not hasattr(transect, "audits")
 
 
-def test_a_job_keeps_its_name_where_a_folder_has_it_too():
-    """`transect.report` is the job, also after modules of the folder `report` were imported."""
-    code = "import transect, transect.report.page; assert callable(transect.report)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_type_checkers_see_the_names_that_are_loaded():
-    tree = ast.parse((ROOT / "src" / "transect" / "__init__.py").read_text())
-    block = next(node for node in tree.body if isinstance(node, ast.If))
-    seen = {alias.asname: node.module for node in block.body for alias in node.names}
-    assert seen == {name: home or "transect" for name, home in transect._HOME.items()}
+def test_no_folder_has_the_name_of_a_function():
+    """Importing a module of that folder would put the folder in the function's place."""
+    folders = {path.name for path in (ROOT / "src" / "transect").iterdir() if path.is_dir()}
+    assert not folders & set(JOBS)
 
 
 @pytest.mark.parametrize("name", JOBS)

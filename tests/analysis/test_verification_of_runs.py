@@ -9,7 +9,7 @@ import pytest
 from transect.analysis import reporting
 from transect.errors import BadInput
 from transect.records import Predictions, Task
-from transect.report import selection
+from transect.reports import selection
 from transect.targets import as_target
 
 DESIGN = {

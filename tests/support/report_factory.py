@@ -8,7 +8,7 @@ import math
 import numpy as np
 from PIL import Image
 
-from transect.report import Example, Gallery, Strip
+from transect.reports import Example, Gallery, Strip
 
 NAN = math.nan
 CASCADE, HOG, SMILE = "opencv:haarcascade_frontalface_default", "dlib:hog-face", "opencv:haarcascade_smile"

@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from transect.analysis.sections import Answers
 from transect.records import Attribute, Design, Task
-from transect.report.records import Section
+from transect.reports.records import Section
 from transect.runs.plain_json import plain
 from transect.runs.spec import StepSize
 

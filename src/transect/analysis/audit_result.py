@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from transect.records import Effect
-from transect.report.results import EffectEntry
+from transect.reports.results import EffectEntry
 from transect.runs.plain_json import plain
 from transect.runs.result import JobResult
 

@@ -11,8 +11,8 @@ from transect.analysis import mean_faces
 from transect.analysis.finished_run import Run
 from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.interrogation import face_groups
-from transect.report import selection
-from transect.report.records import MeanFace
+from transect.reports import selection
+from transect.reports.records import MeanFace
 
 
 def mean_faces_of(run: Run, answers: Answers) -> tuple[MeanFace, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from transect.analysis.finished_run import Run
 from transect.analysis.sections import edit_validity
 from transect.experiment.edits import EDITS, REFERENCE_TABLE
-from transect.report.records import Section
+from transect.reports.records import Section
 
 
 def sections(run: Run) -> list[Section]:

@@ -26,8 +26,8 @@ from transect.effects.samples import Measure
 from transect.effects.truth import FACE
 from transect.experiment.verification import NON_MATCH
 from transect.records import Annotations, Attribute, Design, Effect, Predictions, Task
-from transect.report import selection
-from transect.report.records import Gallery
+from transect.reports import selection
+from transect.reports.records import Gallery
 from transect.runs.progress import stage
 from transect.runs.spec import RunSpec, TargetEntry
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from transect.analysis import findings, finished_run
 from transect.analysis.sections import between
 from transect.experiment.interpolation import FOLDER, has_classes
-from transect.report.records import Section
+from transect.reports.records import Section
 from transect.runs.folder import FinishedRun, slug
 
 

@@ -11,7 +11,7 @@ from transect.analysis.sections import rated
 from transect.analysis.target_outcomes import TargetOutcomes
 from transect.ratings.seen import unknown_lines
 from transect.records import Effect
-from transect.report.records import Section
+from transect.reports.records import Section
 
 
 def sections(run: Run, effects: Sequence[Effect]) -> list[Section]:

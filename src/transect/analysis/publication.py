@@ -23,8 +23,8 @@ from transect.effects.intervals import SOURCES
 from transect.effects.shares import PopulationShares
 from transect.errors import BadInput
 from transect.records import Effect
-from transect.report.records import Section
-from transect.report.results import EffectEntry
+from transect.reports.records import Section
+from transect.reports.results import EffectEntry
 from transect.runs.folder import write_atomically
 from transect.runs.plain_json import plain
 from transect.runs.progress import stage
@@ -63,7 +63,7 @@ def publish(
 
     Raises UnknownName for another correction or model.
     """
-    from transect.report.page import publish as write_page
+    from transect.reports.page import publish as write_page
 
     effects = _adjusted(studies, correction)
     further = analyse_further(studies, controls or [None] * len(studies), shares, effects, ALPHA, correction)

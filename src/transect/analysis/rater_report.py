@@ -22,7 +22,7 @@ from transect.effects.truth import Truth
 from transect.errors import BadInput, UnknownName
 from transect.ratings import reference
 from transect.ratings import seen as ratings
-from transect.report.records import PictureGallery, RaterPage, Section
+from transect.reports.records import PictureGallery, RaterPage, Section
 from transect.runs import tables as columns
 from transect.runs.rated_questions import RatedQuestion
 

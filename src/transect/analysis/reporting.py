@@ -14,7 +14,7 @@ from transect.analysis.sections import steady
 from transect.effects.shares import read_shares
 from transect.ratings.seen import attach
 from transect.records import Effect
-from transect.report.records import Section
+from transect.reports.records import Section
 from transect.runs import boundary, error_conditions
 from transect.runs.folder import STUDIES, read_spec
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from transect.analysis.finished_run import Run
 from transect.analysis.sections import gates
 from transect.ratings.gates import Required, entries_of, stored
-from transect.report.records import Section
+from transect.reports.records import Section
 from transect.runs.spec import GeneratorDescription
 
 

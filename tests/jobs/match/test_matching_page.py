@@ -175,7 +175,7 @@ def test_no_class_is_laid_out_twice():
     """The panels of shares once took the height of another page's bar and lay on each other."""
     from importlib.resources import files
 
-    style = (files("transect.report") / "templates" / "style.css").read_text()
+    style = (files("transect.reports") / "templates" / "style.css").read_text()
     style = style[: style.index("@media (min-width")]
     laid_out = re.findall(r"^\.([a-z-]+) \{[^}]*(?:display|height)", style, re.MULTILINE)
     assert "proportion" in laid_out
@@ -183,6 +183,6 @@ def test_no_class_is_laid_out_twice():
 
 
 def test_zero_has_no_sign():
-    from transect.report.environment import decimals
+    from transect.reports.environment import decimals
 
     assert [decimals(value) for value in (-0.0004, -0.0, -0.0006, None)] == ["0.000", "0.000", "−0.001", "unknown"]

@@ -16,7 +16,7 @@ from transect.effects.doubly_robust import AIPW_SOURCE, CROSS_FITTING, G_SOURCE,
 from transect.effects.linear import MEANS_SOURCE, OLS_SOURCE, difference_in_means, ols
 from transect.effects.samples import Labels
 from transect.records import Attribute, Effect
-from transect.report.records import Figure, Panel, Section, Series, Table
+from transect.reports.records import Figure, Panel, Section, Series, Table
 
 SHOWN: Final = 24
 """Levels that the figure shows, largest coefficients first; the table has them all."""

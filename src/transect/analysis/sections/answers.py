@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from transect.effects.truth import Truth
 from transect.effects.verification import Verified
 from transect.records import Annotations, Attribute, Design, Task
-from transect.report.records import Point, Table, column_unit
+from transect.reports.records import Point, Table, column_unit
 from transect.runs.spec import StepSize
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from transect.analysis.sections.answers import Answers, grouped, number, point, table, words
 from transect.effects.distributions import SOURCE, UNBALANCED, Distribution, distributions, smd
 from transect.effects.perception import Correlations, correlations
-from transect.report.records import Figure, Panel, Section, Series, Table
+from transect.reports.records import Figure, Panel, Section, Series, Table
 
 _MOST_PANELS: Final = 9
 _PAIRS: Final = 20

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from transect.analysis.sections.answers import Answers, point, table
 from transect.effects.intervals import wilson
 from transect.effects.sensitivity import SOURCE, interpolation_consistency
-from transect.report.records import Figure, Panel, Section, Series, Table
+from transect.reports.records import Figure, Panel, Section, Series, Table
 
 _CLASSES: Final = {"all": "both", "0": "no", "1": "yes"}
 _TEXT: Final = (

@@ -22,7 +22,7 @@ from transect.analysis.sections import (
 from transect.analysis.sections.answers import Answers
 from transect.analysis.sections.models import check
 from transect.errors import BadInput
-from transect.report.records import Section
+from transect.reports.records import Section
 from transect.runs.progress import stage
 
 

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from transect.analysis.sections.answers import Answers, point, table, words
 from transect.effects import intervals
 from transect.records import Attribute
-from transect.report.records import Figure, Panel, Point, Section, Series, Table, Unit
+from transect.reports.records import Figure, Panel, Point, Section, Series, Table, Unit
 
 MOST_CELLS: Final = 24
 NO_IMAGE: Final = "no image in this cell"

@@ -15,7 +15,7 @@ from transect.effects.generalized import POISSON_SOURCE, poisson
 from transect.effects.linear import ols
 from transect.effects.observational import cut
 from transect.effects.samples import Labels
-from transect.report.records import Section, Table
+from transect.reports.records import Section, Table
 
 _TEXT: Final = (
     "Attributes that were observed, not set, may be correlated with something that is not in the table. These "

@@ -13,7 +13,7 @@ from transect.analysis.sections.raters import Rated
 from transect.annotation.agreement.logistic_curve import SOURCE
 from transect.effects.truth import Truth
 from transect.records import Task
-from transect.report.records import Section
+from transect.reports.records import Section
 
 MOST: Final = 12
 """Images of each direction that are shown."""

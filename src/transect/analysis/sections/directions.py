@@ -8,7 +8,7 @@ from typing import Any, Final
 from transect.analysis.sections.answers import table, words
 from transect.controls.directions import LEAK
 from transect.controls.files import LOCAL
-from transect.report.records import Figure, Panel, Point, Section, Series, Table, Unit
+from transect.reports.records import Figure, Panel, Point, Section, Series, Table, Unit
 from transect.runs.spec import RunSpec
 
 KEY: Final = "directions"

@@ -25,7 +25,7 @@ from transect.designs.edit_validity import (
 )
 from transect.effects.intervals import wilson
 from transect.records import Attribute, Design
-from transect.report.records import Figure, Panel, Section, Series, Table
+from transect.reports.records import Figure, Panel, Section, Series, Table
 from transect.runs.spec import RunSpec
 
 KEY: Final = "edit-validity"

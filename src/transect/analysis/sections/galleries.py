@@ -14,7 +14,7 @@ from transect.analysis.sections.deviations import Deviations
 from transect.analysis.sections.raters import Rated
 from transect.analysis.sections.seen_along import SHOWN, Shown
 from transect.effects.pruning import Rule
-from transect.report.records import PictureGallery, PictureGroup, RatedPicture
+from transect.reports.records import PictureGallery, PictureGroup, RatedPicture
 
 BINS: Final = 10
 EACH: Final = 3

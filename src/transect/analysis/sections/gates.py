@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from transect.analysis.sections.answers import table, words
 from transect.effects.image_validation import SOURCE
-from transect.report.records import Section
+from transect.reports.records import Section
 
 _GATES: Final = {
     "images": ("images judged, at least", "images"),

@@ -31,7 +31,7 @@ from transect.effects.intervals import SOURCES, WILSON, WILSON_CLUSTERED
 from transect.effects.observational import cut
 from transect.effects.outcomes import category
 from transect.records import Task, declared
-from transect.report.records import Figure, Panel, Point, Section, Series, Table
+from transect.reports.records import Figure, Panel, Point, Section, Series, Table
 
 KEY: Final = "errors"
 SHOWN: Final = 3

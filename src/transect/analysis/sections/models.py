@@ -26,7 +26,7 @@ from transect.effects.perception import fractional_errors
 from transect.effects.samples import Columns
 from transect.errors import UnknownName
 from transect.records import Effect
-from transect.report.records import Section, Table
+from transect.reports.records import Section, Table
 
 _TEXT: Final = (
     "Each attribute is split at its median (or into off and on), with all others held equal; errors are "

@@ -16,7 +16,7 @@ from transect.effects.rater_uncertainty import (
     raters_resampled,
 )
 from transect.effects.truth import Truth
-from transect.report.records import Section, Table
+from transect.reports.records import Section, Table
 
 RESAMPLES: Final = 300
 _TEXT: Final = (

@@ -14,7 +14,7 @@ from transect.effects.intervals import SOURCES as INTERVALS
 from transect.effects.intervals import WILSON, WILSON_CLUSTERED, wilson_clustered
 from transect.effects.linear import MEANS_SOURCE, difference_in_means
 from transect.effects.prediction_powered import LEAST, SOURCES, PredictionPowered, ppi_difference, ppi_mean, too_rare
-from transect.report.records import Section, Table
+from transect.reports.records import Section, Table
 
 _TEXT: Final = (
     "People rated some images; the machine that each title names rated more. The machine's mean over all "

@@ -16,7 +16,7 @@ from transect.effects.residual_inclusion import PROBIT_SOURCE, control_function
 from transect.effects.samples import Labels
 from transect.effects.sensitivity import SOURCE as DENTON
 from transect.records import Effect
-from transect.report.records import Figure, Panel, Section, Series, Table
+from transect.reports.records import Figure, Panel, Section, Series, Table
 
 _EXACT: Final = 1e12
 MOST_BARS: Final = 6

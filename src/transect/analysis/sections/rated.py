@@ -11,7 +11,7 @@ from jaxtyping import Float
 from transect.analysis.sections.answers import point, table, words
 from transect.effects.pruning import SOURCE, Pruning
 from transect.records import Effect
-from transect.report.records import Figure, Panel, Section, Series, Table, Unit
+from transect.reports.records import Figure, Panel, Section, Series, Table, Unit
 
 SHOWN: Final = 8
 """Contrasts that the figure shows, those that move most; the table has them all."""

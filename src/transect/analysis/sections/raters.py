@@ -14,7 +14,7 @@ from transect.annotation.agreement import krippendorff_alpha, percent_agreement,
 from transect.annotation.agreement.krippendorff import SOURCE as ALPHA
 from transect.annotation.agreement.logistic_curve import SOURCE
 from transect.records import Annotations
-from transect.report.records import Figure, Panel, Point, Section, Series, Table
+from transect.reports.records import Figure, Panel, Point, Section, Series, Table
 
 BINS: Final = 20
 _WIDEST: Final = 0.5

@@ -13,7 +13,7 @@ from transect.analysis.sections.answers import point, table, words
 from transect.analysis.sections.raters import Rated
 from transect.annotation.agreement.logistic_curve import SOURCE, LogisticCurve, fit_logistic
 from transect.records import Attribute, Design
-from transect.report.records import Figure, Panel, Point, Section, Series, Table
+from transect.reports.records import Figure, Panel, Point, Section, Series, Table
 
 SHOWN: Final = 3
 """Subjects whose own transects are drawn, those with most answers; the table has the curve of all."""

@@ -14,7 +14,7 @@ from transect.analysis.sections.answers import point, table
 from transect.effects.change_point import SOURCE, Change
 from transect.effects.sequential_change import SOURCE as ONLINE
 from transect.experiment.canaries import EACH, FALSE_ALARMS, FOLDER, LIMIT, distances_of, evidence_of, tested, warnings
-from transect.report.records import Figure, Panel, Section, Series, Table
+from transect.reports.records import Figure, Panel, Section, Series, Table
 
 _TEXT: Final = (
     "After every {every} answers the target was asked about the first images of the audit again, bypassing stored "

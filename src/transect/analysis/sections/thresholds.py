@@ -8,7 +8,7 @@ import numpy as np
 
 from transect.analysis.sections.answers import Answers, grouped, point, table, words
 from transect.effects.thresholds import GroupRate, at_thresholds, threshold_curves
-from transect.report.records import Figure, Panel, Section, Series, Table
+from transect.reports.records import Figure, Panel, Section, Series, Table
 
 ATTRIBUTES: Final = 3
 """Attributes that are shown: those whose groups' errors differ most at the target's threshold."""

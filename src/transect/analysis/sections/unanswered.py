@@ -11,7 +11,7 @@ from transect.analysis.sections.answers import Answers, grouped, point, table, w
 from transect.effects.intervals import SOURCES, WILSON, WILSON_CLUSTERED, wilson_clustered
 from transect.effects.outcomes import category
 from transect.records import declared
-from transect.report.records import Figure, Panel, Section, Series, Table
+from transect.reports.records import Figure, Panel, Section, Series, Table
 
 REFUSED: Final = "refused"
 ERROR: Final = "error"

@@ -14,8 +14,8 @@ from transect.effects.group_estimates import SOURCES as OBSERVED
 from transect.effects.observational import associations, cut
 from transect.effects.verification import SOURCES, Threshold, Verified
 from transect.records import Attribute
-from transect.report.records import Figure, Panel, Point, Section, Series, Table
-from transect.report.wording import counted
+from transect.reports.records import Figure, Panel, Point, Section, Series, Table
+from transect.reports.wording import counted
 
 _TEXT: Final = (
     "Each image is compared with its subject's reference image: the same subject at the first level of every "

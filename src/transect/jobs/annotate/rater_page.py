@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from transect.report.document import WrittenDocument
-from transect.report.drawing.sections import sections
-from transect.report.environment import data_address, render
-from transect.report.records import RaterPage
+from transect.reports.document import WrittenDocument
+from transect.reports.drawing.sections import sections
+from transect.reports.environment import data_address, render
+from transect.reports.records import RaterPage
 from transect.runs.folder import write_atomically
 from transect.runs.plain_json import dumps, plain
 

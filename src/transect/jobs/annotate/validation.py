@@ -17,7 +17,7 @@ from transect.analysis.sections.raters import Rated
 from transect.effects.image_validation import SOURCE, EqualQuality, Gates, Group, Validation, validate
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
-from transect.report.records import Section
+from transect.reports.records import Section
 from transect.runs import tables as columns
 from transect.runs.folder import write_atomically
 from transect.runs.plain_json import dumps

@@ -15,7 +15,7 @@ from transect.controls.files import LINEAR, FittedDirections, read_directions, w
 from transect.controls.hyperplanes import angles
 from transect.controls.local import AttributeModel
 from transect.errors import BadInput, RunFolderError
-from transect.report.short_page import ShortTable, write_short_page
+from transect.reports.short_page import ShortTable, write_short_page
 from transect.runs import model_files
 from transect.runs.plain_json import plain
 from transect.runs.result import JobResult

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from transect.inversion.latents_file import read_codes
 from transect.records import Latents
-from transect.report.short_page import Picture, ShortTable, write_short_page
+from transect.reports.short_page import Picture, ShortTable, write_short_page
 from transect.runs.result import JobResult
 
 ENCODER_R2: Final = b"encoder_r2"

@@ -288,7 +288,7 @@ def _sheet(inversion: Inversion, table: pa.Table) -> bytes:
     """The first images in a row, and their reconstructions below."""
     from PIL import Image
 
-    from transect.report import contact_sheet
+    from transect.reports import contact_sheet
 
     rows = range(min(_SHOWN, len(table)))
     below = [np.asarray(Image.open(io.BytesIO(table["image"][row].as_py()), formats=("PNG",))) for row in rows]

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from transect.attacks.numbers import LeakageNumbers
-from transect.report.document import WrittenDocument
-from transect.report.drawing.scales import Scale
-from transect.report.drawing.svg import Interval, Tick
-from transect.report.environment import render
+from transect.reports.document import WrittenDocument
+from transect.reports.drawing.scales import Scale
+from transect.reports.drawing.svg import Interval, Tick
+from transect.reports.environment import render
 from transect.runs.folder import write_atomically
 from transect.runs.plain_json import dumps, plain
 

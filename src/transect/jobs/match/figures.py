@@ -16,9 +16,9 @@ from jaxtyping import Float
 from transect.effects.balance import Balance, Cell, Side
 from transect.effects.matched_pairs import GAMMAS
 from transect.jobs.match.numbers import MatchNumbers
-from transect.report.drawing.scales import Scale, covering, tick_text
-from transect.report.drawing.svg import Interval, Tick
-from transect.report.environment import render
+from transect.reports.drawing.scales import Scale, covering, tick_text
+from transect.reports.drawing.svg import Interval, Tick
+from transect.reports.environment import render
 from transect.runs.folder import write_atomically
 from transect.runs.plain_json import dumps, plain
 

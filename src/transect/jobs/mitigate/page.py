@@ -10,11 +10,11 @@ from typing import Any, Final, final
 from markupsafe import Markup
 
 from transect.mitigation.numbers import MitigateNumbers
-from transect.report.document import WrittenDocument
-from transect.report.drawing import svg
-from transect.report.drawing.scales import Scale, covering, tick_text
-from transect.report.drawing.svg import Tick
-from transect.report.environment import render
+from transect.reports.document import WrittenDocument
+from transect.reports.drawing import svg
+from transect.reports.drawing.scales import Scale, covering, tick_text
+from transect.reports.drawing.svg import Tick
+from transect.reports.environment import render
 from transect.runs.folder import write_atomically
 from transect.runs.plain_json import plain
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transect.report.environment import render
+from transect.reports.environment import render
 from transect.runs.folder import write_atomically
 from transect.runs.plain_json import dumps
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from transect.effects.planning import CORRELATION, Plan
 from transect.effects.planning import plan as smallest_design
 from transect.errors import BadInput
-from transect.report.short_page import ShortTable, write_short_page
+from transect.reports.short_page import ShortTable, write_short_page
 from transect.runs.result import JobResult
 
 LABELS: Final = {

@@ -16,10 +16,10 @@ from jaxtyping import Float
 from markupsafe import Markup, escape
 
 from transect.effects.recognition import GroupErrors
-from transect.report.drawing import svg
-from transect.report.drawing.scales import Scale, covering, tick_text
-from transect.report.drawing.svg import SERIES, Interval, Tick
-from transect.report.environment import render
+from transect.reports.drawing import svg
+from transect.reports.drawing.scales import Scale, covering, tick_text
+from transect.reports.drawing.svg import SERIES, Interval, Tick
+from transect.reports.environment import render
 from transect.runs.folder import write_atomically
 from transect.runs.plain_json import dumps
 

@@ -18,8 +18,8 @@ from transect.experiment.study import Study
 from transect.experiment.world_settings import WorldSettings
 from transect.protocols import Controls, DrawsMasks, Generator, World
 from transect.records import Design, Images
-from transect.report import contact_sheet
-from transect.report.short_page import Picture, ShortTable, write_short_page
+from transect.reports import contact_sheet
+from transect.reports.short_page import Picture, ShortTable, write_short_page
 from transect.runs import tables
 from transect.runs.capabilities import check_subjects, usual_levels
 from transect.runs.folder import RunFolder, write_atomically

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 from transect.effects.interrogation import ErrorRate
-from transect.report.records import Section
+from transect.reports.records import Section
 
 
 @final

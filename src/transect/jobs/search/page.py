@@ -10,9 +10,9 @@ from markupsafe import Markup
 
 from transect.jobs.search.numbers import AnswerFaces, SearchNumbers
 from transect.jobs.search.results import verb_of
-from transect.report.document import WrittenDocument
-from transect.report.drawing import svg
-from transect.report.environment import data_address, render
+from transect.reports.document import WrittenDocument
+from transect.reports.drawing import svg
+from transect.reports.environment import data_address, render
 from transect.runs.plain_json import plain
 
 STEPS: Final = 60

@@ -26,7 +26,7 @@ from transect.jobs.search.numbers import (
     SearchNumbers,
 )
 from transect.protocols import Target
-from transect.report.records import Section
+from transect.reports.records import Section
 
 MAPS: Final = 6
 """Pairs of attributes that are drawn: those of the regions first, then those that separate failures best."""

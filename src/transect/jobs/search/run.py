@@ -22,7 +22,7 @@ from transect.jobs.search.errors import error_tables, mean_faces
 from transect.jobs.search.numbers import AnswerFaces, SearchNumbers
 from transect.jobs.search.request import Search, SearchOptions, TargetLike, prepare
 from transect.jobs.search.results import lines, percent, summary
-from transect.report.records import Section
+from transect.reports.records import Section
 from transect.runs.capabilities import generator_entry
 from transect.runs.folder import RunFolder, slug, write_atomically
 from transect.runs.plain_json import dumps

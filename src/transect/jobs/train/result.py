@@ -11,7 +11,7 @@ from typing import ClassVar, final
 
 import pyarrow as pa
 
-from transect.report.short_page import Picture, ShortTable, write_short_page
+from transect.reports.short_page import Picture, ShortTable, write_short_page
 from transect.runs.result import JobResult
 
 

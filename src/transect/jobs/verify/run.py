@@ -15,7 +15,7 @@ from transect.jobs.verify import estimators, tables
 from transect.jobs.verify.figures import VerifyNumbers, WorldFigures, record_of
 from transect.jobs.verify.images import tables as image_tables
 from transect.jobs.verify.settings import Settings
-from transect.report.short_page import ShortTable, write_short_page
+from transect.reports.short_page import ShortTable, write_short_page
 from transect.runs.plain_json import plain
 from transect.runs.result import JobResult
 

@@ -12,7 +12,7 @@ from transect.analysis.sections.sensitivity.measures import Measured
 from transect.analysis.sections.sensitivity.tables import tables
 from transect.effects.sensitivity import SOURCE
 from transect.effects.validity import SOURCE as EQUIVALENCE
-from transect.report.records import Section
+from transect.reports.records import Section
 
 _DENTON: Final = (
     "Each subject is shown at steps λ of one attribute, in units of half its range from the subject's own "

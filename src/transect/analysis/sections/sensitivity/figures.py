@@ -8,7 +8,7 @@ from typing import Final
 from transect.analysis.sections.answers import point
 from transect.analysis.sections.sensitivity.measures import Measured, where
 from transect.effects.sensitivity import ClassificationSensitivity, Curve, ScoreSensitivity
-from transect.report.records import Figure, Panel, Series, Unit
+from transect.reports.records import Figure, Panel, Series, Unit
 
 STEPS_AXIS: Final = "λ, half-ranges from the subject's own value"
 _AGAINST: Final = "(mean change against the subject's own image; the numbers are subjects)"

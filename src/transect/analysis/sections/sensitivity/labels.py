@@ -14,7 +14,7 @@ from transect.analysis.sections.sensitivity.figures import STEPS_AXIS, line
 from transect.analysis.sections.sensitivity.measures import Measured
 from transect.effects.sensitivity import Curve, score_sensitivity
 from transect.effects.validity import MARGIN, Validity, validity
-from transect.report.records import Figure, Panel, Series, Table
+from transect.reports.records import Figure, Panel, Series, Table
 
 RATED: Final = "as rated"
 TRUE: Final = "by the world's causal model"

@@ -8,7 +8,7 @@ from typing import Final
 from transect.analysis.sections.answers import table
 from transect.analysis.sections.sensitivity.measures import Measured, left_out, where
 from transect.effects.sensitivity import Curve
-from transect.report.records import Table
+from transect.reports.records import Table
 
 _HEADS: Final = [("attribute", "text"), ("λ", "number"), ("over", "text")]
 _TAIL: Final = [("subjects", "count"), ("not counted", "text"), ("note", "text")]

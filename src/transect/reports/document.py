@@ -1,0 +1,180 @@
+"""How does a number get onto the page? By naming where it stands in `results.json`, and in no other way.
+
+A place is a JSON Pointer (RFC 6901). `Document.number` prints a rounding of what stands there inside a `<data>`
+element that carries the raw value and the place, so that every printed number can be checked by a machine.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, final
+
+from markupsafe import Markup
+
+from transect.reports.models import JsonObject
+from transect.reports.results import Results, tree
+
+Style = Literal["points", "percent", "p", "count", "plain", "name", "fixed"]
+"""How a number is rounded.
+
+points, percent: 100 x; fixed: as it is; p: p value; count: thousands apart; plain: three significant digits; name:
+whole.
+"""
+
+NOT_ESTIMABLE = "not estimable"
+_SMALLEST_P = 0.001
+_NARROW = 0.05
+_WITHIN_NAMES = re.compile(r"(?<=\w[_:/.])(?=[^\W\d])")
+
+
+def pointer(*keys: str | int) -> str:
+    """The JSON Pointer of a path.
+
+    >>> pointer("rates", 3, "cell", "a/b")
+    '/rates/3/cell/a~1b'
+    """
+    return "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in keys)
+
+
+def follow(document: Any, place: str) -> Any:
+    """What stands at a JSON Pointer. Raises LookupError where nothing does.
+
+    >>> follow({"rates": [{"rate": 0.25}]}, "/rates/0/rate")
+    0.25
+    """
+    for escaped in place.split("/")[1:]:
+        key = escaped.replace("~1", "/").replace("~0", "~")
+        document = document[int(key)] if isinstance(document, list) else document[key]
+    return document
+
+
+def rounded(value: float, style: Style, decimals: int = 1) -> str:
+    """The text of a number: true minus sign, no minus before zero. `decimals`: of points, percent, fixed.
+
+    >>> rounded(-0.3125, "points"), rounded(0.00004, "p"), rounded(2700, "count"), rounded(0.123456, "plain")
+    ('−31.2', '< 0.001', '2,700', '0.123')
+    """
+    if style == "p":
+        return f"< {_SMALLEST_P}" if value < _SMALLEST_P else f"{value:.3f}"
+    if style == "count":
+        text = f"{value:,.0f}"
+    elif style == "name":
+        text = f"{value:.0f}"
+    elif style == "plain":
+        text = f"{value:,.0f}" if abs(value) >= 1000 and float(value).is_integer() else f"{value:.3g}"
+    else:
+        text = f"{value if style == 'fixed' else 100 * value:.{decimals}f}"
+    negative_zero = text.startswith("-") and not text.strip("-0.")
+    text = text[1:] if negative_zero else text
+    return text.replace("-", "−")
+
+
+def decimals_for(low: float | None, high: float | None) -> int:
+    """Decimals that an interval of this width bears in a sentence: none when it is wider than five points.
+
+    >>> decimals_for(0.24, 0.38), decimals_for(0.012, 0.03)
+    (0, 1)
+    """
+    return 0 if low is not None and high is not None and high - low > _NARROW else 1
+
+
+class Printer(ABC):
+    """The only printer of the numbers and names of a JSON document."""
+
+    @property
+    @abstractmethod
+    def tree(self) -> JsonObject:
+        """The document as it is written."""
+
+    def value(self, place: str) -> Any:
+        """What stands at a place of `results.json`."""
+        return follow(self.tree, place)
+
+    def number(
+        self,
+        place: str,
+        style: Style = "plain",
+        decimals: int = 1,
+        *,
+        signed: bool = False,
+        negated: bool = False,
+        none: str = NOT_ESTIMABLE,
+    ) -> Markup:
+        """A number of `results.json`, rounded; the text of `none` where null stands there.
+
+        negated prints the opposite (a fall of 31 for an estimate of -31) and says so in `data-shown`.
+        """
+        value = self.value(place)
+        if value is None:
+            return Markup('<span class="none" data-source="{}">{}</span>').format(place, none)
+        shown = -value if negated else value
+        text = rounded(shown, style, decimals)
+        plus = "+" if signed and shown > 0 and text.strip("0.") else ""
+        mark = Markup(' data-shown="negated"') if negated else Markup()
+        return Markup('<data value="{}" data-source="{}"{}>{}{}</data>').format(
+            json_number(value), place, mark, plus, text
+        )
+
+    def key(self, place: str) -> Markup:
+        """The name of a place: the last key of its pointer, verbatim and escaped."""
+        self.value(place)
+        name = place.rsplit("/", 1)[1].replace("~1", "/").replace("~0", "~")
+        return Markup('<span data-key="{}">{}</span>').format(place, name)
+
+    def text(self, place: str) -> Markup:
+        """A text of `results.json`, verbatim and escaped."""
+        return Markup('<span data-source="{}">{}</span>').format(place, breakable(self.value(place)))
+
+
+@final
+@dataclass(frozen=True)
+class WrittenDocument(Printer):
+    """The printer of a document that is JSON already: that of a leakage analysis, a search, a mitigation."""
+
+    content: JsonObject
+
+    @property
+    def tree(self) -> JsonObject:
+        """The document as it is written."""
+        return self.content
+
+
+@final
+@dataclass(frozen=True)
+class Document(Printer):
+    """The results of one page, and the only printer of its numbers and names."""
+
+    results: Results
+
+    @cached_property
+    def tree(self) -> JsonObject:
+        """`results.json` as it is written."""
+        return tree(self.results)
+
+
+def breakable(text: str) -> Markup:
+    """The escaped text, in which a line may break after the signs within long names.
+
+    >>> str(breakable("opencv:haarcascade_smile"))
+    'opencv:<wbr>haarcascade_<wbr>smile'
+    """
+    return Markup("<wbr>").join(_WITHIN_NAMES.split(text))
+
+
+def json_number(value: float) -> str:
+    """The number as `results.json` writes it: the shortest text that reads back as the same value.
+
+    >>> json_number(0.1), json_number(3)
+    ('0.1', '3')
+    """
+    return repr(value)
+
+
+def finite(values: Sequence[float | None]) -> list[float]:
+    """The values that are there."""
+    return [value for value in values if value is not None and math.isfinite(value)]

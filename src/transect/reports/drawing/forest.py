@@ -1,0 +1,176 @@
+"""The effect plot: each contrast's estimate and interval on a common axis, by attribute.
+
+A row is text and a small graphic whose positions are per cent of its width, so that the words keep their size
+on every screen (Cleveland's dot plot with intervals; the forest plot of meta-analysis). A filled mark stays
+significant after adjustment, a hollow one does not; a row without an estimate says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+from markupsafe import Markup
+
+from transect.reports.document import Document, Style, finite, pointer
+from transect.reports.drawing import svg
+from transect.reports.drawing.scales import Scale, covering, tick_text
+from transect.reports.results import EffectEntry, significant
+from transect.reports.wording import effect_style, level, outcome_meaning, outcome_words, spaced, unit_words, with_unit
+
+
+@final
+@dataclass(frozen=True)
+class Row:
+    """One effect: where it stands, its words, and its mark (None where it is not estimable)."""
+
+    place: str
+    target: Markup
+    style: Style
+    significant: bool
+    mark: svg.Interval | None
+    description: str
+
+
+@final
+@dataclass(frozen=True)
+class Group:
+    """One comparison of two levels of an attribute: a row per target."""
+
+    attribute: str
+    change: Markup
+    rows: tuple[Row, ...]
+
+
+@final
+@dataclass(frozen=True)
+class Forest:
+    """All contrasts of one outcome in one unit."""
+
+    outcome: str
+    words: str
+    meaning: str
+    unit: str
+    scale: Scale
+    ticks: tuple[svg.Tick, ...]
+    groups: tuple[Group, ...]
+    several_targets: bool
+
+    @property
+    def grid(self) -> list[tuple[float, float | None]]:
+        """Grid lines: position and value."""
+        return [(tick.at, tick.value) for tick in self.ticks]
+
+
+def forests(document: Document, study: int) -> tuple[Forest, ...]:
+    """The effect plots of a study: one per outcome and unit, in the study's order of outcomes."""
+    entry = document.results.studies[study]
+    rows = _contrasts(document, study)
+    keys = dict.fromkeys(
+        (document.results.effects[index].outcome, document.results.effects[index].unit) for index in rows
+    )
+    ordered = sorted(keys, key=lambda key: entry.outcomes.index(key[0]))
+    return tuple(_forest(document, study, outcome, unit) for outcome, unit in ordered)
+
+
+def _contrasts(document: Document, study: int) -> list[int]:
+    name = document.results.studies[study].name
+    return [
+        index
+        for index, effect in enumerate(document.results.effects)
+        if effect.study == name and effect.kind == "contrast"
+    ]
+
+
+def _forest(document: Document, study: int, outcome: str, unit: str) -> Forest:
+    effects = document.results.effects
+    members = [i for i in _contrasts(document, study) if (effects[i].outcome, effects[i].unit) == (outcome, unit)]
+    bounds = [bound for i in members for bound in (effects[i].estimate, effects[i].low, effects[i].high)]
+    scale = covering(finite(bounds))
+    tasks = {target.task for target in document.results.studies[study].targets}
+    task = tasks.pop() if len(tasks) == 1 else ""
+    hundredfold = effect_style(unit) == "points"
+    return Forest(
+        outcome=outcome,
+        words=outcome_words(outcome, unit, task),
+        meaning=outcome_meaning(outcome, task),
+        unit=unit_words(unit),
+        scale=scale,
+        ticks=tuple(
+            svg.Tick(100 * scale.fraction(tick), tick_text(scale, tick, hundredfold, signed=True), tick)
+            for tick in scale.ticks
+        ),
+        groups=_groups(document, study, members, scale),
+        several_targets=len({effects[i].target for i in members}) > 1,
+    )
+
+
+def _groups(document: Document, study: int, members: Sequence[int], scale: Scale) -> tuple[Group, ...]:
+    """By attribute in the order of the study, then by level; the targets of one comparison stand together."""
+    effects = document.results.effects
+    order = [attribute.name for attribute in document.results.studies[study].attributes]
+    comparisons: dict[tuple[int, float, float, str], list[int]] = {}
+    for i in members:
+        key = (order.index(effects[i].attribute), effects[i].origin or 0.0, effects[i].to or 0.0, effects[i].name)
+        comparisons.setdefault(key, []).append(i)
+    return tuple(
+        Group(
+            attribute=spaced(effects[positions[0]].attribute),
+            change=_change(document, study, positions[0]),
+            rows=tuple(_row(document, i, scale) for i in positions),
+        )
+        for _, positions in sorted(comparisons.items())
+    )
+
+
+def _change(document: Document, study: int, index: int) -> Markup:
+    unit = with_unit(document, study, document.results.effects[index].attribute)
+    return Markup("{}{}").format(comparison(document, study, index), unit)
+
+
+def _row(document: Document, index: int, scale: Scale) -> Row:
+    effect = document.results.effects[index]
+    place = pointer("effects", index)
+    stays = significant(effect, document.results.family.alpha)
+    return Row(
+        place=place,
+        target=document.text(f"{place}/target"),
+        style=effect_style(effect.unit),
+        significant=stays,
+        mark=_mark(effect, scale, stays),
+        description=_description(effect, stays),
+    )
+
+
+def comparison(document: Document, study: int, index: int) -> Markup:
+    """What is compared: "1 to 10" where we set it, "high vs low" where we did not, else the effect's own name."""
+    effect = document.results.effects[index]
+    place = pointer("effects", index)
+    if effect.origin is None or effect.to is None:
+        return document.text(f"{place}/name")
+    origin = level(document, study, effect.attribute, effect.origin, f"{place}/from")
+    to = level(document, study, effect.attribute, effect.to, f"{place}/to")
+    if effect.basis == "experimental":
+        return Markup("{} to {}").format(origin, to)
+    return Markup("{} vs {}").format(to, origin)
+
+
+def _mark(effect: EffectEntry, scale: Scale, filled: bool) -> svg.Interval | None:
+    if effect.estimate is None:
+        return None
+    ends = (None, None) if effect.low is None or effect.high is None else (effect.low, effect.high)
+    low, high = (None if end is None else 100 * scale.fraction(end) for end in ends)
+    return svg.Interval(100 * scale.fraction(effect.estimate), low, high, filled=filled)
+
+
+def _description(effect: EffectEntry, stays: bool) -> str:
+    """What the graphic shows, in words without numbers: the numbers stand beside it."""
+    if effect.estimate is None:
+        return "No mark: not estimable."
+    side = "right of" if effect.estimate > 0 else "left of" if effect.estimate < 0 else "on"
+    if effect.low is None or effect.high is None:
+        return f"The estimate lies {side} zero; it has no interval."
+    crosses = "includes" if effect.low <= 0 <= effect.high else "excludes"
+    verdict = "stays" if stays else "is not"
+    return f"The estimate lies {side} zero, the interval {crosses} zero; it {verdict} significant after adjustment."

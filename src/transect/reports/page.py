@@ -1,0 +1,180 @@
+"""One page from results and pictures: `report.html` needs no network, no script and no other file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+from transect.reports import album
+from transect.reports.document import Document, pointer
+from transect.reports.drawing.crossed import Crossing, crossings
+from transect.reports.drawing.forest import Forest, forests
+from transect.reports.drawing.intersections import Sheet, sheets
+from transect.reports.drawing.levels import Panel, panels
+from transect.reports.drawing.sections import sections
+from transect.reports.environment import render
+from transect.reports.further_views import Further, further
+from transect.reports.models import JsonObject
+from transect.reports.records import Gallery
+from transect.reports.results import Results, StudyEntry, complete, read
+from transect.reports.summary import found, plain_text, summarize
+from transect.reports.wording import (
+    correction,
+    outcome_meaning,
+)
+from transect.reports.world import describe_world
+from transect.runs.folder import write_atomically
+from transect.runs.plain_json import dumps
+
+LARGEST_PAGE = 5_000_000
+"""Bytes; images are left out, and counted, until the page is smaller."""
+
+_IMAGE_BUDGETS = (3_200_000, 1_600_000, 600_000, 0)
+
+
+@final
+@dataclass(frozen=True)
+class StudyView:
+    """What the page shows of one study."""
+
+    index: int
+    place: str
+    entry: StudyEntry
+    forests: tuple[Forest, ...]
+    curves: tuple[tuple[str, str, tuple[Panel, ...]], ...]
+    overall: tuple[int, ...]
+    sheets: tuple[Sheet, ...]
+    sheets_cut: bool
+    strips: tuple[album.Row, ...]
+    failures: tuple[album.Picture, ...]
+    spec: str
+    crossings: tuple[Crossing, ...]
+    further: Further
+
+    @property
+    def experimental(self) -> bool:
+        """Whether the attributes were set, so that effects are causal."""
+        return self.entry.basis == "experimental"
+
+
+def build(results: Mapping[str, Any], gallery: Gallery) -> str:
+    """The whole report as one HTML text under 5 MB.
+
+    results: as `results.schema.json` describes it (NaN may stand for null). gallery: the images that may be shown.
+
+    Raises BadInput, with the place, when the results do not fit the schema.
+    """
+    return _fit(read(results), gallery)[1]
+
+
+def write(results: Mapping[str, Any], gallery: Gallery, folder: Path) -> Path:
+    """Write `report.html` and `results.json` into a folder and return the path of the page.
+
+    The same input gives the same bytes. Raises BadInput as `build` does, RunFolderError when the folder cannot be
+    written.
+    """
+    publish(results, gallery, folder)
+    return folder / "report.html"
+
+
+def publish(results: Mapping[str, Any], gallery: Gallery, folder: Path) -> JsonObject:
+    """As `write`; returns what `results.json` holds."""
+    document, page = _fit(read(results), gallery)
+    write_atomically(folder / "results.json", (dumps(document.tree, indent=1) + "\n").encode())
+    write_atomically(folder / "report.html", page.encode())
+    return document.tree
+
+
+def headline(results: Mapping[str, Any]) -> list[str]:
+    """The largest effects as plain sentences, for a terminal."""
+    document = Document(complete(read(results), Gallery(), Gallery()))
+    return [plain_text(found(document, index)) for index in document.results.largest]
+
+
+def _fit(results: Results, gallery: Gallery) -> tuple[Document, str]:
+    """The completed results and the page, with as many images as keep it under the limit."""
+    for budget in _IMAGE_BUDGETS:
+        shown = album.choose(gallery, budget)
+        document = Document(complete(results, gallery, shown))
+        page = _render(document, shown)
+        if len(page.encode()) < LARGEST_PAGE:
+            break
+    return document, page
+
+
+def _render(document: Document, shown: Gallery) -> str:
+    studies = [_study(document, index, shown) for index in range(len(document.results.studies))]
+    return render(
+        "report",
+        doc=document,
+        results=document.results,
+        summary=summarize(document),
+        world=describe_world(document),
+        studies=studies,
+        sections=sections(document.results.sections),
+        flips=album.flip_rows(document, shown),
+        faces=album.mean_faces(shown),
+        correction=correction(document),
+        methods=_methods(document),
+        reduced=album.any_reduced(shown),
+    )
+
+
+def _study(document: Document, index: int, shown: Gallery) -> StudyView:
+    entry = document.results.studies[index]
+    tables, cut = sheets(document, index)
+    return StudyView(
+        index=index,
+        place=pointer("studies", index),
+        entry=entry,
+        forests=forests(document, index),
+        curves=_curves(document, index),
+        overall=tuple(
+            position
+            for position, rate in enumerate(document.results.rates)
+            if rate.study == entry.name and rate.order == 0
+        ),
+        sheets=tables,
+        sheets_cut=cut,
+        strips=album.strip_rows(document, index, shown),
+        failures=album.failure_pictures(document, index, shown),
+        spec=json.dumps(entry.spec, ensure_ascii=False, indent=2),
+        crossings=crossings(document, index),
+        further=further(document, index),
+    )
+
+
+def _curves(document: Document, study: int) -> tuple[tuple[str, str, tuple[Panel, ...]], ...]:
+    """Per outcome that has rates by level: its words, its meaning and its panels."""
+    tasks = {target.task for target in document.results.studies[study].targets}
+    task = tasks.pop() if len(tasks) == 1 else ""
+    drawn = []
+    for outcome in document.results.studies[study].outcomes:
+        drawn_panels = panels(document, study, outcome)
+        if drawn_panels:
+            drawn.append((drawn_panels[0].words, outcome_meaning(outcome, task), drawn_panels))
+    return tuple(drawn)
+
+
+def _methods(document: Document) -> dict[str, list[str]]:
+    """The places of the distinct methods in use, in order of first use."""
+    results = document.results
+    rows = {
+        "Intervals of effects": [
+            ("effects", i, "interval_method", e.interval_method) for i, e in enumerate(results.effects)
+        ],
+        "Tests": [("effects", i, "test_method", e.test_method) for i, e in enumerate(results.effects)],
+        "Intervals of rates": [("rates", i, "method", r.method) for i, r in enumerate(results.rates)],
+    }
+    return {name: _first_places(places) for name, places in rows.items()}
+
+
+def _first_places(rows: list[tuple[str, int, str, str]]) -> list[str]:
+    first: dict[str, str] = {}
+    for table, index, key, text in rows:
+        if text:
+            first.setdefault(text, pointer(table, index, key))
+    return list(first.values())

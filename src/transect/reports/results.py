@@ -1,0 +1,398 @@
+"""`results.json`: every number of the report, in one file with a published JSON Schema.
+
+Proportions are fractions in [-1, 1] here; the page shows them as per cent or percentage points. What could not be
+estimated is null, with its reason beside it. The JSON Schema is generated from these models.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from transect.errors import BadInput
+from transect.records import Basis, Kind
+from transect.reports.entries import ComparedEntry, PlanEntry, ProjectionEntry, TestFamily, VarianceEntry
+from transect.reports.models import Count, Estimate, JsonObject, Model, Number, Probability
+from transect.reports.records import Example, Gallery, MeanFace, Section, Strip
+from transect.reports.world_entries import FigureEntry, PhotometryEntry, ReadingEntry
+from transect.runs.plain_json import plain
+from transect.runs.schema import json_schema
+
+STANDING_LIMITS = (
+    "Effects on rendered faces are evidence about the target; confirm them on photographs before acting on them.",
+    "An effect holds for the levels, population and settings that are listed here; other ranges were not tried.",
+    "Attributes that were not varied were not tested: no effect shown does not mean no bias.",
+)
+"""What no audit of this kind can show; added to the limits of every report."""
+
+
+class AttributeEntry(Model):
+    """One varied attribute: its levels as numbers and as people read them."""
+
+    name: str
+    kind: Kind
+    unit: str
+    meaning: str
+    levels: list[Number]
+    labels: list[str] = Field(description="one text per level")
+    source: str
+
+    @model_validator(mode="after")
+    def _one_label_per_level(self) -> AttributeEntry:
+        if len(self.levels) != len(self.labels):
+            raise ValueError(f"expected one label per level, got {len(self.labels)} for {len(self.levels)} levels")
+        return self
+
+
+class TargetEntry(Model):
+    """One model under audit, its settings, and what it did not answer."""
+
+    name: str
+    slug: str
+    task: Literal["binary", "multiclass", "multilabel", "detection", "regression", "embedding"]
+    description: JsonObject = Field(description="settings and preprocessing, as given to the target")
+    n_images: Count
+    n_failed: Count = Field(description="images without a valid answer")
+    failure_reasons: dict[str, Count]
+    found_rule: str | None = Field(description="what counts as found, for a detector")
+
+
+class StudyEntry(Model):
+    """One design on one population, put to one or more targets."""
+
+    name: str
+    spec: JsonObject = Field(description="the whole run.json")
+    spec_hash: str
+    basis: Basis
+    subjects: Count
+    images: Count
+    hold: list[str]
+    population: str
+    truth: str | None
+    seed: int
+    attributes: list[AttributeEntry]
+    targets: list[TargetEntry]
+    outcomes: list[str]
+    cells_left_out: Count = Field(
+        default=0,
+        description="cells of more attributes at once, per outcome, that have no rates: they would be too many",
+    )
+
+
+class EffectEntry(Model):
+    """An estimand and its estimate; null with a reason where it is not estimable."""
+
+    study: str
+    name: str
+    attribute: str
+    outcome: str
+    target: str
+    kind: Literal["contrast", "slope"]
+    origin: Estimate = Field(alias="from", description="level that is compared with")
+    to: Estimate
+    estimate: Estimate
+    low: Estimate
+    high: Estimate
+    p: Probability | None
+    p_adjusted: Probability | None
+    unit: str
+    n_subjects: Count
+    n_images: Count
+    excluded: dict[str, Count] = Field(description="reason: number of images left out")
+    basis: Basis
+    reason: str = Field(description="why there is no estimate; empty where there is one")
+    interval_method: str
+    test_method: str
+    sources: list[str]
+    spec: JsonObject = Field(
+        default={}, description="settings of the interval and the test: confidence, resamples, seed"
+    )
+
+
+class RateEntry(Model):
+    """The mean of an outcome in one cell of the design; order is the number of attributes that the cell fixes."""
+
+    study: str
+    target: str
+    outcome: str
+    cell: dict[str, Number]
+    order: Annotated[int, Field(ge=0, le=3)]
+    rate: Estimate
+    low: Estimate
+    high: Estimate
+    n_subjects: Count
+    n_images: Count
+    excluded: dict[str, Count]
+    method: str
+    unit: str
+
+
+class FamilyEntry(Model):
+    """The family of tests that the adjusted p values belong to. The last two are counted from the effects."""
+
+    size: Count
+    method: str
+    alpha: Probability
+    confidence: Probability = Field(default=0.95, description="of every interval")
+    significant: Count = Field(default=0, description="effects with p_adjusted <= alpha")
+    not_estimable: Count = Field(default=0, description="effects without an estimate")
+
+
+class WorldEntry(Model):
+    """Where the images come from, and how far it is validated."""
+
+    name: str
+    photometry_validated: bool
+    statement: str
+    maximum_gain_stops: Number
+    photometry: PhotometryEntry | None = None
+    identity: FigureEntry | None = Field(default=None, description="AUC of pairs of one subject against pairs of two")
+    readings: list[ReadingEntry] = Field(default_factory=list)
+
+
+class Citation(Model):
+    """One work that a method is taken from."""
+
+    key: str
+    text: str
+    url: str
+
+
+class ExampleEntry(Model):
+    """One image that the page shows (its pixels stand in the page alone)."""
+
+    study: str
+    target: str
+    subject: int
+    cell: dict[str, Number]
+    answer: str
+    boxes: list[list[Number]]
+    expected_box: list[Number] | None
+    failed: bool
+    wrong: bool
+    said: bool | None = Field(default=None, description="the answer yes or no, where the task has one")
+
+
+class StripEntry(Model):
+    """One transect that the page shows."""
+
+    title: str
+    examples: list[ExampleEntry]
+
+
+class MeanFaceEntry(Model):
+    """Mean faces of one group's right and wrong answers that the page shows, and how many answers there are."""
+
+    study: str
+    target: str
+    measure: str = Field(description="what is right or wrong, as in the tables of errors by condition")
+    by: str = Field(description='the condition, "" for all images')
+    group: str
+    right: Count
+    wrong: Count
+
+
+class GalleryEntry(Model):
+    """What the page shows of the images, and of how many."""
+
+    strips: list[StripEntry] = Field(default=[])
+    failures: list[ExampleEntry] = Field(default=[])
+    flips: list[StripEntry] = Field(default=[], description="images two by two, a subject's own and one that flips")
+    flips_shown: Count = Field(default=0, description="attributes and ways whose flips the page shows")
+    flips_total: Count = 0
+    faces: list[MeanFaceEntry] = Field(default=[])
+    faces_total: Count = 0
+    strips_shown: Count = 0
+    strips_total: Count = 0
+    failures_shown: Count = 0
+    failures_total: Count = 0
+
+
+class Results(Model):
+    """Every number of a report."""
+
+    schema_version: Literal[1]
+    transect_version: str
+    title: str
+    question: str
+    studies: Annotated[list[StudyEntry], Field(min_length=1)]
+    effects: list[EffectEntry]
+    rates: list[RateEntry]
+    largest: list[Count] = Field(description="indices into effects, largest first")
+    family: FamilyEntry
+    world: WorldEntry
+    limits: list[str]
+    citations: list[Citation]
+    sections: list[Section] = Field(default=[], description="analyses beyond effects and rates, as figures and tables")
+    gallery: GalleryEntry = GalleryEntry()
+    interactions: list[ComparedEntry] = Field(default=[])
+    variance_shares: list[VarianceEntry] = Field(default=[])
+    projections: list[ProjectionEntry] = Field(default=[])
+    negative_controls: list[ComparedEntry] = Field(default=[])
+    plans: list[PlanEntry] = Field(default=[])
+    families: list[TestFamily] = Field(default=[])
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> Results:
+        studies = {study.name: study for study in self.studies}
+        if len(studies) < len(self.studies):
+            raise ValueError("two studies have the same name")
+        if any(index >= len(self.effects) for index in self.largest):
+            raise ValueError(f"largest: expected indices below {len(self.effects)}, got {self.largest}")
+        for index, effect in enumerate(self.effects):
+            study = _known(f"effects.{index}", effect, studies)
+            _among(f"effects.{index}", "attribute", effect.attribute, [entry.name for entry in study.attributes])
+            _among(f"effects.{index}", "outcome", effect.outcome, study.outcomes)
+        for index, rate in enumerate(self.rates):
+            study = _known(f"rates.{index}", rate, studies)
+            _among(f"rates.{index}", "outcome", rate.outcome, study.outcomes)
+            _check_cell(f"rates.{index}", rate, study)
+        for name in ("interactions", "variance_shares", "projections", "negative_controls", "plans"):
+            for index, row in enumerate(getattr(self, name)):
+                _known(f"{name}.{index}", row, studies)
+        self.check_gallery()
+        return self
+
+    def check_gallery(self) -> None:
+        """Raises ValueError where an image is of a study or a target that the results do not have."""
+        studies = {study.name: study for study in self.studies}
+        shown: list[_OfStudy] = [*self._shown(), *self.gallery.faces]
+        for example in shown:
+            _known("gallery", example, studies)
+
+    def _shown(self) -> list[ExampleEntry]:
+        strips = [*self.gallery.strips, *self.gallery.flips]
+        return [example for strip in strips for example in strip.examples] + self.gallery.failures
+
+
+_OfStudy = (
+    EffectEntry | RateEntry | ExampleEntry | MeanFaceEntry | ComparedEntry | VarianceEntry | ProjectionEntry | PlanEntry
+)
+
+
+def _known(place: str, row: _OfStudy, studies: Mapping[str, StudyEntry]) -> StudyEntry:
+    """The study that a row belongs to; the page would drop a row whose study or target it does not know."""
+    _among(place, "study", row.study, list(studies))
+    _among(place, "target", row.target, [target.name for target in studies[row.study].targets])
+    return studies[row.study]
+
+
+def _among(place: str, kind: str, name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        raise ValueError(f"{place}: expected {kind} to be one of {', '.join(known)}, got {name!r}")
+
+
+def _check_cell(place: str, rate: RateEntry, study: StudyEntry) -> None:
+    levels = {attribute.name: attribute.levels for attribute in study.attributes}
+    if len(rate.cell) != rate.order:
+        raise ValueError(f"{place}: expected {rate.order} attributes in the cell, got {len(rate.cell)}")
+    for name, value in rate.cell.items():
+        _among(place, "attribute", name, list(levels))
+        if value not in levels[name]:
+            raise ValueError(f"{place}: expected a level of {name} ({levels[name]}), got {value}")
+
+
+def read(results: Mapping[str, Any]) -> Results:
+    """Results from JSON values or records, NaN as null. Raises BadInput with the first place that does not fit."""
+    if place := _infinite(results):
+        raise BadInput(f"results do not fit results.schema.json at {place}: expected a finite number, got infinity")
+    try:
+        return Results.model_validate(plain(results))
+    except ValidationError as failure:
+        first = failure.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "results"
+        value = f", got {first['input']!r:.60}" if first["type"] not in ("missing", "value_error") else ""
+        count = f" ({failure.error_count()} such places)" if failure.error_count() > 1 else ""
+        raise BadInput(
+            f"results do not fit results.schema.json at {place}: {first['msg']}{value}{count}; fix what wrote them"
+        ) from None
+
+
+def _infinite(value: object) -> str:
+    """The place of the first infinite number; "" without one. What is unknown is NaN, so that infinity is a mistake."""
+    pairs: Iterable[tuple[object, object]] = ()
+    if isinstance(value, Mapping):
+        pairs = value.items()
+    elif isinstance(value, list | tuple):
+        pairs = enumerate(value)
+    for key, item in pairs:
+        if isinstance(item, float) and math.isinf(item):
+            return str(key)
+        if place := _infinite(item):
+            return f"{key}.{place}"
+    return ""
+
+
+def complete(results: Results, gallery: Gallery, shown: Gallery) -> Results:
+    """The results with what the page adds: counts over the family, the standing limits, the examples shown."""
+    family = results.family.model_copy(
+        update={
+            "significant": sum(significant(effect, results.family.alpha) for effect in results.effects),
+            "not_estimable": sum(effect.estimate is None for effect in results.effects),
+        }
+    )
+    limits = [*results.limits, *(limit for limit in STANDING_LIMITS if limit not in results.limits)]
+    entry = GalleryEntry(
+        strips=_strips(shown.strips),
+        failures=_entries(shown.failures),
+        strips_shown=len(shown.strips),
+        strips_total=len(gallery.strips),
+        failures_shown=len(shown.failures),
+        failures_total=gallery.total,
+        flips=_strips(shown.flips),
+        flips_shown=len(shown.flips),
+        flips_total=len(gallery.flips),
+        faces=[_mean_face(face) for face in shown.faces],
+        faces_total=len(gallery.faces),
+    )
+    whole = results.model_copy(update={"family": family, "limits": limits, "gallery": entry})
+    try:
+        whole.check_gallery()
+    except ValueError as failure:
+        raise BadInput(f"{failure}; show images of the studies that are reported") from None
+    return whole
+
+
+def significant(effect: EffectEntry, alpha: float) -> bool:
+    """Whether the effect stays significant after adjustment (adjusted p at most alpha)."""
+    return effect.p_adjusted is not None and effect.p_adjusted <= alpha
+
+
+def _mean_face(face: MeanFace) -> MeanFaceEntry:
+    labels = {name: getattr(face, name) for name in ("study", "target", "measure", "by", "group")}
+    return MeanFaceEntry(**labels, right=face.right, wrong=face.wrong)
+
+
+def _strips(strips: Sequence[Strip]) -> list[StripEntry]:
+    return [StripEntry(title=strip.title, examples=_entries(strip.examples)) for strip in strips]
+
+
+def _entries(examples: Sequence[Example]) -> list[ExampleEntry]:
+    return [
+        ExampleEntry(
+            study=example.study,
+            target=example.target,
+            subject=int(example.subject),
+            cell={name: float(value) for name, value in example.cell.items()},
+            answer=example.answer,
+            boxes=[[float(side) for side in box] for box in example.boxes],
+            expected_box=None if example.expected_box is None else [float(side) for side in example.expected_box],
+            failed=example.failed,
+            wrong=example.wrong,
+            said=example.said,
+        )
+        for example in examples
+    ]
+
+
+def tree(results: Results) -> JsonObject:
+    """The results as plain JSON values, keys in the order of the schema."""
+    return results.model_dump(mode="json", by_alias=True)
+
+
+def schema() -> JsonObject:
+    """The JSON Schema (draft 2020-12) of `results.json` as it is written."""
+    return json_schema(Results, "results", 1)

@@ -1,0 +1,189 @@
+"""Which images of a run does the page show? Chosen by a stated rule, so that nobody picks what pleases.
+
+Per target and varied attribute: the first subject, and the first whose answer changes along the attribute. Where an
+attribute moves in steps: the first subjects whose answer flips either way, each beside its own image. Of the images
+that failed or were answered wrongly: evenly spaced ones in the order of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Bool, Float, Int
+
+from transect.records import Attribute, Design, Predictions, Task
+from transect.reports.records import Example, Gallery, Strip
+
+MAXIMUM_FAILURES = 24
+MAXIMUM_STRIPS_PER_TARGET = 6
+MAXIMUM_PAIRS = 3
+"""Subjects per attribute and way whose flip is shown."""
+WRONG = ("error", "miss", "false_alarm")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One target's answers in one study, ready to be shown.
+
+    answers: what to print per image. said: the answer as one number per image, NaN where there is none (for finding
+    changes). wrong: answered, but not as the truth has it. expected_boxes: NaN rows where unknown. in_steps: levels are
+    steps from each subject's own value.
+    """
+
+    study: str
+    target: str
+    design: Design
+    attributes: Mapping[str, Attribute]
+    subjects: Int[np.ndarray, " n"]
+    true: Mapping[str, Float[np.ndarray, " n"]]
+    predictions: Predictions
+    answers: Sequence[str]
+    said: Float[np.ndarray, " n"]
+    wrong: Bool[np.ndarray, " n"]
+    expected_boxes: Float[np.ndarray, "n 4"] | None
+    in_steps: bool = False
+
+    def cell(self, row: int) -> dict[str, float]:
+        """The levels of the image: those set, or the world's own values in a population."""
+        if not self.design.levels:
+            return {name: float(self.true[name][row]) for name in self.attributes}
+        return self.design.cells()[row % self.design.n_cells]
+
+    def example(self, row: int, png: bytes) -> Example:
+        """The image of a row with what the target said."""
+        boxes = self.predictions.boxes
+        expected = self.expected_boxes
+        return Example(
+            study=self.study,
+            target=self.target,
+            subject=int(self.subjects[row]),
+            cell=self.cell(row),
+            png=png,
+            answer=self.answers[row],
+            boxes=tuple(tuple(box[:4]) for box in boxes[row].tolist()) if boxes is not None else (),
+            expected_box=None if expected is None or np.isnan(expected[row]).any() else tuple(expected[row].tolist()),
+            failed=bool(self.predictions.failures[row]),
+            wrong=bool(self.wrong[row]),
+            said=None if np.isnan(self.said[row]) else bool(self.said[row]),
+        )
+
+
+def answer_texts(predictions: Predictions, values: Float[np.ndarray, " n"]) -> list[str]:
+    """What to print under each image: why it failed, found or not, the class, or the score."""
+    return [failure or _answer(predictions, row, values[row]) for row, failure in enumerate(predictions.failures)]
+
+
+def _answer(predictions: Predictions, row: int, value: float) -> str:
+    scores = predictions.scores[row]
+    if predictions.task is Task.DETECTION:
+        return "found" if value else "not found"
+    if predictions.task is Task.EMBEDDING:
+        return "embedded"
+    if predictions.task is Task.REGRESSION:
+        return f"{scores[0]:.3g}"
+    if predictions.task is Task.MULTICLASS:
+        best = int(np.argmax(scores))
+        return predictions.labels[best] if predictions.labels else f"class {best}"
+    return ("yes" if value else "no") + (f" ({scores[0]:.2f})" if len(scores) == 1 else "")
+
+
+def distance_texts(
+    predictions: Predictions, distance: Float[np.ndarray, " n"], match: Float[np.ndarray, " n"]
+) -> list[str]:
+    """What to print under each image of an embedding target: its distance from the reference, and whether they match.
+
+    match: 1 and 0, NaN without a threshold.
+    """
+    texts = []
+    for failure, far, same in zip(predictions.failures, distance.tolist(), match.tolist(), strict=True):
+        answer = "embedded" if np.isnan(far) else f"distance {far:.3f}"
+        verdict = "" if np.isnan(same) or np.isnan(far) else ": match" if same else ": no match"
+        texts.append(failure or answer + verdict)
+    return texts
+
+
+def choose(shown: Shown, png_of: Callable[[Sequence[int]], Mapping[int, bytes]]) -> Gallery:
+    """The strips, flips and failures of one target; `png_of` gives the stored image of each row asked for."""
+    strips = [strip for name in shown.design.levels for strip in _strips(shown, name)][:MAXIMUM_STRIPS_PER_TARGET]
+    bad = np.flatnonzero(shown.wrong | shown.predictions.failed)
+    picked = bad[np.unique(np.linspace(0, len(bad) - 1, MAXIMUM_FAILURES).round().astype(int))] if len(bad) else bad
+    flips = _flips(shown) if shown.in_steps else []
+    pngs = png_of([row for _, rows in strips + flips for row in rows] + picked.tolist())
+
+    def made(chosen: Sequence[tuple[str, list[int]]]) -> tuple[Strip, ...]:
+        return tuple(Strip(title, tuple(shown.example(row, pngs[row]) for row in rows)) for title, rows in chosen)
+
+    failures = tuple(shown.example(row, pngs[row]) for row in picked.tolist())
+    return Gallery(made(strips), failures, len(bad), made(flips))
+
+
+def _flips(shown: Shown) -> list[tuple[str, list[int]]]:
+    """Title and rows of the pairs along the attribute: a subject's own image, and the nearest step where it flips."""
+    ((name, levels),) = shown.design.levels.items()
+    steps, values = np.array(levels), shown.said.reshape(shown.design.subjects, -1)
+    zero = int(np.flatnonzero(steps == 0)[0])
+    nearest = np.lexsort((-steps, np.abs(steps)))  # of two equally near ones the higher
+    flips = []
+    for before, way in ((0.0, "S 0→1, from no to yes"), (1.0, "S 1→0, from yes to no")):
+        turned = (values[:, [zero]] == before) & (values == 1 - before)
+        subjects = np.flatnonzero(turned.any(axis=1)).tolist()
+        chosen = subjects[:MAXIMUM_PAIRS]
+        ends = [(subject, nearest[np.argmax(turned[subject][nearest])]) for subject in chosen]
+        rows = [int(subject * len(steps) + step) for subject, end in ends for step in (zero, end)]
+        title = f"{name.replace('_', ' ')}, {way}: {_counted(len(chosen), len(subjects))} whose answer flips so"
+        flips += [(title, rows)] if rows else []
+    return flips
+
+
+def _counted(shown: int, total: int) -> str:
+    if total == 1:
+        return "the one subject"
+    return f"all {total} subjects" if shown == total else f"the first {shown} of {total} subjects"
+
+
+def _strips(shown: Shown, name: str) -> list[tuple[str, list[int]]]:
+    """Title and rows of the strips along one attribute."""
+    rows = rows_along(shown.design, name)
+    values = shown.said[rows]
+    changes = np.nanmax(values, axis=-1, initial=-np.inf) > np.nanmin(values, axis=-1, initial=np.inf)
+    subject, combination = np.unravel_index(int(np.argmax(changes)), changes.shape)
+    where = (int(subject), int(combination))
+    if not changes.any():
+        known = "; no subject's answer changes" if np.isfinite(values).any() else ""
+        return [_strip(name, rows, (0, 0), f"the first subject{known}")]
+    if where == (0, 0):
+        return [_strip(name, rows, where, "the first subject, whose answer changes")]
+    return [
+        _strip(name, rows, (0, 0), "the first subject"),
+        _strip(name, rows, where, "the first subject and setting whose answer changes"),
+    ]
+
+
+def rows_along(design: Design, name: str) -> Int[np.ndarray, "s c k"]:
+    """Rows of the tables by subject, combination of the other attributes, and level of `name`.
+
+    >>> rows_along(Design({"a": (0.0, 1.0), "b": (0.0, 1.0)}, subjects=1), "a").tolist()
+    [[[0, 2], [1, 3]]]
+    """
+    axis = list(design.levels).index(name) + 1
+    grid = np.arange(design.n_images).reshape(design.subjects, *design.shape)
+    return np.moveaxis(grid, axis, -1).reshape(design.subjects, -1, design.shape[axis - 1])
+
+
+def _strip(name: str, rows: Int[np.ndarray, "s c k"], where: tuple[int, int], why: str) -> tuple[str, list[int]]:
+    return f"{name.replace('_', ' ')}: {why}", rows[where].tolist()
+
+
+def stored_images(read_part: Callable[[int], pa.Table], rows_per_part: int, rows: Sequence[int]) -> dict[int, bytes]:
+    """The PNGs of some rows, reading each part once."""
+    pictures: dict[int, bytes] = {}
+    for part in sorted({row // rows_per_part for row in rows}):
+        images = read_part(part)["image"]
+        wanted = [row for row in rows if row // rows_per_part == part]
+        pictures |= {row: images[row - part * rows_per_part].as_py() for row in wanted}
+    return pictures

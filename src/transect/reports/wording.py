@@ -1,0 +1,173 @@
+"""The words of the page: names of outcomes, attributes, levels and units as a reader says them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup, escape
+
+from transect.reports.document import Document, Style, pointer
+from transect.reports.results import AttributeEntry, StudyEntry
+
+ATTRIBUTE_NOTE = (
+    "Attributes are appearances as an onlooker sees them, never identities: a face that looks a certain way "
+    "says nothing about who a person is."
+)
+
+_OUTCOMES = {
+    "answer": "rate of yes answers",
+    "miss": "miss rate",
+    "false_alarm": "false-alarm rate",
+    "error": "error rate",
+    "score": "mean score",
+    "loss": "mean loss",
+    "distance": "mean embedding distance",
+    "non_match": "non-match rate",
+}
+
+_OUTCOME_MEANINGS = {
+    "answer": "share of images to which the target says yes",
+    "miss": "share of images where the truth is yes and the target says no",
+    "false_alarm": "share of images where the truth is no and the target says yes",
+    "error": "how often, or how far, the answer differs from the truth",
+    "score": "the number that the target gives, averaged over images",
+    "loss": "the loss of the target's score against the truth, averaged over images",
+    "distance": "distance of the embedding from that of the same subject in the first cell",
+    "non_match": "share of images that a verifier would not take for the subject of the reference image",
+}
+
+_UNITLESS = {"proportion": "percentage points", "score": "score", "": "units of the outcome"}
+
+
+def outcome_words(outcome: str, unit: str = "proportion", task: str = "") -> str:
+    """How the mean of an outcome is called.
+
+    >>> outcome_words("answer", task="detection"), outcome_words("error", unit="score")
+    ('detection rate', 'mean error')
+    """
+    if outcome == "answer" and task == "detection":
+        return "detection rate"
+    if outcome == "error" and not unit.startswith("proportion"):
+        return "mean error"
+    return _OUTCOMES.get(outcome, outcome.replace("_", " "))
+
+
+def outcome_meaning(outcome: str, task: str = "") -> str:
+    """What one outcome counts, in a clause; empty for an outcome of the user's own."""
+    if outcome == "answer" and task == "detection":
+        return "share of images in which the detector finds what it looks for"
+    if outcome == "miss" and task == "detection":
+        return "share of images in which the detector misses what is there"
+    return _OUTCOME_MEANINGS.get(outcome, "")
+
+
+def spaced(name: str) -> str:
+    """An identifier as words: skin_tone becomes skin tone."""
+    return name.replace("_", " ")
+
+
+def effect_style(unit: str) -> Style:
+    """How an effect in this unit is printed."""
+    return "points" if unit.partition(" per ")[0] == "proportion" else "plain"
+
+
+def rate_style(unit: str) -> Style:
+    """How a rate in this unit is printed."""
+    return "percent" if unit == "proportion" else "plain"
+
+
+def unit_words(unit: str) -> str:
+    """An effect's unit in words.
+
+    >>> unit_words("proportion"), unit_words("proportion per stops"), unit_words("nats")
+    ('percentage points', 'percentage points per unit (stops)', 'nats')
+    """
+    head, _, per = unit.partition(" per ")
+    words = _UNITLESS.get(head, head)
+    if not per:
+        return words
+    return f"{words} per unit" if per == "unit" else f"{words} per unit ({per})"
+
+
+_METHODS = {
+    "holm": "Holm",
+    "benjamini-hochberg": "Benjamini-Hochberg",
+    "bh": "Benjamini-Hochberg",
+    "max-t": "max-T bootstrap",
+}
+
+
+def correction(document: Document) -> str | Markup:
+    """The name of the correction for many tests, as the literature writes it."""
+    return correction_name(document.results.family.method) or document.text("/family/method")
+
+
+def correction_name(method: str) -> str:
+    """The name of a correction as the literature writes it; empty for another.
+
+    >>> correction_name("max-t")
+    'max-T bootstrap'
+    """
+    return _METHODS.get(method, "")
+
+
+def counted(n: int, noun: str, plural: str = "") -> str:
+    """A number of things in words.
+
+    >>> counted(1, "test"), counted(2000, "test")
+    ('1 test', '2,000 tests')
+    """
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def listed(items: Sequence[str | Markup], last: str = "and") -> Markup:
+    """Items as an enumeration.
+
+    >>> str(listed(["skin tone", "hair", "glasses"]))
+    'skin tone, hair and glasses'
+    """
+    if len(items) < 2:
+        return escape(items[0]) if items else Markup()
+    head = Markup(", ").join(items[:-1])
+    return Markup("{} {} {}").format(head, last, items[-1])
+
+
+def attribute_of(study: StudyEntry, name: str) -> tuple[int, AttributeEntry]:
+    """Index and entry of an attribute of a study, which `results.read` has checked to be there."""
+    return next((index, entry) for index, entry in enumerate(study.attributes) if entry.name == name)
+
+
+def level(document: Document, study: int, attribute: str, value: float | None, otherwise: str) -> Markup:
+    """A level as people read it; the number at `otherwise` where the design has no such level.
+
+    Names of levels are printed verbatim, labels that merely repeat the number as the number.
+    """
+    index, entry = attribute_of(document.results.studies[study], attribute)
+    if value is None or value not in entry.levels:
+        return document.number(otherwise)
+    position = entry.levels.index(value)
+    place = pointer("studies", study, "attributes", index)
+    if _is_number(entry.labels[position]):
+        return document.number(f"{place}/levels/{position}")
+    return document.text(f"{place}/labels/{position}")
+
+
+def measured(attribute: AttributeEntry) -> bool:
+    """Whether the levels stand for single numbers, so that distances between them have a meaning on an axis."""
+    return attribute.kind in ("continuous", "ordinal") and all(_is_number(label) for label in attribute.labels)
+
+
+def _is_number(label: str) -> bool:
+    try:
+        float(label)
+    except ValueError:
+        return False
+    return True
+
+
+def with_unit(document: Document, study: int, attribute: str) -> Markup:
+    """The unit of an attribute in parentheses, verbatim; empty where it has none."""
+    index, entry = attribute_of(document.results.studies[study], attribute)
+    if not entry.unit:
+        return Markup()
+    return Markup(" ({})").format(document.text(pointer("studies", study, "attributes", index, "unit")))

@@ -1,0 +1,79 @@
+"""What is known of the world that the images come from, in sentences: its light, its people, what can be read in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from markupsafe import Markup
+
+from transect.reports.document import Document, pointer
+from transect.reports.wording import spaced
+from transect.reports.world_entries import ReadingEntry
+
+_FIGURES = {
+    "r2": Markup("it explains a share of {} of the variance"),
+    "auc": Markup("it separates levels with an area under the ROC curve of {}"),
+}
+
+
+@final
+@dataclass(frozen=True)
+class World:
+    """Light, people, and one sentence per attribute of any study."""
+
+    light: Markup
+    people: Markup
+    readings: tuple[Markup, ...]
+
+
+def describe_world(document: Document) -> World:
+    """The sentences of the section on the world; what was not measured says so."""
+    readings = document.results.world.readings
+    return World(_light(document), _people(document), tuple(_read(document, i, row) for i, row in enumerate(readings)))
+
+
+def _light(document: Document) -> Markup:
+    if document.results.world.photometry is None:
+        return Markup("Lighting compared with photographs: not measured.")
+    at = "/world/photometry"
+    return Markup(
+        "Lighting compared with photographs ({} subjects; luminances of parts of the face, by fifth of cheek "
+        "luminance): {} of {} medians lie between the photographs\u2019 quartiles, {} beyond what nine in ten "
+        "photographs show; the smallest share of faces within the latter is {}; the smallest fifth has {} faces."
+    ).format(
+        document.number(f"{at}/subjects", "count"),
+        document.number(f"{at}/medians_inside", "count"),
+        document.number(f"{at}/medians", "count"),
+        document.number(f"{at}/medians_outside", "count"),
+        document.number(f"{at}/share_inside"),
+        document.number(f"{at}/fewest_of_a_fifth", "count"),
+    )
+
+
+def _people(document: Document) -> Markup:
+    if document.results.world.identity is None or document.results.world.identity.value is None:
+        return Markup("How well its people can be distinguished: not measured.")
+    at = "/world/identity"
+    numbers = [document.number(f"{at}/{name}") for name in ("value", "low", "high")]
+    return Markup(
+        "Pairs of images of one person, all but the identity redrawn, are distinguished from pairs of two people "
+        "with an area under the ROC curve of {} (interval {} to {}; {} people)."
+    ).format(*numbers, document.number(f"{at}/n", "count"))
+
+
+def _read(document: Document, index: int, row: ReadingEntry) -> Markup:
+    at, name = pointer("world", "readings", index), spaced(row.attribute)
+    if row.value is None or row.figure is None:
+        return Markup("{}: {}").format(name, document.text(f"{at}/reason"))
+    value, low, high = (document.number(f"{at}/{key}") for key in ("value", "low", "high"))
+    verdict = Markup(", <strong>below the required {}</strong>").format(document.number(f"{at}/gate"))
+    return Markup("{}: {} (interval {} to {}; {} images; seen {}){}.").format(
+        name,
+        _FIGURES[row.figure].format(value),
+        low,
+        high,
+        document.number(f"{at}/n", "count"),
+        document.text(f"{at}/seen"),
+        verdict if row.met is False else "",
+    )

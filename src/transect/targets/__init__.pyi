@@ -1,0 +1,10 @@
+from .boxes import BoxConvention as BoxConvention
+from .catalogue import TargetInfo as TargetInfo
+from .catalogue import available as available
+from .description import describe as describe
+from .guard import FailureBudget as FailureBudget
+from .guard import guarded as guarded
+from .output import OutputSpec as OutputSpec
+from .preprocess import Preprocess as Preprocess
+from .resolution import as_target as as_target
+from .resolution import resolve as resolve

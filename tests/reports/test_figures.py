@@ -1,0 +1,241 @@
+"""Do the marks lie where the numbers say? Positions are read off the page and held against its axes."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from report_factory import CASCADE, HOG, make_results
+from report_reader import SVG, at, classes, parse, text_of
+
+from transect.reports import Gallery, build
+from transect.reports.document import Document
+from transect.reports.drawing.forest import forests
+from transect.reports.drawing.intersections import DEEPEST, sheets
+from transect.reports.drawing.levels import SERIES, panels
+from transect.reports.drawing.scales import covering, tick_text
+from transect.reports.results import read
+
+values = st.lists(st.floats(-1e3, 1e3).filter(lambda v: v == 0 or abs(v) > 1e-9), max_size=8)
+
+
+@given(values)
+def test_a_scale_covers_zero_and_everything_with_few_round_steps(numbers):
+    scale = covering(numbers)
+    tolerance = 1e-6 * (scale.high - scale.low)
+    assert scale.low - tolerance <= min([0.0, *numbers])
+    assert scale.high + tolerance >= max([0.0, *numbers])
+    assert 2 <= len(scale.ticks) <= 6
+    steps = np.diff(scale.ticks)
+    assert_allclose(steps, steps[0], rtol=1e-6)
+    # the axis wastes less than two steps
+    if any(numbers):
+        assert scale.high - scale.low <= max([0.0, *numbers]) - min([0.0, *numbers]) + 2.001 * steps[0]
+
+
+def test_tick_labels():
+    # 0.012 / 5 = 0.0024, so the first round step that is not smaller is 0.0025: five of them reach 0.0125
+    scale = covering([0.0, 0.012])
+    labels = [tick_text(scale, tick, hundredfold=True) for tick in scale.ticks]
+    assert labels == ["0.00", "0.25", "0.50", "0.75", "1.00", "1.25"]
+    assert tick_text(covering([-2.0, 2.0]), -2.0, hundredfold=False, signed=True) == "−2"
+
+
+def percent(text):
+    return float(text.removesuffix("%"))
+
+
+def axis_of(ticks, side):
+    """Slope and offset of an axis, from the labels that the reader sees and where they stand."""
+    places = [float(re.search(rf"{side}:([-\d.]+)", tick.get("style"))[1]) for tick in ticks]
+    labels = [float(text_of(tick).replace("−", "-")) for tick in ticks]
+    return np.polyfit(labels, places, 1)
+
+
+@pytest.fixture(scope="module")
+def results():
+    return make_results()
+
+
+@pytest.fixture(scope="module")
+def tree(results):
+    return parse(build(results, Gallery()))
+
+
+def test_the_marks_of_the_effect_plot(tree, results):
+    seen = 0
+    for figure in (element for element in tree.iter("figure") if "forest" in classes(element)):
+        axis = next(element for element in figure.iter("div") if "axis" in classes(element))
+        slope, offset = axis_of([tick for tick in axis.iter("span") if "tick" in classes(tick)], "left")
+        for row in (element for element in figure.iter("div") if "effect" in classes(element)):
+            places = [e.get("data-source") for e in row.iter("data") if e.get("data-source").endswith("/estimate")]
+            if not places:
+                continue
+            effect = at(results, places[0].removesuffix("/estimate"))
+            scale = 100 if effect["unit"] == "proportion" else 1
+            circle = next(row.iter(f"{SVG}circle"))
+            assert_allclose(percent(circle.get("cx")), slope * scale * effect["estimate"] + offset, atol=0.1)
+            whisker = next(line for line in row.iter(f"{SVG}line") if "whisker" in classes(line))
+            assert_allclose(percent(whisker.get("x1")), slope * scale * effect["low"] + offset, atol=0.1)
+            assert_allclose(percent(whisker.get("x2")), slope * scale * effect["high"] + offset, atol=0.1)
+            stays = effect["p_adjusted"] <= 0.05
+            assert ("open" in classes(circle)) == (not stays)
+            assert ("sure" in classes(row)) == stays
+            seen += 1
+    # contrasts: three attributes for each of cascade miss, dlib miss, cascade score; two for the smile cascade
+    assert seen == 11
+
+
+def test_the_marks_of_the_curves(tree, results):
+    seen = 0
+    for figure in (element for element in tree.iter("figure") if "panel" in classes(element)):
+        ticks = [tick for tick in figure.iter("span") if tick.get("data-tick") is not None]
+        slope, offset = axis_of(ticks, "top")
+        for mark in (element for element in figure.iter(f"{SVG}svg") if element.get("data-place")):
+            rate = at(results, mark.get("data-place"))
+            scale = 100 if rate["unit"] == "proportion" else 1
+            assert_allclose(float(mark.get("y")), slope * scale * rate["rate"] + offset, atol=0.1)
+            seen += 1
+    # levels: 5 + 3 + 2 for each of three pairs of target and outcome, 3 + 2 for the smile cascade
+    assert seen == 3 * 10 + 5
+
+
+def test_horizontal_places_are_in_proportion_to_the_levels():
+    results = make_results()
+    results["studies"][0]["attributes"][0]["levels"] = [1.0, 2.0, 5.5, 7.75, 10.0]
+    for row in results["rates"]:
+        if row["cell"].get("skin_tone") == 3.25:
+            row["cell"] = row["cell"] | {"skin_tone": 2.0}
+    panel = panels(Document(read(results)), 0, "miss")[0]
+    x = [point.x for point in panel.series[0].points]
+    assert_allclose(np.diff(x) / (x[-1] - x[0]), np.diff([1.0, 2.0, 5.5, 7.75, 10.0]) / 9, atol=1e-4)
+
+
+def test_named_levels_share_the_width_evenly():
+    panel = panels(Document(read(make_results())), 0, "miss")[2]
+    assert (panel.attribute, panel.bands) == ("glasses", True)
+    # two bands of half the width: their middles are a quarter and three quarters
+    assert [point.x for point in panel.series[0].points] == [25.0, 75.0]
+
+
+def test_ranges_share_the_width_evenly_and_are_joined():
+    results = make_results()
+    results["studies"][0]["attributes"][1]["labels"] = ["-5 to -3", "-3 to -1", "-1 to 1"]
+    panel = panels(Document(read(results)), 0, "miss")[1]
+    assert (panel.bands, panel.ordered) == (True, True)
+    assert_allclose([point.x for point in panel.series[0].points], [100 / 6, 50, 500 / 6], atol=1e-3)
+
+
+def test_a_target_keeps_its_mark_where_another_has_no_rates():
+    results = make_results()
+    results["rates"] = [row for row in results["rates"] if row["target"] == HOG or "glasses" not in row["cell"]]
+    drawn = panels(Document(read(results)), 0, "miss")
+    assert [[series.number for series in panel.series] for panel in drawn] == [[0, 1], [0, 1], [1]]
+    assert drawn[2].series[0].shift == 0
+
+
+def test_one_legend_for_the_panels_of_an_outcome(tree):
+    keys = [[text_of(span).strip() for span in key.iter("span") if "series" in classes(span)] for key in tree.iter("p")]
+    # two targets have a miss rate; all other outcomes belong to one target, which needs no legend
+    assert [key for key in keys if key] == [[CASCADE, HOG]]
+
+
+def test_lines_join_ordered_levels_only(tree):
+    for figure in (element for element in tree.iter("figure") if "panel" in classes(element)):
+        groups = [group for group in figure.iter(f"{SVG}g") if "series" in classes(group)]
+        joins = [line for group in groups for line in group.iter(f"{SVG}line") if "bar" not in classes(line)]
+        assert bool(joins) == (not text_of(figure.find("figcaption")).startswith("glasses"))
+
+
+def test_more_targets_than_marks_go_to_further_panels():
+    results = make_results()
+    faces = results["studies"][0]
+    names = [f"target {letter}" for letter in "abcdef"]
+    faces["targets"] = [faces["targets"][0] | {"name": name} for name in names]
+    rows = [row for row in results["rates"] if row["target"] == CASCADE and row["outcome"] == "miss"]
+    changed = results | {
+        "rates": [row | {"target": name} for name in names for row in rows],
+        "effects": [],
+        "largest": [],
+        "studies": [faces],
+    }
+    drawn = panels(Document(read(changed)), 0, "miss")
+    assert [len(panel.series) for panel in drawn] == [SERIES, 2] * 3
+
+
+def test_not_estimable_rows_say_why(results):
+    score = next(forest for forest in forests(Document(read(results)), 0) if forest.outcome == "score")
+    lost = [row for group in score.groups for row in group.rows if row.mark is None]
+    assert len(lost) == 1
+    assert lost[0].description == "No mark: not estimable."
+
+
+def test_a_rate_without_estimate_is_no_point(results):
+    changed = make_results()
+    place = next(
+        i for i, row in enumerate(changed["rates"]) if row["cell"] == {"skin_tone": 10.0} and row["target"] == HOG
+    )
+    changed["rates"][place] |= dict.fromkeys(("rate", "low", "high"), float("nan"))
+    panel = panels(Document(read(changed)), 0, "miss")[0]
+    assert [len(series.points) for series in panel.series] == [5, 4]
+    assert (f"/rates/{place}") in [where for _, where in panel.table]
+
+
+def test_descriptions_tell_the_course(results):
+    skin_tone, light, _ = panels(Document(read(results)), 0, "miss")
+    assert skin_tone.description.startswith(f"{CASCADE}: rises from the first level to the last")
+    assert light.description.startswith(f"{CASCADE}: falls")
+
+
+def test_shades_follow_the_rates(results):
+    document = Document(read(results))
+    tables, cut = sheets(document, 0)
+    assert not cut
+    for sheet in tables:
+        cells = [cell for matrix in sheet.matrices for line in matrix.lines for cell in line.cells]
+        rates = np.array([at(results, cell.place)["rate"] for cell in cells])
+        shades = np.array([cell.shade for cell in cells])
+        assert np.all(np.diff(shades[np.argsort(rates)]) >= 0)
+        assert shades.min() >= 0
+        assert shades.max() == pytest.approx(DEEPEST, abs=1e-3)
+
+
+def test_each_cell_stands_in_its_row_and_column(tree, results):
+    """Read every intersection table as a reader does, by its headers, and find the same rate."""
+    known = {}
+    for row in results["rates"]:
+        cell = frozenset((name.replace("_", " "), f"{value:g}") for name, value in row["cell"].items())
+        known.setdefault(cell, []).append(row["rate"])
+    seen = 0
+    for table in (element for element in tree.iter("table") if "matrix" in classes(element)):
+        names = text_of(table.find("caption")).split("  ")[0].split(" × ")
+        names[-1] = re.split(r" \d", names[-1])[0]
+        columns = [header_value(header) for header in table.findall("thead/tr")[1]]
+        pending = []
+        for line in table.find("tbody"):
+            headers = [header_value(header) for header in line.findall("th")]
+            pending = headers if len(headers) == len(names) - 1 else [pending[0], *headers]
+            for column, cell in zip(columns, line.findall("td"), strict=True):
+                key = frozenset(zip(names, [*pending, column], strict=True))
+                value = float(cell.find("b/data").get("value"))
+                assert value in known[key], key
+                seen += 1
+    # order 2: 5·3 + 5·2 + 3·2 = 31 cells, order 3: 30 cells, three tables of them; the smile cascade has 3·2
+    assert seen == 3 * 61 + 6
+
+
+def header_value(header):
+    number = header.find("data")
+    text = text_of(header)
+    return f"{float(number.get('value')):g}" if number is not None else {"off": "0", "on": "1"}[text]
+
+
+def test_a_cell_that_the_results_lack_is_said():
+    results = make_results()
+    results["rates"] = [
+        row for row in results["rates"] if row["cell"] != {"skin_tone": 1.0, "glasses": 0.0} or row["target"] == HOG
+    ]
+    tree = parse(build(results, Gallery()))
+    assert [text_of(cell) for cell in tree.iter("td") if "void" in classes(cell)] == ["no images"] * 2

@@ -1,0 +1,264 @@
+"""The page as a document: valid, safe, closed to the network, accessible, the same bytes each time."""
+
+import copy
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from report_factory import (
+    CASCADE,
+    GLASSES,
+    example,
+    make_gallery,
+    make_results,
+    missed,
+    noise_png,
+    rows_of,
+    simulated,
+    study,
+    target,
+)
+from report_reader import SVG, classes, loose_digits, number_faults, parse, text_faults, text_of
+
+from transect.errors import BadInput, RunFolderError
+from transect.reports import Gallery, Strip, build, headline, write
+from transect.reports.page import LARGEST_PAGE
+
+HOSTILE = "<script>alert('x')</script>\"><img src=x onerror=alert(1)> {{ 7 * 7 }} Ω≈ç 顔 ' & ~/"
+
+
+@pytest.fixture(scope="module")
+def page():
+    return build(make_results(), make_gallery())
+
+
+@pytest.fixture(scope="module")
+def tree(page):
+    return parse(page)
+
+
+def test_same_input_gives_the_same_bytes(tmp_path):
+    paths = [write(make_results(), make_gallery(), tmp_path / name) for name in ("one", "two")]
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    texts = [(path.parent / "results.json").read_bytes() for path in paths]
+    assert texts[0] == texts[1]
+    assert texts[0].endswith(b"}\n")
+
+
+def test_no_network_and_no_script(page, tree):
+    policy = next(meta for meta in tree.iter("meta") if meta.get("http-equiv") == "Content-Security-Policy")
+    assert policy.get("content").startswith("default-src 'none'; img-src data:; style-src 'unsafe-inline'")
+    assert not list(tree.iter("script"))
+    assert not list(tree.iter("link"))
+    assert all(image.get("src").startswith("data:image/png;base64,") for image in tree.iter("img"))
+    assert "@import" not in page
+    assert "url(" not in page
+
+
+def test_headings_are_in_order(tree):
+    levels = [int(element.tag[1]) for element in tree.iter() if re.fullmatch(r"h[1-6]", str(element.tag))]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_sections_are_in_the_order_of_the_contract(tree):
+    names = [element.get("id") for element in tree.iter("section")]
+    assert names == [
+        "summary",
+        "study-0",
+        *[f"study-0-{part}" for part in ("effects", "levels", "intersections", "strips", "failures")],
+        "study-1",
+        *[f"study-1-{part}" for part in ("effects", "levels", "intersections", "strips")],
+        "world",
+        "methods",
+        "exclusions",
+        "specification",
+    ]
+
+
+def test_links_within_the_page_arrive(tree):
+    ids = [element.get("id") for element in tree.iter() if element.get("id")]
+    assert len(ids) == len(set(ids))
+    anchors = [link.get("href")[1:] for link in tree.iter("a") if link.get("href").startswith("#")]
+    assert anchors
+    assert set(anchors) <= set(ids)
+
+
+def test_every_figure_and_image_has_words(tree):
+    ids = {element.get("id"): element for element in tree.iter() if element.get("id")}
+    graphics = [element for element in tree.iter(f"{SVG}svg") if element.get("role") == "img"]
+    assert len(graphics) > 10
+    for graphic in graphics:
+        named = graphic.get("aria-labelledby").split()
+        assert [ids[name].tag for name in named] == [f"{SVG}title", f"{SVG}desc"]
+        assert all(text_of(ids[name]).strip() for name in named)
+    assert all(image.get("alt").startswith("Face of subject") for image in tree.iter("img"))
+
+
+def test_every_other_graphic_is_hidden_from_a_screen_reader(tree):
+    outer = [svg for parent in tree.iter() for svg in parent if svg.tag == f"{SVG}svg" and SVG not in str(parent.tag)]
+    assert all(svg.get("role") == "img" or svg.get("aria-hidden") == "true" for svg in outer)
+
+
+def test_scrolling_regions_take_the_keyboard_and_have_names(tree):
+    regions = [element for element in tree.iter() if "scroll" in classes(element) or element.tag == "pre"]
+    assert regions
+    for region in regions:
+        assert (region.get("role"), region.get("tabindex")) == ("region", "0")
+        assert region.get("aria-label")
+
+
+def test_each_figure_has_its_table(tree):
+    captions = [text_of(element) for element in tree.iter("summary")]
+    # two studies: effects on miss, score and answer; rates by level of the same three outcomes
+    assert captions.count("Table of these effects") == 3
+    assert len([text for text in captions if text.startswith("Table of these rates")]) == 3
+
+
+def test_the_first_paragraph_warns_until_the_photometry_is_validated():
+    results = make_results()
+    first = next(parse(build(results, Gallery())).find("body").find(".//main").iter("p"))
+    assert text_of(first).startswith("The photometry of this world is not yet validated.")
+    results["world"]["photometry_validated"] = True
+    first = next(parse(build(results, Gallery())).find("body").find(".//main").iter("p"))
+    assert text_of(first) == results["question"]
+
+
+def test_the_note_on_attributes_and_the_standing_limits_are_there(tree):
+    text = text_of(tree)
+    assert "Attributes are appearances as an onlooker sees them, never identities" in text
+    assert "confirm them on photographs" in text
+
+
+def hostile_results():
+    results = make_results()
+    text = repr(results).replace("skin_tone", "skin_tone<b>/~")
+    results = eval(text, {"nan": float("nan")})  # the factory's own text
+    results |= {"title": HOSTILE, "question": HOSTILE, "limits": [HOSTILE]}
+    results["citations"][0] |= {"text": HOSTILE, "url": "javascript:alert(1)"}
+    results["studies"][0]["targets"][0]["description"] = {HOSTILE: HOSTILE}
+    results["studies"][0]["targets"][0]["failure_reasons"] = {HOSTILE: 3}
+    results["studies"][0]["spec"]["note"] = HOSTILE
+    results["studies"][0]["attributes"][2]["labels"] = [HOSTILE, "on"]
+    results["effects"][0] |= {"name": HOSTILE, "from": None, "excluded": {HOSTILE: 4}}
+    return results
+
+
+def test_hostile_names_are_text():
+    cell = {"skin_tone<b>/~": 10.0, HOSTILE: 1.0}
+    gallery = Gallery((Strip(HOSTILE, (example(1, cell, answer=HOSTILE),)),), (example(2, cell, **missed(True)),))
+    results = hostile_results()
+    page = build(results, gallery)
+    tree = parse(page)
+    assert not list(tree.iter("script"))
+    assert not [name for element in tree.iter() for name in element.attrib if str(name).startswith("on")]
+    assert all(not link.get("href").startswith("javascript") for link in tree.iter("a"))
+    assert all(image.get("src").startswith("data:image/png") for image in tree.iter("img"))
+    assert text_of(tree.find(".//h1")) == HOSTILE
+    assert text_of(tree).count(HOSTILE) > 8
+    assert "49" not in loose_digits(tree)
+
+
+def test_hostile_names_keep_their_places(tmp_path):
+    import json
+
+    page = write(hostile_results(), Gallery(), tmp_path).read_text()
+    written = json.loads((tmp_path / "results.json").read_text())
+    assert number_faults(parse(page), written) == []
+    assert text_faults(parse(page), written) == []
+
+
+def test_a_large_gallery_stays_under_five_megabytes_and_is_counted(tmp_path):
+    import json
+
+    pngs = [noise_png(seed, 160, 160) for seed in range(8)]
+    cell = {"skin_tone": 1.0, "light_level": 0.0, "glasses": 0.0}
+    strips = tuple(Strip(f"s{i}", tuple(example(i, cell, png=png) for png in pngs)) for i in range(20))
+    failures = tuple(example(i, cell, png=pngs[i % 8], **missed(True)) for i in range(60))
+    page = write(make_results(), Gallery(strips, failures, 900), tmp_path)
+    assert page.stat().st_size < LARGEST_PAGE
+    entry = json.loads((tmp_path / "results.json").read_text())["gallery"]
+    shown = list(parse(page.read_text()).iter("img"))
+    assert 0 < entry["strips_shown"] < entry["strips_total"] == 20
+    assert 0 < entry["failures_shown"] < entry["failures_total"] == 900
+    assert len(shown) == 8 * entry["strips_shown"] + entry["failures_shown"]
+
+
+def test_a_huge_design_keeps_the_page_small_and_says_so():
+    generator = np.random.default_rng(0)
+    wide = [
+        GLASSES | {"name": f"a{i}", "levels": [0.0, 1.0, 2.0, 3.0], "labels": list("abcd"), "kind": "ordinal"}
+        for i in range(6)
+    ]
+    entry = study(
+        "wide", wide, [target(CASCADE, "detection", 10), target("other", "detection", 10)], ["miss"], subjects=3
+    )
+    results = make_results() | {"studies": [entry], "largest": [], "effects": [], "rates": []}
+    table = simulated(entry, (0.1,) * 6, 0.0, generator)
+    for name in (CASCADE, "other"):
+        effects, rates = rows_of(entry, name, "miss", table)
+        results["effects"] += effects
+        results["rates"] += rates
+    page = build(results, Gallery())
+    assert len(page.encode()) < LARGEST_PAGE
+    assert "results.json has every cell" in page
+    # 15 pairs and 20 triples of six attributes: more than a reader wants to see side by side
+    assert [element for element in parse(page).iter("details") if "more" in classes(element)]
+
+
+def test_one_study_without_rates_pictures_or_estimates():
+    results = make_results()
+    faces = results["studies"][0]
+    lost = [row for row in results["effects"] if row["reason"]]
+    page = build(results | {"studies": [faces], "effects": lost, "rates": [], "largest": []}, Gallery())
+    tree = parse(page)
+    assert "No contrast is estimable." in text_of(tree)
+    assert "the detector gives no confidence" in text_of(tree)
+    assert not list(tree.iter("img"))
+
+
+def test_an_observational_study_speaks_of_associations():
+    results = make_results()
+    for row in (*results["studies"], *results["effects"]):
+        row["basis"] = "observational"
+    text = text_of(parse(build(results, make_gallery())))
+    assert "What is associated with each attribute" in text
+    assert "What each attribute causes" not in text
+    assert "raises" not in text
+
+
+def test_headline_speaks_plainly():
+    results = make_results()
+    lines = headline(results)
+    assert len(lines) == 3
+    assert all(line.endswith(").") and "<" not in line for line in lines)
+
+
+def test_the_input_is_left_as_it_was():
+    results = make_results()
+    before = copy.deepcopy(results)
+    build(results, make_gallery())
+    assert repr(results) == repr(before)
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunFolderError) as caught:
+        write(make_results(), Gallery(), tmp_path / "file" / "below")
+    assert "\n" not in str(caught.value)
+
+
+def test_results_of_another_shape_are_refused_in_one_line():
+    results = make_results()
+    results["effects"][0]["estimate"] = "much"
+    with pytest.raises(BadInput, match=r"results do not fit results.schema.json at effects\.0\.estimate"):
+        build(results, Gallery())
+
+
+def test_an_address_with_signs_that_html_forbids_is_encoded():
+    results = make_results()
+    results["citations"][0]["url"] = "https://doi.org/10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B"
+    links = [link.get("href") for link in parse(build(results, Gallery())).iter("a")]
+    assert "https://doi.org/10.1002/(SICI)1097-0258(19980430)17:8%3C891::AID-SIM780%3E3.0.CO;2-B" in links

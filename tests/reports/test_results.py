@@ -1,0 +1,138 @@
+"""results.json: its schema, its exact text, and what is refused."""
+
+import json
+import math
+from dataclasses import fields
+
+import jsonschema
+import numpy as np
+import pytest
+from places import ROOT
+from report_factory import make_gallery, make_results
+
+from transect.analysis.publication import EFFECTS
+from transect.errors import BadInput
+from transect.records import Effect, Task
+from transect.reports import Gallery, build, schema, write
+from transect.reports.results import STANDING_LIMITS, read, tree
+
+PUBLISHED = json.loads((ROOT / "docs/reference/schemas/results.schema.json").read_text())
+
+
+def written(results, folder, gallery=None):
+    write(results, gallery or make_gallery(), folder)
+    return json.loads((folder / "results.json").read_text())
+
+
+def test_the_published_schema_is_the_one_of_the_code():
+    assert schema() == PUBLISHED, "run: python docs/generate.py"
+
+
+def test_an_effect_has_one_set_of_fields():
+    entry = {"origin" if name == "from" else name for name in EFFECTS.names}
+    assert entry == {"study", *(field.name for field in fields(Effect))}
+    assert EFFECTS.names == list(PUBLISHED["$defs"]["EffectEntry"]["properties"])
+    assert EFFECTS.field("p_adjusted").type == "double"
+    assert EFFECTS.field("excluded").type == "string"
+
+
+def test_what_is_written_fits_the_published_schema(tmp_path):
+    jsonschema.Draft202012Validator.check_schema(PUBLISHED)
+    jsonschema.Draft202012Validator(PUBLISHED).validate(written(make_results(), tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [("estimate", "0.3"), ("p", 1.5), ("n_images", -1), ("kind", "ratio"), ("surprise", 1)],
+)
+def test_the_schema_refuses(place, value, tmp_path):
+    results = written(make_results(), tmp_path)
+    results["effects"][0][place] = value
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(PUBLISHED).validate(results)
+
+
+def test_nan_becomes_null_with_its_reason(tmp_path):
+    last = written(make_results(), tmp_path)["effects"][-1]
+    assert [last[key] for key in ("estimate", "low", "high", "p", "p_adjusted")] == [None] * 5
+    assert last["reason"] == "the detector gives no confidence (0 of 4500 images)"
+
+
+def test_numbers_survive_exactly(tmp_path):
+    results = make_results()
+    read_back = written(results, tmp_path)
+    for given_row, row in zip(results["effects"], read_back["effects"], strict=True):
+        assert row["estimate"] == (None if math.isnan(given_row["estimate"]) else given_row["estimate"])
+
+
+def test_counts_over_the_family_are_counted(tmp_path):
+    results = make_results()
+    family = written(results, tmp_path)["family"]
+    # counted by hand from the effects as given
+    assert family["significant"] == sum(row["p_adjusted"] <= 0.05 for row in results["effects"])
+    assert family["not_estimable"] == 1
+    assert family["confidence"] == 0.95
+
+
+def test_the_standing_limits_are_added_once(tmp_path):
+    results = make_results()
+    results["limits"].append(STANDING_LIMITS[0])
+    limits = written(results, tmp_path)["limits"]
+    assert limits[0] == "Subjects of one population only."
+    assert sorted(limits[1:]) == sorted(STANDING_LIMITS)
+
+
+def test_written_results_can_be_read_and_written_again(tmp_path):
+    once = written(make_results(), tmp_path / "one")
+    assert written(once, tmp_path / "two") == once
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda r: r["effects"][0].update(study="none"), "expected study to be one of faces, smiles, got 'none'"),
+        (lambda r: r["effects"][0].update(target="none"), "effects.0: expected target to be one of"),
+        (lambda r: r["effects"][0].update(attribute="none"), "effects.0: expected attribute to be one of"),
+        (lambda r: r["effects"][0].update(outcome="none"), "effects.0: expected outcome to be one of miss, score"),
+        (lambda r: r["rates"][1].update(cell={"skin_tone": 2.0}), r"rates.1: expected a level of skin_tone"),
+        (lambda r: r["rates"][1].update(cell={}), "rates.1: expected 1 attributes in the cell, got 0"),
+        (lambda r: r["largest"].append(999), "largest: expected indices below"),
+        (lambda r: r["studies"].append(r["studies"][0]), "two studies have the same name"),
+        (lambda r: r["studies"][0]["attributes"][0]["labels"].pop(), "expected one label per level, got 4 for 5"),
+        (lambda r: r.pop("family"), "at family: Field required"),
+        (lambda r: r.update(schema_version=2), "at schema_version"),
+        (lambda r: r["effects"][0].update(estimate=math.inf), "at effects.0.estimate"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_place(change, message):
+    results = make_results()
+    change(results)
+    with pytest.raises(BadInput, match=message) as caught:
+        read(results)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_gallery_of_an_unknown_study_is_refused():
+    gallery = make_gallery()
+    results = make_results()
+    results["studies"][1]["targets"][0]["name"] = "another"
+    results["effects"] = [row for row in results["effects"] if row["study"] == "faces"]
+    results["rates"] = [row for row in results["rates"] if row["study"] == "faces"]
+    results["largest"] = []
+    with pytest.raises(BadInput, match="gallery: expected target to be one of another"):
+        build(results, gallery)
+
+
+def test_records_arrays_and_nan_are_read_as_json(tmp_path):
+    results = make_results()
+    results["studies"][0]["basis"] = "experimental"
+    results["effects"][0] |= {"n_images": np.int64(3), "sources": ("a work",), "p": np.float64("nan")}
+    effect = tree(read(results))["effects"][0]
+    assert (effect["n_images"], effect["sources"], effect["p"]) == (3, ["a work"], None)
+    results["effects"][0]["spec"] = {"task": Task.BINARY}
+    assert tree(read(results))["effects"][0]["spec"] == {"task": "binary"}
+
+
+def test_gallery_counts_never_less_than_it_holds():
+    assert Gallery(failures=make_gallery().failures, failures_total=2).total == 10
+    assert Gallery().total == 0
