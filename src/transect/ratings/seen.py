@@ -34,8 +34,7 @@ from transect.ratings.tables import (
     STUDY,
     Columns,
     aligned,
-    check_columns,
-    read_table,
+    read_checked,
     single_answers,
 )
 from transect.records import Annotations, Attribute
@@ -250,15 +249,13 @@ _Files = dict[str, tuple[pa.Table, Path]]
 def _given(perceived: Path | None, people: Path | None) -> _Files:
     """The user's own files. Raises BadInput for one that cannot be read, or has not the columns that it should."""
     paths = {PERCEIVED: perceived, PEOPLE: people}
-    return {
-        name: (check_columns(read_table(path), path, name), path) for name, path in paths.items() if path is not None
-    }
+    return {name: (read_checked(path, name), path) for name, path in paths.items() if path is not None}
 
 
 def _attached(folder: Path) -> _Files:
     """The files that a run's folder holds already."""
     paths = {name: folder / name for name in (PERCEIVED, PEOPLE)}
-    return {name: (check_columns(read_table(path), path, name), path) for name, path in paths.items() if path.exists()}
+    return {name: (read_checked(path, name), path) for name, path in paths.items() if path.exists()}
 
 
 def _nothing_to_prune(folder: Path) -> str:

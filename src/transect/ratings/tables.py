@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from transect.effects.samples import read_columns
 from transect.errors import BadInput
 from transect.records import Annotations, Question
+from transect.runs.inputs import read_table
 
 PERCEIVED: Final = "perceived.parquet"
 PEOPLE: Final = "ratings.parquet"
@@ -23,23 +24,9 @@ Columns = dict[str, Float[np.ndarray, " n"]]
 """Values by attribute, in the order of a run's images."""
 
 
-def read_table(path: Path) -> pa.Table:
-    """The table in a CSV or Parquet file. Raises BadInput for one that cannot be read."""
-    try:
-        if path.suffix.lower() == ".csv":
-            from pyarrow import csv
-
-            texts = {name: pa.string() for name in (ID, STUDY, RATER)}
-            return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=texts))
-        import pyarrow.parquet as pq
-
-        return pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise BadInput(f"{path}: expected a readable CSV or Parquet of ratings, got {error}; fix the file") from None
-
-
-def check_columns(table: pa.Table, path: Path, kept_as: str) -> pa.Table:
-    """The table, if it has ids, columns, and no name twice. Raises BadInput otherwise."""
+def read_checked(path: Path, kept_as: str) -> pa.Table:
+    """The table in a file, if it has ids, columns, and no name twice. Raises BadInput otherwise."""
+    table = read_table(path, "ratings", text=(ID, STUDY, RATER))
     names = table.column_names
     beside = {ID, STUDY} if kept_as == PERCEIVED else {ID, STUDY, RATER}
     if ID not in names or not set(names) - beside or len(set(names)) < len(names):
