@@ -46,13 +46,12 @@ class AuditJson:
 
 @final
 @dataclass(frozen=True, slots=True)
-class AuditResult(JobResult):
+class AuditResult(JobResult[AuditNumbers]):
     """A finished audit. folder: the run folder, or that of several studies; results: results.json as JSON values."""
 
     JOB: ClassVar[str] = "audit"
     NUMBERS: ClassVar[type] = AuditJson
 
-    numbers: AuditNumbers
     folder: Path
     results: Mapping[str, Any] = field(repr=False)
 

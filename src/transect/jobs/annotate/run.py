@@ -181,13 +181,11 @@ class AnnotationProject:
 
 @final
 @dataclass(frozen=True)
-class AgreementResult(JobResult):
+class AgreementResult(JobResult[Agreement]):
     """Agreement between raters, by question."""
 
     JOB: ClassVar[str] = "annotate-agreement"
-    NUMBERS: ClassVar[type] = Agreement
 
-    numbers: Agreement
     project: AnnotationProject
 
     @property
@@ -226,13 +224,11 @@ class AgreementResult(JobResult):
 
 @final
 @dataclass(frozen=True)
-class ValidationResult(JobResult):
+class ValidationResult(JobResult[Mapping[str, StudyValidation]]):
     """Raters' validation of the images, by study."""
 
     JOB: ClassVar[str] = "annotate-validation"
-    NUMBERS: ClassVar[Any] = dict[str, StudyValidation]
 
-    numbers: Mapping[str, StudyValidation]
     project: AnnotationProject
 
     @property
@@ -275,13 +271,10 @@ class ValidationResult(JobResult):
 
 @final
 @dataclass(frozen=True)
-class SamePersonResult(JobResult):
+class SamePersonResult(JobResult[SamePersonNumbers]):
     """How often raters take two images for the same person."""
 
     JOB: ClassVar[str] = "annotate-same-person"
-    NUMBERS: ClassVar[type] = SamePersonNumbers
-
-    numbers: SamePersonNumbers
 
     @property
     def table(self) -> pa.Table:

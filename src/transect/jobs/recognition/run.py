@@ -89,15 +89,13 @@ class Request:
 
 @final
 @dataclass(frozen=True, slots=True)
-class RecognitionResult(JobResult):
+class RecognitionResult(JobResult[RecognitionNumbers]):
     """Errors by group. errors: by sample (all, matched) those of each group, with their curves. embeddings: [n, d],
     where a target made them (else None); ids: of the rows, where the table has them.
     """
 
     JOB: ClassVar[str] = "recognition"
-    NUMBERS: ClassVar[type] = RecognitionNumbers
 
-    numbers: RecognitionNumbers
     errors: Mapping[str, list[GroupErrors]] = field(repr=False)
     embeddings: Float[np.ndarray, "n d"] | None = field(default=None, repr=False)
     ids: tuple[str, ...] | None = field(default=None, repr=False)

@@ -110,7 +110,7 @@ def encoder(
     show(result, json)
 
 
-def show(result: TrainingResult, as_json: bool) -> None:
+def show(result: TrainingResult[object], as_json: bool) -> None:
     """Print the figures of a training."""
     if as_json:
         print(dumps(result.to_json()))
