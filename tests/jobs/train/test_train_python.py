@@ -10,8 +10,9 @@ import pytest
 import transect
 from transect.errors import BadInput
 from transect.generators import load
-from transect.jobs.train.run import ClassifierOptions, GanOptions
+from transect.jobs.train.run import ClassifierOptions
 from transect.targets import resolve
+from transect.training.options import GanOptions
 from transect.training.schedules import Schedule
 
 TINY = GanOptions(z_dim=8, channels=64, max_channels=8, every=16, mapping_layers=2)

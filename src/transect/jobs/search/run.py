@@ -84,7 +84,7 @@ def search(
     seed: int = 0,
     options: SearchOptions | None = None,
     out: str | Path | None = None,
-    quiet: bool = True,
+    quiet: bool = False,
 ) -> SearchResult:
     """Find where a target fails, with few calls: regions in words, failures far apart, or the overall rate.
 
