@@ -44,7 +44,6 @@ _LAZY = {
     "control_function": "residual_inclusion",
     "correlations": "perception",
     "difference_in_means": "linear",
-    "disaggregated": "thresholds",
     "e_value": "confounding",
     "e_value_of_slope": "confounding",
     "equivalence": "validity",
@@ -77,7 +76,6 @@ _LAZY = {
     "share_of_yes": "perception",
     "shares_of": "shares",
     "sobol": "sobol_indices",
-    "standardised_differences": "distributions",
     "threshold_curves": "thresholds",
 }
 """Names of modules that most audits do not need: loaded when they are first used."""

@@ -14,7 +14,6 @@ from typing import Final, Literal, final
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
-from scipy.special import fdtrc
 
 from transect.effects import anderson_rubin, regression
 from transect.effects.linear import no_fit
@@ -247,16 +246,3 @@ def _with_robust(
 
 def _number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
-
-
-def overidentification_p(parted: Instruments, fit: Fit) -> float:
-    """Chance p under the hypothesis that all instruments agree; NaN with no spare one.
-
-    Where instruments disagree, one of them changes the answer in another way than through the attributes.
-    """
-    spare = len(parted.instrument_names) - len(parted.names)
-    if spare < 1:
-        return float("nan")
-    reduced = anderson_rubin.Reduced.of(parted.sample, parted.endogenous, parted.instruments, parted.exogenous)
-    statistic = reduced.statistic(fit.coefficients[: len(parted.names)])
-    return float(fdtrc(spare, parted.sample.n_groups - 1, statistic * reduced.freedom / spare))
