@@ -17,6 +17,7 @@ from jaxtyping import Float
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
 from transect.runs import toml_files
+from transect.runs.inputs import TableLike, as_table
 
 _SUM_TOLERANCE: Final = 0.005  # shares rounded to whole per mille, as tables print them
 _SHARE: Final = "share"
@@ -38,25 +39,29 @@ class PopulationShares:
     independent: bool = False
 
 
-def read_shares(path: str | Path, attributes: Mapping[str, Attribute]) -> PopulationShares:
-    """The shares in a file of the user's: `.csv`, one row per combination, or TOML.
+def read_shares(source: TableLike, attributes: Mapping[str, Attribute], name: str = "shares") -> PopulationShares:
+    """The shares of a population: a `.csv` or TOML file, an Arrow table, a data frame, or columns by name.
 
-    CSV: a column per attribute, with the names or numbers of levels, and a column `share`. TOML: `[[cells]]` tables
-    like such rows, or `[shares.ATTRIBUTE]` tables of level = share, which are taken as independent; `name` and `source`
-    if you like. Shares may be counts' shares rounded to three decimals: they are divided by their sum.
+    name: of what is no file. Tables have one row per combination of levels: a column per attribute, with the names or
+    numbers of levels, and a column `share`. TOML: `[[cells]]` tables like such rows, or `[shares.ATTRIBUTE]` tables of
+    level = share, which are taken as independent; `name` and `source` if you like. Shares may be counts' shares rounded
+    to three decimals: they are divided by their sum.
 
     Raises BadInput (naming file and place) for anything else: shares that do not sum to 1, a combination given twice, a
     level that the attribute does not have; UnknownName for an attribute that the design does not vary.
     """
-    where = Path(path)
+    if not isinstance(source, str | Path):
+        rows = as_table(source, name).to_pylist()
+        return _of_rows(name, name, rows, attributes, "")
+    where = Path(source)
     text = toml_files.read_text(where, "a CSV or TOML file of shares")
     if where.suffix.lower() == ".csv":
         return _of_rows(str(where), where.stem, _csv_rows(str(where), text), attributes, "")
     content = toml_files.parse(text, str(where))
-    name, source = str(content.get("name", where.stem)), str(content.get("source", ""))
+    called, cited = str(content.get("name", where.stem)), str(content.get("source", ""))
     if "cells" in content:
-        return _of_rows(str(where), name, content["cells"], attributes, source)
-    return _of_margins(str(where), name, content.get("shares"), attributes, source)
+        return _of_rows(str(where), called, content["cells"], attributes, cited)
+    return _of_margins(str(where), called, content.get("shares"), attributes, cited)
 
 
 def shares_of(

@@ -1,6 +1,7 @@
 """One request for Python, the command line and a TOML file: every option in each, and what a file gets wrong."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import audited
 import auditing
@@ -79,7 +80,7 @@ def typed(settings):
 def requested(monkeypatch):
     """The request that the command passes on."""
     seen = []
-    monkeypatch.setattr(run, "audit_cost", lambda target, request: seen.append(request))
+    monkeypatch.setattr(run, "audit_cost", lambda target, request: SimpleNamespace(numbers=seen.append(request)))
     monkeypatch.setattr("transect.experiment.costs.show", lambda cost, as_json: None)
 
     def request(*words):
@@ -187,7 +188,10 @@ def test_what_python_refuses():
 
 
 def test_the_cost_of_a_request():
-    cost = transect.audit_cost(
+    result = transect.audit_cost(
         audited.brightness, auditing.request(vary=["glasses"], subjects=3, observe=4, image_size=32)
     )
+    cost = result.numbers
+    assert result.headline() == "10 images; at most 0 metered calls; cost 0"
+    assert result.table["target"].to_pylist() == ["brightness"]
     assert (cost.images, cost.calls, cost.targets[0].target) == (10, 0, "brightness")

@@ -7,6 +7,7 @@ import typing
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyarrow as pa
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from transect.errors import BadInput, UnknownName
@@ -58,6 +59,8 @@ def _checked(path: str, section: str, name: str, value: object) -> object:
 def _typed(section: str, name: str, text: str) -> object:
     """The value in a JSON text, of the type that the request's field has. Raises ValidationError."""
     hint = typing.get_type_hints(SECTIONS[section] if section else AuditRequest)[name]
+    if pa.Table in typing.get_args(hint):  # a table: in a file it is a path
+        hint = Path | None
     adapter = TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True))
     value: object = adapter.validate_json(text, strict=True)
     return value
