@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, final
+from typing import ClassVar, Final, final
 
 from transect.reports.environment import data_address, render
 from transect.runs.folder import write_atomically
+from transect.runs.result import JobResult, Numbers_co
 
 _NAME: Final = "report.html"
 
@@ -50,3 +51,30 @@ def write_short_page(
     path = Path(folder) / _NAME
     write_atomically(path, page.encode())
     return path
+
+
+class ShortPageResult(JobResult[Numbers_co]):
+    """A result whose page is short. TITLE: of the page; TABLE: of its table, which has the rows of `rows`."""
+
+    TITLE: ClassVar[str]
+    TABLE: ClassVar[str]
+
+    def title(self) -> str:
+        """The title of the page."""
+        return self.TITLE
+
+    def tables(self) -> Sequence[ShortTable]:
+        """The tables of the page."""
+        return [ShortTable(self.TABLE, *self.rows())]
+
+    def pictures(self) -> Sequence[Picture]:
+        """The pictures of the page; none by default."""
+        return ()
+
+    def notes(self) -> Sequence[str]:
+        """Lines below the tables; none by default."""
+        return ()
+
+    def report(self, path: str | Path) -> Path:
+        """Write `report.html` into the folder `path`, and return its path."""
+        return write_short_page(path, self.title(), self.headline(), self.tables(), self.pictures(), self.notes())

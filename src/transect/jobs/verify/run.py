@@ -15,9 +15,8 @@ from transect.jobs.verify import estimators, tables
 from transect.jobs.verify.figures import VerifyNumbers, WorldFigures, record_of
 from transect.jobs.verify.images import tables as image_tables
 from transect.jobs.verify.settings import Settings
-from transect.reports.short_page import ShortTable, write_short_page
+from transect.reports.short_page import ShortPageResult, ShortTable
 from transect.runs.plain_json import plain
-from transect.runs.result import JobResult
 
 CHECKS: Final = ("world", "estimators", "images")
 TITLES: Final = {
@@ -29,13 +28,10 @@ TITLES: Final = {
 
 @final
 @dataclass(frozen=True, slots=True)
-class VerifyResult(JobResult):
+class VerifyResult(ShortPageResult[VerifyNumbers]):
     """The result of `transect.verify`. table: photometry, methods in planted worlds, or methods by number of images."""
 
     JOB: ClassVar[str] = "verify"
-    NUMBERS: ClassVar[type] = VerifyNumbers
-
-    numbers: VerifyNumbers
 
     @property
     def table(self) -> pa.Table:
@@ -58,9 +54,9 @@ class VerifyResult(JobResult):
         rows = estimators.as_rows(self.numbers.estimators)
         return [(TITLES["estimators"], estimators.HEADINGS, rows)]
 
-    def report(self, path: str | Path) -> Path:
-        """Write `report.html` with the tables into a folder."""
-        return write_short_page(path, TITLES[self.numbers.check], self.headline(), self.tables())
+    def title(self) -> str:
+        """What was checked."""
+        return TITLES[self.numbers.check]
 
     def headline(self) -> str:
         """How many of the checks hold."""
