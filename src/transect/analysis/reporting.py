@@ -56,7 +56,7 @@ def report(
 
 def _report(
     folder: Path,
-    shares: Sequence[str | Path],
+    shares: Sequence[TableLike],
     correction: str,
     models: Sequence[str],
     band: tuple[float, float] | None,
