@@ -15,7 +15,8 @@ from transect.controls.files import LINEAR, FittedDirections, read_directions, w
 from transect.controls.hyperplanes import angles
 from transect.controls.local import AttributeModel
 from transect.errors import BadInput, RunFolderError
-from transect.reports.short_page import ShortTable, write_short_page
+from transect.reports import builder
+from transect.reports.blocks import TextTable, short_page
 from transect.runs import model_files
 from transect.runs.plain_json import plain
 from transect.runs.result import JobResult
@@ -112,8 +113,9 @@ class DirectionsResult(JobResult):
         """Write `report.html` with the table and its warnings into a folder."""
         headings, rows = self.rows()
         notes = [f"Warning: {warning}" for warning in self.numbers.warnings] + list(self.numbers.notes)
-        return write_short_page(
-            path, "Fitted directions", self.headline(), [ShortTable("Attributes", headings, rows)], notes=notes
+        return builder.write(
+            short_page("Fitted directions", self.headline(), [TextTable("Attributes", headings, rows)], notes=notes),
+            Path(path) / "report.html",
         )
 
     def headline(self) -> str:

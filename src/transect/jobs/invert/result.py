@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from transect.inversion.latents_file import read_codes
 from transect.records import Latents
-from transect.reports.short_page import Picture, ShortTable, write_short_page
+from transect.reports import builder
+from transect.reports.blocks import Picture, TextTable, short_page
 from transect.runs.result import JobResult
 
 ENCODER_R2: Final = b"encoder_r2"
@@ -91,7 +92,10 @@ class InvertResult(JobResult):
         caption = "Images in the upper row, what their latents render in the row below."
         sheet = Picture(Path(self.numbers.sheet).read_bytes(), caption)
         headings, rows = self.rows()
-        return write_short_page(path, "Inversion", self.headline(), [ShortTable("Medians", headings, rows)], [sheet])
+        return builder.write(
+            short_page("Inversion", self.headline(), [TextTable("Medians", headings, rows)], [sheet]),
+            Path(path) / "report.html",
+        )
 
     def headline(self) -> str:
         """How many images were inverted, and how many failed."""

@@ -12,7 +12,8 @@ import pyarrow as pa
 from transect.effects.planning import CORRELATION, Plan
 from transect.effects.planning import plan as smallest_design
 from transect.errors import BadInput
-from transect.reports.short_page import ShortTable, write_short_page
+from transect.reports import builder
+from transect.reports.blocks import TextTable, short_page
 from transect.runs.result import JobResult
 
 LABELS: Final = {
@@ -68,7 +69,9 @@ class PlanResult(JobResult):
     def report(self, path: str | Path) -> Path:
         """Write `report.html` with the plan into a folder."""
         headings, rows = self.rows()
-        return write_short_page(path, "Study plan", self.headline(), [ShortTable("Plan", headings, rows)])
+        return builder.write(
+            short_page("Study plan", self.headline(), [TextTable("Plan", headings, rows)]), Path(path) / "report.html"
+        )
 
     def headline(self) -> str:
         """The subjects that are needed."""

@@ -18,8 +18,8 @@ from transect.experiment.study import Study
 from transect.experiment.world_settings import WorldSettings
 from transect.protocols import Controls, DrawsMasks, Generator, World
 from transect.records import Design, Images
-from transect.reports import contact_sheet
-from transect.reports.short_page import Picture, ShortTable, write_short_page
+from transect.reports import builder, contact_sheet
+from transect.reports.blocks import Picture, TextTable, short_page
 from transect.runs import tables
 from transect.runs.capabilities import check_subjects, usual_levels
 from transect.runs.folder import RunFolder, write_atomically
@@ -58,7 +58,10 @@ class RenderResult(JobResult):
         """Write `report.html` with the pictures into a folder."""
         headings, rows = self.rows()
         picture = Picture(self.sheet, "Each row is a subject where attributes vary.")
-        return write_short_page(path, "Images", self.headline(), [ShortTable("Images", headings, rows)], [picture])
+        return builder.write(
+            short_page("Images", self.headline(), [TextTable("Images", headings, rows)], [picture]),
+            Path(path) / "report.html",
+        )
 
     def headline(self) -> str:
         """What was written, and where."""

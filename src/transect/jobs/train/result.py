@@ -11,7 +11,8 @@ from typing import ClassVar, final
 
 import pyarrow as pa
 
-from transect.reports.short_page import Picture, ShortTable, write_short_page
+from transect.reports import builder
+from transect.reports.blocks import Picture, TextTable, short_page
 from transect.runs.result import JobResult
 
 
@@ -84,8 +85,10 @@ class TrainingResult(JobResult):
         headings, rows = self.rows()
         sheets = sorted((self.folder / "sheets").glob("*.png"))
         pictures = [Picture(sheet.read_bytes(), f"Samples after {int(sheet.stem):,} images") for sheet in sheets[-1:]]
-        table = ShortTable("Last figures", headings, rows)
-        return write_short_page(path, f"Training: {self.model.stem}", self.headline(), [table], pictures)
+        table = TextTable("Last figures", headings, rows)
+        return builder.write(
+            short_page(f"Training: {self.model.stem}", self.headline(), [table], pictures), Path(path) / "report.html"
+        )
 
     def rows(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """The file and the last figures."""

@@ -15,7 +15,8 @@ from transect.jobs.verify import estimators, tables
 from transect.jobs.verify.figures import VerifyNumbers, WorldFigures, record_of
 from transect.jobs.verify.images import tables as image_tables
 from transect.jobs.verify.settings import Settings
-from transect.reports.short_page import ShortTable, write_short_page
+from transect.reports import builder
+from transect.reports.blocks import TextTable, short_page
 from transect.runs.plain_json import plain
 from transect.runs.result import JobResult
 
@@ -46,9 +47,9 @@ class VerifyResult(JobResult):
             return pa.Table.from_pylist(plain(self.numbers.images.rows))
         return pa.Table.from_pylist(plain(self.numbers.estimators))
 
-    def tables(self) -> list[ShortTable]:
+    def tables(self) -> list[TextTable]:
         """The figures as short tables of texts."""
-        return [ShortTable(title, headings, rows) for title, headings, rows in self._texts()]
+        return [TextTable(title, headings, rows) for title, headings, rows in self._texts()]
 
     def _texts(self) -> Iterable[tuple[str, list[str], list[list[str]]]]:
         if self.numbers.world is not None:
@@ -60,7 +61,9 @@ class VerifyResult(JobResult):
 
     def report(self, path: str | Path) -> Path:
         """Write `report.html` with the tables into a folder."""
-        return write_short_page(path, TITLES[self.numbers.check], self.headline(), self.tables())
+        return builder.write(
+            short_page(TITLES[self.numbers.check], self.headline(), self.tables()), Path(path) / "report.html"
+        )
 
     def headline(self) -> str:
         """How many of the checks hold."""
