@@ -263,17 +263,6 @@ def _balanced_accuracy(y: np.ndarray, decisions: np.ndarray, weights: np.ndarray
     return float(np.mean([np.average(right[y == value], weights=weights[y == value]) for value in (0, 1)]))
 
 
-def from_a_model(direction: Direction) -> bool:
-    """Whether the labels are a model's answers, whose biases the direction then has.
-
-    >>> known = {"kind": "binary", "offset": 0.0, "slope": 1.0, "mean": 0.0, "low": -1.0, "high": 1.0, "quality": 1.0}
-    >>> known |= {"quality_measure": "balanced accuracy", "labels": 100, "held_out": 20, "normal": np.ones(1)}
-    >>> from_a_model(Direction("smile", origin={"labels": "target:smile.onnx"}, **known))
-    True
-    """
-    return labelled_by_a_model(direction.origin)
-
-
 def labelled_by_a_model(origin: Mapping[str, object]) -> bool:
     """Whether the labels of an origin are a model's answers."""
     return str(origin.get("labels", "")).partition(":")[0] in MODELS

@@ -206,16 +206,3 @@ def works_cited(doc: Printer, place: str = "/works") -> tuple[Heading, Bullets]:
 def summary(answer: Answer, *blocks: Block) -> Part:
     """The first part of a page: its answer and what to know before reading on."""
     return Part("summary", "Summary", (answer, *blocks))
-
-
-def short_page(
-    title: str,
-    answer: str,
-    tables: Sequence[TextTable],
-    pictures: Sequence[Picture] = (),
-    notes: Sequence[str] = (),
-) -> Page:
-    """The page of a job whose answer is a sentence, some tables and a picture."""
-    parts = [Part(f"table-{number}", table.title, (table,)) for number, table in enumerate(tables)]
-    shown = [Part("pictures", "Pictures", tuple(pictures))] if pictures else []
-    return Page(title, (summary(Answer((answer,), notes)), *parts, *shown))

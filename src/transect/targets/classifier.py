@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from transect.errors import BadInput
 from transect.records import Task
-from transect.runs import model_files
+from transect.runs import model_files, toml_files
 from transect.targets.model import ModelTarget
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
@@ -74,15 +73,4 @@ def load(path: str, *, name: str, threshold: float | None = None, device: str = 
 
 
 def _card(path: Path) -> Card:
-    try:
-        return Card.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise BadInput(
-            f"{path}: expected a classifier's card or its folder ({error.strerror}); check the path"
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: expected TOML: {error}") from None
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        place = ".".join(map(str, fault["loc"]))
-        raise BadInput(f"{path}: {place}: {fault['msg'][0].lower()}{fault['msg'][1:]}; train it again") from None
+    return toml_files.checked(Card, toml_files.read(path, "a classifier's card or its folder"), str(path))

@@ -16,8 +16,6 @@ from transect.jobs.directions.labels import from_truth
 from transect.jobs.directions.run import DirectionsOptions
 from transect.targets import as_target
 
-QUIET = DirectionsOptions(quiet=True)
-
 
 @pytest.fixture(scope="module")
 def view():
@@ -77,7 +75,7 @@ def test_the_page_shows_figures_and_warnings(view, tmp_path):
 def test_a_target_object_and_labels_that_are_read_already(view):
     """The target answers each image's brightness; labels of the same subjects, read before, give the same fit."""
     target = as_target(lambda pixels: pixels.mean(axis=(1, 2, 3)) / 255, name="brightness", task="regression")
-    result = transect.fit_directions(view, target, ["bright"], subjects=80, options=QUIET)
+    result = transect.fit_directions(view, target, ["bright"], subjects=80, quiet=True)
     assert result.numbers.attributes[0].of_a_model
     assert result.numbers.origin["source"] == "target:brightness"
     rows = view.sample(range(80))

@@ -4,6 +4,7 @@ import json
 
 import audited
 import jsonschema
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -29,6 +30,9 @@ def test_a_finished_run_reads_back(result):
     assert set(run.predictions["target"].to_pylist()) == {"brightness", "audited:brightness"}
     assert run.effects.equals(result.table)
     assert run.results == result.results
+    assert run.table.equals(run.effects)
+    assert run.headline() == result.headline()
+    assert run._repr_html_() == result._repr_html_()
 
 
 def test_the_result_of_an_audit(result, tmp_path):
@@ -47,6 +51,35 @@ def test_a_report_is_made_again(result):
     assert again.page.read_bytes() == before
     assert transect.report(result.folder, correction="max-t").results["family"]["method"] == "max-t"
     transect.report(result.folder)
+
+
+IDS = [f"{subject}-000{cell}" for subject in range(5) for cell in (0, 1)]
+
+
+class Frame:
+    """A data frame that pyarrow reads through the Arrow PyCapsule interface."""
+
+    def __init__(self, columns):
+        self.table = pa.table(columns)
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+def test_ratings_and_shares_may_be_tables_and_data_frames(tmp_path):
+    request = transect.AuditRequest(
+        control=False, ratings=transect.RatingSettings(perceived=Frame({"id": IDS, "age": [0.1] * 2 + [0.9] * 8}))
+    )
+    result = transect.audit(
+        audited.brightness, request, vary=["glasses"], subjects=5, image_size=32, out=tmp_path / "run", quiet=True
+    )
+    assert pq.read_table(tmp_path / "run" / "perceived.parquet")["id"].to_pylist() == IDS
+    answers = pa.table({"id": IDS[:4], "rater": ["a", "a", "b", "b"], "age": [0.2] * 4})
+    shares = Frame({"glasses": ["off", "on"], "share": [0.25, 0.75]})
+    again = transect.report(result.folder, ratings=answers, prune=["age<0.3"], shares=[shares], quiet=True)
+    assert again.results["projections"][0]["population"]["name"] == "shares 1"
+    with pytest.raises(BadInput, match="^perceived: expected a column id and one per attribute"):
+        transect.report(result.folder, perceived={"age": [1.0]}, quiet=True)
 
 
 def test_what_is_no_finished_run_is_refused(result, tmp_path):

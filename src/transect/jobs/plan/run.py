@@ -12,9 +12,7 @@ import pyarrow as pa
 from transect.effects.planning import CORRELATION, Plan
 from transect.effects.planning import plan as smallest_design
 from transect.errors import BadInput
-from transect.reports import builder
-from transect.reports.blocks import TextTable, short_page
-from transect.runs.result import JobResult
+from transect.reports.short_page import ShortPageResult
 
 LABELS: Final = {
     "subjects": "subjects, each at every level",
@@ -53,25 +51,17 @@ class PlanNumbers:
 
 @final
 @dataclass(frozen=True, slots=True)
-class PlanResult(JobResult):
+class PlanResult(ShortPageResult[PlanNumbers]):
     """The result of `transect.plan`."""
 
     JOB: ClassVar[str] = "plan"
-    NUMBERS: ClassVar[type] = PlanNumbers
-
-    numbers: PlanNumbers
+    TITLE: ClassVar[str] = "Study plan"
+    TABLE: ClassVar[str] = "Plan"
 
     @property
     def table(self) -> pa.Table:
         """One row, a column per number."""
         return pa.Table.from_pylist([self.to_json()])
-
-    def report(self, path: str | Path) -> Path:
-        """Write `report.html` with the plan into a folder."""
-        headings, rows = self.rows()
-        return builder.write(
-            short_page("Study plan", self.headline(), [TextTable("Plan", headings, rows)]), Path(path) / "report.html"
-        )
 
     def headline(self) -> str:
         """The subjects that are needed."""

@@ -32,16 +32,14 @@ from transect.targets.guard import FailureBudget
 
 @final
 @dataclass(frozen=True)
-class SearchResult(JobResult):
+class SearchResult(JobResult[SearchNumbers]):
     """Where a target fails: `numbers` holds regions, the overall rate, maps and error tables.
 
     folder: the run folder, with `search.html` and `search.json`. faces: mean pictures of right and wrong answers.
     """
 
     JOB: ClassVar[str] = "search"
-    NUMBERS: ClassVar[type] = SearchNumbers
 
-    numbers: SearchNumbers
     folder: Path
     faces: tuple[AnswerFaces, ...]
     _calls: pa.Table
@@ -81,7 +79,7 @@ def search(
     seed: int = 0,
     options: SearchOptions | None = None,
     out: str | Path | None = None,
-    quiet: bool = True,
+    quiet: bool = False,
 ) -> SearchResult:
     """Find where a target fails, with few calls: regions in words, failures far apart, or the overall rate.
 

@@ -15,10 +15,9 @@ from transect.jobs.verify import estimators, tables
 from transect.jobs.verify.figures import VerifyNumbers, WorldFigures, record_of
 from transect.jobs.verify.images import tables as image_tables
 from transect.jobs.verify.settings import Settings
-from transect.reports import builder
-from transect.reports.blocks import TextTable, short_page
+from transect.reports.blocks import TextTable
+from transect.reports.short_page import ShortPageResult
 from transect.runs.plain_json import plain
-from transect.runs.result import JobResult
 
 CHECKS: Final = ("world", "estimators", "images")
 TITLES: Final = {
@@ -30,13 +29,10 @@ TITLES: Final = {
 
 @final
 @dataclass(frozen=True, slots=True)
-class VerifyResult(JobResult):
+class VerifyResult(ShortPageResult[VerifyNumbers]):
     """The result of `transect.verify`. table: photometry, methods in planted worlds, or methods by number of images."""
 
     JOB: ClassVar[str] = "verify"
-    NUMBERS: ClassVar[type] = VerifyNumbers
-
-    numbers: VerifyNumbers
 
     @property
     def table(self) -> pa.Table:
@@ -59,11 +55,9 @@ class VerifyResult(JobResult):
         rows = estimators.as_rows(self.numbers.estimators)
         return [(TITLES["estimators"], estimators.HEADINGS, rows)]
 
-    def report(self, path: str | Path) -> Path:
-        """Write `report.html` with the tables into a folder."""
-        return builder.write(
-            short_page(TITLES[self.numbers.check], self.headline(), self.tables()), Path(path) / "report.html"
-        )
+    def title(self) -> str:
+        """What was checked."""
+        return TITLES[self.numbers.check]
 
     def headline(self) -> str:
         """How many of the checks hold."""
