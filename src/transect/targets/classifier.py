@@ -11,11 +11,12 @@ from pydantic import BaseModel, ConfigDict
 from transect.errors import BadInput
 from transect.records import Task
 from transect.runs import model_files, toml_files
+from transect.runs.weights import read_weights
 from transect.targets.model import ModelTarget
 from transect.targets.output import OutputSpec
 from transect.targets.preprocess import Preprocess
 from transect.training.classifier import CARD
-from transect.training.resnet import ResNet, start_from, weights_of
+from transect.training.resnet import ResNet, start_from
 
 
 class Card(BaseModel):
@@ -46,7 +47,7 @@ def load(path: str, *, name: str, threshold: float | None = None, device: str = 
     file = place.parent / card.weights
     if Path(card.weights).name != card.weights:
         raise BadInput(f"{place}: weights: expected a file next to the card, got {card.weights!r}; put it there")
-    weights = weights_of(file)
+    weights = read_weights(file)
     if (sha256 := model_files.sha256(file)) != card.weights_sha256:
         raise BadInput(
             f"{file}: expected the weights that {place.name} names, found others ({sha256[:12]}…); train again"

@@ -253,7 +253,7 @@ def test_controls_refuse_what_they_do_not_know(place):
         generator.set(subject, {"glases": 1.0})
     with pytest.raises(BadInput, match="age: expected to be set or held, got both"):
         generator.set(subject, {"age": 1.0}, hold=["age"])
-    with pytest.raises(BadInput, match=r"expected one value or 1, got \[2\]"):
+    with pytest.raises(BadInput, match=r"expected one value or 1, got shape \[2\]"):
         generator.set(subject, {"age": np.zeros(2)})
 
 
