@@ -4,7 +4,6 @@ import io
 import json
 from dataclasses import fields
 
-import jsonschema
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,6 +11,7 @@ import pytest
 import torch
 from PIL import Image
 from planted_networks import pixels_of, small, tensors
+from published import fits
 from safetensors.torch import save_file
 
 import transect
@@ -65,7 +65,7 @@ def test_what_is_written_reads_back(files, done):
     rendered = load(files / "small.safetensors").render(latents).pixels
     assert np.abs(rendered.astype(int) - made).max() <= 1
     assert result.to_json() == json.loads((out / "summary.json").read_text())
-    jsonschema.validate(result.to_json(), result.schema())
+    fits(result)
     numbers = result.numbers
     assert (numbers.images, numbers.failed, numbers.space, numbers.penalty) == (3, 0, "w", 0.0)
     assert result.table.equals(rows)

@@ -7,6 +7,7 @@ import sys
 
 import jsonschema
 import pytest
+from published import fits
 from typer.testing import CliRunner
 
 import transect
@@ -140,7 +141,7 @@ def test_python_takes_mappings_and_returns_a_result_with_a_schema(finished, tmp_
     result = transect.mitigate(CONTENT, folder, quiet=True)
     assert capsys.readouterr() == ("", "")
     assert result.to_json() == found
-    jsonschema.validate(result.to_json(), result.schema())
+    fits(result)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**found, "confidence": "high"}, result.schema())
     table = result.table.to_pylist()
