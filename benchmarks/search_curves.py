@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+
 import numpy as np
+from failing_targets import failing_target
 
 from transect.designs.search import ActiveSearch, History, Interrogation, Random, apart, conduct
-from transect.jobs.verify.failing import failing_target
 
 ALPHAS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 RATE, DIMENSIONS, LATENT = 0.08, 4, 2

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from failing_targets import failing_target
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transect.designs.search import ActiveSearch, History, Interrogation, Random, Sobol, Suggestions, apart, conduct
 from transect.designs.search.interrogation import composite, expected_improvement
 from transect.errors import BadInput
-from transect.jobs.verify.failing import failing_target
 
 ALL = [Random, Sobol, Interrogation, ActiveSearch]
 

@@ -116,6 +116,6 @@ def _ridge(axes: Float[np.ndarray, "d d"], rate: float, random: np.random.Genera
     return (_region(between, (-RIDGE, RIDGE), _interval(side, random), _interval(side, random)),)
 
 
-def _interaction(axes: Float[np.ndarray, "d d"], rate: float, random: np.random.Generator) -> tuple[Region, ...]:  # noqa: ARG001
+def _interaction(axes: Float[np.ndarray, "d d"], rate: float, random: np.random.Generator) -> tuple[Region, ...]:
     side = (rate / 2) ** 0.5
     return _region(axes[:2], (1 - side, 1.0), (1 - side, 1.0)), _region(axes[:2], (0.0, side), (0.0, side))
