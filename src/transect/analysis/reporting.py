@@ -16,6 +16,7 @@ from transect.ratings.seen import attach
 from transect.records import Effect
 from transect.reports.records import Section
 from transect.runs import boundary, error_conditions
+from transect.runs.algebra import one_algebra_thread
 from transect.runs.folder import STUDIES, read_spec
 from transect.runs.inputs import TableLike
 
@@ -49,6 +50,18 @@ def report(
     "fractional". band: the scores between which a subject is near the decision boundary; by: attributes whose
     combinations errors are counted by; both are stored in the folder; default: the stored ones.
     """
+    with one_algebra_thread():
+        return _report(folder, shares, correction, models, band, by)
+
+
+def _report(
+    folder: Path,
+    shares: Sequence[TableLike],
+    correction: str,
+    models: Sequence[str],
+    band: tuple[float, float] | None,
+    by: Sequence[str],
+) -> AuditResult:
     interval = boundary.check(band) or boundary.read(folder)
     paths = sorted(path.parent for path in (folder / STUDIES).glob("*/run.json")) or [folder]
     known = [read_spec(path).counted_by for path in paths]  # refuses what is no audit before tables are read

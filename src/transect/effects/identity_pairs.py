@@ -13,7 +13,6 @@ from typing import Final, Literal, final
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import ndtr
-from scipy.stats import mannwhitneyu
 
 from transect.effects.intervals import wilson, wilson_clustered
 from transect.errors import BadInput
@@ -129,6 +128,8 @@ def against_distance(
     >>> round(result.same, 2), result.other, result.n_same
     (0.3, 0.9, 2)
     """
+    from scipy.stats import mannwhitneyu
+
     known = np.isfinite(same)
     yes = np.bincount(pair[known], weights=same[known], minlength=len(distance))
     n = np.bincount(pair[known], minlength=len(distance))

@@ -21,6 +21,7 @@ from transect.effects.regression import Fit
 from transect.effects.samples import Columns, Labels, Sample, complete, read_columns
 from transect.errors import BadInput
 from transect.records import Effect
+from transect.runs.plain_json import plain
 
 SOURCE: Final = (
     "Angrist, Imbens and Rubin 1996, Identification of causal effects using instrumental variables, "
@@ -93,7 +94,7 @@ def instrumental(
     effects = []
     for place, name in enumerate(parted.names):
         details = {
-            "first_stage_f": _number(strengths[place]),
+            "first_stage_f": plain(strengths[place]),
             "instruments": list(parted.instrument_names),
             "endogenous": list(parted.names),
         }
@@ -228,7 +229,7 @@ def _with_robust(
         return effect
     reduced = anderson_rubin.Reduced.of(parted.sample, parted.endogenous, parted.instruments, parted.exogenous)
     robust = anderson_rubin.confidence_set(reduced, place, fit.coefficients[: len(parted.names)], confidence)
-    spec = {**effect.spec, "anderson_rubin": [_number(robust.low), _number(robust.high)]}
+    spec = {**effect.spec, "anderson_rubin": plain([robust.low, robust.high])}
     effect = replace(effect, spec=spec)
     if interval == "automatic" and bool((strengths >= STRONG).all()):
         return effect
@@ -242,7 +243,3 @@ def _with_robust(
         test_method=anderson_rubin.METHOD if np.isfinite(robust.p) else "",
         sources=(*effect.sources, anderson_rubin.SOURCE),
     )
-
-
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

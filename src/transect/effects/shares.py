@@ -6,7 +6,6 @@ import csv
 import io
 import itertools
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from jaxtyping import Float
 
 from transect.errors import BadInput, UnknownName
 from transect.records import Attribute
+from transect.runs import toml_files
 from transect.runs.inputs import TableLike, as_table
 
 _SUM_TOLERANCE: Final = 0.005  # shares rounded to whole per mille, as tables print them
@@ -54,13 +54,10 @@ def read_shares(source: TableLike, attributes: Mapping[str, Attribute], name: st
         rows = as_table(source, name).to_pylist()
         return _of_rows(name, name, rows, attributes, "")
     where = Path(source)
-    try:
-        text = where.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{where}: expected a readable CSV or TOML file of shares, got {error}; fix the path") from None
+    text = toml_files.read_text(where, "a CSV or TOML file of shares")
     if where.suffix.lower() == ".csv":
         return _of_rows(str(where), where.stem, _csv_rows(str(where), text), attributes, "")
-    content = _toml(str(where), text)
+    content = toml_files.parse(text, str(where))
     called, cited = str(content.get("name", where.stem)), str(content.get("source", ""))
     if "cells" in content:
         return _of_rows(str(where), called, content["cells"], attributes, cited)
@@ -84,13 +81,6 @@ def shares_of(
     ]
     cells, counts = np.unique(np.stack(nearest, axis=1), axis=0, return_counts=True)
     return PopulationShares(name, tuple(levels), cells.astype(np.float64), counts / counts.sum(), source)
-
-
-def _toml(where: str, text: str) -> dict[str, object]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{where}: expected TOML (or a name that ends in .csv), got {error}; fix the file") from None
 
 
 def _csv_rows(where: str, text: str) -> list[dict[str, str]]:

@@ -29,23 +29,8 @@ def read_table(source: TableLike, role: str, kept_as: str) -> tuple[pa.Table, st
 
     Raises BadInput for another source, and for a table without ids or columns, or with a name twice.
     """
-    if isinstance(source, str | Path):
-        return _checked(_read_file(Path(source)), str(source), kept_as), str(source)
-    return _checked(as_table(source, role), role, kept_as), role
-
-
-def _read_file(path: Path) -> pa.Table:
-    try:
-        if path.suffix.lower() == ".csv":
-            from pyarrow import csv
-
-            texts = {name: pa.string() for name in (ID, STUDY, RATER)}
-            return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=texts))
-        import pyarrow.parquet as pq
-
-        return pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise BadInput(f"{path}: expected a readable CSV or Parquet of ratings, got {error}; fix the file") from None
+    where = str(source) if isinstance(source, str | Path) else role
+    return _checked(as_table(source, role, text=(ID, STUDY, RATER)), where, kept_as), where
 
 
 def _checked(table: pa.Table, path: str, kept_as: str) -> pa.Table:

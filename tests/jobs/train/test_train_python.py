@@ -3,9 +3,9 @@
 import dataclasses
 import json
 
-import jsonschema
 import numpy as np
 import pytest
+from published import fits
 
 import transect
 from transect.errors import BadInput
@@ -40,7 +40,7 @@ def test_a_gan_of_pixels_loads_and_tells_its_history(gan, tmp_path):
     lines = [json.loads(line) for line in (gan.folder / "metrics.jsonl").read_text().splitlines()]
     last = {name: figure for name, figure in gan.numbers.last.items() if figure is not None}
     assert last == {name: lines[-1][name] for name in lines[-1] if name not in ("step", "shown")}
-    jsonschema.validate(gan.to_json(), gan.schema())
+    fits(gan)
     page = gan.report(tmp_path).read_text()
     assert "Samples after 32 images" in page
     assert "Generator trained on 32 images" in gan._repr_html_()
@@ -50,7 +50,7 @@ def test_an_encoder_of_an_opened_generator(gan, tmp_path):
     result = transect.train_encoder(load(gan.model), tmp_path / "e", space="w", images=64, size=32, quiet=True)
     assert result.numbers.steps == 2
     assert result.numbers.held_out_distance == result.table["held_out_distance"].to_pylist()[-1]
-    jsonschema.validate(result.to_json(), result.schema())
+    fits(result)
     again = transect.train_encoder(load(gan.model), tmp_path / "e", space="w", images=64, size=32, quiet=True)
     assert again == result
 
@@ -62,7 +62,7 @@ def test_a_classifier_of_pixels_and_classes(pixels, tmp_path):
     assert result.numbers.epoch == 2
     assert result.numbers.accuracy == result.table["accuracy"].to_pylist()[-1]
     assert resolve(f"classifier:{tmp_path / 'c'}").name == "classifier:c"
-    jsonschema.validate(result.to_json(), result.schema())
+    fits(result)
     shorter = transect.train_classifier(
         pixels, classes, tmp_path / "s", schedule=SCHEDULE, quiet=True, options=dataclasses.replace(options, batch=8)
     )

@@ -55,6 +55,7 @@ def seconds_of(text: str, where: str) -> float:
 
 
 def _read(path: Path, schema: pa.Schema) -> pa.Table:
+    """As `runs.inputs.read_table`, but that only an empty field is missing: "NA" may be the name of a level."""
     try:
         if path.suffix.lower() == ".csv":
             from pyarrow import csv

@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from transect.inversion.latents_file import read_codes
 from transect.records import Latents
-from transect.reports.short_page import Picture, ShortPageResult
+from transect.reports.blocks import Picture
+from transect.reports.short_page import ShortPageResult
 
 ENCODER_R2: Final = b"encoder_r2"
 """The key of the encoder's held-out R² in a part's schema metadata."""

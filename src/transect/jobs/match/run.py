@@ -55,10 +55,10 @@ class MatchResult(JobResult[MatchNumbers]):
 
         Raises BadInput where a picture is neither.
         """
-        from transect.jobs.match.figures import write
-        from transect.jobs.match.page import page_of
+        from transect.jobs.match.content import content_of
+        from transect.jobs.match.page import write
 
-        return write(page_of(self, pictures), Path(path))
+        return write(content_of(self, pictures), Path(path))
 
     def headline(self) -> str:
         """How many pairs of how many images, and whether they are balanced."""

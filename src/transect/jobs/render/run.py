@@ -19,7 +19,8 @@ from transect.experiment.world_settings import WorldSettings
 from transect.protocols import Controls, DrawsMasks, Generator, World
 from transect.records import Design, Images
 from transect.reports import contact_sheet
-from transect.reports.short_page import Picture, ShortPageResult
+from transect.reports.blocks import Picture
+from transect.reports.short_page import ShortPageResult
 from transect.runs import tables
 from transect.runs.capabilities import check_subjects, usual_levels
 from transect.runs.folder import RunFolder, write_atomically

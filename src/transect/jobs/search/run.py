@@ -23,9 +23,8 @@ from transect.jobs.search.request import Search, SearchOptions, TargetLike, prep
 from transect.jobs.search.results import lines, percent, summary
 from transect.reports.records import Section
 from transect.runs.capabilities import generator_entry
-from transect.runs.folder import RunFolder, slug, write_atomically
+from transect.runs.folder import RunFolder, slug
 from transect.runs.parts import resumable
-from transect.runs.plain_json import dumps
 from transect.runs.progress import Progress
 from transect.runs.result import JobResult
 from transect.targets.guard import FailureBudget
@@ -55,11 +54,7 @@ class SearchResult(JobResult[SearchNumbers]):
 
     def report(self, path: str | Path) -> Path:
         """Write `search.html` and `search.json` into a folder."""
-        folder = Path(path)
-        folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / "search.html", page.build(self.numbers, self.faces).encode())
-        write_atomically(folder / "search.json", f"{dumps(self.numbers, 1)}\n".encode())
-        return folder / "search.html"
+        return page.write(self.numbers, self.faces, Path(path))
 
     def headline(self) -> str:
         """The first region, or the overall rate where there is none."""

@@ -10,7 +10,8 @@ from typing import ClassVar, final
 
 import pyarrow as pa
 
-from transect.reports.short_page import Picture, ShortPageResult
+from transect.reports.blocks import Picture
+from transect.reports.short_page import ShortPageResult
 from transect.runs.result import Numbers_co
 
 

@@ -15,7 +15,8 @@ from transect.jobs.verify import estimators, tables
 from transect.jobs.verify.figures import VerifyNumbers, WorldFigures, record_of
 from transect.jobs.verify.images import tables as image_tables
 from transect.jobs.verify.settings import Settings
-from transect.reports.short_page import ShortPageResult, ShortTable
+from transect.reports.blocks import TextTable
+from transect.reports.short_page import ShortPageResult
 from transect.runs.plain_json import plain
 
 CHECKS: Final = ("world", "estimators", "images")
@@ -42,9 +43,9 @@ class VerifyResult(ShortPageResult[VerifyNumbers]):
             return pa.Table.from_pylist(plain(self.numbers.images.rows))
         return pa.Table.from_pylist(plain(self.numbers.estimators))
 
-    def tables(self) -> list[ShortTable]:
+    def tables(self) -> list[TextTable]:
         """The figures as short tables of texts."""
-        return [ShortTable(title, headings, rows) for title, headings, rows in self._texts()]
+        return [TextTable(title, headings, rows) for title, headings, rows in self._texts()]
 
     def _texts(self) -> Iterable[tuple[str, list[str], list[list[str]]]]:
         if self.numbers.world is not None:
