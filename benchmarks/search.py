@@ -24,9 +24,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import numpy as np
 from _search_peers import BoTorch, optuna_search
-from failing_targets import SHAPES, failing_target
+from planted_failures import SHAPES, conduct, failing_target
 
-from transect.designs.search import ActiveSearch, History, Interrogation, Random, Sobol, apart, conduct, eager
+from transect.designs.search import ActiveSearch, History, Interrogation, Random, Sobol, apart, eager
 from transect.designs.search.confirmation import ConfirmedSearch
 
 BUDGET, BATCH = 400, 8

@@ -17,9 +17,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import numpy as np
-from failing_targets import failing_target
+from planted_failures import conduct, failing_target
 
-from transect.designs.search import ActiveSearch, History, Interrogation, Random, apart, conduct
+from transect.designs.search import ActiveSearch, History, Interrogation, Random, apart
 
 ALPHAS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 RATE, DIMENSIONS, LATENT = 0.08, 4, 2

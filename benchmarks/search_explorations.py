@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import numpy as np
-from failing_targets import failing_target
+from planted_failures import failing_target
 
 from transect.designs.search.history import stream
 from transect.designs.search.spread import sobol_points

@@ -18,9 +18,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import numpy as np
-from failing_targets import failing_target
+from planted_failures import conduct, failing_target
 
-from transect.designs.search import History, conduct
+from transect.designs.search import History
 from transect.designs.search.rules import whole_cube
 from transect.designs.search.spread import sobol_points
 from transect.designs.search.testing import Phases

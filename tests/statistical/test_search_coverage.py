@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from failing_targets import failing_target
+from planted_failures import conduct, failing_target
 
-from transect.designs.search import History, conduct
+from transect.designs.search import History
 from transect.designs.search.testing import Phases
 from transect.effects.combinations import weighted_sum
 

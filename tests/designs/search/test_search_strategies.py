@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from failing_targets import failing_target
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from planted_failures import conduct, failing_target
 
-from transect.designs.search import ActiveSearch, History, Interrogation, Random, Sobol, Suggestions, apart, conduct
+from transect.designs.search import ActiveSearch, History, Interrogation, Random, Sobol, Suggestions, apart
 from transect.designs.search.interrogation import composite, expected_improvement
 from transect.errors import BadInput
 

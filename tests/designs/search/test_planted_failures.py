@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from failing_targets import NOISE, SHAPES, failing_target
+from planted_failures import NOISE, SHAPES, failing_target
 
 from transect.errors import BadInput, UnknownName
 
