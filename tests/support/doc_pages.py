@@ -8,6 +8,7 @@ TINY_GAN = "--count 40 --batch 4 --channels 64 --max-channels 8 --z-dim 8"
 GPU = "needs a GPU"
 NODE = "the test has a server of its own; tests/docs/test_face_api_example.py starts this one"
 SPEED = "measures speed"
+VERIFY = "takes minutes; tests/jobs/verify"
 HOUR = "takes an hour; tests/jobs/verify"
 
 
@@ -39,10 +40,10 @@ PAGES = {
     "docs/explanation/coverage.md": Page({"python tests": "takes minutes; tests/statistical checks the page"}),
     "docs/explanation/faceworld.md": Page({"transect verify world": HOUR}),
     "docs/explanation/proving-ground.md": Page(
-        {"python docs/proving_ground.py": "writes this page; tests/jobs/verify checks its figures"}, slow=True
+        {"python docs/proving_ground.py": "writes this page; tests/jobs/verify", "transect verify": VERIFY},
     ),
     "docs/explanation/speed.md": Page({"python benchmarks": SPEED}),
-    "docs/explanation/inversion-figures.md": Page(slow=True),
+    "docs/explanation/inversion-figures.md": Page({"python docs/inversion_figures.py": "writes this page, in minutes"}),
     "docs/explanation/leakage.md": Page(
         {
             "python benchmarks": SPEED,
@@ -51,18 +52,26 @@ PAGES = {
         (files.verbs,),
         slow=True,
     ),
-    "docs/explanation/mitigation.md": Page(slow=True),
+    "docs/explanation/mitigation.md": Page(
+        {
+            "python docs/advice_experiment.py": "trains for minutes; tests/docs/test_advice_experiment.py",
+            "transect mitigate docs/mitigation.toml": "takes half an hour; the page mitigate.md runs a small file",
+            "python docs/mitigation_figure.py": "draws the figures of that run",
+        }
+    ),
     "docs/explanation/published-gans.md": Page(
         small={"--images": 8, "--size": 32},
         extra={"transect train gan": TINY_GAN},
         slow=True,
     ),
     "docs/explanation/reference-generator.md": Page(
+        slow=True,
         made=(my_model,),
         small={"--images": 8, "--size": 32},
         extra={"transect train gan": f"{TINY_GAN} --grow 16:4 --fade 2"},
     ),
     "docs/explanation/replication-singh2021.md": Page(
+        slow=True,
         made=(files.face_weights,),
         small={"--subjects": 15},
         replace={"dlib:face-recognition@models": "thumbnail:embed"},
@@ -82,6 +91,7 @@ PAGES = {
             "transect annotate serve runs/smile --database": "another machine; tests/annotation runs on PostgreSQL",
         },
         (my_model, files.rated_pairs),
+        slow=True,
         small={"--subjects": 25},
         extra={"transect audit opencv:haarcascade_smile --vary smile": "--subjects 2"},
         after={
@@ -172,6 +182,8 @@ PAGES = {
         },
         small={"--count": 200},
         extra={"transect train classifier faceworld": "--size 32 --epochs 2 --arch resnet18"},
+        replace={'"smile>0.5", "smile-python",': '"smile>0.5", "smile-python", count=120,'},
+        slow=True,
     ),
     "docs/how-to/match-photographs.md": Page(
         {"transect recognition dlib:": "dlib's weights are the reader's own; tests/jobs/recognition"},

@@ -217,9 +217,8 @@ class Reader:
             return self.serve(words)
         else:
             assert words[0] == "transect", f"{line}: neither run nor skipped with a reason"
-            sized = {"--size", "--generator"} & set(words)
-            if not self.full and words[1] in ("audit", "search") and not sized:
-                words += ["--size", "48"]
+            if not self.full:
+                words += defaults_made_small(words)
             return run_command(line, smaller(words[1:], self.largest))
         return ""
 
@@ -233,6 +232,18 @@ class Reader:
         first = process.stdout.readline()
         assert "http://" in first, first + process.stdout.read()
         return first
+
+
+def defaults_made_small(words: list[str]) -> list[str]:
+    """Options for sizes that a command leaves at their defaults."""
+    more, job = [], words[1]
+    if job in ("audit", "search") and not {"--size", "--generator"} & set(words):
+        more += ["--size", "48"]
+    if job == "audit" and "--subjects" not in words and {"--vary", "--steps"} & set(words):
+        more += ["--subjects", "100"]
+    if job == "search" and "--budget" not in words:
+        more += ["--budget", "200"]
+    return more
 
 
 def check_extras(words: list[str]) -> None:
