@@ -29,7 +29,7 @@ PAGES = {
         made=(files.package, expression),
     ),
     "examples/face_api/README.md": Page({"npm": NODE}),
-    "docs/tutorials/audit-a-detector.md": Page(full=True),
+    "docs/tutorials/audit-a-detector.md": Page(small={"--images": 120}, full=True),
     "docs/tutorials/audit-a-face-api.md": Page({"cd examples/face_api": NODE}, (files.face_api,)),
     "docs/explanation/counterfactual-recognition.md": Page(
         made=(files.face_weights,),

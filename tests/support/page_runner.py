@@ -202,7 +202,7 @@ class Reader:
         return "" if self.full else " ".join(fitting.values())
 
     def command(self, line: str, added: str) -> str:
-        words = [*shlex.split(line, comments=True), *shlex.split(added)]
+        words = [*smaller(shlex.split(line, comments=True), self.largest), *shlex.split(added)]
         if words[0] == "export":
             os.environ.update(word.replace("…", "a secret of the reader").split("=", 1) for word in words[1:])
         elif words[:2] == ["pip", "install"]:
@@ -219,7 +219,7 @@ class Reader:
             assert words[0] == "transect", f"{line}: neither run nor skipped with a reason"
             if not self.full:
                 words += defaults_made_small(words)
-            return run_command(line, smaller(words[1:], self.largest))
+            return run_command(line, words[1:])
         return ""
 
     def serve(self, words: list[str]) -> str:
@@ -240,9 +240,9 @@ def defaults_made_small(words: list[str]) -> list[str]:
     if job in ("audit", "search") and not {"--size", "--generator"} & set(words):
         more += ["--size", "48"]
     if job == "audit" and "--subjects" not in words and {"--vary", "--steps"} & set(words):
-        more += ["--subjects", "100"]
+        more += ["--subjects", "3"]
     if job == "search" and "--budget" not in words:
-        more += ["--budget", "200"]
+        more += ["--budget", "24"]
     return more
 
 
